@@ -1,6 +1,6 @@
-"""The name by which `verifiers` finds the Arena's questions: `vf-eval openoutcry-arena`.
+"""Module under which `verifiers` finds the Arena tasks: `vf-eval openoutcry-arena`.
 
-The framework takes one taskset of a module, by a name without dots; `openoutcry` is that of markets to trade.
+The framework loads one taskset per module, by a name without dots; `openoutcry` is the taskset of trading tasks.
 """
 
 from openoutcry.verifiers_env import ArenaTaskset, VerifiersEnv, VerifiersHarness

@@ -1,4 +1,4 @@
-"""`openoutcry research`: hypotheses tested out of sample, of which few are kept."""
+"""`openoutcry research`: search for strategies with out-of-sample validation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from openoutcry.research.trial import Result
 
 app = typer.Typer(
-    help="Search for strategies without fooling yourself.", no_args_is_help=True, rich_markup_mode="markdown"
+    help="Search for strategies without overfitting.", no_args_is_help=True, rich_markup_mode="markdown"
 )
 
 RUN_EXAMPLES = """
@@ -45,11 +45,11 @@ RUN_EXAMPLES = """
 
 `openoutcry research run --provider http://127.0.0.1:8000/v1 --model MODEL --allow-code-gen`
 
-The journal is written before anything follows from it: a run that was cut goes on with `research resume`. Ctrl-C stops
-after the round and hands over what there is; a second one cuts.
+Every step is journaled before the next one starts: continue an interrupted run with `research resume`. Ctrl-C stops
+after the round and writes the results so far; a second Ctrl-C aborts.
 
-**Exit codes** 0: the session came to its end, with candidates or without. 1: the model could not be reached. 2: the
-input was refused.
+**Exit codes** 0: the session ended, with or without candidates. 1: the model could not be reached. 2: invalid
+input.
 """
 REPLAY_EXAMPLES = """
 **Examples**
@@ -58,19 +58,19 @@ REPLAY_EXAMPLES = """
 
 `openoutcry research replay --verify --ledger research/logs/research_journal.jsonl`
 
-**Exit codes** 0: every event came out the same, bit for bit. 1: one did not, or the journal was tampered with.
+**Exit codes** 0: every event was reproduced, bit for bit. 1: an event differs, or the journal was altered.
 """
 RESUME_EXAMPLES = "**Example** `openoutcry research resume research/logs/research_journal.jsonl`"
 REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/research_journal.jsonl --out page.html`"
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
-BUDGETS, SPLIT, COSTS = "When it stops", "How bars are divided", "Costs, in basis points"
+BUDGETS, SPLIT, COSTS = "Budgets", "Division of the bars", "Costs, in basis points"
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
 )
 JOURNAL = typer.Argument(help="`logs/research_journal.jsonl` of a session's folder.")
-SESSION = typer.Option(None, help="Name of the session, or its beginning; the last by default.")
-DATA = typer.Option(None, "--data", help="The market, where it is found elsewhere now.")
+SESSION = typer.Option(None, help="ID of the session, or a prefix; the last one by default.")
+DATA = typer.Option(None, "--data", help="The market, if its location has changed.")
 
 
 def _budget(default: Any, told: str) -> Any:
@@ -89,39 +89,39 @@ def _cost(told: str) -> Any:
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     provider: str = PROVIDER,
-    model: str | None = typer.Option(None, help="Which model of the provider."),
-    goal: str | None = typer.Option(None, help="What you want, in your words."),
+    model: str | None = typer.Option(None, help="Model of the provider."),
+    goal: str | None = typer.Option(None, help="Goal of the search, as free text."),
     out: Path = typer.Option(Path("research"), help="Folder for journal, candidates and report."),
     gates: str = typer.Option("default", help="`default`, `strict`, or a JSON file of thresholds."),
-    seed: int = typer.Option(0, help="Seed of every draw."),
-    shortlist: int = typer.Option(3, help="Candidates on the short list at most."),
-    all_kept: bool = typer.Option(False, "--all-kept", help="List what passed without taking the lead, too."),
-    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER`, else yours."),
-    burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a holdout that is spent; results say so."),
-    allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Let proposals be code, run in the sandbox."),
+    seed: int = typer.Option(0, help="Seed of all random draws."),
+    shortlist: int = typer.Option(3, help="Maximum length of the short list."),
+    all_kept: bool = typer.Option(False, "--all-kept", help="Also list trials that passed without taking the lead."),
+    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
+    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER` or yours by default."),
+    burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a spent holdout again; results record it."),
+    allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Allow proposals of code, run in the sandbox."),
     unsafe_no_isolation: bool = typer.Option(
-        False, "--unsafe-no-isolation", help="Run it without one; results say so."
+        False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
     ),
-    training_cutoff: str | None = typer.Option(None, help="Last date that the model may know of."),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
-    max_trials: int = _budget(10, "Configurations whose out-of-sample result is looked at."),
-    max_dry_rounds: int = _budget(3, "Rounds in a row without anything better."),
-    max_rounds: int | None = _budget(None, "Rounds; three a trial by default."),
-    max_tokens: int | None = _budget(None, "Tokens of language models; no cap by default."),
-    max_seconds: float | None = _budget(None, "Seconds; no cap by default."),
+    training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+    max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
+    max_dry_rounds: int = _budget(3, "Consecutive rounds without improvement."),
+    max_rounds: int | None = _budget(None, "Rounds; three per trial by default."),
+    max_tokens: int | None = _budget(None, "Tokens of language models; unlimited by default."),
+    max_seconds: float | None = _budget(None, "Seconds; unlimited by default."),
     folds: int | None = _split(4, "Folds of the walk-forward."),
     mode: str = _split("anchored", "`anchored` or `rolling`."),
     train: int | None = _split(None, "Bars of the first training; those of a test by default."),
-    test: int | None = _split(None, "Bars of each test; by default what the folds leave."),
-    holdout_bars: int = _split(60, "Bars at the end that no search sees; 0 for none."),
+    test: int | None = _split(None, "Bars of each test; an equal share of the rest by default."),
+    holdout_bars: int = _split(60, "Bars at the end that research never sees; 0 for none."),
     embargo: int = _split(1, "Bars left out before each test and before the holdout."),
     horizon: int = _split(1, "Bars that a decision looks ahead."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
 ) -> None:
-    """Propose, validate out of sample, keep or discard, and hand over a short list."""
+    """Propose and validate strategies, and write a short list of candidates."""
     from openoutcry.research.proposers import build_proposer
 
     split = (mode, folds, train, test, holdout_bars, embargo, horizon)
@@ -142,13 +142,13 @@ def resume(
     journal: Path = JOURNAL,
     session: str | None = SESSION,
     source: str | None = DATA,
-    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Remember every trial across sessions."),
+    ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
-    as_json: bool = typer.Option(False, "--json", help="Print the outcome as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
-    """Go on with a session that was cut, from its last whole event.
+    """Resume an interrupted session after its last complete event.
 
-    Of one that has ended, the files are written anew.
+    For a session that has ended, its files are written again.
     """
     from openoutcry.research import session_manager
     from openoutcry.research.proposers import build_proposer
@@ -162,7 +162,7 @@ def resume(
     place = _place(_folder(journal), (ledger, ledger_dir), found, as_json)
     load = _loader(stood, source)
     if recorded.is_over:
-        # It may have been cut while its files were written, and may have begun without a ledger.
+        # It may have been interrupted while its files were written, and may have started without a ledger.
         unheld = replace(place, ledger=None)
         _told_of(load, lambda: session_manager.replay(load, unheld, recorded.session_id), place, as_json)
     else:
@@ -172,20 +172,20 @@ def resume(
 @app.command(epilog=REPLAY_EXAMPLES)
 def replay(
     journal: Path = JOURNAL,
-    verify: bool = typer.Option(False, "--verify", help="Print the verdict alone."),
+    verify: bool = typer.Option(False, "--verify", help="Print only the verdict."),
     session: str | None = SESSION,
     source: str | None = DATA,
-    ledger: bool = typer.Option(False, "--ledger", help="Hold it to what the ledger has noted of it, too."),
+    ledger: bool = typer.Option(False, "--ledger", help="Also check the journal against its anchors in the ledger."),
     ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
 ) -> None:
-    """Make a session again, and hold every event to what was recorded."""
+    """Recompute a session and compare every event with its recording."""
     from openoutcry.openoutcry_py import OpenOutcryError
     from openoutcry.research.session_manager import DivergedError
     from openoutcry.research.session_records import check, session_of
 
     if not journal.is_file():
-        raise refusal("argument_invalid", f"a journal is required; received '{journal}', which is not there")
+        raise refusal("argument_invalid", f"a journal is required; received '{journal}', which does not exist")
     memory = _memory(ledger or ledger_dir is not None, ledger_dir)
     n_events, fault = 0, ""
     try:
@@ -201,7 +201,7 @@ def replay(
             was_cut = not stood.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
             fault = (
-                f"the session was cut after {n_events} events, all of them reproduced; resume it" if was_cut else fault
+                f"the session was interrupted after {n_events} events, all reproduced; continue it with `research resume`" if was_cut else fault
             )
         except OpenOutcryError as error:
             fault = str(error)
@@ -217,11 +217,11 @@ def replay(
 @app.command(epilog=REPORT_EXAMPLES)
 def report(
     journal: Path = JOURNAL,
-    out: Path = typer.Option(Path("report.html"), help="The page, in the working folder by default."),
+    out: Path = typer.Option(Path("report.html"), help="Path of the page, in the working folder by default."),
     session: str | None = SESSION,
     source: str | None = DATA,
 ) -> None:
-    """Write the report of a recorded session, made again from its journal."""
+    """Write the report of a recorded session, recomputed from its journal."""
     from openoutcry.research.session_report import report_of
 
     page_to_write(out, "--out")
@@ -236,7 +236,7 @@ def prompt(
     number: int = typer.Option(1, "--round", min=1, help="The round, from 1."),
     session: str | None = SESSION,
 ) -> None:
-    """Print what proposers were shown in a round."""
+    """Print the prompt of a round."""
     from openoutcry.research.session_journal import BLOBS, Blobs
     from openoutcry.research.session_records import session_of
 
@@ -291,7 +291,7 @@ def _memory(is_wanted: bool, folder: Path | None) -> Ledger | None:
     from openoutcry.ledger import Ledger
 
     if not is_wanted and folder is not None:
-        raise refusal("argument_invalid", "`--ledger-dir` must come with a ledger; received `--no-ledger`, too")
+        raise refusal("argument_invalid", "`--ledger-dir` requires a ledger; received `--no-ledger` with it")
     return Ledger(folder) if is_wanted else None
 
 
@@ -302,7 +302,7 @@ def _folder(journal: Path) -> Path:
 def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Dataset]:
     named = source or str(stood["data"])
     if not named:
-        raise refusal("argument_invalid", "`--data` must be given for a session that began in Python; received none")
+        raise refusal("argument_invalid", "`--data` is required for a session that started in Python; received none")
     return partial(open_dataset, named, stood["periods_per_year"])
 
 
@@ -320,7 +320,7 @@ def _replayed(
 
 
 def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
-    """Go through a session, write its files and say what came of it."""
+    """Run a session, write its files and print its result."""
     from openoutcry.research.handover import hand_over
     from openoutcry.research.session_manager import ground_again
     from openoutcry.research.session_records import session_of
@@ -337,7 +337,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
     before = result.n_trials - result.n_session
     lines = [
         STOPPED[result.stopped_reason] + HINTS.get(result.stopped_reason, ""),
-        f"trials counted: {result.n_trials:,}, {before:,} of them remembered from before",
+        f"trials counted: {result.n_trials:,}, including {before:,} prior trials of the ledger",
         list_line(result),
     ]
     lines += [
@@ -353,7 +353,7 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
 
 @contextmanager
 def _stopping(cancelled: threading.Event) -> Iterator[None]:
-    """Let the first Ctrl-C stop after the round, and the second cut."""
+    """Let the first Ctrl-C stop after the round, and the second abort."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -362,7 +362,7 @@ def _stopping(cancelled: threading.Event) -> Iterator[None]:
     def stop(number: int, frame: Any) -> None:
         cancelled.set()
         signal.signal(signal.SIGINT, before)
-        print("stopping after this round; once more to cut it off", file=sys.stderr)
+        print("stopping after this round; press Ctrl-C again to abort", file=sys.stderr)
 
     signal.signal(signal.SIGINT, stop)
     try:

@@ -1,5 +1,7 @@
-"""The research agent: hypotheses, tested out of sample, of which few are kept.
+"""Research sessions: search for strategies, validate them walk-forward and correct for the number of trials.
 
-`openoutcry research run` proposes, validates walk-forward, keeps or discards, stops by itself, opens a sealed holdout
-once, and hands a person a short list with its evidence. `docs/research.md` says how.
+`loop` runs the rounds and `finalize` ends a session, `session_*` hold its configuration, journal and report,
+`walkforward_*` and `acceptance_gates` decide on a trial, `code_loader` runs generated code in the sandbox. `proposers`
+and `llm_clients` make proposals. Imports `backtest`, `scoring`, `report`, `ledger` and `harness`; `docs/research.md` is
+the guide.
 """

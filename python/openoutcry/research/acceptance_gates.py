@@ -1,7 +1,7 @@
-"""What a trial must show out of sample before it may be kept.
+"""Acceptance gates: what a trial must reach out of sample.
 
-Every gate says its value, its threshold and whether it could be evaluated at all; one that could not has failed, unless
-it is optional. `docs/research.md` says what each is for.
+Every gate reports its value, its threshold and whether it could be evaluated. A gate that could not be evaluated fails.
+`docs/research.md` explains each gate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import inf, isfinite, isinf, isnan
 from statistics import median
 from typing import Any
 
-from openoutcry.arguments import is_truth
+from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore
 
@@ -23,40 +23,39 @@ _MOST = 1e300
 WORDS = {
     "sharpe": "the median Sharpe ratio of the folds",
     "profit_factor": "the median profit factor of the folds",
-    "efficiency": "the median over folds of the Sharpe ratio out of sample over that in sample",
-    "drawdown_ratio": "the median drawdown out of sample over that in sample",
+    "efficiency": "the median over folds of the out-of-sample over the in-sample Sharpe ratio",
+    "drawdown_ratio": "the median out-of-sample over the median in-sample drawdown",
     "trades": "the closed trades of all folds",
     "dsr": "the deflated Sharpe ratio at all trials",
-    "dsr_alpha": "the deflated Sharpe ratio beyond holding the market",
-    "perturbation": "the share of the Sharpe ratio that a change of a param by a tenth costs",
+    "dsr_alpha": "the deflated Sharpe ratio in excess of the market",
+    "perturbation": "the largest relative loss of Sharpe ratio when a param changes by a tenth",
     "causality": "the cuts of the data that change a decision before them",
 }
 """What each gate measures."""
 
-SKIPPED = "not measured, since another gate has failed"
+SKIPPED = "not measured because another gate failed"
 
-NOTHING_LEFT = "beyond holding the market nothing is left"
+NOTHING_LEFT = "no return is left in excess of the market"
 
 LEAST_TRADES = 10
-"""Closed trades in a fold from which on having no loss is a profit factor, and no accident."""
+"""Closed trades that a fold needs before a profit factor without any loss counts."""
 
 
 @dataclass(frozen=True)
-class Thresholds:
-    """Where each gate lies; None leaves one out.
+"""Thresholds of the gates; None disables a gate.
 
-    Attributes:
-        min_sharpe: Median over folds of the out-of-sample Sharpe ratio a year.
-        min_profit_factor: Median over folds of profits over losses of closed trades.
-        min_efficiency: Median over folds of the out-of-sample Sharpe ratio over that in sample.
-        min_efficiency_if_sharpe: The same where the gate of the Sharpe ratio is passed.
-        max_drawdown_ratio: Median drawdown out of sample over the median in sample.
-        min_trades: Closed trades of all folds.
-        min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
-        min_dsr_alpha: The same of what is left beyond beta times buy-and-hold, and beyond the same kept in equal parts.
-        max_perturbation_loss: Share of the Sharpe ratio that a change of each param by a tenth may cost; needs trials.
-        max_probe_changes: Cuts of the causality probe that change a decision.
-    """
+Attributes:
+    min_sharpe: Median over folds of the annualised out-of-sample Sharpe ratio.
+    min_profit_factor: Median over folds of gross profit over gross loss of closed trades.
+    min_efficiency: Median over folds of the out-of-sample over the in-sample Sharpe ratio.
+    min_efficiency_if_sharpe: The same, if the Sharpe gate passes.
+    max_drawdown_ratio: Median out-of-sample drawdown over the median in-sample drawdown.
+    min_trades: Closed trades of all folds.
+    min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
+    min_dsr_alpha: The same for the returns in excess of beta times buy-and-hold, and of beta times equal weights.
+    max_perturbation_loss: Largest relative loss of Sharpe ratio when a param changes by a tenth; costs trials.
+    max_probe_changes: Cuts of the causality probe that change a decision.
+"""
 
     min_sharpe: float | None = 1.2
     min_profit_factor: float | None = 1.3
@@ -73,7 +72,7 @@ class Thresholds:
         for name, value in asdict(self).items():
             if value is None:
                 continue
-            is_number = not is_truth(value) and isinstance(value, (int, float)) and abs(value) <= _MOST
+            is_number = not is_bool(value) and isinstance(value, (int, float)) and abs(value) <= _MOST
             if not is_number or not isfinite(value):
                 raise refusal("argument_invalid", f"`gates.{name}` must be a finite number or None; received {value!r}")
 
@@ -90,16 +89,16 @@ PRESETS = {"default": Thresholds(), "strict": Thresholds(min_dsr=0.95, min_dsr_a
 
 @dataclass(frozen=True)
 class Gate:
-    """One gate and what became of it.
+    """A gate with its result.
 
     Attributes:
-        name: What it is called.
-        value: What was measured; None if it could not be, or is unbounded.
-        threshold: Where it lies.
+        name: Name of the gate.
+        value: Measured value; None if it could not be measured or is unbounded.
+        threshold: Its threshold.
         op: `>=`, `>` or `<=`, between value and threshold.
-        passed: Whether the value lies on the right side.
-        evaluated: Whether there was a value.
-        reason: Why there was none, or what else is to be known.
+        passed: Whether the value satisfies the threshold.
+        evaluated: Whether a value could be measured.
+        reason: Why not, or a remark.
     """
 
     name: str
@@ -117,15 +116,15 @@ class Gate:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the gates are shown of a trial.
+    """Measurements of a trial that the gates use.
 
     Attributes:
-        oos: Its out-of-sample score.
-        in_sample: What it did in sample, fold by fold.
-        dsr: Its deflated Sharpe ratio; None if undefined.
-        dsr_alpha: The same beyond holding the market; None if nothing is left.
-        perturbation: Share of the Sharpe ratio that the worst change of a param by a tenth costs; None if not measured.
-        probe_changes: Cuts of the causality probe that changed a decision; None if not made.
+        oos: Out-of-sample score.
+        in_sample: In-sample score of each fold.
+        dsr: Deflated Sharpe ratio; None if undefined.
+        dsr_alpha: The same in excess of the market; None if nothing is left.
+        perturbation: Largest relative loss of Sharpe ratio when a param changes by a tenth; None if not measured.
+        probe_changes: Cuts of the causality probe that changed a decision; None if not run.
     """
 
     oos: OosScore
@@ -137,7 +136,7 @@ class Evidence:
 
 
 def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
-    """Return every gate that is not left out."""
+    """Return every enabled gate with its result."""
     folds = evidence.oos.folds
     sharpe = _gate("sharpe", _median([fold.sharpe for fold in folds], "the Sharpe ratio"), thresholds.min_sharpe, ">=")
     is_sharp = sharpe is not None and sharpe.passed
@@ -160,14 +159,14 @@ def judge(evidence: Evidence, thresholds: Thresholds) -> tuple[Gate, ...]:
 
 
 def is_promotable(gates: Sequence[Gate]) -> bool:
-    """Return whether all gates have passed; of none at all nothing is known."""
+    """Return whether all gates passed; False without gates."""
     return bool(gates) and all(gate.passed for gate in gates)
 
 
 def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
-    """Return what each gate that has not passed says, in words.
+    """Return a message for each gate that failed.
 
-    What was not measured on account of the others is left out.
+    Gates that were skipped because of the others are left out.
     """
     told = []
     for gate in gates:
@@ -202,38 +201,38 @@ def _median(values: Sequence[float | None], what: str) -> _Measured:
 def _profit_factor(folds: Sequence[FoldScore]) -> _Measured:
     found: list[float | None] = []
     for fold in folds:
-        # Without a loss it has no bound, which takes enough trades to be believed.
+        # Without a loss the profit factor is unbounded, which counts only with enough trades.
         unbounded = inf if fold.n_trades >= LEAST_TRADES and fold.has_no_loss else None
         found.append(unbounded if fold.profit_factor is None else fold.profit_factor)
-    what = f"the profit factor (of no trade, or of fewer than {LEAST_TRADES} without a loss)"
+    what = f"the profit factor (no trade, or fewer than {LEAST_TRADES} without a loss)"
     value, reason = _median(found, what)
-    return (value, "no trade lost in half of the folds") if value is not None and isinf(value) else (value, reason)
+    return (value, "no trade lost in at least half of the folds") if value is not None and isinf(value) else (value, reason)
 
 
 def _efficiency(evidence: Evidence) -> _Measured:
     ratios: list[float | None] = []
     for fold, trained in zip(evidence.oos.folds, evidence.in_sample, strict=True):
-        # Over an objective of 0 or less the ratio has no meaning: two losses would make a profit.
+        # A ratio over an in-sample Sharpe ratio of 0 or less has no meaning: two losses would look like a profit.
         usable = fold.sharpe is not None and trained.sharpe is not None and trained.sharpe > 0.0
         ratios.append(fold.sharpe / trained.sharpe if usable else None)  # type: ignore[operator]
-    return _median(ratios, "the ratio to a Sharpe ratio in sample above 0")
+    return _median(ratios, "the ratio to a positive in-sample Sharpe ratio")
 
 
 def _drawdown_ratio(evidence: Evidence) -> _Measured:
     out, reason = _median([fold.max_drawdown for fold in evidence.oos.folds], "the drawdown")
-    trained, _ = _median([each.max_drawdown for each in evidence.in_sample], "the drawdown in sample")
+    trained, _ = _median([each.max_drawdown for each in evidence.in_sample], "the in-sample drawdown")
     if out is None or trained is None:
-        return None, reason or "the drawdown in sample is undefined"
+        return None, reason or "the in-sample drawdown is undefined"
     if trained == 0.0:
-        return (0.0, "") if out == 0.0 else (None, "the drawdown in sample is 0")
+        return (0.0, "") if out == 0.0 else (None, "the in-sample drawdown is 0")
     return out / trained, ""
 
 
 def thresholds_of(told: Mapping[str, Any]) -> Thresholds:
-    """Return thresholds from plain values, a preset's where `preset` names one.
+    """Return thresholds from plain values; `preset` names the base.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a threshold is unknown or no number.
+        OpenOutcryError: `argument_invalid`: a threshold is unknown or not a number.
     """
     given = dict(told)
     base = asdict(Thresholds.preset(str(given.pop("preset", "default"))))

@@ -1,8 +1,8 @@
-"""Whether a strategy knows what comes later.
+"""Causality check: detect look-ahead in a strategy.
 
-What is decided at the close of bar t may depend on nothing after it. So the market is cut after t, and row t of the
-table must be the same to the bit. Shifting prices by some bars, as is often done instead, finds none of the usual
-leaks: a shift by -1, the mean of all bars, a centred average.
+A decision at the close of bar t must not depend on any later bar. The check cuts the market after t and compares row t
+of the weight table bit for bit. Shifting prices by some bars, a common alternative, misses the usual leaks: a shift by
+-1, the mean of all bars, a centred average.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from openoutcry.arguments import seed_of, whole
+from openoutcry.arguments import checked_integer, seed_of
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.data.dataset import Dataset
@@ -21,13 +21,13 @@ from openoutcry.research.code_loader import CodeStrategy
 
 @dataclass(frozen=True)
 class Probe:
-    """What became of the cuts.
+    """Result of a causality probe.
 
     Attributes:
-        n_cuts: Cuts that were made.
-        n_changed: Cuts after which the decision on their last bar was another one.
-        first: Bar of the first of those; None where there is none.
-        bars: Bars that the market was cut after, in order.
+        n_cuts: Number of cuts.
+        n_changed: Cuts that changed the decision on their last bar.
+        first: First bar with a changed decision; None without one.
+        bars: Bars after which the market was cut, in order.
     """
 
     n_cuts: int
@@ -42,21 +42,21 @@ class Probe:
 
 
 def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed: int = 0) -> Probe:
-    """Cut a market after random bars, and compare the decisions there.
+    """Cut a market after random bars, and compare the decisions at these bars.
 
-    They must be those on the whole market, to the bit. Of a strategy that is asked in a worker, which has never seen
-    more, it shows whether its decisions depend on anything but their window: on those before them, or on chance.
+    They must equal those on the complete market, bit for bit. A sandboxed strategy never sees later bars; for it, the probe
+    detects decisions that depend on more than their window: on earlier calls, or on randomness.
 
     Args:
-        strategy: What decides.
+        strategy: The strategy.
         dataset: The market.
-        n_cuts: Cuts; fewer where there are not so many bars past the warm-up.
-        seed: Seed of the bars that are cut after.
+        n_cuts: Number of cuts; fewer if the market has fewer bars after the warm-up.
+        seed: Seed of the cut bars.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: no bar past the warm-up has one after it.
+        OpenOutcryError: `argument_invalid`: no bar after the warm-up has a successor.
     """
-    n_cuts = whole("n_cuts", n_cuts, 1, 10**6)
+    n_cuts = checked_integer("n_cuts", n_cuts, 1, 10**6)
     least = max(strategy.lookback - 1, 1)
     bars = np.arange(least, dataset.n_bars - 1)
     if len(bars) == 0:
@@ -65,7 +65,7 @@ def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed
     rng = np.random.default_rng(seed_of(seed))
     cuts = np.sort(rng.choice(bars, min(n_cuts, len(bars)), replace=False)).tolist()
     expected = strategy.table(dataset)
-    # Not in order, so that what depends on the decisions before shows.
+    # Shuffled, so that a dependence on earlier calls shows.
     order = [cuts[place] for place in rng.permutation(len(cuts))]
     rows = dict(zip(order, _rows(strategy, [(dataset.head(bar + 1), bar) for bar in order]), strict=True))
     changed = [bar for bar in cuts if _bits(rows[bar]) != _bits(expected[bar])]
@@ -79,5 +79,5 @@ def _rows(strategy: Strategy, cuts: list[tuple[Dataset, int]]) -> list[Array]:
 
 
 def _bits(row: Array) -> bytes:
-    # One of the many that are no number.
+    # NaN has many bit patterns; use one.
     return np.where(np.isnan(row), np.nan, row).tobytes()

@@ -1,9 +1,8 @@
-"""Strategies of generated code, run where they can do no harm.
+"""Strategies from generated code, run in the sandbox.
 
-`load_strategy_from_code` is the only way from a source to a strategy. This process reads the source and never executes
-it: what comes back is a proxy, whose windows go to a worker in the sandbox, one bar after the other. The worker is sent
-the source once it is locked in, so that not a file of it is needed anywhere, and has nothing of the market but the
-closes up to the bar that it is asked about.
+`load_strategy_from_code` is the only way from source to strategy. This process parses the source and never executes it.
+It returns a proxy that sends one window of closes per bar to a sandboxed worker. The worker receives the source after
+the sandbox is in place, so it needs no access to files, and sees only closes up to the bar that it decides.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.strategies import Strategy, parameter_space, rolling_windows
-from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_begun
+from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_full_history
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import Tier
@@ -38,20 +37,20 @@ def load_strategy_from_code(
     unsafe_no_isolation: bool = False,
     allowance: Allowance | None = None,
 ) -> CodeStrategy:
-    """Return a proxy for the strategy of a source, which is constructed in a worker.
+    """Return a proxy for the strategy of a source; the strategy itself is constructed in a worker.
 
     Args:
-        source: Python that `check_source` accepts.
+        source: Python source that `check_source` accepts.
         params: Parameters that differ from their defaults.
-        least: Tier that the sandbox must reach; below T2 there is none.
-        unsafe_no_isolation: Run the source with all rights of this process where no sandbox is to be had. Whatever comes
-            of it says `isolation: none`.
-        allowance: What a worker may take.
+        least: Minimum sandbox tier; at least T2.
+        unsafe_no_isolation: Run the source with all rights of this process if no sandbox is available. Every result
+            records `isolation: none`.
+        allowance: Resource limits of a worker.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the source or a parameter is not what it must be, this machine does not
-            reach the tier, or the strategy cannot be constructed.
-        AgentError: the worker died, was late, or said what is no answer.
+        OpenOutcryError: `argument_invalid`: the source or a parameter is invalid, this machine does not reach the tier,
+            or the strategy cannot be constructed.
+        AgentError: the worker died, timed out, or sent an invalid response.
     """
     checked = check_source(source)
     typed = parameter_space.typed(checked.ranges, {} if params is None else params)
@@ -63,13 +62,13 @@ def load_strategy_from_code(
 
 
 class CodeStrategy(Strategy):
-    """A strategy in a sandbox, asked bar by bar. Made by `load_strategy_from_code`.
+    """A strategy that runs in a sandbox, one request per bar. Create it with `load_strategy_from_code`.
 
-    Every `table` is made by a worker of its own, so that no table depends on what was asked before.
+    Every `table` uses a new worker, so a table does not depend on earlier calls.
 
     Attributes:
-        checked: What was read of the source.
-        isolation: `T2` or `T3`, the tier of the sandbox; `none` outside of it.
+        checked: The checked source.
+        isolation: `T2` or `T3`, the tier of the sandbox; `none` without one.
     """
 
     PARAM_RANGES: ClassVar[parameter_space.Ranges] = {}
@@ -85,12 +84,12 @@ class CodeStrategy(Strategy):
 
     @property
     def lookback(self) -> int:
-        """Closes that a decision needs, as the worker says."""
+        """Closes that a decision needs, as reported by the worker."""
         assert self._lookback is not None, "it was constructed"
         return self._lookback
 
     def weights(self, closes: Array) -> Array:
-        """Return the weights of one window, from a worker of its own."""
+        """Return the weights of one window, from a new worker."""
         with self._worker() as (worker, _):
             return worker.ask_window(closes)
 
@@ -99,32 +98,31 @@ class CodeStrategy(Strategy):
         return type(self)(self.checked, parameter_space.typed(self.checked.ranges, params), self._tier, self._allowance)
 
     def table(self, dataset: Dataset, start: int = 0, end: int | None = None) -> Array:
-        """Return target weights as `Strategy.table` does, asked bar by bar.
+        """Return target weights as `Strategy.table` does, with one request per bar.
 
         Raises:
-            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: what was answered are no
-                weights.
-            AgentError: the worker died, was late, or said what is no answer.
+            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: the response holds no valid weights.
+            AgentError: the worker died, timed out, or sent an invalid response.
         """
         with self._worker() as (worker, _):
             return self._table(worker, dataset, start, end)
 
     def last_rows(self, cuts: Sequence[tuple[Dataset, int]]) -> list[Array]:
-        """Return the weights of one bar of each of some markets, all asked of one worker."""
+        """Return the weights at one bar of each market, all from one worker."""
         with self._worker() as (worker, _):
             return [self._table(worker, dataset, bar, bar + 1)[bar] for dataset, bar in cuts]
 
     def _table(self, worker: SandboxedWorker, dataset: Dataset, start: int, end: int | None) -> Array:
         n_bars, lookback = dataset.n_bars, self.lookback
-        end = whole("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
-        start = whole("start", start, 0, end, "window_invalid")
+        end = checked_integer("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
+        start = checked_integer("start", start, 0, end, "window_invalid")
         table = np.full((n_bars, dataset.n_symbols), np.nan)
         for first, last, closes in rolling_windows.histories(dataset):
-            # What is sent after a split is a new window, all of which it has changed.
+            # A split changes all earlier closes, so the complete window is sent again.
             is_known = False
             for bar in range(max(first, start, lookback - 1), min(last, end)):
                 window = closes[bar + 1 - lookback : bar + 1]
-                if has_begun(window):
+                if has_full_history(window):
                     table[bar] = worker.ask_row(window) if is_known else worker.ask_window(window)
                     is_known = True
         return table
@@ -137,7 +135,7 @@ class CodeStrategy(Strategy):
     @contextmanager
     def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:
         with start(self._tier, self._allowance) as worker:
-            lookback = whole("lookback", worker.make(self.checked.source, self.params), 1, MAX_LOOKBACK)
+            lookback = checked_integer("lookback", worker.make(self.checked.source, self.params), 1, MAX_LOOKBACK)
             if self._lookback not in (None, lookback):
                 wanted = "`lookback` must depend on parameters alone"
                 raise refusal("argument_invalid", f"{wanted}; received {self._lookback}, then {lookback}")

@@ -1,8 +1,8 @@
-"""`python -m openoutcry.research.code_worker`: a strategy in a process of its own.
+"""Worker process of a generated strategy: `python -m openoutcry.research.code_worker`.
 
-It reads one JSON object a line from standard input and answers each with one. The first holds the source and the
-parameters; those after it hold closes, oldest first: `window`, or `row`, which follows the window before it. It never
-has more of a market than that.
+Reads one JSON object per line from standard input and writes one response per line. The first request holds source and
+parameters. Later requests hold closes, oldest first: a `window`, or a `row` that follows the previous window. The
+worker receives nothing else of the market.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_TOLD = 300
 
 
 def main() -> int:
-    """Answer until there is no more to answer, and return the exit code."""
+    """Serve requests until the input ends, and return the exit code."""
     questions, answers = python_worker.claim_pipes()
     python_worker.die_with_parent()
     made: Strategy | None = None
@@ -40,7 +40,7 @@ def main() -> int:
             else:
                 window = _next(window, asked)
                 answer["weights"] = made.decide(window.copy()).tolist()
-        except Exception as error:  # noqa: BLE001 whatever a strategy raises is told
+        except Exception as error:  # noqa: BLE001 any exception of a strategy is reported
             answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"[:_MOST_TOLD]}
         python_worker.write(answers, json.dumps(answer).encode() + b"\n")
     return 0
@@ -48,7 +48,7 @@ def main() -> int:
 
 def _made(source: str, params: dict[str, Any]) -> Strategy:
     module = ModuleType(NAME)
-    # Where dataclasses look for the names of annotations.
+    # Dataclasses look up the names of annotations here.
     sys.modules[NAME] = module
     module.__dict__["__builtins__"] = _builtins()
     exec(compile(source, f"<{NAME}>", "exec", dont_inherit=True), module.__dict__)
@@ -58,7 +58,7 @@ def _made(source: str, params: dict[str, Any]) -> Strategy:
 
 
 def _is_strategy(value: Any) -> bool:
-    # Made here, and not imported.
+    # Defined here, not imported.
     is_made = isinstance(value, type) and value.__module__ == NAME
     return is_made and issubclass(value, Strategy) and value not in (Strategy, WindowStrategy)
 
@@ -66,8 +66,8 @@ def _is_strategy(value: Any) -> bool:
 def _builtins() -> dict[str, Any]:
     """Return the builtins of a strategy.
 
-    That is hygiene: whoever wants the others finds them. Imports have been read in the source; here they are free,
-    since numpy itself imports in the name of who calls it.
+    This is hygiene, not a security boundary: code can reach the other builtins. Imports are checked in the source. Here
+    they are unrestricted, because numpy imports modules on behalf of its caller.
     """
     kept = {name: value for name, value in vars(builtins).items() if name not in source_checks.REFUSED_NAMES}
     return kept | {"__import__": builtins.__import__}

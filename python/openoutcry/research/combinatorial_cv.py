@@ -1,8 +1,8 @@
-"""Combinatorial purged cross-validation: many paths out of sample in place of one.
+"""Combinatorial purged cross-validation: many out-of-sample paths instead of one.
 
-A walk-forward has one history to be lucky on. Here each of several groups of bars is tested in turn with what was
-chosen on the others, those after it too, in every combination, and the tests are put together to paths through all
-bars. `openoutcry.research.walkforward_folds.combinatorial` makes the splits. Source: Lopez de Prado (2018), chapter 12.
+A walk-forward tests on a single history. Here every combination of groups of bars is tested with the configuration
+chosen on the remaining groups, including later ones, and the tests are combined into paths through all bars.
+`openoutcry.research.walkforward_folds.combinatorial` makes the splits. Source: Lopez de Prado (2018), chapter 12.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ def validate_combinatorial(
     purge: int = 1,
     embargo: int = 1,
 ) -> tuple[OosScore, ...]:
-    """Return the out-of-sample score of every path, C(n, k) k / n of them.
+    """Return the out-of-sample score of every path; there are C(n, k) k / n paths.
 
-    In each split the configuration with the highest Sharpe ratio on its training is tested, the first of equals. How
-    far the ratios of paths lie apart says how much of a single one is the luck of its history.
+    In each split the configuration with the highest Sharpe ratio in training is tested, the first one on a tie. The
+    dispersion of the paths' Sharpe ratios shows how much a single path depends on its history.
 
     Args:
-        ground: What is validated on; its folds are not used.
-        make: Returns the strategy of params.
+        ground: Market, costs and limits; its folds are not used.
+        make: Returns the strategy of a configuration.
         grid: Params of each configuration, at least one.
-        n_groups: Groups that the bars are cut into.
-        n_test: Groups that are tested in a split.
+        n_groups: Groups that the bars are divided into.
+        n_test: Groups tested in each split.
         purge: Bars left out of training on both sides of a test.
-        embargo: Bars left out after a test, beside those.
+        embargo: Additional bars left out after a test.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no configuration, or groups are too short.
+        OpenOutcryError: `argument_invalid`: the grid is empty, or groups are too short.
     """
     if not grid:
         raise refusal("argument_invalid", "at least one configuration is required; received none")

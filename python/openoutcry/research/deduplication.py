@@ -1,7 +1,7 @@
-"""When two sources are the same strategy.
+"""Deduplication of generated strategies.
 
-`normalised` is one hash for all sources that differ in comments, docstrings, layout, and the names of the class, of
-functions and of variables alone, so that a renamed copy is no new trial.
+`normalised` hashes a source without comments, docstrings, layout, and the names of its class, functions and variables,
+so that a renamed copy is no new trial.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-# What Python versions add or leave out, and what no program means.
+# AST fields that differ between Python versions or have no effect on behaviour.
 _LEFT_OUT = {"ctx", "kind", "type_comment", "type_ignores", "type_params", "returns", "annotation", "simple"}
 _DOMAIN = b"openoutcry/strategy-source/v1\0"
 
 
 def normalised(tree: ast.Module) -> str:
-    """Return the hash of what a source means, in hexadecimal."""
+    """Return the hash of the normalised source, in hexadecimal."""
     text = json.dumps(_plain(tree, _Names(tree)), separators=(",", ":"))
     return hashlib.sha256(_DOMAIN + text.encode()).hexdigest()
 
 
 class _Names:
-    """Names that a source binds itself, numbered in the order in which they occur."""
+    """Names that a source binds, numbered in the order of occurrence."""
 
     def __init__(self, tree: ast.Module) -> None:
         kept = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _members(node)}
@@ -38,7 +38,7 @@ class _Names:
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
-    """Yield names that are reached as attributes too, which stay what they are."""
+    """Yield the names of class members, which are also used as attributes and stay unchanged."""
     for each in node.body:
         if isinstance(each, ast.FunctionDef):
             yield each.name
@@ -87,7 +87,7 @@ def _plain(node: Any, names: _Names) -> Any:
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return statements without texts that stand alone, which do nothing."""
+    """Return statements without string expressions, which have no effect."""
     return [
         each
         for each in body

@@ -1,4 +1,4 @@
-"""Candidates evaluated, counted and judged."""
+"""Evaluation of candidates: validate, count the trial, apply the gates."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from openoutcry.research.walkforward_validation import Validated
 
 
 class Evaluator:
-    """Evaluates the candidates of a session, and counts every one that it looked at.
+    """Evaluates the candidates of a session and counts every trial.
 
     Args:
-        setting: What the session works with.
+        setting: Configuration and collaborators of the session.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -27,13 +27,13 @@ class Evaluator:
 
     @property
     def n_left(self) -> int:
-        """Trials that the budget leaves."""
+        """Trials left in the budget."""
         return self._it.config.budgets.trials - self.counter.n_session
 
     def bench(self, candidate: Candidate) -> tuple[Bench | None, tuple[str, str]]:
-        """Return where a candidate is worked on, or None and why it is not.
+        """Return the validator of a candidate, or None and why it cannot be evaluated.
 
-        Why is a slug and words.
+        The reason is a pair of slug and message.
         """
         try:
             bench = self._it.workshop.bench(candidate, self.n_left)
@@ -43,14 +43,14 @@ class Evaluator:
         return (None, fault) if fault is not None else (bench, ("", ""))
 
     def judged(self, number: int, candidate: Candidate, key: str, validated: Validated, bench: Bench) -> Trial:
-        """Count a trial and judge it; what is dear is measured last.
+        """Count a trial and apply the gates; the expensive measures run only if all others pass.
 
         Args:
-            number: The round it was proposed in.
-            candidate: What was evaluated.
-            key: SHA-256 of all that the result depends on.
-            validated: What came of it.
-            bench: Where.
+            number: The round in which it was proposed.
+            candidate: The evaluated candidate.
+            key: SHA-256 of all inputs that the result depends on.
+            validated: Its walk-forward result.
+            bench: Its validator.
         """
         gates = self._it.config.gates
         self.counter.count(validated.n_configs, validated.oos)

@@ -1,4 +1,4 @@
-"""The end of a session: the short list is frozen, and the holdout opened."""
+"""End of a session: freeze the short list and open the holdout."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from openoutcry.research.trial_advice import Advice, advice_of
 
 
 def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVault, start: Mapping[str, Any]) -> Result:
-    """Go through a session to its end and return what came of it.
+    """Run a session to its end and return the result.
 
     Args:
-        setting: What the session works with.
-        journal: Where events go, or come from.
-        rounds: Its rounds.
-        vault: What knows how to fetch the holdout.
-        start: What stands in the first event.
+        setting: Configuration and collaborators of the session.
+        journal: Records events, or supplies recorded ones.
+        rounds: Its research loop.
+        vault: Loads the holdout.
+        start: Payload of the first event.
     """
     reason = rounds.run()
     setting.recall.check(rounds.tried)
-    # Other sessions may have tried on the same markets meanwhile.
+    # Other sessions may have added trials on the same markets in the meantime.
     stood = journal.peek(STOPPED)
     rounds.counter.go_on_from(setting.recall.count(None if stood is None else int(stood["n_before"])))
     told = {"reason": reason, "tokens": rounds.tokens, "n_before": rounds.counter.n_before}
@@ -43,7 +43,7 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
     seal, reuse, note = _unsealed(setting, journal, vault, frozen)
     if seal is not None and reuse is not None:
         listed = _judged(setting, journal, vault, seal, listed, reuse)
-    # All that nobody can make again stands before it.
+    # The anchor covers all events that a replay cannot recompute.
     setting.recall.anchor(SESSION_END, journal.head)
     journal.tell(SESSION_END, {"reason": reason, "n_listed": len(listed), "n_rounds": len(rounds.history)})
     return Result(
@@ -66,20 +66,20 @@ def close(setting: Setting, journal: Journal, rounds: Rounds, vault: HoldoutVaul
 
 
 def _frozen(setting: Setting, rounds: Rounds, advice: Advice) -> tuple[list[Listed], list[Dropped]]:
-    """Return the short list and what is not on it, judged by all trials."""
+    """Return the short list and the dropped candidates, judged at the final number of trials."""
     config = setting.config
     wanted = ("advanced",) if config.guard.advanced_only else ("advanced", "kept")
     dropped, eligible = [], []
     for trial in rounds.trials:
         if trial.outcome not in wanted:
             if trial.outcome == "kept":
-                dropped.append(Dropped(trial.key, "it did not take the place of the best before it"))
+                dropped.append(Dropped(trial.key, "it did not improve on the incumbent"))
             continue
         listed = _rejudged(setting, rounds, trial, advice)
         if is_promotable(listed.gates):
             eligible.append(listed)
         else:
-            told = f"at the {rounds.counter.n_trials} trials of the end: {'; '.join(failed(listed.gates))}"
+            told = f"at the final {rounds.counter.n_trials} trials: {'; '.join(failed(listed.gates))}"
             dropped.append(Dropped(trial.key, told))
     kept, more = shorten(eligible, config.guard, config.shortlist)
     return kept, [*dropped, *more]
@@ -104,11 +104,11 @@ def _rejudged(setting: Setting, rounds: Rounds, trial: Trial, advice: Advice) ->
 def _unsealed(
     setting: Setting, journal: Journal, vault: HoldoutVault, frozen: Sequence[Mapping[str, Any]]
 ) -> tuple[Seal | None, int | None, str]:
-    """Return seal and earlier openings of the holdout, or why it stays shut."""
+    """Return the seal and the earlier openings of the holdout, or why it stays closed."""
     if vault.window is None:
         return None, None, "the session has no holdout"
     if not frozen:
-        return None, None, "it stays shut, since the short list is empty"
+        return None, None, "it stays closed because the short list is empty"
     seal = vault.seal(frozen)
     journal.tell("holdout_seal", seal.to_json())
     try:
@@ -120,7 +120,7 @@ def _unsealed(
         else:
             reuse = setting.recall.open_holdout(seal)
     except OpenOutcryError as error:
-        # It is read by a person, on the page too, and is no error of theirs.
+        # The report shows the reason, which is not an error of its reader.
         why = str(error).removeprefix(f"{error.slug}: ")
         journal.tell("holdout_refused", {"why": why})
         return seal, None, why
@@ -131,7 +131,7 @@ def _unsealed(
 def _judged(
     setting: Setting, journal: Journal, vault: HoldoutVault, seal: Seal, listed: Sequence[Listed], reuse: int
 ) -> list[Listed]:
-    """Return the short list, in its order, with what each did in the holdout."""
+    """Return the short list, in its order, with holdout results."""
     opened = vault.open(seal)
     judged = []
     for each in listed:
@@ -140,7 +140,7 @@ def _judged(
         try:
             strategy = setting.workshop.bench(candidate, 1).made(params)
             verdict = opened.judge(each.key, strategy, each.oos, (setting.ground.costs, setting.ground.limits))
-        except Exception as error:  # noqa: BLE001 it is spent, so that there must be a verdict
+        except Exception as error:  # noqa: BLE001 the holdout is spent, so a verdict is required
             verdict = broken(each.key, each.oos, opened.n_returns, f"{type(error).__name__}: {error}")
         journal.tell("holdout_score", {**verdict.to_json(), "params": params, "holdout_reuse": reuse})
         judged.append(replace(each, verdict=verdict))

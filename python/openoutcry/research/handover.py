@@ -1,4 +1,4 @@
-"""What a session leaves for a person; nothing of it trades."""
+"""Output files of a session: candidates, short list and report. None of them trades."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from openoutcry.research.walkforward_validation import Ground
 
 FORMAT = "openoutcry/candidate/v1"
 STATUS = "candidate"
-"""The one status there is: what becomes of a candidate is a person's decision."""
+"""The only status: a person decides about a candidate."""
 
 
 def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
     """Write all files of a session and return their paths, the report last.
 
     Args:
-        result: What came of it.
-        ground: What it was made on.
-        folder: Where they go.
+        result: Result of the session.
+        ground: Market, folds, costs and limits.
+        folder: Output folder.
     """
     short = result.session_id[:8]
     written = []
@@ -51,7 +51,7 @@ def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
 
 
 def candidate_of(listed: Listed, result: Result) -> dict[str, Any]:
-    """Return a candidate as its file says it, with evidence and origin."""
+    """Return the content of a candidate's file, with evidence and provenance."""
     candidate, start = listed.trial.candidate, result.start
     is_code = candidate.proposal.kind == "code"
     what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validated.params[-1])}

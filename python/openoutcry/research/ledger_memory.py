@@ -1,4 +1,4 @@
-"""What a session writes to memory, and what it looks up there."""
+"""Store of trials: what a session writes to the ledger and looks up in it."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ from openoutcry.research.walkforward_validation import Ground
 
 
 class Recall(Protocol):
-    """Where trials are written to, once each, and looked up."""
+    """Stores trials once each, and looks them up."""
 
     def count(self, told: int | None = None) -> int:
-        """Return how many trials of the family of the market others have made by now.
+        """Return the trials of other sessions on the same family of markets.
 
         Args:
-            told: How many a journal says there were when its session stopped; None where it does not say.
+            told: Count that the journal recorded when its session stopped; None without one.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: there are more, and nobody has noted that it stopped.
+            OpenOutcryError: `state_mismatch`: the count is higher now, and the ledger has no stop of the session.
         """
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
-        """Return which run of another session was the trial of a key, and its scores."""
+        """Return the run of another session with this trial key, and its scores."""
 
     def check(self, keys: Iterable[str]) -> None:
-        """See that a session has all trials that are remembered of it.
+        """Check that a session has all trials that the ledger holds of it.
 
         Args:
-            keys: Keys of those that it has.
+            keys: Keys of the session's trials.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: it made others, which it does not count.
+            OpenOutcryError: `state_mismatch`: the ledger holds trials that the session does not count.
         """
 
     def anchor(self, event: str, head: str) -> None:
-        """Note the hash that the journal has come to.
+        """Record the current hash of the journal in the ledger.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: it had another one there.
+            OpenOutcryError: `state_mismatch`: the ledger holds another hash for this event.
         """
 
     def remember(self, trial: Trial) -> None:
-        """Write a trial down."""
+        """Add a trial."""
 
     def remember_crash(self, key: str, candidate: Candidate, detail: str) -> None:
-        """Write down a trial that broke off."""
+        """Add a trial that failed with an exception."""
 
     def open_holdout(self, seal: Seal) -> int:
-        """Write down that a holdout is opened, and return how often its days were seen.
+        """Record that a holdout is opened, and return the number of earlier openings and runs on it.
 
         Raises:
-            OpenOutcryError: it is spent, or nothing remembers that it is.
+            OpenOutcryError: the holdout is already spent, or there is no ledger.
         """
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
-        """Write down what a candidate did in the holdout."""
+        """Add the holdout result of a candidate."""
 
 
 class NoRecall:
-    """Remembers nothing: for replays, and for whoever wants no ledger."""
+    """A store without a ledger, for replays and sessions that record nothing across sessions."""
 
     def count(self, told: int | None = None) -> int:
-        """Return what is told, or 0."""
+        """Return the recorded count, or 0."""
         return told or 0
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
@@ -95,7 +95,7 @@ class NoRecall:
         """Do nothing."""
 
     def open_holdout(self, seal: Seal) -> int:
-        """Refuse: without a ledger it would be opened for the first time every time."""
+        """Refuse: without a ledger, a second opening could not be detected."""
         wanted = "a ledger is required to open a holdout, which is opened once"
         raise refusal("argument_invalid", f"{wanted}; received a session without one")
 
@@ -104,13 +104,13 @@ class NoRecall:
 
 
 class LedgerRecall:
-    """Writes to the ledger of runs, and looks up there.
+    """Stores trials in the ledger.
 
     Args:
-        ledger: The ledger, whose session is this one: its own trials are no earlier ones.
-        ground: What it is made on.
-        config: What the session was told.
-        folder: Where the five-field list of runs goes.
+        ledger: The ledger, opened for this session; its own trials do not count as earlier ones.
+        ground: Market, folds, costs and limits.
+        config: Configuration of the session.
+        folder: Folder of the five-field list of runs.
     """
 
     def __init__(self, ledger: Ledger, ground: Ground, config: ResearchConfig, folder: Path) -> None:
@@ -121,17 +121,17 @@ class LedgerRecall:
         self._market = Market.of(ground.dataset)
 
     def count(self, told: int | None = None) -> int:
-        """Return how many trials others have made by now, or had when the session stopped."""
+        """Return the trials of other sessions by now, or when this session stopped."""
         if told is not None and self._ledger.anchored(STOPPED, self._ledger.session) is not None:
             return told
         found = self._ledger.count(self._market, but_session=self._ledger.session).n
         if told is not None and found > told:
-            wanted = f"session {self._ledger.session[:8]} must count all {found} trials that others made"
+            wanted = f"session {self._ledger.session[:8]} must count all {found} trials of other sessions"
             raise refusal("state_mismatch", f"{wanted}; received a journal that stopped at {told}")
         return found if told is None else told
 
     def known(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
-        """Return which run of another session was the trial of a key, and its scores."""
+        """Return the run of another session with this trial key, and its scores."""
         run_id = self._ledger.known(key, but_session=self._ledger.session)
         if run_id is None:
             return None
@@ -140,43 +140,43 @@ class LedgerRecall:
         return run_id, scores | {"oos_return": found.pnl_return}
 
     def check(self, keys: Iterable[str]) -> None:
-        """See that a session has all trials that are remembered of it.
+        """Check that a session has all trials that the ledger holds of it.
 
-        A journal that lost its end, or was written anew without some of them, would count fewer.
+        A truncated or rewritten journal would count fewer.
         """
         lost = self._ledger.tried(self._ledger.session).difference(keys)
         if lost:
-            wanted = f"session {self._ledger.session[:8]} must have all trials that the ledger has of it"
+            wanted = f"session {self._ledger.session[:8]} must have all trials that the ledger holds of it"
             raise refusal("state_mismatch", f"{wanted}; received a journal without {len(lost)} of them")
 
     def anchor(self, event: str, head: str) -> None:
-        """Note the hash that the journal has come to."""
+        """Record the current hash of the journal in the ledger."""
         self._ledger.anchor(event, head)
 
     def remember(self, trial: Trial) -> None:
-        """Write a trial down."""
+        """Add a trial."""
         entry = entry_of(self._about(trial.candidate, trial.key), self._ground, trial.validated)
         self._ledger.add([entry])
         if entry.run_id not in {each.run_id for each in read_view(self._folder)[0]}:
             append_view(self._folder, entry, now())
 
     def remember_crash(self, key: str, candidate: Candidate, detail: str) -> None:
-        """Write down a trial that broke off: it counts, and is ranked nowhere."""
+        """Add a trial that failed with an exception: it counts and is not ranked."""
         self._ledger.add([failed_entry(self._about(candidate, key), self._ground, detail)])
 
     def open_holdout(self, seal: Seal) -> int:
-        """Write down that a holdout is opened, and return how often its days were seen.
+        """Record that a holdout is opened, and return the number of earlier openings and runs on it.
 
-        That is by sessions that opened it, and by runs of sessions without a holdout or by hand.
+        Runs are those of sessions without a holdout, and manual runs.
         """
         digest, burn = digest_of(seal.to_json()), self._config.burn_holdout
         n_opened = self._ledger.open_holdout(self._market, seal.window, seal=digest, burn=burn)
         return n_opened + self._ledger.looks(self._market, seal.window)
 
     def remember_holdout(self, listed: Listed, seal: Seal) -> None:
-        """Write down what a candidate did in the holdout, for no ranking or prompt."""
+        """Add the holdout result of a candidate, excluded from rankings and prompts."""
         verdict = listed.verdict
-        assert verdict is not None, "what is remembered has been judged"
+        assert verdict is not None, "the candidate has a holdout result"
         about = self._about(listed.trial.candidate, listed.key)
         self._ledger.add([holdout_entry(about, self._ground, verdict, seal.window)])
 
@@ -188,12 +188,12 @@ class LedgerRecall:
 
 
 def memory_of(ledger: Ledger, ground: Ground, vault: HoldoutVault) -> Memory:
-    """Return what a session takes over from a ledger.
+    """Return the prior trials of a market from the ledger.
 
     Args:
         ledger: The ledger.
-        ground: What the session is made on.
-        vault: What knows of its holdout.
+        ground: Market, folds, costs and limits.
+        vault: Vault of the holdout.
     """
     market = Market.of(ground.dataset)
     found = ledger.count(market)
@@ -201,7 +201,7 @@ def memory_of(ledger: Ledger, ground: Ground, vault: HoldoutVault) -> Memory:
     spent = looks = 0
     if vault.window is not None:
         spent, looks = ledger.holdout_opens(market, vault.window), ledger.looks(market, vault.window)
-    # What was run over days of a holdout, or later ones, knows of it. The windows of trials here end where this does,
-    # so that no later session learns of those days through them either.
+    # Runs over days of the holdout, or later ones, know about it. Trials here end with the research window, so later
+    # sessions do not learn of the holdout through them.
     prior = ledger.prior_results(market, through=ground.dataset.dates[-1])
     return Memory(found.n, Spread(*found.sharpes_at(n_returns)), prior, spent, looks)

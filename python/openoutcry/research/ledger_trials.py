@@ -1,4 +1,4 @@
-"""Trials as the ledger keeps them."""
+"""Conversion of trials to ledger runs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from openoutcry.research.walkforward_validation import Ground, Validated
 
 
 @dataclass(frozen=True)
-class About:
-    """What a trial is, whatever came of it.
+"""Description of a trial, independent of its result.
 
-    Attributes:
-        session_id: Who made it.
-        key: SHA-256 of all that its result depends on.
-        identity: What the strategy is, as content.
-        description: What it does, in words.
-        source: Its source, where it is code.
-        isolation: How that was kept apart.
-    """
+Attributes:
+    session_id: ID of its session.
+    key: SHA-256 of all inputs that the result depends on.
+    identity: Content that identifies the strategy.
+    description: One-line description.
+    source: Source of generated code.
+    isolation: Sandbox tier of generated code.
+"""
 
     session_id: str
     key: str
@@ -42,12 +41,12 @@ class About:
 
 
 def trial_key_of(identity: Mapping[str, Any], ground: Ground, n_inner: int = 1) -> str:
-    """Return the SHA-256 of all that the result of a trial depends on.
+    """Return the SHA-256 of all inputs that the result of a trial depends on.
 
     Args:
-        identity: What the strategy is, as content.
-        ground: What it is validated on.
-        n_inner: Configurations that are tried in sample.
+        identity: Content that identifies the strategy.
+        ground: Market, folds, costs and limits.
+        n_inner: Configurations that are tuned in sample.
     """
     return digest_of(
         {
@@ -63,7 +62,7 @@ def trial_key_of(identity: Mapping[str, Any], ground: Ground, n_inner: int = 1) 
 
 
 def entry_of(about: About, ground: Ground, validated: Validated) -> LedgerRun:
-    """Return a trial with what came of it."""
+    """Return the ledger run of a trial."""
     oos, run_id = validated.oos, run_id_of(about.session_id, about.key)
     return replace(
         _entry(about, ground, summary_of(oos, ground.dataset, run_id)),
@@ -75,16 +74,16 @@ def entry_of(about: About, ground: Ground, validated: Validated) -> LedgerRun:
 
 
 def failed_entry(about: About, ground: Ground, detail: str) -> LedgerRun:
-    """Return a trial that broke off: it counts, and is ranked nowhere."""
+    """Return the ledger run of a trial that failed with an exception: it counts and is not ranked."""
     run_id = run_id_of(about.session_id, about.key)
     summary = RunMetricsSummary(run_id, "failed", interval_of(ground.dataset.dates))
     return replace(_entry(about, ground, summary), error=(detail.splitlines() or [""])[0][:500])
 
 
 def holdout_entry(about: About, ground: Ground, verdict: Verdict, window: tuple[str, str]) -> LedgerRun:
-    """Return what a candidate did in the holdout.
+    """Return the ledger run of a holdout result.
 
-    It is the trial that has been counted, on other bars.
+    It refers to a trial that is already counted, on other bars.
     """
     summary = RunMetricsSummary(
         run_id_of(about.session_id, f"holdout {about.key}"),
@@ -104,7 +103,7 @@ def _entry(about: About, ground: Ground, summary: RunMetricsSummary) -> LedgerRu
         about.key,
         dict(about.identity),
         Market.of(ground.dataset),
-        # To the end of what the session could see and was told of, which may be bars after the last test.
+        # To the end of the data that the session could see, which may be after the last test.
         (dates[ground.folds[0].test[0]], dates[-1]),
         summary,
         kind="trial",
@@ -119,12 +118,12 @@ def _entry(about: About, ground: Ground, summary: RunMetricsSummary) -> LedgerRu
 
 
 def run_id_of(session_id: str, key: str) -> str:
-    """Return the id of a session's run, the same when it is made again."""
+    """Return the run ID of a trial, equal in every replay of the session."""
     return str(uuid.uuid5(uuid.uuid5(uuid.NAMESPACE_OID, session_id), key))
 
 
 def summary_of(oos: OosScore, dataset: Dataset, run_id: str) -> RunMetricsSummary:
-    """Return the 17 numbers of a trial, of all its tests one after another."""
+    """Return the 17 metrics of a trial, over all its tests in sequence."""
     found, undefined = native.summarize(np.ascontiguousarray(oos.returns), periods_per_year=dataset.periods_per_year)
     wins = [profit for profit in oos.profits if profit > 0.0]
     losses = [profit for profit in oos.profits if profit < 0.0]
@@ -147,7 +146,7 @@ def summary_of(oos: OosScore, dataset: Dataset, run_id: str) -> RunMetricsSummar
 
 
 def engine_version() -> str:
-    """Return the versions of package and contract that numbers depend on."""
+    """Return the versions of package and contract that the numbers depend on."""
     import openoutcry
 
     return f"openoutcry {openoutcry.__version__}, contract {openoutcry.CONTRACT_VERSION}"

@@ -1,4 +1,4 @@
-"""The loop: propose, check, validate, keep or discard, until a budget ends."""
+"""The research loop: propose, check, validate and decide, until a budget is used up."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from openoutcry.research.session_context import Setting
 from openoutcry.research.session_journal import ASIDE, DivergedError, Journal
 from openoutcry.research.trial import Trial
 
-# Reasons to stop that depend on more than the rounds before: a clock, a person, a model's reserve.
+# Stop reasons that the recorded rounds alone do not determine: wall clock, user, token reserve of the model.
 _OUTSIDE = ("cancelled", "time_budget", "token_budget")
 
 
 class Rounds:
-    """The rounds of a session, up to the reason to stop.
+    """Runs the rounds of a session until it stops.
 
     Args:
-        setting: What it works with.
-        journal: Where events go, or come from.
+        setting: Configuration and collaborators of the session.
+        journal: Records events, or supplies recorded ones.
     """
 
     def __init__(self, setting: Setting, journal: Journal) -> None:
@@ -52,7 +52,7 @@ class Rounds:
         return self._meter.used
 
     def run(self) -> str:
-        """Go through rounds until there is a reason to stop, and return it."""
+        """Run rounds until the session stops, and return the stop reason."""
         while True:
             ask = self._ask()
             if (reason := self._stop(ask)) is not None:
@@ -66,7 +66,7 @@ class Rounds:
             return "proposer_failed" if self._n_mute >= budgets.dry_rounds else "dry_rounds"
         if (stood := self._journal.peek("stopped")) is not None and stood["reason"] in _OUTSIDE:
             return str(stood["reason"])
-        # What was asked before has been paid for, and its model need not be there.
+        # A recorded proposal is already paid for, and a replay needs no model.
         is_new = not self._journal.is_replaying
         if self._meter.is_spent or (is_new and not self._meter.affords(self._it.proposer.reserve(ask))):
             return "token_budget"
@@ -79,7 +79,7 @@ class Rounds:
         return "cancelled" if is_new and self._it.cancelled.is_set() else None
 
     def _elapsed(self) -> float:
-        """Return the seconds that a session has taken, those before it was cut too."""
+        """Return the seconds spent on the session, including those before an interruption."""
         if self._live_since is None:
             self._live_since = self._it.clock()
         return self._seconds + self._it.clock() - self._live_since
@@ -99,7 +99,7 @@ class Rounds:
         )
 
     def _round(self, ask: Ask) -> bool:
-        """Go through one round, and return whether it was the last proposal."""
+        """Run one round, and return whether the proposer is exhausted."""
         reply = self._replied(ask)
         if reply.is_exhausted:
             return True
@@ -123,7 +123,7 @@ class Rounds:
         return False
 
     def _replied(self, ask: Ask) -> Reply:
-        """Return what was proposed, from the record while there is any."""
+        """Return the reply of the proposer, from the journal while recorded events are left."""
         prompt = str(prompt_of(ask, self._it.config.training_cutoff))
         stood = self._journal.peek("proposal")
         if stood is not None:
@@ -132,7 +132,7 @@ class Rounds:
             for attempt in reply.attempts:
                 self._meter.spend(attempt.usage)
         elif self._journal.is_replaying:
-            raise DivergedError("a round came and no proposal was recorded", self._journal.seq)
+            raise DivergedError("no proposal was recorded for this round", self._journal.seq)
         else:
             reply = plain(self._it.proposer.propose(ask, self._meter))
         payload = {
@@ -154,7 +154,7 @@ class Rounds:
         return reply
 
     def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
-        """Return which trial was the same, here or in the ledger, and its scores."""
+        """Return the earlier trial with this key, in this session or the ledger, and its scores."""
         if key in self._keys:
             found = next((card for card in self.history if card.round == self._keys[key]), None)
             return f"round {self._keys[key] + 1}", {} if found is None else found.scores
@@ -165,7 +165,7 @@ class Rounds:
         return self._it.recall.known(key)
 
     def _try(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str) -> None:
-        """Evaluate a candidate, which counts from the first result on."""
+        """Evaluate a candidate; it counts as a trial as soon as a result exists."""
         bench, fault = self._evaluator.bench(candidate)
         if bench is None:
             self._reject(ask, proposal, *fault)
@@ -173,12 +173,12 @@ class Rounds:
         self.tried.add(key)
         try:
             validated = bench.validate(self._it.ground)
-        except Exception as error:  # noqa: BLE001 whatever it was, results may have been looked at
+        except Exception as error:  # noqa: BLE001 any failure counts: results may have been seen
             self._crash(ask, proposal, candidate, key, f"{type(error).__name__}: {error}")
             return
         trial = self._evaluator.judged(ask.round, candidate, key, validated, bench)
         self._it.blobs.put(trial.oos.returns.astype("<f8").tobytes())
-        # First: once anybody can see it, it has been looked at, and a session that is cut may never go on.
+        # The ledger is written before the journal: an interrupted session must not lose a trial whose result was seen.
         self._it.recall.remember(trial)
         self._journal.tell("trial", trial.to_json())
         self._decide(trial)
@@ -212,16 +212,16 @@ class Rounds:
         self._journal.tell("reject", told | self._state())
 
     def _repeat(self, ask: Ask, proposal: Mapping[str, Any], earlier: str, scores: Mapping[str, float | None]) -> None:
-        """Turn away what was evaluated before, and tell what came of it."""
+        """Reject a proposal that was evaluated before, and report the earlier scores."""
         self._n_dry += 1
-        detail = f"it was evaluated before, as {earlier}"
+        detail = f"already evaluated as {earlier}"
         self.history.append(TrialCard(ask.round, proposal, "rejected", (f"duplicate: {detail}",), scores))
-        # Of the ledger a replay has to be told.
+        # A replay has no ledger, so the event carries the scores.
         told = {"round": ask.round, "reason": "duplicate", "detail": detail, "duplicate_of": earlier}
         self._journal.tell("reject", told | {"scores": dict(scores)} | self._state())
 
     def _crash(self, ask: Ask, proposal: Mapping[str, Any], candidate: Candidate, key: str, detail: str) -> None:
-        """Count what broke off: results may have been looked at."""
+        """Count a trial that failed with an exception: results may have been seen."""
         self.counter.count(1, None)
         self._n_dry += 1
         self.history.append(TrialCard(ask.round, proposal, "crashed", (detail,)))

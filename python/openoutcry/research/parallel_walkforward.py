@@ -1,6 +1,6 @@
 """Walk-forward validation of grids, in threads, processes or on Ray.
 
-The work is split by market and configuration, and comes back in order; one process, this one, writes the ledger.
+Work is split by market and configuration and returned in order. Only the calling process writes the ledger.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from openoutcry.arguments import whole
-from openoutcry.backtest.executors import Executor, Future, bar, crew, processors
+from openoutcry.arguments import checked_integer
+from openoutcry.backtest.executors import Executor, Future, available_cpus, open_executor, progress_bar
 from openoutcry.backtest.strategies import LIBRARY
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
@@ -24,18 +24,17 @@ from openoutcry.research.walkforward_folds import reserve
 from openoutcry.research.walkforward_validation import Ground, Validated, ground_of, validate
 
 _GROUP = 64
-"""Trials that are written to the ledger in one piece."""
+"""Trials per write to the ledger."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One configuration on one market.
+"""Result of one configuration on one market.
 
-    Attributes:
-        market: Place of the market in the list.
-        params: All params.
-        validated: What came of it.
-    """
+Attributes:
+    market: Index of the market.
+    params: All params.
+    validated: Walk-forward result.
+"""
 
     market: int
     params: Mapping[str, Any]
@@ -44,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Job:
-    """What all configurations on a market share."""
+    """Inputs that all configurations on a market share."""
 
     ground: Ground
     strategy: str
@@ -73,24 +72,24 @@ def validate_grid(
 ) -> list[Row]:
     """Validate configurations of a strategy on markets and return all rows in order.
 
-    The numbers and their order are the same whatever the executor. What lies behind the research window is left out, as
-    in a session; no holdout is opened.
+    Results and their order do not depend on the executor. Bars after the research window are left out, as in a session;
+    no holdout is opened.
 
     Args:
         datasets: The markets.
         strategy: Name in the library.
-        grid: Params of each configuration; those not given are at their defaults.
-        split: How bars are divided; None for the defaults of a session.
-        costs: What trading costs.
-        limits: What a decision may ask for.
-        ledger: Where every row is counted as a trial; None forgets.
+        grid: Params of each configuration; missing ones have their defaults.
+        split: Division of the bars; None for the defaults of a session.
+        costs: Trading costs.
+        limits: Position limits.
+        ledger: Ledger that counts every row as a trial; None to record nothing.
         executor: As in `run_sweep`.
-        jobs: Configurations at a time; None: one a processor.
-        progress: Whether to draw a bar on stderr; None: where that is a terminal.
-        on_result: Called here with each row, in order.
+        jobs: Configurations in parallel; None: one per processor.
+        progress: Whether to show a progress bar on stderr; None: if stderr is a terminal.
+        on_result: Called in this process with each row, in order.
 
     Raises:
-        OpenOutcryError: an argument cannot be used, or a configuration cannot be validated.
+        OpenOutcryError: an argument is invalid, or a configuration cannot be validated.
     """
     if strategy not in LIBRARY:
         raise refusal("argument_invalid", f"`strategy` must be one of {', '.join(LIBRARY)}; received {strategy!r}")
@@ -100,11 +99,11 @@ def validate_grid(
     work = [_Job(_ground(dataset, split, rules), strategy) for dataset in datasets]
     if not (work and points):
         raise refusal("argument_invalid", "at least one market and one configuration are required; received none")
-    n_jobs = processors() if jobs is None else whole("jobs", jobs, 1, 4096)
+    n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
     rows: list[Row] = []
     with ExitStack() as stack:
-        workers, _ = stack.enter_context(crew(executor, n_jobs))
-        advance = stack.enter_context(bar(len(work) * len(points), progress))
+        workers, _ = stack.enter_context(open_executor(executor, n_jobs))
+        advance = stack.enter_context(progress_bar(len(work) * len(points), progress))
         for row in _in_order(workers, work, points, n_jobs):
             rows.append(row)
             if on_result is not None:

@@ -1,6 +1,6 @@
-"""Hygiene: what a proposal must be before anything of it is evaluated.
+"""Checks of a proposal before any evaluation.
 
-Nothing here looks at a result, so what is turned away here is no trial.
+They do not depend on results, so a rejected proposal is no trial.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ from openoutcry.errors import refusal
 from openoutcry.research.proposal_requests import Proposal
 
 LEAST_RATIONALE = 20
-"""Characters of a rationale, blanks apart."""
+"""Minimum characters of a rationale, without white space."""
 _LEAST_WORDS = 4
 _BOILERPLATE = ("improve performance", "might work", "should work", "try this", "optimize parameters", "n/a", "todo")
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A proposal that may be evaluated.
+"""A proposal that passed the checks.
 
-    Attributes:
-        proposal: What was proposed.
-        name: What the strategy is called.
-        identity: What it is, as content: name and all params, or the hash of its source and those fixed.
-        params: All params, defaults too.
-        tuned: Names of those that the proposal moved away from their defaults.
-        ranges: Ranges of the params; of code, what may be searched.
-        description: What it does, in words.
-    """
+Attributes:
+    proposal: The proposal.
+    name: Name of the strategy.
+    identity: Content that identifies it: name and all params, or the hash of its source and its fixed params.
+    params: All params, including defaults.
+    tuned: Names of the params that the proposal moved from their defaults.
+    ranges: Ranges of the params; for code, those to tune.
+    description: One-line description.
+"""
 
     proposal: Proposal
     name: str
@@ -48,7 +47,7 @@ class Candidate:
 
 
 def canonical(value: Any) -> str:
-    """Return plain values as RFC 8785 writes them."""
+    """Return plain values as canonical JSON (RFC 8785)."""
     return native.canonicalize(json.dumps(value, allow_nan=False))
 
 
@@ -58,14 +57,14 @@ def digest_of(value: Any) -> str:
 
 
 def check_rationale(rationale: str) -> None:
-    """Refuse a rationale that gives no reason.
+    """Refuse a rationale without a reason.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is too short, or says nothing of the hypothesis.
+        OpenOutcryError: `argument_invalid`: it is too short, or boilerplate.
     """
     letters = len(re.sub(r"\s", "", rationale))
     if letters < LEAST_RATIONALE:
-        wanted = f"a rationale of at least {LEAST_RATIONALE} characters, blanks apart, is required"
+        wanted = f"a rationale of at least {LEAST_RATIONALE} characters without white space is required"
         raise refusal("argument_invalid", f"{wanted}; received {letters}")
     words = {word.lower() for word in re.findall(r"[^\W\d_]{2,}", rationale)}
     bare = " ".join(rationale.lower().split()).strip(" .!")
@@ -75,12 +74,12 @@ def check_rationale(rationale: str) -> None:
 
 
 def check_tune(proposal: Proposal, max_tunable: int) -> Candidate:
-    """Return the candidate of a known strategy with params.
+    """Return the candidate of a library strategy with params.
 
-    What counts as tuned is what differs from the defaults, whatever the proposal says of itself.
+    Params count as tuned if they differ from their defaults.
 
     Raises:
-        OpenOutcryError: the strategy is unknown, or a param has a value that it cannot have, or too many are moved.
+        OpenOutcryError: the strategy is unknown, a param has an invalid value, or too many params are moved.
     """
     check_rationale(proposal.rationale)
     kind = LIBRARY.get(proposal.strategy or "")
@@ -98,10 +97,10 @@ def check_tune(proposal: Proposal, max_tunable: int) -> Candidate:
 
 
 def check_tuned(tuned: tuple[str, ...], max_tunable: int) -> None:
-    """Refuse a proposal that moves more params than are allowed.
+    """Refuse a proposal that moves too many params.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: so it does.
+        OpenOutcryError: `argument_invalid`: it does.
     """
     if len(tuned) > max_tunable:
         wanted = f"at most {max_tunable} params may differ from their defaults"

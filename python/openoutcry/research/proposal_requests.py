@@ -1,6 +1,6 @@
-"""What is asked of a proposer, and what comes back.
+"""Requests to proposers, and their replies.
 
-All of it is plain values that a journal can hold.
+All values are plain, so that a journal can hold them.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 
 
 @dataclass(frozen=True)
-class MarketCard:
-    """What a proposer may know of the market.
+"""Market facts that a proposer sees, limited to the research window.
 
-    Nothing of it lies behind the end of the research window.
-
-    Attributes:
-        name: What the market is called.
-        symbols: Names of its symbols.
-        first: Date of its first bar.
-        last: Date of the last bar of the research window.
-        n_bars: Bars of the research window.
-        periods_per_year: Bars a year.
-        folds: First and last date of each fold's test, in order.
-    """
+Attributes:
+    name: Name of the market.
+    symbols: Names of its symbols.
+    first: Date of its first bar.
+    last: Date of the last bar of the research window.
+    n_bars: Bars of the research window.
+    periods_per_year: Bars per year.
+    folds: First and last date of each fold's test, in order.
+"""
 
     name: str
     symbols: tuple[str, ...]
@@ -40,16 +37,15 @@ class MarketCard:
 
 
 @dataclass(frozen=True)
-class TrialCard:
-    """What a proposer is told of a round of this session.
+"""Summary of a round that a proposer sees.
 
-    Attributes:
-        round: The round, from 0.
-        proposal: What was proposed; None if nothing could be read.
-        outcome: `advanced`, `kept`, `discarded` or `rejected`.
-        reasons: Why, in words.
-        scores: Out-of-sample numbers by name; None where undefined; empty where nothing was evaluated.
-    """
+Attributes:
+    round: The round, from 0.
+    proposal: The proposal; None if it could not be read.
+    outcome: `advanced`, `kept`, `discarded`, `rejected` or `crashed`.
+    reasons: Reasons of the outcome.
+    scores: Out-of-sample metrics by name; None where undefined; empty without an evaluation.
+"""
 
     round: int
     proposal: Mapping[str, Any] | None
@@ -60,17 +56,17 @@ class TrialCard:
 
 @dataclass(frozen=True)
 class Ask:
-    """What a proposer is asked in a round.
+    """Request for a proposal.
 
     Attributes:
         round: The round, from 0.
-        goal: What the person wants, in their words.
-        market: The market.
+        goal: Goal of the user, as free text.
+        market: Market facts.
         catalogue: Strategies by name: `{"description": ..., "ranges": PARAM_RANGES}`.
-        history: What became of the rounds before.
-        prior: What earlier sessions learned, fenced; None in the first one.
+        history: Summaries of the earlier rounds.
+        prior: Results of earlier sessions, fenced; None in the first session.
         allow_code: Whether a proposal may be code.
-        max_tunable: Parameters that a proposal may set away from their defaults.
+        max_tunable: Maximum number of params that a proposal may move from their defaults.
         seed: Seed of the session.
     """
 
@@ -87,9 +83,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one attempt; `reasoning` is what is not inside `output`.
+    """Tokens of one model request; `reasoning` counts tokens that are not part of `output`.
 
-    `is_estimated` says that the provider did not tell, and they are a third of the bytes.
+    `is_estimated`: the provider reported no counts, and they are estimated as a third of the bytes.
     """
 
     input: int = 0
@@ -101,24 +97,24 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """All tokens that count."""
+        """All tokens that count towards the budget."""
         return self.input + self.output + self.cache_creation + self.cache_read + self.reasoning
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One request to a model, whatever became of it.
+    """One request to a model, successful or not.
 
     Attributes:
-        model: Which model was asked.
+        model: Name of the model.
         purpose: `propose` or `repair`.
-        status: HTTP status; None where no response came.
+        status: HTTP status; None without a response.
         usage: Its tokens.
-        reply: What the model said; empty where nothing came.
-        fault: Slug of what was wrong, such as `http_429` or `reply_unparsable`; None if nothing.
-        reserved: Tokens set aside before it.
-        detail: The fault in words.
-        seconds: How long it took; two attempts are equal without it.
+        reply: Output of the model; empty without one.
+        fault: Slug such as `http_429` or `reply_unparsable`; None on success.
+        reserved: Tokens reserved before the request.
+        detail: Message of the fault.
+        seconds: Duration; ignored in comparisons.
     """
 
     model: str
@@ -133,21 +129,21 @@ class Attempt:
 
     @property
     def is_over_reserve(self) -> bool:
-        """Whether it used more than was set aside: a provider counted what was not sent."""
+        """Whether it used more tokens than reserved: the provider counted text that was not sent."""
         return self.usage.total > self.reserved
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of asking.
+    """Reply of a proposer.
 
     Attributes:
-        proposal: What was proposed, as read; not checked yet. None with a `fault` or when `is_exhausted`.
+        proposal: The proposal, parsed but not checked. None with a `fault` or when `is_exhausted`.
         fault: Slug of why there is none, such as `parse`, `provider` or `budget`.
-        detail: The same in words.
-        is_exhausted: There is nothing more to propose.
-        attempts: Every request that was made.
-        prompt: What a model was shown; empty where none was.
+        detail: Message of the fault.
+        is_exhausted: Whether the proposer has no further proposals.
+        attempts: All model requests.
+        prompt: Prompt that the model saw; empty without a model.
     """
 
     proposal: Mapping[str, Any] | None = None
@@ -159,61 +155,52 @@ class Reply:
 
 
 class TokenMeter:
-    """Counts tokens against a cap that is never exceeded.
+    """Counts tokens against a limit that is never exceeded.
 
-    What may be used is set aside before a request.
+    Tokens are reserved before each request.
 
     Args:
-        cap: Most tokens; None for no cap.
-        used: Tokens used before.
+        cap: Maximum tokens; None for no limit.
+        used: Tokens already used.
     """
 
     def __init__(self, cap: int | None = None, used: int = 0) -> None:
-        self.cap = None if cap is None else whole("max_tokens", cap, 0, 2**53)
-        self.used = whole("used", used, 0, 2**53)
+        self.cap = None if cap is None else checked_integer("max_tokens", cap, 0, 2**53)
+        self.used = checked_integer("used", used, 0, 2**53)
 
     def affords(self, reserve: int) -> bool:
-        """Return whether so many tokens may still be used."""
+        """Return whether a number of tokens is still available."""
         return self.cap is None or (self.used < self.cap and self.used + reserve <= self.cap)
 
     def spend(self, usage: Usage) -> None:
-        """Count what a request used."""
+        """Count the tokens of a request."""
         self.used += usage.total
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left."""
+        """Whether no tokens are left."""
         return self.cap is not None and self.used >= self.cap
 
 
 def estimated_tokens(text: str) -> int:
-    """Return how many tokens a text is taken for.
-
-    A third of its bytes, rounded up.
-    """
+    """Return the estimated tokens of a text: a third of its bytes, rounded up."""
     return ceil(len(text.encode("utf-8", "surrogatepass")) / 3)
 
 
 class Proposer(Protocol):
-    """What proposes.
-
-    A protocol, so that one's own needs no base class.
-    """
+    """Source of proposals. Any object with these members qualifies; no base class is needed."""
 
     @property
     def name(self) -> str:
-        """Name of it, such as `fixed` or the provider and model."""
+        """Its name, such as `fixed`, or provider and model."""
 
     def reserve(self, ask: Ask) -> int:
-        """Return the tokens to set aside for the first request of a round.
-
-        0 where no model is asked.
-        """
+        """Return the tokens to reserve for the first model request of a round, 0 without a model."""
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
         """Return a proposal, or why there is none.
 
-        It raises nothing that a model or a network can cause.
+        Failures of model or network are returned, not raised.
         """
 
 
@@ -221,16 +208,15 @@ PROPOSAL_FIELDS = ("kind", "strategy", "params", "source", "rationale")
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """A hypothesis: a known strategy with params, or the source of a new one.
+"""A hypothesis: a library strategy with params, or the source of a new strategy.
 
-    Attributes:
-        kind: `tune` or `code`.
-        rationale: Why it should work.
-        strategy: Name in the catalogue, for `tune`.
-        params: Params that differ from the defaults, for `tune`; those fixed by the proposer, for `code`.
-        source: Python source of one strategy, for `code`.
-    """
+Attributes:
+    kind: `tune` or `code`.
+    rationale: Why it should work.
+    strategy: Name in the catalogue, for `tune`.
+    params: Params that differ from the defaults, for `tune`; fixed params, for `code`.
+    source: Python source of one strategy, for `code`.
+"""
 
     kind: str
     rationale: str
@@ -240,7 +226,7 @@ class Proposal:
 
     @classmethod
     def of(cls, raw: Any) -> Proposal:
-        """Read a proposal.
+        """Return the proposal of plain values.
 
         Raises:
             OpenOutcryError: `argument_invalid`: a field is missing, unknown or of the wrong type.
@@ -257,8 +243,8 @@ class Proposal:
         texts = {name: raw.get(name) for name in ("rationale", needed)}
         for name, value in texts.items():
             if not isinstance(value, str):
-                raise refusal("argument_invalid", f"`{name}` must be a text; received {type(value).__name__}")
-        # A model often fills what it has no use for with null.
+                raise refusal("argument_invalid", f"`{name}` must be a string; received {type(value).__name__}")
+        # Models often fill unused fields with null.
         params = raw.get("params")
         params = {} if params is None else params
         if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):

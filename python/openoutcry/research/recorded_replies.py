@@ -1,4 +1,4 @@
-"""Replies of proposers, as a journal holds them and gives them back."""
+"""Conversion of proposer replies to and from journal events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openoutcry.research.proposal_requests import Attempt, Reply, Usage
 
 
 def plain(reply: Reply) -> Reply:
-    """Return a reply whose proposal reads as it will from the journal."""
+    """Return a reply in the form that it will have when read from the journal."""
     reply = replace(reply, detail=_text(reply.detail), prompt=_text(reply.prompt))
     if reply.proposal is None:
         return reply
@@ -29,7 +29,7 @@ def plain(reply: Reply) -> Reply:
 
 
 def _text(told: str) -> str:
-    # Half a surrogate pair has no bytes in UTF-8.
+    # A lone surrogate has no UTF-8 encoding.
     return told.encode("utf-8", "replace").decode("utf-8")
 
 

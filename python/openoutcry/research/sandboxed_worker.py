@@ -1,4 +1,4 @@
-"""The worker of a generated strategy, and the words that are exchanged with it."""
+"""The sandboxed worker of a generated strategy, and its protocol."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds
-from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
-from openoutcry.harness.stderr_capture import written_out
+from openoutcry.harness.stderr_capture import escape_text
 from openoutcry.harness.stdio_transport import StdioSession
 
 _MODULE = "openoutcry.research.code_worker"
-# Those start threads, which the filter of system calls then closes over.
+# Imported first: they start threads, which the system call filter then blocks.
 _IMPORTS = ("openoutcry.backtest.strategies", "openoutcry.research.source_checks")
 _MOST_TOLD = 200
 _encoded = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
-class Allowance:
-    """What a worker may take before it is given up.
+"""Resource limits of a worker.
 
-    Args:
-        start_seconds: Time to begin in, and to construct the strategy.
-        answer_seconds: Time for the weights of a bar.
-        run_seconds: Time for a table.
-        answer_bytes: Longest answer.
-        memory_bytes: Address space.
-    """
+Args:
+    start_seconds: Time to start and to construct the strategy.
+    answer_seconds: Time per bar.
+    run_seconds: Time per table.
+    answer_bytes: Maximum length of a response.
+    memory_bytes: Address space.
+"""
 
     start_seconds: float = 20.0
     answer_seconds: float = 1.0
@@ -50,7 +49,7 @@ class Allowance:
     memory_bytes: int = 2**30
 
     @property
-    def bounds(self) -> Bounds:
+    """The limits in the form of a stdio session."""
         """The same, as a session takes it."""
         return Bounds(
             start_seconds=self.start_seconds,
@@ -62,7 +61,7 @@ class Allowance:
 
 
 def check_tier(tier: Tier | None) -> None:
-    """Refuse generated code where this machine does not reach a tier.
+    """Refuse generated code if this machine does not reach a sandbox tier.
 
     Raises:
         OpenOutcryError: `argument_invalid`: it does not; the message says why.
@@ -70,38 +69,34 @@ def check_tier(tier: Tier | None) -> None:
     host = this_host()
     if tier is not None and host.tier < tier:
         why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= tier)
-        wanted = f"generated code needs a sandbox of {tier.name}; received {host.tier.name}, for {why}"
+        wanted = f"generated code needs a sandbox of {tier.name}; received {host.tier.name}, because of {why}"
         raise refusal("argument_invalid", f"{wanted}; hint: `openoutcry sandbox doctor`")
 
 
 @contextmanager
-def start(tier: Tier | None, allowance: Allowance) -> Iterator[SandboxedWorker]:
-    """Start a worker in the sandbox, and end it after.
-
-    Where `tier` is None, it is outside of the sandbox.
-    """
+"""Start a worker, and end it afterwards; `tier` None runs it without a sandbox."""
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
-        with StdioSession([sys.executable, "-m", _MODULE], surroundings(), allowance.bounds, quiet) as session:
+        with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), allowance.bounds, quiet) as session:
             yield SandboxedWorker(session, allowance, "none")
         return
     with TemporaryDirectory(prefix="openoutcry-") as folder:
-        # Empty, and open to nobody, whom a superuser makes of the worker.
+        # Empty, and readable by the unprivileged user that a superuser's worker runs as.
         Path(folder).chmod(0o755)
         seconds = int(allowance.start_seconds + allowance.run_seconds) + 1
         profile = Profile(folder, memory_bytes=allowance.memory_bytes, cpu_seconds=seconds)
-        sandbox = Sandbox.open(profile, least=tier)
+        sandbox = Sandbox.open(profile, min_tier=tier)
         launch = sandbox.module(_MODULE, imports=_IMPORTS)
         with StdioSession(launch.command, launch.environment, allowance.bounds, quiet) as session:
             yield SandboxedWorker(session, allowance, sandbox.tier.name)
 
 
 class SandboxedWorker:
-    """A worker that is asked, one question at a time.
+    """A worker process that serves one request at a time.
 
     Args:
         session: Its process.
-        allowance: What it may take.
+        allowance: Its resource limits.
         isolation: Tier of its sandbox, or `none`.
     """
 
@@ -112,7 +107,7 @@ class SandboxedWorker:
         self._until = monotonic() + allowance.start_seconds + allowance.run_seconds
 
     def make(self, source: str, params: Mapping[str, Any]) -> Any:
-        """Construct the strategy, and return its lookback as the worker has it."""
+        """Construct the strategy and return its lookback, unchecked."""
         return self._ask({"source": source, "params": dict(params)}, "lookback")
 
     def ask_window(self, window: Array) -> Array:
@@ -120,7 +115,7 @@ class SandboxedWorker:
         return self._weights({"window": [_plain(row) for row in window]}, window)
 
     def ask_row(self, window: Array) -> Array:
-        """Return the weights of the window one bar after the one asked about before.
+        """Return the weights of a window that is one bar after the previous one.
 
         Only its last row is sent.
         """
@@ -139,25 +134,25 @@ class SandboxedWorker:
     def _ask(self, question: dict[str, Any], name: str) -> Any:
         if monotonic() > self._until:
             most = f"{self._allowance.run_seconds:g} s"
-            raise AgentError("agent_late", f"a strategy must make its table within {most}; received no end of it")
+            raise AgentError("agent_late", f"a strategy must complete its table within {most}; received no end of it")
         number, self._n_asked = self._n_asked, self._n_asked + 1
         line = self._session.answer(_encoded({"id": number} | question))
         try:
             answer = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
-            raise refusal("bad_json", f"an answer must be JSON; received {shown(line)}") from error
+            raise refusal("bad_json", f"a response must be JSON; received {shown(line)}") from error
         if not isinstance(answer, dict) or type(answer.get("id")) is not int or answer["id"] != number:
-            raise refusal("argument_invalid", f"an answer must have the id {number}; received {shown(answer)}")
+            raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(answer)}")
         if set(answer) == {"id", "error"}:
-            told = written_out(str(answer["error"]))[:_MOST_TOLD]
-            raise refusal("argument_invalid", f"a strategy must answer with `{name}`; received {told}")
+            told = escape_text(str(answer["error"]))[:_MOST_TOLD]
+            raise refusal("argument_invalid", f"a strategy must return `{name}`; received {told}")
         if set(answer) != {"id", name}:
-            raise refusal("argument_invalid", f"an answer must have `id` and `{name}`; received {shown(answer)}")
+            raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(answer)}")
         return answer[name]
 
 
 def _plain(row: Array) -> list[float | None]:
-    # A number that is none is not JSON; numpy reads null as one.
+    # JSON has no NaN; numpy reads null as NaN.
     return [None if value != value else value for value in row.tolist()]
 
 

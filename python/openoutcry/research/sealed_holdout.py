@@ -1,4 +1,4 @@
-"""The holdout: bars that research never has, opened once for a frozen short list."""
+"""The sealed holdout: bars that research never sees, opened once for a frozen short list."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ from openoutcry.research.walkforward_folds import closed_out, reserve
 from openoutcry.scoring.skill import z_score
 
 LEAST_PSR = 0.8
-"""How surely the Sharpe ratio of the holdout must be above 0."""
+"""Minimum probabilistic Sharpe ratio in the holdout, against a Sharpe ratio of 0."""
 DRAWDOWN_RATIO = 1.5
-"""How many times as deep as out of sample its drawdown may be."""
+"""Maximum ratio of the drawdown in the holdout to the out-of-sample drawdown."""
 
 
 @dataclass(frozen=True)
-class Seal:
-    """What is written down before a holdout is opened.
+"""Commitment that is recorded before a holdout is opened.
 
-    Attributes:
-        dataset_sha256: Fingerprint of the whole market.
-        window: First and last date of the holdout.
-        commit: SHA-256 of the frozen short list.
-    """
+Attributes:
+    dataset_sha256: Fingerprint of the complete market.
+    window: First and last date of the holdout.
+    commit: SHA-256 of the frozen short list.
+"""
 
     dataset_sha256: str
     window: tuple[str, str]
@@ -47,25 +46,24 @@ class Seal:
 
 
 def broken(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
-    """Return the verdict on a candidate that broke off in the holdout: it has failed."""
+    """Return the failed verdict of a candidate that raised an exception in the holdout."""
     return Verdict(key, None, None, 0.0, DRAWDOWN_RATIO * oos.max_drawdown, 0.0, n_returns, False, detail)
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a candidate did in the holdout, against a test that was declared before.
+"""Holdout result of a candidate, under a test that is fixed in advance.
 
-    Attributes:
-        key: Key of its trial.
-        sharpe: Sharpe ratio a year; None if undefined.
-        psr: Probability that it is above 0; None if undefined.
-        max_drawdown: Deepest fall, from 0 to 1.
-        drawdown_limit: How deep it could be.
-        return_: Return over the holdout.
-        n_returns: Bars of it.
-        passed: Whether it passed all three.
-        fault: Why it has no numbers, where it broke off.
-    """
+Attributes:
+    key: Key of its trial.
+    sharpe: Annualised Sharpe ratio; None if undefined.
+    psr: Probability that the Sharpe ratio is above 0; None if undefined.
+    max_drawdown: Maximum drawdown, from 0 to 1.
+    drawdown_limit: Allowed drawdown.
+    return_: Return over the holdout.
+    n_returns: Number of returns.
+    passed: Whether Sharpe ratio, probability and drawdown all passed.
+    fault: The exception, if it failed with one.
+"""
 
     key: str
     sharpe: float | None
@@ -83,15 +81,15 @@ class Verdict:
 
 
 class HoldoutVault:
-    """Knows how to fetch the holdout, and does not hold it.
+    """Loads the holdout on demand, without keeping it in memory.
 
     Args:
-        load: Loads the whole market anew.
-        split: How the bars are divided.
+        load: Loads the complete market.
+        split: Division of the bars.
 
     Attributes:
-        window: First and last date of the holdout; None where there is none.
-        research_end: One past the last bar of the research window.
+        window: First and last date of the holdout; None without one.
+        research_end: Index after the last bar of the research window.
     """
 
     def __init__(self, load: Callable[[], Dataset], split: Split) -> None:
@@ -106,27 +104,27 @@ class HoldoutVault:
         self._is_open = False
 
     def research(self) -> Dataset:
-        """Return the market up to the end of research; nothing behind it is in its arrays."""
+        """Return the market up to the end of the research window; its arrays hold no later bar."""
         market = self._load()
         self._check(market)
         return market if market.n_bars == self.research_end else market.head(self.research_end)
 
     def seal(self, shortlist: Sequence[Mapping[str, Any]]) -> Seal:
-        """Return the seal of a frozen short list, the token that opens the holdout once."""
+        """Return the seal of a frozen short list, which opens the holdout once."""
         if self.window is None:
-            raise refusal("argument_invalid", "a holdout is required to be sealed; received a session without one")
+            raise refusal("argument_invalid", "a session with a holdout is required; received one without")
         self._token = Seal(self.fingerprint, self.window, digest_of(list(shortlist)))
         return self._token
 
     def open(self, seal: Seal) -> Holdout:
-        """Fetch the holdout for the short list of a seal.
+        """Load the holdout for the short list of a seal.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is another seal, the market is another one by now, or the holdout
-                has been opened.
+            OpenOutcryError: `argument_invalid`: the seal is another one, the market has changed, or the holdout was opened
+                before.
         """
         if self._is_open:
-            raise refusal("argument_invalid", "a holdout must be opened once; received a second opening")
+            raise refusal("argument_invalid", "a holdout can be opened once; received a second opening")
         if self._token is None or seal != self._token:
             raise refusal("argument_invalid", "the seal of this holdout is required; received another one")
         self._is_open = True
@@ -136,7 +134,7 @@ class HoldoutVault:
 
     def _check(self, market: Dataset) -> None:
         if market.fingerprint != self.fingerprint:
-            wanted = f"the market must stay the one that the session began with, {self.fingerprint[:16]}"
+            wanted = f"the market must be the one that the session started with, {self.fingerprint[:16]}"
             raise refusal("argument_invalid", f"{wanted}; received {market.fingerprint[:16]}")
 
 
@@ -144,7 +142,7 @@ class Holdout:
     """An opened holdout.
 
     Args:
-        market: The whole market.
+        market: The complete market.
         bars: Bars of the holdout.
     """
 
@@ -154,13 +152,13 @@ class Holdout:
         self.n_returns = bars[1] - bars[0] - 1
 
     def judge(self, key: str, strategy: Strategy, oos: OosScore, rules: tuple[CostModel, Limits]) -> Verdict:
-        """Return what a candidate did in the holdout.
+        """Return the holdout result of a candidate.
 
         Args:
             key: Key of its trial.
-            strategy: What decides; it may look back behind the holdout's first bar.
-            oos: Its out-of-sample score, by whose drawdown that of the holdout is measured.
-            rules: What trading costs and what a decision may ask for.
+            strategy: The strategy; its lookback may reach before the first bar of the holdout.
+            oos: Its out-of-sample score, which sets the drawdown limit.
+            rules: Trading costs and position limits.
         """
         table = strategy.table(self._market, self._window[0], self._window[1])
         run = run_backtest(self._market, closed_out(table, self._window), self._window, *rules)

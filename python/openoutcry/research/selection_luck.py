@@ -1,10 +1,10 @@
-"""How much of a trial's score the best of all trials would show by luck.
+"""Selection bias: deflate the score of a trial by the number of trials.
 
-Trials are counted, never declared: those of this session, and those that the ledger remembers for the same family of
-markets from all sessions before. Without skill, a trial's ratio lies around 0 as far as its own standard error says, so
-that is the yardstick of what gates, autocorrelation counted. The deviation of the trials' ratios from one another, the
-usual one, also holds how far true ratios lie apart: where one strategy has an edge and its opposite was tried, too, no
-edge however sure would pass. Its deflated ratio stands beside.
+Trials are counted, not declared: those of this session, and those of all earlier sessions on the same family of
+markets in the ledger. Without skill, the Sharpe ratio of a trial is distributed around 0 with its own standard error,
+corrected for autocorrelation. The gates use this error. The usual choice, the standard deviation across trials, also
+contains differences of true Sharpe ratios: after testing a strategy and its opposite, no edge could pass. That deflated
+Sharpe ratio is reported as well.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from openoutcry.research.trial_scores import OosScore, Series, moments_of
 from openoutcry.scoring.skill import deflate, sharpe_errors
 
 LEAST_TRIALS = 10
-"""Trials from which on their own ratios say how far ratios without skill lie apart."""
+"""Trials required before the spread of their Sharpe ratios is used."""
 
 
 def widening(excess: Series) -> float:
-    """Return how many times wider autocorrelation makes the error of a Sharpe ratio.
+    """Return the factor by which autocorrelation widens the error of a Sharpe ratio.
 
-    At least 1: gains that follow losses are no reason to be surer.
+    At least 1: negative autocorrelation does not narrow it.
 
     Args:
-        excess: Excess returns, shape `(n_returns,)`.
+        excess: Excess returns. Shape `(n_returns,)`, float64.
     """
     errors = sharpe_errors(excess, 1.0)
     return max(1.0, errors.hac_standard_error / errors.standard_error)
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Count, mean and sum of squared deviations of Sharpe ratios per bar.
+"""Count, mean and sum of squared deviations of Sharpe ratios per bar.
 
-    All of them are of one number of returns.
+All ratios are over the same number of returns.
+"""
     """
 
     n: int = 0
@@ -48,7 +48,7 @@ class Spread:
     m2: float = 0.0
 
     def with_(self, sharpe: float) -> Spread:
-        """Return the same with one more."""
+        """Return the moments with one more ratio."""
         n = self.n + 1
         away = sharpe - self.mean
         mean = self.mean + away / n
@@ -56,20 +56,20 @@ class Spread:
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation; None for fewer than `LEAST_TRIALS`."""
+        """Standard deviation; None for fewer than `LEAST_TRIALS` ratios."""
         return sqrt(self.m2 / (self.n - 1)) if self.n >= LEAST_TRIALS else None
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What a session takes over from the ledger when it begins.
+    """Prior trials of the ledger, read at the start of a session.
 
     Attributes:
         n_trials: Trials that the ledger counts for the family of the market.
-        spread: Of those whose returns are as many as a trial's of this session.
-        prior: What earlier sessions learned, as a text for prompts; None in the first one.
-        holdout_spent: How often the holdout has been opened before.
-        holdout_looks: Runs that have seen a day of it.
+        spread: Moments of the Sharpe ratios over as many returns as a trial of this session has.
+        prior: Results of earlier sessions, as text for prompts; None in the first session.
+        holdout_spent: Earlier openings of the holdout.
+        holdout_looks: Runs that cover a day of the holdout.
     """
 
     n_trials: int = 0
@@ -79,7 +79,7 @@ class Memory:
     holdout_looks: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the memory as plain values."""
+        """Return the fields as plain values."""
         return {
             "n_trials": self.n_trials,
             "spread": vars(self.spread),
@@ -90,7 +90,7 @@ class Memory:
 
     @classmethod
     def of_json(cls, told: Mapping[str, Any]) -> Memory:
-        """Read what `to_json` returned."""
+        """Return the object that `to_json` wrote."""
         spread = told["spread"]
         return cls(
             int(told["n_trials"]),
@@ -103,19 +103,19 @@ class Memory:
 
 @dataclass(frozen=True)
 class Luck:
-    """A Sharpe ratio deflated by the trials that it was found among.
+    """Deflated Sharpe ratios of a trial (Bailey and Lopez de Prado, 2014).
 
     Attributes:
-        n_trials: Trials counted, this one too.
-        n_session: Those of them that this session made.
-        dsr: Deflated Sharpe ratio at `n_trials`; None if undefined. It gates.
-        dsr_if_one: The same had only one trial been declared.
-        dsr_spread: The same by the deviation of the trials' own ratios, from `LEAST_TRIALS` on; reported.
-        dsr_n_eff: The same with clusters of this session's trials in place of them; reported, once they are known.
-        dsr_alpha: The first of what is left of the returns beyond beta times a way to hold the market, the least for
-            all ways; None if nothing is.
-        sr0: Ratio per bar that the best of the trials would show without skill.
-        sigma: Standard error per bar of a ratio without skill that this rests on.
+        n_trials: Trials counted, including this one.
+        n_session: Trials of this session.
+        dsr: Deflated Sharpe ratio at `n_trials`; None if undefined. The gates use it.
+        dsr_if_one: The same for a single trial.
+        dsr_spread: The same with the standard deviation of the trials' ratios, from `LEAST_TRIALS` on; reported only.
+        dsr_n_eff: The same with clusters of this session's trials instead of trials; reported only, at the end.
+        dsr_alpha: Deflated Sharpe ratio of the returns in excess of beta times a benchmark, the minimum over benchmarks;
+            None if no return is left.
+        sr0: Expected maximum Sharpe ratio per bar of the trials without skill.
+        sigma: Standard error per bar of a Sharpe ratio without skill.
         undefined: Why there is no ratio.
     """
 
@@ -136,11 +136,11 @@ class Luck:
 
 
 class Counter:
-    """Counts the trials of a session beside those that the ledger remembers.
+    """Counts the trials of a session in addition to prior trials.
 
     Args:
-        memory: What the ledger remembers.
-        holdings: Ways to hold the market over the bars of the trials; none where that is unknown.
+        memory: Prior trials of the ledger.
+        holdings: Benchmark returns over the bars of the trials; empty if unknown.
     """
 
     def __init__(self, memory: Memory, holdings: Sequence[Holding] = ()) -> None:
@@ -151,7 +151,7 @@ class Counter:
 
     @property
     def n_before(self) -> int:
-        """Trials that others made."""
+        """Trials of other sessions."""
         return self._before
 
     @property
@@ -160,31 +160,31 @@ class Counter:
         return self._before + self.n_session
 
     def go_on_from(self, n_before: int) -> None:
-        """Take note of how many trials others have made by now, never fewer."""
+        """Raise the count of other sessions' trials to `n_before`."""
         self._before = max(self._before, n_before)
 
     def count(self, n_configs: int, oos: OosScore | None) -> None:
-        """Count a trial, or the configurations that it stands for.
+        """Count a trial and its configurations.
 
         Args:
-            n_configs: Configurations whose results were looked at, at least 1.
-            oos: Its score; None where it broke off.
+            n_configs: Configurations with a result, at least 1.
+            oos: Score of the trial; None if it failed with an exception.
         """
         if n_configs < 1:
-            raise refusal("argument_invalid", f"a trial must stand for at least 1; received {n_configs}")
+            raise refusal("argument_invalid", f"a trial must count at least 1 configuration; received {n_configs}")
         self.n_session += n_configs
         if oos is not None and oos.moments is not None:
             self._spread = self._spread.with_(oos.moments.sharpe)
 
     def luck_of(self, oos: OosScore, n_eff: int | None = None) -> Luck:
-        """Return how much of a score is luck, at the trials counted so far.
+        """Return the deflated Sharpe ratios of a score at the trials counted so far.
 
         Args:
             oos: The score.
-            n_eff: Clusters of this session's trials, where they are known.
+            n_eff: Clusters of this session's trials, if known.
         """
         if oos.moments is None:
-            return self._undefined("the returns do not vary")
+            return self._undefined("the returns are constant")
         try:
             sigma = sharpe_errors(oos.returns, 1.0).hac_standard_error
             found = deflate(oos.moments, self.n_trials, spread=sigma)
@@ -200,7 +200,7 @@ class Counter:
         return Luck(self.n_trials, self.n_session, one, two, three, four, alpha, found.sr0, found.sigma)
 
     def _dsr_alpha(self, excess: Series) -> float | None:
-        # What was bought comes to be what rose most: to keep it in equal parts gains on that without any skill.
+        # Buy-and-hold drifts into the winners: rebalancing to equal weights earns an excess over it without skill.
         beyond = [self._dsr_beyond(holding, excess) for holding in self._holdings]
         known = [dsr for dsr in beyond if dsr is not None]
         return min(known) if known and len(known) == len(beyond) else None

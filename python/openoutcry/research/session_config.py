@@ -1,4 +1,4 @@
-"""What a session is told before it begins, as its journal repeats it."""
+"""Configuration of a session, as recorded in its journal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date
 from math import isfinite
 from typing import Any, TypeVar
 
-from openoutcry.arguments import is_truth, seed_of, text, whole
+from openoutcry.arguments import checked_integer, checked_text, is_bool, seed_of
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.research.acceptance_gates import Thresholds
@@ -18,29 +18,28 @@ T = TypeVar("T")
 
 MOST = 2**53
 LEAST_HOLDOUT = 30
-"""Bars of a holdout at least, if there is one."""
+"""Minimum number of bars of a holdout."""
 
 
 def _number(name: str, value: Any, least: float = 0.0) -> float:
-    is_number = not is_truth(value) and isinstance(value, (int, float)) and abs(value) <= MOST
+    is_number = not is_bool(value) and isinstance(value, (int, float)) and abs(value) <= MOST
     if not is_number or not isfinite(value) or value < least:
         raise refusal("argument_invalid", f"`{name}` must be a finite number of at least {least:g}; received {value!r}")
     return float(value)
 
 
 @dataclass(frozen=True)
-class Split:
-    """How bars are divided: folds to research on, a gap, and the holdout at the end.
+"""Division of the bars: folds for research, a gap, and the holdout at the end.
 
-    Attributes:
-        mode: `anchored`, where training begins at the first bar, or `rolling`, where its length is fixed.
-        n_folds: Folds at most; None with `train` and `test` takes all there are.
-        train: Bars of the first training window; None as long as a test.
-        test: Bars of each test; None for what `n_folds` leaves.
-        holdout_bars: Bars of the holdout, `LEAST_HOLDOUT` or more; 0 for none.
-        embargo: Bars between training and test, and between research and holdout.
-        horizon: Bars that a decision looks ahead; the gap is at least as long.
-    """
+Attributes:
+    mode: `anchored`, training starts at the first bar, or `rolling`, training has a fixed length.
+    n_folds: Maximum number of folds; None with `train` and `test` uses all that fit.
+    train: Bars of the first training window; None for the length of a test.
+    test: Bars of each test; None for an equal share of the remaining bars.
+    holdout_bars: Bars of the holdout, at least `LEAST_HOLDOUT`; 0 for none.
+    embargo: Bars between training and test, and between research window and holdout.
+    horizon: Bars that a decision looks ahead; the gap is at least as long.
+"""
 
     mode: str = "anchored"
     n_folds: int | None = 4
@@ -55,14 +54,14 @@ class Split:
             raise refusal("argument_invalid", f"`mode` must be `anchored` or `rolling`; received {self.mode!r}")
         for name in ("n_folds", "train", "test"):
             if (value := getattr(self, name)) is not None:
-                whole(name, value, 1, MOST)
+                checked_integer(name, value, 1, MOST)
         if self.n_folds is None and self.test is None:
             raise refusal("argument_invalid", "`n_folds` or `test` must be given; received neither")
         if self.holdout_bars != 0:
-            # Fewer decide nothing, and a few days later there would be others.
-            whole("holdout_bars", self.holdout_bars, LEAST_HOLDOUT, MOST)
-        whole("embargo", self.embargo, 0, MOST)
-        whole("horizon", self.horizon, 1, MOST)
+            # A shorter holdout has no statistical power, and a new one would be available within days.
+            checked_integer("holdout_bars", self.holdout_bars, LEAST_HOLDOUT, MOST)
+        checked_integer("embargo", self.embargo, 0, MOST)
+        checked_integer("horizon", self.horizon, 1, MOST)
 
     @property
     def gap(self) -> int:
@@ -71,16 +70,15 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Budgets:
-    """When a session stops by itself.
+"""Budgets that stop a session.
 
-    Attributes:
-        trials: Configurations whose out-of-sample result is looked at, at most.
-        dry_rounds: Rounds in a row without an advance.
-        rounds: Rounds at most; None for three a trial.
-        tokens: Tokens of language models at most; None for no cap.
-        seconds: Time at most; None for no cap.
-    """
+Attributes:
+    trials: Maximum number of trials, configurations with an out-of-sample result.
+    dry_rounds: Maximum number of consecutive rounds without an advance.
+    rounds: Maximum number of rounds; None for three per trial.
+    tokens: Maximum tokens of language models; None for no limit.
+    seconds: Maximum duration; None for no limit.
+"""
 
     trials: int = 10
     dry_rounds: int = 3
@@ -89,32 +87,31 @@ class Budgets:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        whole("max_trials", self.trials, 1, MOST)
-        whole("max_dry_rounds", self.dry_rounds, 1, MOST)
+        checked_integer("max_trials", self.trials, 1, MOST)
+        checked_integer("max_dry_rounds", self.dry_rounds, 1, MOST)
         if self.rounds is not None:
-            whole("max_rounds", self.rounds, 1, MOST)
+            checked_integer("max_rounds", self.rounds, 1, MOST)
         if self.tokens is not None:
-            whole("max_tokens", self.tokens, 0, MOST)
+            checked_integer("max_tokens", self.tokens, 0, MOST)
         if self.seconds is not None:
             _number("max_seconds", self.seconds)
 
     @property
     def most_rounds(self) -> int:
-        """Rounds at most, so that rejected proposals cannot go on for ever."""
+        """Maximum number of rounds, which bounds sessions of rejected proposals."""
         return 3 * self.trials if self.rounds is None else self.rounds
 
 
 @dataclass(frozen=True)
-class Guard:
-    """What a trial must do to take the place of the best so far.
+"""Conditions under which a trial replaces the incumbent.
 
-    Attributes:
-        min_improvement: How much its stitched out-of-sample Sharpe ratio must be higher, a year.
-        drawdown_tolerance: Share by which its drawdown may be deeper.
-        drawdown_floor: Depth that is allowed beside that, so that a drawdown of 0 is no bar for good.
-        correlation: From which correlation of returns on two candidates are one; the better one is kept.
-        advanced_only: The short list holds only those that took that place.
-    """
+Attributes:
+    min_improvement: Required improvement of the stitched out-of-sample Sharpe ratio, annualised.
+    drawdown_tolerance: Fraction by which its drawdown may exceed the incumbent's.
+    drawdown_floor: Additional drawdown allowance, so that an incumbent without drawdown can be replaced.
+    correlation: Correlation of returns above which two candidates are duplicates; the better one is kept.
+    advanced_only: Whether the short list is limited to trials that advanced.
+"""
 
     min_improvement: float = 0.0
     drawdown_tolerance: float = 0.25
@@ -125,31 +122,30 @@ class Guard:
     def __post_init__(self) -> None:
         for name in ("min_improvement", "drawdown_tolerance", "drawdown_floor", "correlation"):
             _number(name, getattr(self, name))
-        if not is_truth(self.advanced_only):
+        if not is_bool(self.advanced_only):
             raise refusal("argument_invalid", f"`advanced_only` must be True or False; received {self.advanced_only!r}")
 
 
 @dataclass(frozen=True)
-class ResearchConfig:
-    """All that a session is told.
+"""Configuration of a session.
 
-    Attributes:
-        goal: What the person wants, in their words.
-        split: How the bars are divided.
-        budgets: When it stops.
-        guard: What an advance takes.
-        gates: What a trial must show to be kept at all.
-        costs: What trading costs.
-        limits: What a decision may ask for.
-        seed: Seed of every draw.
-        shortlist: Candidates handed to the person at most.
-        max_tunable: Params that a proposal may set away from their defaults.
-        inner_trials: Configurations that are tried in sample, in each fold, for a strategy that is code.
-        allow_code: Whether proposals may be code, which is run in the sandbox.
-        unsafe_no_isolation: Run code without one; every artefact says so.
-        burn_holdout: Open a holdout that is spent; every result of it says how often it was opened before.
-        training_cutoff: Last date that the language model may know of; None if unknown.
-    """
+Attributes:
+    goal: Goal of the user, as free text.
+    split: Division of the bars.
+    budgets: Budgets that stop the session.
+    guard: Conditions of an advance.
+    gates: Thresholds of the acceptance gates.
+    costs: Trading costs.
+    limits: Position limits.
+    seed: Seed of all random draws.
+    shortlist: Maximum length of the short list.
+    max_tunable: Maximum number of params that a proposal may move from their defaults.
+    inner_trials: Configurations of generated code that are tuned in sample, per fold.
+    allow_code: Whether proposals may be code, which runs in the sandbox.
+    unsafe_no_isolation: Run code without a sandbox; every result records it.
+    burn_holdout: Open a holdout that is already spent; its results record the number of earlier openings.
+    training_cutoff: Last date of the language model's training data; None if unknown.
+"""
 
     goal: str = "Find a strategy with a stable out-of-sample edge after costs."
     split: Split = field(default_factory=Split)
@@ -168,19 +164,19 @@ class ResearchConfig:
     training_cutoff: str | None = None
 
     def __post_init__(self) -> None:
-        text("goal", self.goal)
+        checked_text("goal", self.goal)
         seed_of(self.seed)
-        whole("shortlist", self.shortlist, 1, 1000)
-        whole("max_tunable", self.max_tunable, 0, 1000)
-        whole("inner_trials", self.inner_trials, 1, 10_000)
+        checked_integer("shortlist", self.shortlist, 1, 1000)
+        checked_integer("max_tunable", self.max_tunable, 0, 1000)
+        checked_integer("inner_trials", self.inner_trials, 1, 10_000)
         if self.training_cutoff is not None:
             _check_date(self.training_cutoff)
         for name in ("allow_code", "unsafe_no_isolation", "burn_holdout"):
-            if not is_truth(getattr(self, name)):
+            if not is_bool(getattr(self, name)):
                 raise refusal("argument_invalid", f"`{name}` must be True or False; received {getattr(self, name)!r}")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the configuration as plain values; the seed is a text."""
+        """Return the configuration as plain values; the seed is a string."""
         told = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in ("split", "budgets", "guard", "gates"):
             told[name] = asdict(told[name])
@@ -188,10 +184,10 @@ class ResearchConfig:
 
     @classmethod
     def of_json(cls, told: Mapping[str, Any]) -> ResearchConfig:
-        """Read what `to_json` returned.
+        """Return the configuration that `to_json` wrote.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: a field is unknown or has a value that it cannot have.
+            OpenOutcryError: `argument_invalid`: a field is unknown or has an invalid value.
         """
         given = dict(told)
         for name, make in _GROUPS.items():

@@ -1,4 +1,4 @@
-"""What a session works with."""
+"""Configuration and collaborators of a session."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from openoutcry.research.walkforward_validation import Ground
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a session works with.
+"""Configuration and collaborators of a session.
 
-    Attributes:
-        session_id: Its name.
-        config: What it was told.
-        ground: The research window with its folds.
-        card: What a proposer may know of the market.
-        proposer: What proposes.
-        workshop: What turns proposals into strategies.
-        memory: What the ledger remembers.
-        recall: Where trials are written to, and looked up.
-        blobs: Where prompts and returns are kept.
-        clock: Tells the time in seconds.
-        cancelled: Set, from any thread, to stop after the round.
-    """
+Attributes:
+    session_id: ID of the session.
+    config: Its configuration.
+    ground: Research window with folds, costs and limits.
+    card: Market facts that a proposer sees.
+    proposer: Source of proposals.
+    workshop: Builds strategies from proposals.
+    memory: Prior trials of the ledger.
+    recall: Store of trials.
+    blobs: Store of prompts and return series.
+    clock: Returns the time in seconds.
+    cancelled: Set it, from any thread, to stop after the current round.
+"""
 
     session_id: str
     config: ResearchConfig

@@ -1,7 +1,7 @@
-"""The journal of a session, written before anything follows from it.
+"""The journal of a session, written before any consequence of an event.
 
-The same loop runs a session, resumes it and replays it. What is recorded is taken from the record while there is any,
-and each event that the loop comes to must be the one that stands there; from then on events are written.
+One loop runs, resumes and replays sessions. Recorded events supply the inputs while they last, and each event of the
+loop must equal the recorded one. After them, new events are written.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.proposal_checks import canonical
 
 ASIDE = "aside"
-"""Field of a payload for what may differ when a session is replayed: times, hosts, versions of the working tree."""
+"""Payload field that is excluded from the comparison: times, hosts, versions of the working tree."""
 
 BLOBS = "blobs"
 
 SESSION_START, STOPPED, SESSION_END = "session_start", "stopped", "session_end"
-"""Events whose hashes the ledger notes: that of the first two, and the one before the last."""
+"""Events with an anchor in the ledger: hash of the first two, and of the event before the last."""
 
 
 class DivergedError(OpenOutcryError):
-    """A replayed session is another one than was recorded.
+    """A replayed session differs from its recording.
 
     Attributes:
-        seq: Place of the event in the session, from 0.
+        seq: Index of the event in the session, from 0.
     """
 
     def __init__(self, message: str, seq: int) -> None:
-        super().__init__(f"state_mismatch: the event that was recorded is required; received another: {message}")
+        super().__init__(f"state_mismatch: the recorded event is required; received another one: {message}")
         self.slug = "state_mismatch"
         self.seq = seq
 
@@ -43,9 +43,9 @@ class Journal:
     """Takes the events of a session in order.
 
     Args:
-        log: Where events are written; None where nothing may be, as in a replay.
-        recorded: Events that stand already, as `{"event": ..., "payload": ...}`.
-        on_event: Called with each event and its payload, once it stands.
+        log: Log to write to; None for a replay, which writes nothing.
+        recorded: Recorded events, as `{"event": ..., "payload": ...}`.
+        on_event: Called with each event and its payload after it is recorded.
     """
 
     def __init__(
@@ -67,26 +67,26 @@ class Journal:
 
     @property
     def seq(self) -> int:
-        """Place of the next event, from 0."""
+        """Index of the next event, from 0."""
         return self._seq
 
     @property
     def is_replaying(self) -> bool:
-        """Whether the next event stands already, or none may be written."""
+        """Whether the next event is recorded, or the journal is read-only."""
         return bool(self._recorded) or self._log is None
 
     def peek(self, event: str) -> Mapping[str, Any] | None:
-        """Return the payload that stands for the next event, if it is of this kind."""
+        """Return the recorded payload of the next event, if it is of this kind."""
         if self._recorded and self._recorded[0]["event"] == event:
             payload: Mapping[str, Any] = self._recorded[0]["payload"]
             return payload
         return None
 
     def tell(self, event: str, payload: Mapping[str, Any]) -> None:
-        """Write an event, or see that it is the one that stands.
+        """Write an event, or check it against the recorded one.
 
         Raises:
-            DivergedError: another one stands there.
+            DivergedError: the recorded event differs.
         """
         if self._recorded:
             stood = self._recorded.popleft()
@@ -101,38 +101,38 @@ class Journal:
 
     def _check(self, stood: Mapping[str, Any], event: str, payload: Mapping[str, Any]) -> None:
         if stood["event"] != event:
-            raise DivergedError(f"`{stood['event']}` was recorded and `{event}` came", self._seq)
+            raise DivergedError(f"expected `{stood['event']}`, received `{event}`", self._seq)
         was, came = _compared(stood["payload"]), _compared(payload)
         if was != came:
             raise DivergedError(f"`{event}`: {_difference(stood['payload'], payload)}", self._seq)
 
     def check_end(self) -> None:
-        """See that nothing more was recorded.
+        """Check that no recorded events are left.
 
         Raises:
-            DivergedError: there is more.
+            DivergedError: there are more.
         """
         if self._recorded:
-            raise DivergedError(f"`{self._recorded[0]['event']}` was recorded and the session is over", self._seq)
+            raise DivergedError(f"expected `{self._recorded[0]['event']}`, received the end of the session", self._seq)
 
 
 class Blobs:
-    """Texts and arrays beside a journal, by the hash of their bytes.
+    """Content-addressed files of a journal: prompts and return series, named by SHA-256.
 
     Args:
-        folder: Where they are; None keeps nothing.
+        folder: Their folder; None stores nothing.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def put(self, content: bytes) -> str:
-        """Keep some bytes and return their SHA-256 in hex."""
+        """Store bytes and return their SHA-256 in hex."""
         digest = hashlib.sha256(content).hexdigest()
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
             place = self._folder / digest
-            # Whole or not there at all, whatever happens meanwhile.
+            # Renamed into place, so that the file is complete or missing.
             if not place.exists():
                 begun = place.with_suffix(".tmp")
                 begun.write_bytes(content)
@@ -140,16 +140,16 @@ class Blobs:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """Return the bytes of a hash.
+        """Return the bytes with this hash.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: they are not there, or are others.
+            OpenOutcryError: `argument_invalid`: the file is missing, or its bytes have another hash.
         """
         place = (self._folder or Path()) / digest
         try:
             content = place.read_bytes()
         except OSError as error:
-            raise refusal("argument_invalid", f"the blob {digest} must be there; received {error.strerror}") from error
+            raise refusal("argument_invalid", f"the blob {digest} is required; received {error.strerror}") from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise refusal("argument_invalid", f"the blob {digest} must have that SHA-256; received other bytes")
         return content
@@ -160,17 +160,17 @@ def _compared(payload: Mapping[str, Any]) -> str:
 
 
 def _difference(was: Any, came: Any, where: str = "") -> str:
-    """Return the first place where two payloads differ."""
+    """Describe the first difference between two payloads."""
     if isinstance(was, Mapping) and isinstance(came, Mapping):
         for name in sorted({*was, *came}):
             if not where and name == ASIDE:
                 continue
             if name not in was or name not in came:
-                return f"`{where}{name}` is in one of them alone"
+                return f"`{where}{name}` is missing in one of them"
             if canonical(was[name]) != canonical(came[name]):
                 return _difference(was[name], came[name], f"{where}{name}.")
     if isinstance(was, (list, tuple)) and isinstance(came, (list, tuple)) and len(was) == len(came):
         for place, (old, new) in enumerate(zip(was, came, strict=True)):
             if canonical(old) != canonical(new):
                 return _difference(old, new, f"{where}{place}.")
-    return f"`{where.rstrip('.')}` was {canonical(was)[:200]} and is {canonical(came)[:200]}"
+    return f"`{where.rstrip('.')}` was {canonical(was)[:200]} and is now {canonical(came)[:200]}"

@@ -1,4 +1,4 @@
-"""Sessions of research, begun, resumed or replayed, by the same loop."""
+"""Research sessions: start, resume and replay, all through the same loop."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ Load = Callable[[], Dataset]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a session works.
+"""Folder, ledger and callbacks of a session.
 
-    Attributes:
-        folder: Where journal, candidates and report go.
-        ledger: What remembers across sessions; None forgets.
-        source: What the market is found by, which the journal repeats.
-        periods_per_year: Bars a year that it is loaded with, where that was said.
-        provider: What the proposer is found by, which the journal repeats.
-        cancelled: Set to stop after the round.
-        on_event: Called with each event and its payload.
-    """
+Attributes:
+    folder: Folder of journal, candidates and report.
+    ledger: Ledger across sessions; None to record nothing.
+    source: Name or path of the market, recorded in the journal.
+    periods_per_year: Bars per year to load it with, if given.
+    provider: Name of the proposer, recorded in the journal.
+    cancelled: Set it to stop after the current round.
+    on_event: Called with each event and its payload.
+"""
 
     folder: Path
     ledger: Ledger | None = None
@@ -58,26 +57,26 @@ class Place:
 
     @property
     def journal(self) -> Path:
-        """The journal."""
+        """Path of the journal."""
         return self.folder / JOURNAL
 
     @property
     def blobs(self) -> Path:
-        """Prompts and returns beside it."""
+        """Folder of prompts and return series."""
         return self.journal.parent / BLOBS
 
 
 def research(load: Load, proposer: Proposer, config: ResearchConfig, place: Place) -> Result:
-    """Go through a session and return what it hands over.
+    """Run a session and return its result.
 
     Args:
-        load: Loads the market; called again for the holdout, which is not kept in between.
-        proposer: What proposes.
-        config: What the session is told.
-        place: Where it works.
+        load: Loads the market; called again for the holdout, which is not kept in memory.
+        proposer: Source of proposals.
+        config: Configuration of the session.
+        place: Folder, ledger and callbacks.
 
     Raises:
-        OpenOutcryError: the market is too short for its folds, or an argument cannot be used.
+        OpenOutcryError: the market is too short for its folds, or an argument is invalid.
     """
     session_id = str(uuid.uuid4())
     vault, ground = _divided(load, config)
@@ -90,32 +89,32 @@ def research(load: Load, proposer: Proposer, config: ResearchConfig, place: Plac
 
 
 def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None = None) -> Result:
-    """Go on with a session that was cut, from its last whole event.
+    """Resume an interrupted session after its last complete event.
 
-    What stands is made again, and must come out the same; from there on the session is live.
+    Recorded events are recomputed and must be equal; after them the session is live.
 
     Args:
         load: Loads the market of the session.
-        proposer: What proposes from here on.
-        place: Where it works.
-        session_id: Its name, or the beginning of it; None for the last.
+        proposer: Source of the remaining proposals.
+        place: Folder, ledger and callbacks.
+        session_id: Its ID or a prefix; None for the last session.
 
     Raises:
-        OpenOutcryError: there is no such session, it is over, or not the one that the ledger knows.
-        DivergedError: what stands does not come out the same.
+        OpenOutcryError: there is no such session, it has ended, or it is not the one that the ledger anchors.
+        DivergedError: a recorded event is not reproduced.
     """
     stood = session_of(place.journal, session_id)
     if stood.is_over:
         raise refusal(
-            "argument_invalid", f"a session that was cut is required; received {stood.session_id}, which ended"
+            "argument_invalid", f"an interrupted session is required; received {stood.session_id}, which ended"
         )
     told = told_of(stood)
     if told.ledger != _identity(place.ledger):
-        wanted = "a session must go on with the ledger that it began with"
+        wanted = "a session must resume with the ledger that it started with"
         raise refusal("argument_invalid", f"{wanted}; received another one, or none")
     vault, ground = _divided(load, told.config)
     recall, memory = _recalled(place, stood.session_id, told.config, vault, ground)
-    # Cut before the ledger could note its beginning, it must begin as it would now.
+    # Interrupted before the ledger anchored its start, it must start as it would now.
     is_new = len(stood.events) == 1 and memory == told.memory
     if place.ledger is not None:
         _check_anchor(place.ledger, stood, SESSION_START, 0, or_none=is_new)
@@ -125,20 +124,20 @@ def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None 
 
 
 def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
-    """Make a session again from its proposals, and see that all comes out the same.
+    """Recompute a session from its recorded proposals, and check that every event is equal.
 
-    Nothing is written, and nobody is asked. What proposers were shown and the returns of trials must be there as their
-    hashes say. With a ledger in `place`, the journal must be the one that the ledger has noted: what no replay can make
-    again, such as the trials that it counted before, is then as it was written.
+    Nothing is written, and no model is called. Prompts and return series must match their hashes. With a ledger in
+    `place`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute, such as
+    the count of prior trials.
 
     Args:
         load: Loads the market of the session.
-        place: Where its journal is.
-        session_id: Its name, or the beginning of it; None for the last.
+        place: Folder of the journal, and the ledger.
+        session_id: Its ID or a prefix; None for the last session.
 
     Raises:
-        OpenOutcryError: there is no such session, or the journal was tampered with.
-        DivergedError: the first event that comes out differently.
+        OpenOutcryError: there is no such session, or the journal was altered.
+        DivergedError: the first event that differs.
     """
     stood = session_of(place.journal, session_id)
     told = told_of(stood)
@@ -154,13 +153,13 @@ def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
 
 
 def ground_again(load: Load, stood: Recorded) -> Ground:
-    """Return what a recorded session was made on, for its report."""
+    """Return the validation inputs of a recorded session, for its report."""
     return _divided(load, told_of(stood).config)[1]
 
 
 @dataclass(frozen=True)
 class _Begun:
-    """A session with its market, divided."""
+    """A session specification with its market, split into research window and holdout."""
 
     told: Told
     vault: HoldoutVault
@@ -203,24 +202,24 @@ def _recalled(
 
 
 def _identity(ledger: Ledger | None) -> str | None:
-    """Return what tells a ledger from another one, and does not say where it is."""
+    """Return a hash that identifies a ledger without revealing its path."""
     return None if ledger is None else hashlib.sha256(str(ledger.folder.resolve()).encode()).hexdigest()
 
 
 @contextmanager
 def _alone(place: Place, session_id: str) -> Iterator[None]:
-    """Keep others from writing the session meanwhile."""
+    """Lock the session against other writers."""
     with (place.journal.parent / f"{session_id}.lock").open("wb") as file:
         try:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except ModuleNotFoundError:
-            # Windows has none.
+            # Windows has no `fcntl`.
             pass
         except OSError as error:
-            wanted = "a session that nobody else goes on with is required"
-            raise refusal("argument_invalid", f"{wanted}; received {session_id}, which is under way") from error
+            wanted = "a session that no other process runs is required"
+            raise refusal("argument_invalid", f"{wanted}; received {session_id}, which is running") from error
         yield
     Path(file.name).unlink(missing_ok=True)
 
@@ -236,12 +235,12 @@ def _check_blobs(stood: Recorded, blobs: Blobs) -> None:
 
 
 def _check_anchor(ledger: Ledger, stood: Recorded, event: str, place: int, *, or_none: bool = False) -> None:
-    """See that a journal is at an event what the ledger has noted."""
+    """Check the hash of an event in a journal against its anchor in the ledger."""
     noted = ledger.anchored(event, stood.session_id)
     if noted == stood.events[place]["hash"] or (noted is None and or_none):
         return
-    found = "a session that the ledger has not noted" if noted is None else f"another journal at `{event}`"
-    wanted = f"the journal of session {stood.session_id[:8]} must be the one that the ledger has noted"
+    found = "a session without an anchor" if noted is None else f"another journal at `{event}`"
+    wanted = f"the journal of session {stood.session_id[:8]} must match its anchor in the ledger"
     raise refusal("state_mismatch", f"{wanted}; received {found}")
 
 

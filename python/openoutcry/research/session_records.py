@@ -1,4 +1,4 @@
-"""Sessions in a journal: which there are, and what stands of one."""
+"""Sessions of a journal, read and verified."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ JOURNAL = Path("logs") / "research_journal.jsonl"
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What stands of a session.
+"""A recorded session.
 
-    Attributes:
-        session_id: Its name.
-        events: Its events in order, as `{"event", "payload", ...}`.
-    """
+Attributes:
+    session_id: ID of the session.
+    events: Its events in order, as `{"event", "payload", ...}`.
+"""
 
     session_id: str
     events: tuple[Mapping[str, Any], ...]
@@ -35,15 +34,15 @@ class Recorded:
 
     @property
     def is_over(self) -> bool:
-        """Whether it came to its end."""
+        """Whether the session ended."""
         return bool(self.events[-1]["event"] == SESSION_END)
 
 
 def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
-    """Return the sessions of a journal in the order in which they began.
+    """Return the sessions of a journal, in the order of their starts.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no journal, it has been tampered with, or is of something else.
+        OpenOutcryError: `argument_invalid`: the journal is missing, altered, or no research journal.
     """
     check(path)
     events: dict[str, list[Mapping[str, Any]]] = {}
@@ -51,43 +50,43 @@ def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
         events.setdefault(record["session_id"], []).append(record)
     for found in events.values():
         if found[0]["event"] != SESSION_START:
-            wanted = "a journal of research, whose sessions begin with `session_start`, is required"
+            wanted = "a research journal, whose sessions start with `session_start`, is required"
             raise refusal("argument_invalid", f"{wanted}; received `{found[0]['event']}`")
     return [Recorded(session_id, tuple(found)) for session_id, found in events.items()]
 
 
 def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, is_cut: bool = False) -> Recorded:
-    """Return a session by its name or its beginning.
+    """Return a session by its ID or an unambiguous prefix.
 
-    By default the last one; where one that was cut is wanted, the last of those, if there is any.
+    Without an ID, the last session; with `is_cut`, the last interrupted one, if any.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is none, or more than one.
+        OpenOutcryError: `argument_invalid`: no session matches, or more than one.
     """
     found = sessions_of(path)
     if session_id is not None:
         found = [each for each in found if each.session_id.startswith(session_id)]
         if len(found) > 1:
-            raise refusal("argument_invalid", f"a session must be named; received {session_id!r}, of {len(found)}")
+            raise refusal("argument_invalid", f"a unique session ID is required; received {session_id!r}, which matches {len(found)}")
     elif is_cut:
         found = [each for each in found if not each.is_over] or found
     if not found:
-        wanted = "a session that the journal holds is required"
+        wanted = "a session of the journal is required"
         raise refusal("argument_invalid", f"{wanted}; received {session_id!r} for '{os.fspath(path)}'")
     return found[-1]
 
 
 def check(path: str | os.PathLike[str]) -> Verified:
-    """Check the chain of a journal and return what was found.
+    """Verify the hash chain of a journal and return the result.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is not there, or has been tampered with.
+        OpenOutcryError: `argument_invalid`: the journal is missing or altered.
     """
     if not Path(path).is_file():
-        raise refusal("argument_invalid", f"a journal is required; received '{os.fspath(path)}', which is not there")
+        raise refusal("argument_invalid", f"a journal is required; received '{os.fspath(path)}', which does not exist")
     found = verify(path)
     if not found.is_intact:
         fault = found.faults[0]
-        wanted = "a journal must be as it was written"
+        wanted = "a journal with an intact hash chain is required"
         raise refusal("argument_invalid", f"{wanted}; received line {fault.line}: {fault.what}")
     return found

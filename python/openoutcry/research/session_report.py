@@ -1,4 +1,4 @@
-"""The report of a session: what a person decides from, as one HTML page."""
+"""HTML report of a research session."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from openoutcry.research.walkforward_validation import Ground
 
 _DRAWN = 4
 STOPPED = {
-    "dry_rounds": "It stopped since several rounds in a row brought nothing better.",
-    "token_budget": "It stopped since its tokens were used up.",
-    "trial_budget": "It stopped since its trials were used up.",
-    "round_budget": "It stopped since its rounds were used up.",
-    "time_budget": "It stopped since its time was up.",
-    "proposer_exhausted": "It stopped since there was nothing more to propose.",
-    "proposer_failed": "It stopped since the model could not be reached.",
-    "cancelled": "It was stopped by hand.",
+    "dry_rounds": "Stopped: several rounds in a row brought no improvement.",
+    "token_budget": "Stopped: the token budget is used up.",
+    "trial_budget": "Stopped: the trial budget is used up.",
+    "round_budget": "Stopped: the round budget is used up.",
+    "time_budget": "Stopped: the time budget is used up.",
+    "proposer_exhausted": "Stopped: the proposer has no further proposals.",
+    "proposer_failed": "Stopped: the model could not be reached.",
+    "cancelled": "Stopped by the user.",
 }
 
 
 def report_of(result: Result, ground: Ground, command: str = "") -> str:
-    """Return the page of a session.
+    """Return the HTML page of a session.
 
     Args:
-        result: What came of it.
-        ground: What it was made on.
-        command: The command that replays it.
+        result: Result of the session.
+        ground: Market, folds, costs and limits.
+        command: Command that replays the session.
     """
     market = ground.dataset
     lines, told = _lines(result, ground)
@@ -40,7 +40,7 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
     return render_research(
         ResearchView(
             goal=str(result.start["config"]["goal"]),
-            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} bars to research on",
+            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} bars in the research window",
             session_id=result.session_id,
             stopped=STOPPED[result.stopped_reason],
             n_trials=result.n_trials,
@@ -63,7 +63,7 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
 
 
 def shown(params: Mapping[str, Any]) -> str:
-    """Return params in words."""
+    """Return params as text."""
     return ", ".join(
         f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in params.items()
     )
@@ -71,11 +71,11 @@ def shown(params: Mapping[str, Any]) -> str:
 
 def _listed(listed: Listed, reuse: int | None) -> ListedRow:
     verdict, oos = listed.verdict, listed.oos
-    told = "stayed shut"
+    told = "not opened"
     if verdict is not None:
         sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
         told = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
-        told += f", broke off: {verdict.fault}" if verdict.fault else ""
+        told += f", failed with {verdict.fault}" if verdict.fault else ""
         told += f", seen {reuse} times before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
@@ -99,7 +99,7 @@ def _rounds(result: Result) -> list[RoundRow]:
 def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
     proposal = dict(card.proposal or {})
     if trial is None:
-        name = str(proposal.get("strategy") or proposal.get("kind") or "nothing that could be read")
+        name = str(proposal.get("strategy") or proposal.get("kind") or "unreadable proposal")
         params = proposal.get("params")
         rationale, source = str(proposal.get("rationale", "")), str(proposal.get("source") or "")
         told = shown(params) if isinstance(params, Mapping) else ""
@@ -123,13 +123,13 @@ def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
 
 
 def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
-    """Return the tracks that are drawn, the benchmark first, and what they are."""
+    """Return the NAV lines of the chart, the benchmark first, and their caption."""
     shown_trials: Sequence[Trial] = [listed.trial for listed in result.shortlist]
-    told = "The short list beside buy-and-hold, over the tests of all folds one after another; after costs."
+    told = "The short list against buy-and-hold, over the tests of all folds in sequence, after costs."
     if not shown_trials:
         known = [trial for trial in result.trials if trial.oos.sharpe is not None]
         shown_trials = sorted(known, key=lambda trial: -(trial.oos.sharpe or 0.0))
-        told = "None was kept. The best of those discarded beside buy-and-hold, over all tests; after costs."
+        told = "No candidate was kept. The best discarded trials against buy-and-hold, over all tests, after costs."
     if not shown_trials:
         return [], ""
     first = shown_trials[0].oos
@@ -153,7 +153,7 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        return f"The holdout, {first} .. {last}, is none: its days had been seen {result.holdout_reuse} times before."
+        return f"The holdout, {first} .. {last}, is not unseen: its days had been seen {result.holdout_reuse} times before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 
@@ -163,10 +163,10 @@ def _provenance(result: Result, command: str) -> Provenance:
     git = aside.get("git") or {}
     entries = [
         ("session", result.session_id),
-        ("proposer", start["provider"] or "given in Python"),
+        ("proposer", start["provider"] or "passed in Python"),
         ("data", start["data"] or market["name"]),
         ("research window", f"{market['first']} .. {market['last']}, {market['fingerprint']}"),
-        ("whole market", market["whole_fingerprint"]),
+        ("complete market", market["whole_fingerprint"]),
         ("holdout", " .. ".join(start["holdout"]) if start["holdout"] else "none"),
         ("folds", "; ".join(_fold(fold) for fold in start["folds"])),
         ("engine", f"{start['engine']}, gates version {start['gates_version']}, seed {start['config']['seed']}"),
@@ -174,14 +174,14 @@ def _provenance(result: Result, command: str) -> Provenance:
         ("tokens", f"{result.tokens:,}"),
     ]
     if git:
-        entries.append(("commit", f"{git['commit']}{', changed' if git['dirty'] else ''}"))
+        entries.append(("commit", f"{git['commit']}{', with local changes' if git['dirty'] else ''}"))
     return Provenance(entries, verify=command, verified="every decision from the journal")
 
 
 def _sandbox(start: Mapping[str, Any]) -> str:
     if not start["config"]["allow_code"]:
-        return "no proposal could be code"
-    return "none: code had all rights" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])
+            return "not used: proposals could not be code"
+        return "none: code had all rights of the process" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])
 
 
 def _fold(fold: Mapping[str, Sequence[int]]) -> str:

@@ -1,4 +1,4 @@
-"""What a session begins with, as its first event says it."""
+"""Inputs of a session, and the payload of its first event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SESSION_VERSION = 2
 
 
 @dataclass(frozen=True)
-class Source:
+"""Where the market is loaded from, and its name."""
     """How the market is found again, and what it was called."""
 
     data: str
@@ -37,7 +37,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Told:
-    """What a session is, apart from where it works."""
+    """Specification of a session, independent of its workspace."""
 
     session_id: str
     config: ResearchConfig
@@ -48,10 +48,10 @@ class Told:
 
 
 def told_of(stood: Recorded) -> Told:
-    """Return what a recorded session was told.
+    """Return the specification of a recorded session.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is of another version.
+        OpenOutcryError: `argument_invalid`: the journal has another version.
     """
     start = stood.start
     if start.get("version") != SESSION_VERSION:
@@ -63,7 +63,7 @@ def told_of(stood: Recorded) -> Told:
 
 
 def market_card(ground: Ground, name: str) -> MarketCard:
-    """Return what proposers may know of the market."""
+    """Return the market facts that proposers see."""
     market = ground.dataset
     spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in ground.folds)
     first, last = market.dates[0], market.dates[-1]
@@ -106,7 +106,7 @@ def start_of(told: Told, vault: HoldoutVault, ground: Ground, workshop: Workshop
 
 
 def _git() -> dict[str, Any] | None:
-    """Return the commit of the working folder; None where there is none."""
+    """Return the commit of the working folder; None outside a repository."""
     try:
         commit = _output("git", "rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(_output("git", "status", "--porcelain"))}

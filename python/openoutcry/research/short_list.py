@@ -1,4 +1,4 @@
-"""The short list: what a person is handed, frozen before the holdout is opened."""
+"""The short list, frozen before the holdout is opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openoutcry.research.trial_scores import OosScore
 
 
 class Scored(Protocol):
-    """What may come on the list: nothing here sees more than its score."""
+    """A trial as the selection sees it: key and out-of-sample score."""
 
     @property
     def key(self) -> str:
@@ -29,30 +29,30 @@ T = TypeVar("T", bound=Scored)
 
 @dataclass(frozen=True)
 class Dropped:
-    """What is not on the list though it might have been, and why."""
+    """A candidate left out of the short list, and why."""
 
     key: str
     reason: str
 
 
 def shorten(trials: Sequence[T], guard: Guard, most: int) -> tuple[list[T], list[Dropped]]:
-    """Return the best trials, best first, and what was dropped.
+    """Return the best trials, best first, and those left out.
 
-    Of trials whose returns correlate as `guard.correlation` says or more, the best is kept.
+    Of trials whose returns have a correlation of at least `guard.correlation`, only the best stays.
 
     Args:
-        trials: Those that may be listed.
-        guard: From which correlation on two are one.
-        most: Trials on the list at most.
+        trials: Eligible trials.
+        guard: Holds the correlation limit.
+        most: Maximum length of the list.
     """
     kept: list[T] = []
     dropped: list[Dropped] = []
     for trial in sorted(trials, key=_rank):
         like = next((each for each in kept if _correlation(trial.oos, each.oos) >= guard.correlation), None)
         if like is not None:
-            dropped.append(Dropped(trial.key, f"its returns are those of {like.key[:12]}, which is better"))
+            dropped.append(Dropped(trial.key, f"its returns duplicate those of {like.key[:12]}, which is better"))
         elif len(kept) == most:
-            dropped.append(Dropped(trial.key, f"the list holds {most}"))
+            dropped.append(Dropped(trial.key, f"the list is limited to {most}"))
         else:
             kept.append(trial)
     return kept, dropped

@@ -1,7 +1,7 @@
-"""What the source of a strategy must look like before it is run.
+"""Static checks of a strategy source.
 
-This is about quality: it keeps what cannot be a strategy from costing a trial. It holds nobody off; that is the sandbox's
-part, `openoutcry.research.code_loader`. A source is only read here, never executed.
+They are about quality: an invalid strategy must not cost a trial. They are no security boundary; the sandbox of
+`openoutcry.research.code_loader` is. The source is parsed, never executed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _REFUSED = """
     setattr vars
 """
 REFUSED_NAMES = frozenset(_REFUSED.split())
-"""Builtins that a strategy does not have."""
+"""Builtins that are unavailable to a strategy."""
 
 _BASES = ("Strategy", "WindowStrategy")
 _HOME = "openoutcry.backtest.strategies"
@@ -57,17 +57,16 @@ _AT_TOP = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign
 
 
 @dataclass(frozen=True)
-class Checked:
-    """A source that may be given to a worker.
+"""A source that passed the checks.
 
-    Attributes:
-        source: The source.
-        class_name: Name of its strategy.
-        description: First line of the docstring of the strategy.
-        ranges: `PARAM_RANGES` of the strategy.
-        exact: SHA-256 of the source, in hexadecimal.
-        normalised: Hash of what it means; that of a renamed copy is the same.
-    """
+Attributes:
+    source: The source.
+    class_name: Name of the strategy class.
+    description: First line of its docstring.
+    ranges: Its `PARAM_RANGES`.
+    exact: SHA-256 of the source, in hexadecimal.
+    normalised: Hash of the normalised source, equal for renamed copies.
+"""
 
     source: str
     class_name: str
@@ -78,12 +77,12 @@ class Checked:
 
 
 def check_source(source: Any) -> Checked:
-    """Read the source of a strategy, and refuse what is none.
+    """Parse and check the source of a strategy.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is too large or no Python, imports or names what it must not, or has not
-            exactly one strategy with a docstring, hooks and literal ranges of at most five parameters. Nothing else is
-            raised of any text.
+        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name, or does
+            not define exactly one strategy with docstring, hooks and literal ranges of at most five parameters. No input
+            raises anything else.
     """
     try:
         return _checked(source)
@@ -96,7 +95,7 @@ def check_source(source: Any) -> Checked:
 
 def _checked(source: Any) -> Checked:
     if not isinstance(source, str):
-        raise refusal("argument_invalid", f"source must be a text; received {type(source).__name__}")
+        raise refusal("argument_invalid", f"source must be a string; received {type(source).__name__}")
     content = source.encode("utf-8")
     if len(content) > MAX_BYTES:
         raise refusal("argument_invalid", f"source must have at most {MAX_BYTES:,} bytes; received {len(content):,}")
@@ -115,12 +114,12 @@ def _checked(source: Any) -> Checked:
 
 
 def _parsed(source: str) -> ast.Module:
-    # Before the parser, whose recursion a long chain of operators drives.
+    # Before the parser, which recurses once per operator of a long chain.
     count = sum(1 for _ in tokenize.generate_tokens(io.StringIO(source).readline))
     if count > MAX_TOKENS:
         raise refusal("argument_invalid", f"source must have at most {MAX_TOKENS:,} tokens; received {count:,}")
     with warnings.catch_warnings():
-        # Of odd escapes and the like, which are told to whoever runs it.
+        # The worker reports warnings such as invalid escapes.
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
     n_nodes, depth, level = 0, 0, [tree]
@@ -137,7 +136,7 @@ def _check_top(tree: ast.Module) -> None:
     for node in tree.body:
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not is_text and not isinstance(node, _AT_TOP):
-            wanted = "a source must hold imports, constants, functions and classes"
+            wanted = "a source must consist of imports, constants, functions and classes"
             raise refusal("argument_invalid", f"{wanted}; received `{type(node).__name__}` on line {_line(node)}")
 
 
@@ -148,17 +147,17 @@ def _check_node(node: ast.AST) -> None:
         from_package = node.module == "openoutcry" and names == ["strategies"]
         modules = [_HOME if from_package else "." * node.level + (node.module or "")]
         if "*" in names:
-            raise refusal("argument_invalid", f"imports must name what they take; received `*` on line {_line(node)}")
+            raise refusal("argument_invalid", f"imports must be explicit; received `*` on line {_line(node)}")
     for module in modules:
         if module not in IMPORTS:
             wanted = f"imports must be among {', '.join(IMPORTS)}"
             raise refusal("argument_invalid", f"{wanted}; received {shown(module)} on line {_line(node)}")
     if isinstance(node, ast.Attribute) and _is_dunder(node.attr) and node.attr != "__init__":
         received = f"{shown(node.attr)} on line {_line(node)}"
-        raise refusal("argument_invalid", f"attributes must not be of Python itself; received {received}")
+        raise refusal("argument_invalid", f"attributes must not be Python internals; received {received}")
     if isinstance(node, ast.Name) and (node.id in REFUSED_NAMES or _is_dunder(node.id)):
         received = f"{shown(node.id)} on line {_line(node)}"
-        raise refusal("argument_invalid", f"names must be those that a strategy has; received {received}")
+        raise refusal("argument_invalid", f"names must be available to a strategy; received {received}")
     if isinstance(node, (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Global)):
         received = f"`{type(node).__name__}` on line {_line(node)}"
         raise refusal("argument_invalid", f"a strategy must be a plain function of its window; received {received}")
@@ -173,12 +172,12 @@ def _strategy(tree: ast.Module) -> ast.ClassDef:
             bases.add(node.name)
     if len(found) != 1 or found[0] not in tree.body:
         received = f"{len(found)}" + (f", {', '.join(shown(each.name) for each in found[:3])}" if found else "")
-        raise refusal("argument_invalid", f"exactly one class must be made from `Strategy`; received {received}")
+        raise refusal("argument_invalid", f"exactly one class must inherit from `Strategy`; received {received}")
     return found[0]
 
 
 def _bases(tree: ast.Module) -> Iterator[str]:
-    """Yield how the base classes can be written in a source."""
+    """Yield the expressions that refer to the base classes in a source."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == _HOME:
             yield from (alias.asname or alias.name for alias in node.names if alias.name in _BASES)
@@ -205,7 +204,7 @@ def _ranges(strategy: ast.ClassDef) -> Mapping[str, Any]:
         ranges = ast.literal_eval(values[0])
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
         wanted = "`PARAM_RANGES` must be a literal"
-        raise refusal("argument_invalid", f"{wanted}; received {type(error).__name__} reading it") from error
+        raise refusal("argument_invalid", f"{wanted}; received one that raises {type(error).__name__}") from error
     check_ranges(ranges)
     if len(ranges) > MAX_TUNABLE:
         raise refusal("argument_invalid", f"at most {MAX_TUNABLE} parameters are allowed; received {len(ranges)}")

@@ -1,4 +1,4 @@
-"""Where proposals become strategies: known ones here, code in the sandbox."""
+"""Build strategies from proposals: library strategies in this process, code in the sandbox."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ N_CUTS = 25
 
 
 class Workshop:
-    """Turns proposals into candidates, and candidates into strategies.
+    """Turns proposals into candidates, and candidates into validators.
 
     Args:
-        config: What the session was told.
+        config: Configuration of the session.
     """
 
     def __init__(self, config: ResearchConfig) -> None:
@@ -36,10 +36,10 @@ class Workshop:
         self.catalogue = catalogue()
 
     def check(self, raw: Mapping[str, Any]) -> Candidate:
-        """Return the candidate that a proposal is.
+        """Return the candidate of a proposal.
 
         Raises:
-            OpenOutcryError: it is none, or of a kind that is not allowed here.
+            OpenOutcryError: the proposal is invalid, or its kind is not allowed.
         """
         proposal = Proposal.of(raw)
         if proposal.kind == "tune":
@@ -48,43 +48,43 @@ class Workshop:
         return _check_code(proposal, self._config)
 
     def bench(self, candidate: Candidate, most: int) -> Bench:
-        """Return where a candidate is worked on.
+        """Return the validator of a candidate.
 
         Args:
-            candidate: What is worked on.
-            most: Configurations that may be tried for it.
+            candidate: The candidate.
+            most: Maximum number of configurations to evaluate.
 
         Raises:
-            OpenOutcryError: it cannot be constructed.
+            OpenOutcryError: the strategy cannot be constructed.
         """
         return Bench(candidate, self._config, max(1, most))
 
 
 class Bench:
-    """One candidate at work."""
+    """Builds and validates the strategies of one candidate."""
 
     def __init__(self, candidate: Candidate, config: ResearchConfig, most: int) -> None:
         self._candidate = candidate
         self._config = config
         self._is_code = candidate.proposal.kind == "code"
         self._grid = self._drawn(most) if self._is_code else [dict(candidate.params)]
-        # What cannot be made from its params is turned away before anything is evaluated.
+        # Params that no strategy accepts are rejected before any evaluation.
         self._first = self.made(self._grid[0])
 
     def made(self, params: Mapping[str, Any]) -> Strategy:
-        """Return the strategy of params; that of code is constructed in the sandbox."""
+        """Return the strategy of params; generated code is constructed in the sandbox."""
         if not self._is_code:
             return LIBRARY[self._candidate.name](**params)
         source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
         return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
 
     def fault_before(self, ground: Ground) -> tuple[str, str] | None:
-        """Return what keeps it from being evaluated, as slug and in words, or None."""
+        """Return slug and message of what rules the candidate out before evaluation, or None."""
         start, end = ground.folds[0].train
         if self._first.lookback > end - start:
-            wanted = f"a lookback of at most {end - start} bars, the shortest training, is required"
+            wanted = f"a lookback of at most {end - start} bars, the length of the shortest training, is required"
             return "lookback", f"{wanted}; received {self._first.lookback}"
-        # What ships is held to it by tests, and probed where it passes all else.
+        # Library strategies are checked by tests, and are probed only if all other gates pass.
         n_changed = self.probed(ground) if self._is_code else 0
         return (
             ("causality", f"{n_changed} of {N_CUTS} cuts of the data change a decision before them")
@@ -93,28 +93,28 @@ class Bench:
         )
 
     def probed(self, ground: Ground) -> int:
-        """Return how many cuts of the data change a decision that lies before them."""
+        """Return the number of cuts of the data that change a decision before them."""
         try:
             return causality_probe(self._first, ground.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
         except AgentError:
-            # A worker that fails on a part of the data has decided otherwise there.
+            # A worker that fails on a part of the data decides differently there.
             return N_CUTS
 
     def validate(self, ground: Ground) -> Validated:
-        """Validate the candidate; code is tuned anew in each fold."""
+        """Validate the candidate; generated code is tuned in each fold."""
         if not self._is_code:
             return validate(ground, self._first, self._candidate.params)
         return validate_best(ground, self.made, self._grid)
 
     def perturbed(self, ground: Ground, validated: Validated, most: int) -> tuple[float | None, int]:
-        """Return what the worst change of a param costs, and the trials it took.
+        """Return the largest loss of Sharpe ratio under a change of one param, and the trials used.
 
-        The cost is a share of the Sharpe ratio.
+        The loss is relative to the Sharpe ratio.
 
         Args:
-            ground: Where it was validated.
-            validated: What came of the candidate itself.
-            most: Trials that are left; where they do not suffice nothing is measured.
+            ground: Market, folds, costs and limits.
+            validated: Walk-forward result of the candidate.
+            most: Trials left; nothing is measured if they do not suffice.
         """
         base = validated.oos.sharpe
         moved = neighbours(self._candidate.ranges, dict(validated.params[-1]))
@@ -129,11 +129,11 @@ class Bench:
         try:
             return validate(ground, self.made(params), params).oos.sharpe
         except OpenOutcryError:
-            # It broke off there, which is a trial, too.
+            # A failed configuration counts as a trial.
             return None
 
     def _drawn(self, most: int) -> list[dict[str, Any]]:
-        """Return configurations of code: its defaults, then draws from its ranges."""
+        """Return configurations of generated code: its defaults, then draws from its ranges."""
         fixed, ranges = dict(self._candidate.params), self._candidate.ranges
         rng = np.random.default_rng(seed_for("inner", self._config.seed, self._candidate.identity["normalised"]))
         grid = [{name: told["default"] for name, told in ranges.items()} | fixed]
@@ -149,10 +149,10 @@ class Bench:
 def _check_code(proposal: Proposal, config: ResearchConfig) -> Candidate:
     if not config.allow_code:
         raise refusal(
-            "argument_invalid", "a proposal must be of a known strategy without `--allow-code-gen`; received code"
+            "argument_invalid", "a proposal must be of a library strategy without `--allow-code-gen`; received code"
         )
     checked = check_source(str(proposal.source))
-    # All that may be searched is tuned, and what is fixed differs from its default.
+    # All ranges are tuned, and fixed params differ from their defaults.
     check_tuned(tuple(checked.ranges), config.max_tunable)
     identity = {"normalised": checked.normalised, "fixed": dict(proposal.params)}
     return Candidate(

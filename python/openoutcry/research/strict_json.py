@@ -1,4 +1,4 @@
-"""JSON that a journal can hold, read from texts of strangers."""
+"""Strict JSON of untrusted text: values that a journal can hold."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _DEEPEST = 32
 _DEEPEST_BODY = 64
 
 
-class NotPlain(ValueError):  # noqa: N818 it is no fault of ours
-    """A text is no JSON, or JSON that a journal cannot hold."""
+class NotPlain(ValueError):  # noqa: N818 the input is invalid, not the program
+    """The text is not JSON, or holds values that a journal cannot hold."""
 
 
 def read_plain(text: str) -> Any:
-    """Return the value of a text of JSON.
+    """Return the value of a JSON text, under strict rules.
 
     Raises:
-        NotPlain: it is no JSON; or it has a number that is not finite, an integer beyond 2^53, a field twice, half of a
-            surrogate pair, or is more than 32 deep.
+        NotPlain: the text is not JSON, or holds a number that is not finite, an integer beyond 2^53, a duplicate field, a
+            lone surrogate, or more than 32 levels.
     """
     try:
         value = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
@@ -35,10 +35,10 @@ def read_plain(text: str) -> Any:
 
 
 def read_body(text: str) -> Any:
-    """Return the value of a text of JSON that nothing but a depth is asked of.
+    """Return the value of a JSON text, checked for depth only.
 
     Raises:
-        NotPlain: it is no JSON, or more than 64 deep.
+        NotPlain: the text is not JSON, or has more than 64 levels.
     """
     try:
         value = json.loads(text)
@@ -53,10 +53,10 @@ def read_body(text: str) -> Any:
 
 
 def check_plain(value: Any) -> None:
-    """Look through plain values for what a journal cannot hold.
+    """Check that a journal can hold a value.
 
     Raises:
-        NotPlain: there is some.
+        NotPlain: it cannot.
     """
     level = [value]
     for _ in range(_DEEPEST):
@@ -74,7 +74,7 @@ def _inside(value: Any) -> list[Any]:
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):
-            raise NotPlain("names of fields must be texts")
+            raise NotPlain("field names must be strings")
         return [*value, *value.values()]
     if isinstance(value, list):
         return value
@@ -82,7 +82,7 @@ def _parts(value: Any) -> list[Any]:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise NotPlain("a text must have no half of a surrogate pair") from None
+            raise NotPlain("a string must not hold a lone surrogate") from None
     elif isinstance(value, bool) or value is None:
         pass
     elif isinstance(value, int):
@@ -92,7 +92,7 @@ def _parts(value: Any) -> list[Any]:
         if not isfinite(value):
             raise NotPlain("a number must be finite")
     else:
-        raise NotPlain(f"a value must be one of JSON; received {type(value).__name__}")
+        raise NotPlain(f"a value must be a JSON value; received {type(value).__name__}")
     return []
 
 
@@ -110,5 +110,5 @@ def _finite(text: str) -> float:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise NotPlain("a field must be given once")
+        raise NotPlain("field names must be unique")
     return found

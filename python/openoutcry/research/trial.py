@@ -1,4 +1,4 @@
-"""A trial, and what a session hands over when it ends."""
+"""A trial, and the result of a session."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from openoutcry.research.trial_scores import OosScore
 from openoutcry.research.walkforward_validation import Validated
 
 EVEN, SURE = 0.5, 0.95
-"""A deflated Sharpe ratio that is as likely luck as not, and one that hardly is."""
+"""Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A configuration whose out-of-sample result was looked at.
+    """A configuration with its out-of-sample result.
 
     Attributes:
-        key: SHA-256 of all that the result depends on.
-        round: The round it was proposed in.
-        candidate: What was evaluated.
-        validated: What came of it.
-        luck: How much of its score is luck, at the trials counted then.
-        gates: What it had to show.
+        key: SHA-256 of all inputs that the result depends on.
+        round: The round in which it was proposed.
+        candidate: The evaluated candidate.
+        validated: Its walk-forward result.
+        luck: Its deflated Sharpe ratios at the number of trials counted at that time.
+        gates: Its acceptance gates.
         outcome: `advanced`, `kept` or `discarded`.
         reasons: Why it did not advance.
     """
@@ -50,7 +50,7 @@ class Trial:
         return self.validated.oos
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a journal says of it before a decision."""
+        """Return the payload of the journal's `trial` event."""
         return {
             "round": self.round,
             "key": self.key,
@@ -66,7 +66,7 @@ class Trial:
         }
 
     def card(self) -> TrialCard:
-        """Return what proposers of later rounds are shown of it."""
+        """Return the summary that proposers see in later rounds."""
         oos = self.oos
         scores = {
             "oos_sharpe": oos.sharpe,
@@ -80,13 +80,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Listed:
-    """A candidate on the short list.
+    """An entry of the short list.
 
     Attributes:
         trial: Its trial.
-        luck: How much of its score is luck at the trials of the whole session.
-        gates: Its gates, judged again by that.
-        verdict: What it did in the holdout; None where that was not opened.
+        luck: Its deflated Sharpe ratios at the number of trials of the complete session.
+        gates: Its gates, evaluated again with `luck`.
+        verdict: Its holdout result; None if the holdout was not opened.
     """
 
     trial: Trial
@@ -106,18 +106,18 @@ class Listed:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What should make a person look twice, though every gate has passed."""
+        """Warnings for the reader, although every gate passed."""
         told, luck = [], self.luck
         if luck.dsr_alpha is None:
             told.append(NOTHING_LEFT)
         elif luck.dsr_alpha <= EVEN:
-            told.append(f"beyond holding the market its DSR is {luck.dsr_alpha:.3f}")
+            told.append(f"its DSR in excess of the market is {luck.dsr_alpha:.3f}")
         if luck.dsr is not None and luck.dsr_spread is not None and luck.dsr_spread < SURE < luck.dsr:
-            told.append(f"its DSR is {luck.dsr_spread:.3f} by how far the ratios of all trials lie apart")
+            told.append(f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios")
         return tuple(told)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is frozen of it, before the holdout is opened."""
+        """Return the frozen entry, as recorded before the holdout is opened."""
         return {
             "key": self.key,
             "strategy": self.trial.candidate.name,
@@ -130,24 +130,24 @@ class Listed:
 
 @dataclass(frozen=True)
 class Result:
-    """What a session hands over.
+    """Result of a session.
 
     Attributes:
-        session_id: Its name.
-        start: What stood in its first event.
+        session_id: ID of the session.
+        start: Payload of its first event.
         trials: All trials, in order.
         history: All rounds, as proposers saw them.
         shortlist: Candidates for a person to decide on, best first.
-        dropped: What could have been on the list, and why it is not.
-        n_trials: Trials counted for the family of the market, earlier sessions' too.
-        n_session: Those of them that this session made.
-        advice: What the trials say of one another.
+        dropped: Candidates left out of the short list, with reasons.
+        n_trials: Trials counted for this family of markets, including earlier sessions.
+        n_session: Trials of this session.
+        advice: Statistics over all trials of the session.
         tokens: Tokens used.
         stopped_reason: Why it stopped.
-        memory: What it began with.
-        seal: Of the holdout; None where that stayed shut.
-        holdout_reuse: How often the holdout had been opened before; None where it stayed shut.
-        holdout_note: Why it stayed shut; empty where it did not.
+        memory: Prior trials from the ledger, read at the start.
+        seal: Seal of the holdout; None if it stayed closed.
+        holdout_reuse: Earlier openings and runs on the holdout; None if it stayed closed.
+        holdout_note: Why it stayed closed; empty otherwise.
     """
 
     session_id: str

@@ -1,4 +1,4 @@
-"""What the trials of a session say of one another: advisory, and no gate."""
+"""Statistics over the trials of a session: effective number, overfitting, data snooping. Advisory, not a gate."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ N_DRAWS = 1000
 
 @dataclass(frozen=True)
 class Advice:
-    """What a panel of trials says; None where it is undefined.
+    """Statistics over a panel of trials; None where undefined.
 
     Attributes:
-        n_eff: Clusters of trials by average linkage at a correlation of 0.5.
+        n_eff: Clusters of trials, by average linkage at a correlation of 0.5.
         pbo: Probability of backtest overfitting, by CSCV over all trials.
-        spa: Hansen's p-value that nobody among them beats cash.
+        spa: p-value of Hansen's SPA test that no trial beats cash.
     """
 
     n_eff: int | None = None
@@ -38,13 +38,13 @@ class Advice:
 
 
 def advice_of(scores: Sequence[OosScore], seed: int) -> Advice:
-    """Return what trials say of one another.
+    """Return the statistics over the trials of a session.
 
     Args:
-        scores: Out-of-sample scores of all trials of a session.
-        seed: Seed of the draws.
+        scores: Out-of-sample scores of all trials of the session.
+        seed: Seed of the bootstrap.
     """
-    # A track that does not vary is correlated with nothing, and beats nobody.
+    # A constant return series has no correlation and cannot beat the others.
     tracks = [score.returns for score in scores if score.moments is not None]
     if len(tracks) < 2:
         return Advice()

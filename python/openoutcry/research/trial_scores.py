@@ -1,6 +1,6 @@
-"""What a trial did out of sample, and, apart from it, in sample.
+"""Scores of a trial, out of sample and in sample.
 
-A selector is handed an `OosScore`, which has no field of what happened in sample: what was fitted cannot choose.
+Selection sees an `OosScore` only. It has no in-sample field, so fitted results cannot influence a choice.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Series = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FoldScore:
-    """The test of one fold.
+    """Score of the test of one fold.
 
     Attributes:
         first: Date of its first bar.
         last: Date of its last bar.
-        sharpe: Sharpe ratio a year; None if undefined.
+        sharpe: Annualised Sharpe ratio; None if undefined.
         return_: Return over the fold.
-        max_drawdown: Deepest fall below the highest NAV, from 0 to 1.
-        profit_factor: Profits over losses of closed trades; None without a loss.
+        max_drawdown: Maximum drawdown, from 0 to 1.
+        profit_factor: Gross profit over gross loss of closed trades; None without a loss.
         n_trades: Closed trades.
-        has_no_loss: Whether none of them lost.
+        has_no_loss: Whether no closed trade lost.
     """
 
     first: str
@@ -48,12 +48,12 @@ class FoldScore:
 
 
 @dataclass(frozen=True)
-class InSample:
-    """The training of one fold: recorded, and no criterion of what is chosen.
+"""Score of the training of one fold: recorded, never a selection criterion.
 
-    Attributes:
-        sharpe: Sharpe ratio a year; None if undefined.
-        max_drawdown: Deepest fall below the highest NAV, from 0 to 1.
+Attributes:
+    sharpe: Annualised Sharpe ratio; None if undefined.
+    max_drawdown: Maximum drawdown, from 0 to 1.
+"""
     """
 
     sharpe: float | None
@@ -62,18 +62,18 @@ class InSample:
 
 @dataclass(frozen=True)
 class OosScore:
-    """All folds' tests as one track: their returns one after another, each once.
+    """Score of the tests of all folds, stitched into one return series.
 
     Attributes:
-        sharpe: Sharpe ratio a year of the stitched returns; None if undefined.
-        max_drawdown: Deepest fall of the stitched track, from 0 to 1.
-        return_: Return of the stitched track.
-        folds: Each fold's test.
-        moments: Of the stitched excess returns, per bar; None if undefined.
-        returns: Stitched excess returns, shape `(n_returns,)`.
-        nav: Stitched NAV, shape `(n_returns + 1,)`, 1 at first.
+        sharpe: Annualised Sharpe ratio of the stitched returns; None if undefined.
+        max_drawdown: Maximum drawdown of the stitched NAV, from 0 to 1.
+        return_: Return of the stitched NAV.
+        folds: Score of each fold.
+        moments: Moments of the stitched excess returns per bar; None if undefined.
+        returns: Stitched excess returns. Shape `(n_returns,)`, float64.
+        nav: Stitched NAV. Shape `(n_returns + 1,)`, float64, starts at 1.
         dates: Date of each return.
-        profits: Profit of each closed trade, in units of a fold's starting NAV.
+        profits: Profit of each closed trade, as a fraction of the fold's starting NAV.
     """
 
     sharpe: float | None
@@ -88,11 +88,11 @@ class OosScore:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the returns' bytes, in hex."""
+        """SHA-256 of the bytes of the returns, in hex."""
         return hashlib.sha256(np.ascontiguousarray(self.returns, dtype="<f8").tobytes()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the score as plain values; the returns by their digest."""
+        """Return the score as plain values, with the returns as their digest."""
         return {
             "sharpe": self.sharpe,
             "max_drawdown": self.max_drawdown,
@@ -105,7 +105,7 @@ class OosScore:
 
 
 def score_of(runs: Sequence[Run]) -> OosScore:
-    """Return the score of the tests of all folds, in order."""
+    """Return the stitched score of the test runs of all folds, in order."""
     raw = np.concatenate([run.returns for run in runs])
     excess = np.concatenate([excess_of(run) for run in runs])
     found, _ = native.summarize(excess, periods_per_year=runs[0].dataset.periods_per_year)
@@ -125,7 +125,12 @@ def score_of(runs: Sequence[Run]) -> OosScore:
 
 
 def fold_of(run: Run, trades: Trades) -> FoldScore:
-    """Return the score of the test of one fold, whose trades are these."""
+    """Return the score of the test of one fold.
+
+    Args:
+        run: Its run.
+        trades: Closed trades of the run.
+    """
     return FoldScore(
         first=run.dates[0],
         last=run.dates[-1],
@@ -139,12 +144,12 @@ def fold_of(run: Run, trades: Trades) -> FoldScore:
 
 
 def in_sample_of(run: Run) -> InSample:
-    """Return what a run did in sample."""
+    """Return the in-sample score of a run."""
     return InSample(run.metrics["sharpe"], _depth(run.nav))
 
 
 def excess_of(run: Run) -> Series:
-    """Return the returns of a run over the risk-free rate, where the market has one."""
+    """Return the returns of a run in excess of the risk-free rate, if the market has one."""
     rates = run.dataset.risk_free
     if rates is None:
         return run.returns
@@ -153,7 +158,7 @@ def excess_of(run: Run) -> Series:
 
 
 def moments_of(excess: Series) -> Moments | None:
-    """Return the moments of returns, None where they do not vary."""
+    """Return the moments of excess returns, None if they are constant."""
     try:
         return Moments.of(excess)
     except OpenOutcryError:
@@ -161,5 +166,5 @@ def moments_of(excess: Series) -> Moments | None:
 
 
 def _depth(nav: Series) -> float:
-    # -0.0 would be another number in a journal.
+    # A journal would record -0.0 as another number.
     return abs(float(np.min(native.drawdowns(np.ascontiguousarray(nav)))))

@@ -1,8 +1,8 @@
-"""Walk-forward: what a strategy is fitted on, and what it is then tested on.
+"""Walk-forward folds and combinatorial splits.
 
-All ranges of bars are half-open, `(first, end)`. A `Fold` is a part to fit on and the part after it to test on, `gap`
-bars apart, so that nothing measured in one reaches into the other. `combinatorial` tests on every choice of some of
-several groups, fitted on bars after a test too, which need an embargo besides the purge.
+All ranges of bars are half-open, `(first, end)`. A `Fold` is a training part and a test part after it, `gap` bars
+apart, so that no measurement of one part reaches into the other. `combinatorial` tests every combination of groups and
+also trains on bars after a test, which requires an embargo in addition to the purge.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.backtest.strategies import Strategy
 from openoutcry.backtest.strategies.rolling_windows import Array
@@ -30,27 +30,25 @@ _MOST_SPLITS = 100_000
 
 
 @dataclass(frozen=True)
-class Fold:
-    """A part to fit on, and the part after it to test on.
+"""A training part and the test part after it.
 
-    Attributes:
-        train: Bars to fit on.
-        test: Bars to test on, `gap` bars after those.
-    """
+Attributes:
+    train: Training bars.
+    test: Test bars, `gap` bars after the training.
+"""
 
     train: Part
     test: Part
 
 
 @dataclass(frozen=True)
-class Split:
-    """A choice of groups to test on, and what may be fitted on.
+"""A combination of tested groups, with the training bars that remain.
 
-    Attributes:
-        groups: Indices of the groups tested on.
-        train: Stretches of bars to fit on, in order.
-        test: Bars of each group tested on, in order.
-    """
+Attributes:
+    groups: Indices of the tested groups.
+    train: Ranges of training bars, in order.
+    test: Bars of each tested group, in order.
+"""
 
     groups: tuple[int, ...]
     train: tuple[Part, ...]
@@ -58,15 +56,15 @@ class Split:
 
 
 def reserve(n_bars: int, holdout: int, embargo: int) -> int:
-    """Return where the research part ends when a holdout is reserved.
+    """Return the end of the research window when a holdout is reserved.
 
-    The holdout are the last `holdout` bars; `embargo` bars before it belong to neither.
+    The holdout is the last `holdout` bars; the `embargo` bars before it belong to neither part.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: less than two bars are left.
+        OpenOutcryError: `argument_invalid`: fewer than two bars are left.
     """
-    n_bars, embargo = whole("n_bars", n_bars, 2, _MOST), whole("embargo", embargo, 0, _MOST)
-    holdout = whole("holdout", holdout, 2, _MOST)
+    n_bars, embargo = checked_integer("n_bars", n_bars, 2, _MOST), checked_integer("embargo", embargo, 0, _MOST)
+    holdout = checked_integer("holdout", holdout, 2, _MOST)
     end = n_bars - holdout - embargo
     if end < 2:
         wanted = f"a holdout of {holdout} bars and an embargo of {embargo} must leave two of {n_bars} bars"
@@ -75,13 +73,13 @@ def reserve(n_bars: int, holdout: int, embargo: int) -> int:
 
 
 def gap_of(embargo: int = 0, horizon: int = 1) -> int:
-    """Return how many bars must lie between fit and test.
+    """Return the minimum gap in bars between training and test.
 
     Args:
-        embargo: Bars asked for.
-        horizon: Bars that a decision is held, or that what is fitted looks ahead.
+        embargo: Requested bars.
+        horizon: Bars that a decision is held, or that a fitted label looks ahead.
     """
-    return max(whole("embargo", embargo, 0, _MOST), whole("horizon", horizon, 0, _MOST), 1)
+    return max(checked_integer("embargo", embargo, 0, _MOST), checked_integer("horizon", horizon, 0, _MOST), 1)
 
 
 def folds(
@@ -95,52 +93,52 @@ def folds(
     lookback: int = 1,
     min_bars: int = 30,
 ) -> tuple[Fold, ...]:
-    """Return the folds of the research part, whose tests follow each other.
+    """Return the folds of the research window, with consecutive tests.
 
-    Given `n_folds` alone, both parts have `(n_bars - gap) // (n_folds + 1)` bars; given one part as well, the other has
-    as many as are left. Given both parts alone, there are as many folds as fit, the same bars as those of skfolio's
+    With `n_folds` alone, both parts have `(n_bars - gap) // (n_folds + 1)` bars. With `n_folds` and one part, the other
+    part gets the remaining bars. With both parts alone, there are as many folds as fit, with the same bars as skfolio's
     `WalkForward(test, train, purged_size=gap, expand_train=mode == "anchored")`.
 
     Args:
-        n_bars: Bars of the research part, without holdout.
-        n_folds: How many folds, exactly.
-        train: Bars to fit on; of the first fold where `mode` is anchored.
-        test: Bars to test on.
-        mode: `anchored`, fitted on everything from bar 0 on, or `rolling`, on the last `train` bars.
-        gap: Bars between fit and test.
-        lookback: Closes that a decision needs, which the first fit must have.
-        min_bars: Fewest bars of a test.
+        n_bars: Bars of the research window, without holdout.
+        n_folds: Exact number of folds.
+        train: Training bars; of the first fold if `mode` is anchored.
+        test: Test bars.
+        mode: `anchored`, trained on all bars from bar 0, or `rolling`, on the last `train` bars.
+        gap: Bars between training and test.
+        lookback: Closes that a decision needs; the minimum length of the first training.
+        min_bars: Minimum number of test bars.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a test or fit is too short, or the bars do not go so far.
+        OpenOutcryError: `argument_invalid`: a part is too short, or there are too few bars.
     """
     if mode not in MODES:
         raise refusal("argument_invalid", f"`mode` must be {' or '.join(MODES)}; received {mode!r}")
-    n_bars, gap = whole("n_bars", n_bars, 2, _MOST), whole("gap", gap, 0, _MOST)
+    n_bars, gap = checked_integer("n_bars", n_bars, 2, _MOST), checked_integer("gap", gap, 0, _MOST)
     train, test = _sizes(n_bars - gap, n_folds, train, test)
-    least_test, least_train = whole("min_bars", min_bars, 1, _MOST), whole("lookback", lookback, 1, _MOST)
+    least_test, least_train = checked_integer("min_bars", min_bars, 1, _MOST), checked_integer("lookback", lookback, 1, _MOST)
     if test < least_test:
         raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
     if train < least_train:
-        wanted = f"a fit must have at least the {least_train} closes that a decision needs"
+        wanted = f"a training part must have at least the {least_train} closes that a decision needs"
         raise refusal("argument_invalid", f"{wanted}; received {train} of {n_bars} bars")
     n_fit = max(0, (n_bars - gap - train) // test)
     count = n_fit if n_folds is None else n_folds
     if not 1 <= count <= n_fit:
-        wanted = f"{n_bars} bars must hold a fit of {train}, a gap of {gap} and {max(count, 1)} tests of {test}"
+        wanted = f"{n_bars} bars must fit a training of {train}, a gap of {gap} and {max(count, 1)} tests of {test}"
         raise refusal("argument_invalid", f"{wanted}; received room for {n_fit}")
     ends = (train + k * test for k in range(count))
     return tuple(Fold((0 if mode == "anchored" else e - train, e), (e + gap, e + gap + test)) for e in ends)
 
 
 def _sizes(n_bars: int, n_folds: int | None, train: int | None, test: int | None) -> tuple[int, int]:
-    """Return the bars of fit and test; those that are not given share what is left."""
+    """Return the lengths of training and test; missing ones share the remaining bars."""
     if n_folds is not None:
-        n_folds = whole("n_folds", n_folds, 1, _MOST)
+        n_folds = checked_integer("n_folds", n_folds, 1, _MOST)
     elif train is None or test is None:
         raise refusal("argument_invalid", "`n_folds`, or both `train` and `test`, are required; received neither")
-    train = None if train is None else whole("train", train, 1, _MOST)
-    test = None if test is None else whole("test", test, 1, _MOST)
+    train = None if train is None else checked_integer("train", train, 1, _MOST)
+    test = None if test is None else checked_integer("test", test, 1, _MOST)
     if n_folds is not None and train is None and test is None:
         train = test = n_bars // (n_folds + 1)
     elif n_folds is not None and test is None and train is not None:
@@ -155,23 +153,23 @@ def _sizes(n_bars: int, n_folds: int | None, train: int | None, test: int | None
 def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, embargo: int = 0) -> tuple[Split, ...]:
     """Return the splits of combinatorial purged cross-validation.
 
-    The bars are cut into groups of `n_bars // n_groups`, the last one taking what is left over, and every choice of
-    `n_test` of them is tested on. The bars are those of skfolio's `CombinatorialPurgedCV(n_groups, n_test, purge,
-    embargo)`, in its order. Source: López de Prado (2018), chapter 12.
+    The bars are divided into groups of `n_bars // n_groups`, with the remainder in the last one, and every combination of
+    `n_test` groups is tested. The bars equal those of skfolio's `CombinatorialPurgedCV(n_groups, n_test, purge, embargo)`,
+    in its order. Source: López de Prado (2018), chapter 12.
 
     Args:
-        n_bars: Bars of the research part, without holdout.
-        n_groups: Groups, three at least.
-        n_test: Groups to test on in a split.
-        purge: Bars before and after a group tested on that are not fitted on.
-        embargo: Bars after those behind a group that are not fitted on either.
+        n_bars: Bars of the research window, without holdout.
+        n_groups: Number of groups, at least three.
+        n_test: Groups tested per split.
+        purge: Bars before and after a tested group that are excluded from training.
+        embargo: Additional excluded bars after a tested group.
 
     Raises:
         OpenOutcryError: `argument_invalid`: there are too many splits, or purge and embargo fill a group.
     """
-    n_bars, n_groups = whole("n_bars", n_bars, 2, _MOST), whole("n_groups", n_groups, 3, 1000)
-    n_test = whole("n_test", n_test, 1, n_groups - 1)
-    purge, embargo = whole("purge", purge, 0, _MOST), whole("embargo", embargo, 0, _MOST)
+    n_bars, n_groups = checked_integer("n_bars", n_bars, 2, _MOST), checked_integer("n_groups", n_groups, 3, 1000)
+    n_test = checked_integer("n_test", n_test, 1, n_groups - 1)
+    purge, embargo = checked_integer("purge", purge, 0, _MOST), checked_integer("embargo", embargo, 0, _MOST)
     size = n_bars // n_groups
     if purge + embargo >= size:
         wanted = f"purge and embargo together must be below the {size} bars of a group"
@@ -197,10 +195,10 @@ def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, em
 
 
 def paths(splits: tuple[Split, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the paths through all groups that the tests of splits make.
+    """Return the paths through all groups that the tests of splits form.
 
-    A path names, for each group, the split whose test of it belongs to the path. There are C(n, k) k / n of them, and
-    each test of a split is on one path.
+    A path holds, for each group, the split that tests the group on this path. There are C(n, k) k / n paths, and each test
+    of a split belongs to one path.
     """
     n_groups = 1 + max(group for split in splits for group in split.groups)
     tests = [[place for place, split in enumerate(splits) if group in split.groups] for group in range(n_groups)]
@@ -208,11 +206,11 @@ def paths(splits: tuple[Split, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def picture(parts: tuple[Fold, ...] | tuple[Split, ...], n_bars: int, width: int = 60) -> str:
-    """Return a drawing of folds or splits, one a line.
+    """Return a text drawing of folds or splits, one per line.
 
-    `-` is fitted on, `#` tested on, `.` neither. Where a letter stands for several bars, it is that of the first.
+    `-` is training, `#` test, `.` neither. If a character represents several bars, it shows the first one.
     """
-    width = min(whole("width", width, 1, 1000), whole("n_bars", n_bars, 1, _MOST))
+    width = min(checked_integer("width", width, 1, 1000), checked_integer("n_bars", n_bars, 1, _MOST))
     firsts = [place * n_bars // width for place in range(width)]
     return "\n".join("".join(_letter(each, bar) for bar in firsts) for each in parts)
 
@@ -226,7 +224,7 @@ def _letter(part: Fold | Split, bar: int) -> str:
 
 
 def as_rows(parts: tuple[Fold, ...], dates: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return folds as plain values: their bars and dates."""
+    """Return folds as plain values: bars and dates."""
     rows = []
     for index, fold in enumerate(parts):
         row: dict[str, Any] = {"fold": index}
@@ -243,17 +241,17 @@ def run_part(
     costs: CostModel | None = None,
     limits: Limits | None = None,
 ) -> Run:
-    """Run a strategy over some bars, flat at the first and flat again at the last.
+    """Run a strategy over a range of bars, flat at the first and at the last bar.
 
-    The closes before the part warm it up, and nothing is ordered there. The last decision closes everything, so that
-    the run pays for its way out. A strategy that is itself still warming up holds nothing.
+    The closes before the range warm it up without orders. The last decision closes all positions, so that the run pays the
+    exit costs. A strategy that is still warming up has no position.
     """
     table = closed_out(strategy.table(dataset, *part), part)
     return run_backtest(dataset, table, part, costs, limits, lookback=1, name=strategy.name)
 
 
 def closed_out(table: Array, part: Part) -> Array:
-    """Return weights whose last decision in some bars is to hold nothing."""
+    """Return weights with the last decision of a range set to flat."""
     flat: Array = table.copy()
     flat[part[1] - 2] = 0.0
     return flat

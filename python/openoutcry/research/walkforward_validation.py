@@ -1,4 +1,4 @@
-"""Walk-forward validation: one code path for all proposals and grids."""
+"""Walk-forward validation, the one implementation for proposals and grids."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Table = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ground:
-    """What a strategy is validated on: the research window alone, without the holdout.
+    """Inputs of a validation: the market up to the end of the research window, folds and rules.
 
     Attributes:
-        dataset: The market, which ends with the research window.
+        dataset: The market, which ends with the research window and excludes the holdout.
         folds: Its folds.
-        costs: What trading costs.
-        limits: What a decision may ask for.
+        costs: Trading costs.
+        limits: Position limits.
     """
 
     dataset: Dataset
@@ -45,7 +45,7 @@ class Ground:
 
     @cached_property
     def holdings(self) -> tuple[Holding, Holding]:
-        """Buy-and-hold over all tests, and the same kept in equal parts."""
+        """Two benchmarks over all tests: buy-and-hold, and equal weights rebalanced on every bar."""
         return self._held(buy_and_hold()), self._held(equal_weight())
 
     def _held(self, agent: Baseline) -> Holding:
@@ -55,13 +55,13 @@ class Ground:
 
 @dataclass(frozen=True)
 class Validated:
-    """What came of a strategy, out of sample and in sample.
+    """Result of a walk-forward validation.
 
     Attributes:
-        oos: Its out-of-sample score, all that a selector is shown.
-        in_sample: What it did in the training of each fold.
+        oos: Out-of-sample score, the only part that selection sees.
+        in_sample: In-sample score of each fold.
         params: Params used in each fold.
-        n_configs: Configurations that were looked at for it, at least 1.
+        n_configs: Configurations that were evaluated, at least 1.
     """
 
     oos: OosScore
@@ -71,7 +71,7 @@ class Validated:
 
 
 def validate(ground: Ground, strategy: Strategy, params: Mapping[str, Any]) -> Validated:
-    """Validate one configuration, to which nothing is fitted."""
+    """Validate one configuration without fitting."""
     table = table_of(ground, strategy)
     tests = [tested_run(ground, table, fold) for fold in ground.folds]
     trained = tuple(in_sample_of(_trained(ground, table, fold, strategy.lookback)) for fold in ground.folds)
@@ -81,13 +81,14 @@ def validate(ground: Ground, strategy: Strategy, params: Mapping[str, Any]) -> V
 def validate_best(
     ground: Ground, make: Callable[[Mapping[str, Any]], Strategy], grid: Sequence[Mapping[str, Any]]
 ) -> Validated:
-    """Validate the best of some configurations, chosen anew in sample for each fold.
+    """Validate a grid: each fold tests the configuration that is best in its training.
 
-    The first of equals is chosen; one without a Sharpe ratio in sample never is, unless none has one.
+    On a tie the first configuration is chosen. A configuration without an in-sample Sharpe ratio is chosen only if none
+    has one.
 
     Args:
-        ground: What they are validated on.
-        make: Returns the strategy of params.
+        ground: Market, folds, costs and limits.
+        make: Returns the strategy of a configuration.
         grid: Params of each configuration, at least one.
     """
     if not grid:
@@ -110,7 +111,7 @@ def validate_best(
 def table_of(ground: Ground, strategy: Strategy) -> Table:
     """Return the weights of a strategy over the research window, decided bar by bar."""
     first = ground.folds[0].train[0]
-    # What is behind the last training and before the first decision of a test is needed by nobody, and is cheap.
+    # Bars between the last training and the first decision of a test are computed but unused, which is cheap.
     table = strategy.table(ground.dataset, first, ground.folds[-1].test[1])
     wanted = (ground.dataset.n_bars, ground.dataset.n_symbols)
     if table.shape != wanted:
@@ -119,13 +120,13 @@ def table_of(ground: Ground, strategy: Strategy) -> Table:
 
 
 def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
-    """Run the test of a fold, flat at its first close and at its last."""
+    """Run the test of a fold, flat at its first and at its last close."""
     return ground.run(closed_out(table, fold.test), fold.test)
 
 
 def _trained(ground: Ground, table: Table, fold: Fold, lookback: int) -> Run:
     start, end = fold.train
-    # Bars that only warm up would dilute what it earns.
+    # Warm-up bars would dilute the in-sample return.
     return ground.run(table, (min(max(start, lookback - 1), end - 2), end))
 
 
@@ -135,7 +136,7 @@ def _best(sharpes: Sequence[float | None]) -> int:
 
 
 def ground_of(dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits]) -> Ground:
-    """Return the ground of a market up to the end of research, with its folds."""
+    """Return the validation inputs of a market up to the end of its research window."""
     view = dataset if dataset.n_bars == research_end else dataset.head(research_end)
     made = folds(
         research_end,

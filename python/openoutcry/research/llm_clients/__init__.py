@@ -1,6 +1,6 @@
-"""Clients of language models: three providers, and servers that speak as OpenAI's.
+"""Clients of language models: Anthropic, OpenAI, Ollama and OpenAI-compatible servers.
 
-Every request is made by `Caller`, which counts it; no client tries anything again by itself.
+`Caller` makes and counts every request; no client retries on its own. Imports `proposal_requests` and `strict_json`.
 """
 
 from openoutcry.research.llm_clients.cassette import CassetteClient

@@ -1,4 +1,4 @@
-"""Replies of a model in a file, by what was asked."""
+"""Cassette: recorded responses of a model in a file, keyed by request."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from openoutcry.research.strict_json import NotPlain, read_plain
 
 
 class CassetteClient:
-    """Answer as a file says; ask a model for what is not in it, if there is one.
+    """Return recorded responses, and record those of a model, if given.
 
-    Only whole answers are kept: what failed may go well the next time.
+    Only successful responses are recorded, since a failure may be temporary.
 
     Args:
-        path: The file; without a model it must be there.
-        inner: Model that is asked for what the file does not hold.
+        path: The file; it must exist unless a model is given.
+        inner: Model for requests that are not recorded.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the file is no cassette, or of another model.
+        OpenOutcryError: `argument_invalid`: the file is not a cassette, or of another model.
     """
 
     def __init__(self, path: str | os.PathLike[str], inner: LLMClient | None = None) -> None:
@@ -35,19 +35,19 @@ class CassetteClient:
         if tape is None:
             tape = {"model": inner.name if inner else "", "replies": {}}
         if inner is not None and tape["model"] != inner.name:
-            wanted = f"a cassette must be of the model that is asked, `{inner.name}`"
+            wanted = f"a cassette of the model `{inner.name}` is required"
             raise refusal("argument_invalid", f"{wanted}; received one of `{tape['model']}`")
         self.name: str = tape["model"]
         self._replies: dict[str, Any] = tape["replies"]
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        """Return the reply that was kept, or make the request and keep what comes."""
+        """Return the recorded reply, or send the request and record its reply."""
         place = digest_of(request)
         if place in self._replies:
             kept = self._replies[place]
             return ModelReply(kept["status"], Usage(**kept["usage"]), kept["text"], tuple(kept["calls"]))
         if self._inner is None:
-            detail = f"the cassette holds no answer to this prompt, {place[:12]}"
+            detail = f"the cassette has no response to this prompt, {place[:12]}"
             return ModelReply(None, Usage(), fault="not_recorded", detail=detail)
         reply = self._inner.ask(request)
         if reply.fault is None:
@@ -69,7 +69,7 @@ class CassetteClient:
         except FileNotFoundError as error:
             if self._inner is not None:
                 return None
-            raise refusal("argument_invalid", f"{wanted}; received '{self._path}', which is not there") from error
+            raise refusal("argument_invalid", f"{wanted}; received '{self._path}', which does not exist") from error
         except (NotPlain, UnicodeDecodeError) as error:
             raise refusal("argument_invalid", f"{wanted}; received '{self._path}': {error}") from error
         return found
@@ -77,7 +77,7 @@ class CassetteClient:
     def _write(self) -> None:
         tape = {"model": self.name, "replies": self._replies}
         text = json.dumps(tape, indent=1, sort_keys=True)
-        # Whole or not there at all, whatever happens meanwhile.
+        # Renamed into place, so that the file is complete or missing.
         begun = self._path.with_name(f"{self._path.name}.tmp")
         begun.write_text(f"{text}\n", encoding="utf-8")
         begun.replace(self._path)
@@ -87,6 +87,6 @@ class CassetteClient:
 
 
 def digest_of(request: ModelRequest) -> str:
-    """Return the SHA-256 of what a model is asked, but for the seed of its sampling."""
+    """Return the SHA-256 of a request without its sampling seed."""
     asked = {name: value for name, value in asdict(request).items() if name != "seed"}
     return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

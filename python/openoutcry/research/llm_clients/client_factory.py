@@ -1,4 +1,4 @@
-"""A client of a model, by its provider's name or URL."""
+"""Create a client from the name or URL of a provider."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def build_llm_client(
     """Return the client of a model.
 
     Args:
-        provider: `anthropic`, `openai`, `ollama`, or the URL of a server that speaks as OpenAI's, such as
+        provider: `anthropic`, `openai`, `ollama`, or the URL of an OpenAI-compatible server, such as
             `http://127.0.0.1:8000/v1`.
-        model: Name of the model there.
-        base_url: Where it is, in place of what the settings or the environment say.
-        transport: How posts are made.
+        model: Name of the model.
+        base_url: URL that overrides settings file and environment.
+        transport: HTTP transport.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such provider, or its key or the model's name is missing.
+        OpenOutcryError: `argument_invalid`: the provider is unknown, or its key or the name of the model is missing.
         ModuleNotFoundError: the provider's library is not installed.
     """
     is_url = isinstance(provider, str) and provider.startswith(("http://", "https://"))
@@ -35,7 +35,7 @@ def build_llm_client(
         raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         shown = provider if is_url else f"{provider}, such as `{_MODELS[provider]}`"
-        raise refusal("argument_invalid", f"`model` must name a model of {shown}; received {model!r}")
+        raise refusal("argument_invalid", f"`model` must be the name of a model of {shown}; received {model!r}")
     known = credentials_of(provider.rstrip("/") if is_url else provider)
     if base_url is not None:
         check_url(base_url)

@@ -1,4 +1,4 @@
-"""Keys and addresses of providers: the settings file first, then the environment."""
+"""Keys and URLs of providers, from the settings file or the environment."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from openoutcry.research.strict_json import NotPlain, read_plain
 _FIELDS = ("api_key", "base_url")
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _ADDRESSES = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_BASE_URL"}
-# Below it, what looks like a key may be any word of a text.
+# A shorter text may occur in a message by coincidence.
 _SHORTEST_HIDDEN = 8
 
 
 class Secret:
-    """A key that shows itself to nobody but who asks for it by `reveal`."""
+    """A key that is shown only by `reveal`."""
 
     __slots__ = ("_key",)
 
     def __init__(self, key: str) -> None:
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             wanted = "a key must be printable ASCII without spaces"
-            raise refusal("argument_invalid", f"{wanted}; received one that is not; hint: a line end came with it?")
+            raise refusal("argument_invalid", f"{wanted}; received another text; hint: remove spaces and line ends from the key")
         self._key = key
 
     def reveal(self) -> str:
@@ -35,7 +35,7 @@ class Secret:
         return self._key
 
     def hide(self, value: Any) -> Any:
-        """Return plain values with the key taken out of their texts."""
+        """Return plain values with the key masked in their strings."""
         if isinstance(value, str):
             return value.replace(self._key, "[key]") if len(self._key) >= _SHORTEST_HIDDEN else value
         if isinstance(value, Mapping):
@@ -46,28 +46,28 @@ class Secret:
         return "Secret()"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a key is not written anywhere")
+        raise TypeError("a key cannot be pickled")
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """What is known of a provider."""
+    """Key and URL of a provider."""
 
     key: Secret | None = None
     base_url: str | None = None
 
 
 def credentials_of(provider: str, environment: Mapping[str, str] | None = None) -> Credentials:
-    """Return the key and address of a provider.
+    """Return the key and URL of a provider.
 
-    Those of a URL are in the settings file under the URL itself: no other's key is sent there.
+    A server's settings are stored under its URL, so it never receives the key of another provider.
 
     Args:
         provider: `anthropic`, `openai`, `ollama`, or a URL.
-        environment: In place of the environment of the process.
+        environment: Environment variables; None for those of the process.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the settings file cannot be read, or a key or address is none.
+        OpenOutcryError: `argument_invalid`: the settings file cannot be read, or a key or URL is invalid.
     """
     around = os.environ if environment is None else environment
     told = _told(provider, around)
@@ -82,17 +82,17 @@ def key_required(provider: str, credentials: Credentials) -> Secret:
     """Return the key of a provider.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is none.
+        OpenOutcryError: `argument_invalid`: there is no key.
     """
     if credentials.key is None:
-        wanted = f"provider `{provider}` must have a key"
-        hint = f'hint: `{{"{provider}": {{"api_key": ...}}}}` in {settings_path()}, or {_KEYS[provider]}'
+        wanted = f"a key of provider `{provider}` is required"
+        hint = f'hint: add `{{"{provider}": {{"api_key": ...}}}}` to {settings_path()}, or set {_KEYS[provider]}'
         raise refusal("argument_invalid", f"{wanted}; received none; {hint}")
     return credentials.key
 
 
 def settings_path(environment: Mapping[str, str] | None = None) -> Path:
-    """Return where the settings file is, or would be."""
+    """Return the path of the settings file, which may not exist."""
     around = os.environ if environment is None else environment
     if named := around.get("OPENOUTCRY_SETTINGS"):
         return Path(named)
@@ -101,7 +101,7 @@ def settings_path(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
-    """Return what the settings file says of a provider; no error tells of it."""
+    """Return the settings of a provider; no error message contains them."""
     path = settings_path(around)
     wanted = "the settings file must be a JSON object with an object for each provider"
     try:
@@ -109,13 +109,13 @@ def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
     except FileNotFoundError as error:
         if "OPENOUTCRY_SETTINGS" not in around:
             return {}
-        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is not there") from error
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', which does not exist") from error
     except OSError as error:
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from None
     except (NotPlain, UnicodeDecodeError):
-        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is none") from None
+        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is not one") from None
     told = found.get(provider, {}) if isinstance(found, dict) else None
     if not isinstance(told, dict) or not set(told) <= {*_FIELDS} or not all(isinstance(v, str) for v in told.values()):
-        shape = f"texts among {', '.join(f'`{name}`' for name in _FIELDS)}"
-        raise refusal("argument_invalid", f"{wanted}, of {shape}; received something else for `{provider}` in '{path}'")
+        shape = f"strings named {', '.join(f'`{name}`' for name in _FIELDS)}"
+        raise refusal("argument_invalid", f"{wanted} with {shape}; received something else for `{provider}` in '{path}'")
     return told

@@ -1,4 +1,4 @@
-"""Models that are asked over plain HTTP, with the standard library alone."""
+"""Clients over plain HTTP: Ollama and OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 @dataclass(frozen=True)
-class Endpoint:
+"""URL and wire format of a model; `name` identifies it in journals."""
     """Where a model is asked, and in which words; `name` is what journals call it."""
 
     name: str
@@ -25,12 +25,12 @@ class Endpoint:
 
 
 class HttpClient:
-    """A model behind a URL.
+    """Client of a model behind a URL.
 
     Args:
-        endpoint: Where it is.
-        key: Sent as a bearer's, if there is one.
-        transport: How posts are made.
+        endpoint: URL and wire format.
+        key: Bearer token, if any.
+        transport: HTTP transport.
     """
 
     def __init__(self, endpoint: Endpoint, key: Secret | None = None, transport: Transport | None = None) -> None:
@@ -41,7 +41,7 @@ class HttpClient:
         self._transport = transport or Transport()
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        """Make one request; what goes wrong is in the reply."""
+        """Send one request; failures are in the reply."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key.reveal()}"
@@ -57,13 +57,13 @@ class HttpClient:
 
 
 class OllamaClient(HttpClient):
-    """A model of Ollama, by its own `/api/chat`.
+    """Client of an Ollama model, over `/api/chat`.
 
     Args:
         model: Name of the model, such as `llama3.1`.
-        base_url: Where Ollama is; this machine, if nothing is said.
-        key: Its key, where something before it asks for one.
-        transport: How posts are made.
+        base_url: URL of Ollama; this machine by default.
+        key: Key, if a proxy requires one.
+        transport: HTTP transport.
     """
 
     def __init__(
@@ -74,15 +74,13 @@ class OllamaClient(HttpClient):
 
 
 class OpenAICompatibleClient(HttpClient):
-    """A model of any server that speaks as OpenAI's chat completions do.
-
-    So do vLLM, llama.cpp and LM Studio.
+    """Client of an OpenAI-compatible server: vLLM, llama.cpp, LM Studio and others.
 
     Args:
-        model: Name of the model there.
-        base_url: What stands before `/chat/completions`, such as `http://127.0.0.1:8000/v1`.
-        key: Its key, if it asks for one.
-        transport: How posts are made.
+        model: Name of the model.
+        base_url: URL without `/chat/completions`, such as `http://127.0.0.1:8000/v1`.
+        key: Key, if the server requires one.
+        transport: HTTP transport.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Posts over HTTP, bounded in time and bytes, with the standard library alone."""
+"""HTTP POST with limits on time and size, using the standard library alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from urllib.request import getproxies, proxy_bypass
 from openoutcry.errors import refusal
 
 _CHUNK = 65_536
-# Ours to say; a library's own would ask for what is not read here.
+# Set by this module; a library's values would announce features that this module does not support.
 _OURS = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
 
 
 @dataclass(frozen=True)
-class Received:
+"""A complete response; header names are in lower case."""
     """A whole response; names of headers are in lower case."""
 
     status: int
@@ -30,12 +30,12 @@ class Received:
     body: bytes
 
 
-class TransportFault(Exception):  # noqa: N818 a fault is what happened, not what was called wrongly
-    """No whole response came.
+class TransportFault(Exception):  # noqa: N818 a fault is an event, not a wrong call
+    """The response is missing or incomplete.
 
     Attributes:
         slug: `unreachable`, `timeout`, `connection_lost` or `body_too_long`.
-        is_sent: Whether the request was, or a part of it.
+        is_sent: Whether the request was sent, at least in part.
     """
 
     def __init__(self, slug: str, detail: str, *, is_sent: bool) -> None:
@@ -46,23 +46,24 @@ class TransportFault(Exception):  # noqa: N818 a fault is what happened, not wha
 
 @dataclass(frozen=True)
 class Transport:
-    """A way to post.
+    """HTTP transport.
 
-    Redirects are not followed: a key would follow them. Proxies of the environment are used, but not for this machine.
+    Redirects are not followed, since they would receive the key. Proxies of the environment are used, except for this
+    machine.
 
     Attributes:
-        seconds: Time for a request and its whole response.
-        most_bytes: Most bytes of a response's body.
+        seconds: Time limit of a request with its complete response.
+        most_bytes: Maximum size of a response body.
     """
 
     seconds: float = 180.0
     most_bytes: int = 4 * 2**20
 
     def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Received:
-        """Return the response to a post.
+        """Return the response to a POST request.
 
         Raises:
-            TransportFault: none came whole, in time and within its bounds.
+            TransportFault: no complete response arrived within the limits.
         """
         connection, target, more = _route(check_url(url), self.seconds)
         sent = {name: value for name, value in headers.items() if name.lower() not in _OURS}
@@ -88,7 +89,7 @@ class Transport:
             if len(body) > self.most_bytes:
                 detail = f"a response must have at most {self.most_bytes:,} bytes; received more"
                 raise TransportFault("body_too_long", detail, is_sent=True)
-        # `read` of the standard library does not mind an end before the announced one.
+        # `read` of the standard library does not report a body that ends before its announced length.
         if response.length:
             raise HTTPException(f"{response.length} bytes are missing")
         headers = {name.lower(): value for name, value in response.getheaders()}
@@ -97,7 +98,7 @@ class Transport:
     def _fault(self, error: Exception, cut: _Cut) -> TransportFault:
         is_sent = cut.channel is not None
         if cut.is_late or isinstance(error, TimeoutError):
-            detail = f"a response must come within {self.seconds:g} s; received nothing whole"
+            detail = f"a complete response is required within {self.seconds:g} s; received none"
             return TransportFault("timeout", detail, is_sent=is_sent)
         slug = "connection_lost" if is_sent else "unreachable"
         return TransportFault(slug, f"{type(error).__name__}: {error}"[:300], is_sent=is_sent)
@@ -107,16 +108,16 @@ def check_url(url: str) -> SplitResult:
     """Return the parts of a URL.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is none of HTTP, or has a name, password, query or fragment.
+        OpenOutcryError: `argument_invalid`: it is not an HTTP URL, or has a name, password, query or fragment.
     """
     wanted = "a URL must be `http://HOST:PORT/PATH` or `https://...`"
     try:
         parts = urlsplit(url)
         is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise refusal("argument_invalid", f"{wanted}; received one that cannot be read") from None
+        raise refusal("argument_invalid", f"{wanted}; received a text that is not a URL") from None
     if "@" in parts.netloc:
-        hint = "hint: a key belongs into the settings file"
+        hint = "hint: put the key into the settings file"
         raise refusal("argument_invalid", f"{wanted} without a name or password; received one with them; {hint}")
     if not is_one or parts.query or parts.fragment or not url.isascii() or not url.isprintable() or " " in url:
         raise refusal("argument_invalid", f"{wanted} without a query; received {url[:200]!r}")
@@ -124,7 +125,7 @@ def check_url(url: str) -> SplitResult:
 
 
 def is_of_this_machine(host: str) -> bool:
-    """Return whether a host is this machine, by its name alone."""
+    """Return whether a host name refers to this machine, without a lookup."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -133,7 +134,7 @@ def is_of_this_machine(host: str) -> bool:
 
 
 def _route(parts: SplitResult, seconds: float) -> tuple[HTTPConnection, str, dict[str, str]]:
-    """Return a connection, what to ask it for, and headers for a proxy."""
+    """Return a connection, the request target, and headers for a proxy."""
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     target = parts.path or "/"
@@ -163,16 +164,16 @@ def _proxy(scheme: str, host: str) -> SplitResult | None:
         return None
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if parts.scheme != "http" or not parts.hostname:
-        detail = f"`{scheme}_proxy` must be `http://HOST:PORT`; received one of `{parts.scheme}`"
+        detail = f"`{scheme}_proxy` must be `http://HOST:PORT`; received a URL of scheme `{parts.scheme}`"
         raise TransportFault("unreachable", detail, is_sent=False)
     return parts
 
 
 @dataclass
 class _Cut:
-    """What is cut when its time is over.
+    """Shuts a connection down when its time is over.
 
-    `channel` is there once it is connected: the library forgets it early.
+    `channel` is the connected socket, which the library discards early.
     """
 
     connection: HTTPConnection
@@ -182,14 +183,14 @@ class _Cut:
     def make(self) -> None:
         self.is_late = True
         if (channel := self.channel or self.connection.sock) is not None:
-            # Not that of TLS, which would pull its state away from under the thread that reads.
+            # Not `shutdown` of the TLS socket, whose state another thread is reading.
             with suppress(OSError):
                 socket.socket.shutdown(channel, socket.SHUT_RDWR)
 
 
 @contextmanager
 def _cut_after(connection: HTTPConnection, seconds: float) -> Iterator[_Cut]:
-    """Cut a connection after some time; the library's own limit is of each read."""
+    """Shut a connection down after a time; the library's own limit applies to each read."""
     cut = _Cut(connection)
     timer = Timer(seconds, cut.make)
     timer.daemon = True

@@ -1,4 +1,4 @@
-"""What a model is asked and what it says, in no provider's words."""
+"""Requests and replies of language models, independent of the provider."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from openoutcry.research.proposal_requests import Usage, estimated_tokens
 
-# What providers put around a text: roles, templates, how a tool is called.
+# Tokens that providers add to a request: roles, templates, tool declarations.
 _MARGIN = 512
 
 
 @dataclass(frozen=True)
 class Message:
-    """A turn of a conversation; `role` is `user` or `assistant`."""
+    """A message of a conversation; `role` is `user` or `assistant`."""
 
     role: str
     text: str
@@ -23,15 +23,15 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """What a model is asked.
+    """Request to a language model.
 
     Attributes:
-        system: What it is told before the conversation.
+        system: System message.
         messages: The conversation.
-        schema: JSON schema of the object that it is to answer with.
-        max_tokens: Most tokens of its answer.
-        seed: Of its sampling, where a provider takes one.
-        is_structured: Whether the provider is to hold the answer to the schema.
+        schema: JSON schema of the response.
+        max_tokens: Maximum output tokens.
+        seed: Sampling seed, if the provider supports one.
+        is_structured: Whether the provider enforces the schema.
     """
 
     system: str
@@ -43,30 +43,29 @@ class ModelRequest:
 
     @property
     def input_tokens(self) -> int:
-        """What its texts are taken for, if the provider does not tell."""
+        """Estimated input tokens, used if the provider reports none."""
         schema = [json.dumps(self.schema)] if self.is_structured else []
         return sum(map(estimated_tokens, [self.system, *(message.text for message in self.messages), *schema]))
 
     @property
     def reserve(self) -> int:
-        """Tokens to set aside for it: what it may use at most, as far as its texts tell."""
+        """Tokens to reserve: an estimate of its maximum use."""
         return self.input_tokens + _MARGIN + self.max_tokens
 
 
 @dataclass(frozen=True)
-class ModelReply:
-    """What came of a request.
+"""Reply to a model request.
 
-    Attributes:
-        status: HTTP status; None where no response came.
-        usage: Its tokens, as told or estimated.
-        text: What the model said.
-        calls: Arguments of the tools that it called: objects, or texts of JSON.
-        fault: Slug of what was wrong; None if nothing.
-        detail: The same in words.
-        is_passing: Whether it may go well if it is asked again.
-        retry_after: Seconds to wait before that, if the provider says so.
-    """
+Attributes:
+    status: HTTP status; None without a response.
+    usage: Its tokens, reported or estimated.
+    text: Text of the response.
+    calls: Arguments of tool calls: objects, or JSON texts.
+    fault: Slug of the failure; None on success.
+    detail: Message of the failure.
+    is_passing: Whether the failure may be temporary, so that a retry makes sense.
+    retry_after: Seconds to wait before a retry, if the provider reports them.
+"""
 
     status: int | None
     usage: Usage
@@ -79,17 +78,16 @@ class ModelReply:
 
     @property
     def said(self) -> str:
-        """Its text and its calls in one text, which a journal can hold."""
+        """Text and tool calls as one text that a journal can hold."""
         calls = [call if isinstance(call, str) else json.dumps(call) for call in self.calls]
         whole = "\n".join(part for part in (self.text, *calls) if part)
         return whole.encode("utf-8", "replace").decode()
 
 
 class LLMClient(Protocol):
-    """What asks a language model.
+    """Client of a language model. Any object with these members qualifies; no base class is needed.
 
-    A protocol, so that one's own needs no base class. It makes one request for each call, and tries nothing again by
-    itself: who asks counts every request.
+    Each call sends one request without retries, because the caller counts every request.
     """
 
     @property
@@ -97,4 +95,4 @@ class LLMClient(Protocol):
         """Provider and model, such as `ollama:llama3.1`."""
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        """Make one request; what goes wrong is in the reply."""
+        """Send one request; failures are in the reply."""

@@ -1,4 +1,4 @@
-"""What a response is, whatever it holds."""
+"""Parse HTTP responses of language models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_TEXT, _MOST_DETAIL = 131_072, 300
 
 
 def reply_of(received: Received, request: ModelRequest, format_: Format, key: Secret | None) -> ModelReply:
-    """Return what a response says; the key is in no text of it."""
+    """Return the reply of a response, with the key masked."""
     text = received.body.decode("utf-8", "replace")
     n_bytes = len(received.body)
     try:
@@ -51,19 +51,19 @@ def _read(status: int, body: dict[str, Any], usage: Usage, format_: Format, show
     if said.stop == "refusal":
         fault, detail = "refusal", f"the model refused: {_line(said.text)}"
     elif said.stop == "cut":
-        fault, detail = "reply_cut", "the answer was longer than it may be"
+        fault, detail = "reply_cut", "the response reached the limit of output tokens"
     elif len(reply.said) > _MOST_TEXT + 1:
-        fault, detail = "reply_too_long", f"an answer must have at most {_MOST_TEXT:,} characters"
+        fault, detail = "reply_too_long", f"a response must have at most {_MOST_TEXT:,} characters"
         reply = ModelReply(status, usage, said.text[:_MOST_TEXT])
     elif not said.text.strip() and not said.calls:
-        fault, detail = "reply_empty", f"the model said nothing: {shown}"
+        fault, detail = "reply_empty", f"the response is empty: {shown}"
     return ModelReply(status, usage, reply.text, reply.calls, fault, detail[:_MOST_DETAIL])
 
 
 def lost_reply(fault: TransportFault, request: ModelRequest, key: Secret | None) -> ModelReply:
-    """Return what is known where no whole response came.
+    """Return the reply for a missing or incomplete response.
 
-    What never left this machine used no tokens; what left may have used all that was set aside.
+    A request that was not sent used no tokens; a sent one may have used all that were reserved.
     """
     usage = lost_usage(request) if fault.is_sent else Usage()
     detail = str(fault)
@@ -72,13 +72,13 @@ def lost_reply(fault: TransportFault, request: ModelRequest, key: Secret | None)
 
 
 def _line(text: str) -> str:
-    """Return the beginning of a text in one line that a terminal can show."""
+    """Return the beginning of a text as one printable line."""
     head = " ".join(text[: 4 * _MOST_DETAIL].split())[:_MOST_DETAIL]
     return "".join(letter for letter in head if letter.isprintable())
 
 
 def _retry_after(received: Received) -> float | None:
-    """Return the seconds to wait before another request, where the provider says so."""
+    """Return the seconds to wait before a retry, if the provider reports them."""
     told = received.headers.get("retry-after", "").strip()
     try:
         seconds = float(told)

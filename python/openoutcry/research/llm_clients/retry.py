@@ -1,6 +1,6 @@
-"""Asking until there is an answer.
+"""Retries of model requests.
 
-Each request is counted, and none is made that the cap does not afford.
+Each request is counted, and none is sent that the token limit does not allow.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from dataclasses import dataclass, field, replace
 from openoutcry.research.llm_clients.messages import LLMClient, ModelReply, ModelRequest
 from openoutcry.research.proposal_requests import Attempt, TokenMeter
 
-# What servers answer that know no schema for answers.
+# Statuses of servers without schema support.
 _UNKNOWN_FIELD = ("http_400", "http_422", "http_501")
 
 
 @dataclass(frozen=True)
-class Pacing:
-    """How often and when it is tried again.
+"""Retry policy.
 
-    Attributes:
-        tries: Most requests for one answer.
-        first_seconds: Wait before the second try; it doubles with each.
-        longest_seconds: Longest wait. A provider that asks for a longer one is not asked again.
-        sleep: What waits.
-    """
+Attributes:
+    tries: Maximum number of requests per call.
+    first_seconds: Wait before the second request; it doubles with each retry.
+    longest_seconds: Maximum wait. If a provider requires a longer one, there is no retry.
+    sleep: Function that waits.
+"""
 
     tries: int = 3
     first_seconds: float = 1.0
@@ -33,12 +32,12 @@ class Pacing:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def wait(self, reply: ModelReply, n_made: int, unit: float) -> float | None:
-        """Return the seconds to wait after some tries, None if that is too long.
+        """Return the seconds to wait before the next attempt, None if that is too long.
 
         Args:
-            reply: What came of the last.
-            n_made: How many were made.
-            unit: A number of [0, 1) that spreads those who wait.
+            reply: Reply to the last attempt.
+            n_made: Number of attempts so far.
+            unit: A number in [0, 1), the jitter.
         """
         own = min(self.first_seconds * 2.0 ** (n_made - 1) * (1.0 + unit), self.longest_seconds)
         told = reply.retry_after or 0.0
@@ -46,15 +45,14 @@ class Pacing:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What came of asking.
+"""Result of a call with retries.
 
-    Attributes:
-        request: What was asked last.
-        reply: What came last; None if the cap afforded no request.
-        attempts: Every request that was made.
-        is_over_budget: Whether the cap did not afford another one.
-    """
+Attributes:
+    request: The last request.
+    reply: The last reply; None if the token limit allowed no request.
+    attempts: All requests.
+    is_over_budget: Whether the token limit stopped the attempts.
+"""
 
     request: ModelRequest
     reply: ModelReply | None
@@ -63,15 +61,14 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Caller:
-    """Who asks a model.
+"""Calls a model, with retries and a token budget.
 
-    Attributes:
-        client: The model.
-        meter: What its tokens are counted on.
-        pacing: How often and when it is tried again.
-        unit: Draws a number of [0, 1).
-    """
+Attributes:
+    client: The model.
+    meter: Token budget.
+    pacing: Retry policy.
+    unit: Returns a number in [0, 1), the jitter.
+"""
 
     client: LLMClient
     meter: TokenMeter
@@ -79,7 +76,7 @@ class Caller:
     unit: Callable[[], float]
 
     def ask(self, request: ModelRequest, purpose: str) -> Asked:
-        """Return what a model answers, or the last of what went wrong."""
+        """Return the response of the model, or the last failure."""
         attempts: list[Attempt] = []
         reply: ModelReply | None = None
         while len(attempts) < self.pacing.tries:

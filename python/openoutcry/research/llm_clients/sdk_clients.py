@@ -1,6 +1,6 @@
-"""Models that are asked through their provider's library, which writes requests.
+"""Clients that use the provider's Python library.
 
-How it is sent, how often and what of the response counts is ours: the libraries would try again unseen.
+The library builds requests. Transport, retries and parsing are this package's: the libraries retry without counting.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from openoutcry.research.llm_clients.wire_formats import ANTHROPIC, OPENAI, Form
 
 
 class _Line:
-    """What a library's HTTP client posts through: it keeps what came."""
+    """HTTP transport of a library that keeps the last response."""
 
     def __init__(self, library: ModuleType, transport: Transport) -> None:
         self._library = library
@@ -26,11 +26,11 @@ class _Line:
         self.outcome: Received | TransportFault | None = None
 
     def begin(self) -> None:
-        """Forget what came before."""
+        """Discard the previous outcome."""
         self.outcome = None
 
     def handle_request(self, request: Any) -> Any:
-        """Post a request of the library."""
+        """Send a request of the library."""
         headers: Mapping[str, str] = dict(request.headers.items())
         try:
             self.outcome = self._transport.post(str(request.url), headers, request.read())
@@ -40,11 +40,11 @@ class _Line:
         return self._library.Response(self.outcome.status, content=self.outcome.body, request=request)
 
     def close(self) -> None:
-        """Do nothing: nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
 
 class SdkClient:
-    """A model behind a provider's library."""
+    """Client of a model behind a provider's library."""
 
     def __init__(self, name: str, sdk: ModuleType, line: _Line, format_: Format, key: Secret) -> None:
         self.name = name
@@ -57,13 +57,13 @@ class SdkClient:
         raise NotImplementedError
 
     def ask(self, request: ModelRequest) -> ModelReply:
-        """Make one request; what goes wrong is in the reply."""
+        """Send one request; failures are in the reply."""
         self._line.begin()
         detail = "the library sent nothing"
         try:
             self._create(self._format.body(self.name.partition(":")[2], request))
         except (self._error, TypeError, ValueError) as error:
-            # A status that is none of success, too; what came is read below.
+            # Includes error statuses; the outcome is parsed below.
             detail = f"{type(error).__name__}: {error}"
         outcome = self._line.outcome
         if isinstance(outcome, Received):
@@ -80,13 +80,13 @@ class SdkClient:
 
 
 class AnthropicClient(SdkClient):
-    """A model of Anthropic, by the library `anthropic`.
+    """Client of an Anthropic model, with the library `anthropic`.
 
     Args:
         model: Name of the model.
-        key: Its key.
-        base_url: In place of Anthropic's own.
-        transport: How posts are made.
+        key: API key.
+        base_url: URL that replaces Anthropic's.
+        transport: HTTP transport.
 
     Raises:
         ModuleNotFoundError: the library is not installed.
@@ -106,7 +106,7 @@ class AnthropicClient(SdkClient):
         )
 
     def _create(self, body: dict[str, Any]) -> None:
-        # A time of its own keeps the library from refusing long answers; ours ends them.
+        # Without a timeout the library refuses long responses; the transport has its own limit.
         self._client.messages.with_raw_response.create(**body, timeout=self._line._transport.seconds)
 
     @property
@@ -116,13 +116,13 @@ class AnthropicClient(SdkClient):
 
 
 class OpenAIClient(SdkClient):
-    """A model of OpenAI, by the library `openai`.
+    """Client of an OpenAI model, with the library `openai`.
 
     Args:
         model: Name of the model.
-        key: Its key.
-        base_url: In place of OpenAI's own.
-        transport: How posts are made.
+        key: API key.
+        base_url: URL that replaces OpenAI's.
+        transport: HTTP transport.
 
     Raises:
         ModuleNotFoundError: the library is not installed.
@@ -155,7 +155,7 @@ def _http_client(sdk: ModuleType, line: _Line) -> Any:
 
 
 def _http_of(sdk: ModuleType) -> ModuleType:
-    """Return the HTTP library that a provider's is built on: httpx, or its successor."""
+    """Return the HTTP library of a provider's library: httpx, or its successor."""
     base = next(each for each in sdk.DefaultHttpxClient.__mro__ if each.__name__ == "Client")
     return sys.modules[base.__module__.partition(".")[0]]
 

@@ -1,4 +1,4 @@
-"""Tokens of a reply, from what each provider tells."""
+"""Token usage of a response, in the format of each provider."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ABSURD = 10**9
 
 
 def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what Anthropic tells.
+    """Return the usage that Anthropic reports.
 
-    Its input does not contain what was written to a cache or read from one.
+    Its input excludes tokens written to or read from a cache.
     """
     told = _object(body.get("usage"))
     read, made = (_count(told.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
@@ -23,10 +23,10 @@ def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int
 
 
 def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what OpenAI tells.
+    """Return the usage that OpenAI reports.
 
-    Its prompt contains what was read from a cache. Its completion contains reasoning; some that speak its language
-    count that in the total alone.
+    Its prompt includes tokens read from a cache. Its completion includes reasoning, which some compatible servers report in
+    the total only.
     """
     told = _object(body.get("usage"))
     prompt, completion, total = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
@@ -40,23 +40,20 @@ def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -
 
 
 def ollama_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what Ollama tells."""
+    """Return the usage that Ollama reports."""
     return _usage(request, n_bytes, _count(body.get("prompt_eval_count")), _count(body.get("eval_count")), 0, 0)
 
 
 def untold_usage(request: ModelRequest, n_bytes: int) -> Usage:
-    """Return what a response is taken for that does not tell its tokens.
+    """Return the estimated usage of a response that reports none.
 
-    A third of the bytes, and no more of the answer than was asked for.
+    Output is a third of the bytes, limited by the maximum output tokens.
     """
     return _usage(request, n_bytes, None, None, 0, 0)
 
 
 def lost_usage(request: ModelRequest) -> Usage:
-    """Return what a request is taken for whose response never came whole.
-
-    The model may have said all that it was allowed to.
-    """
+    """Return the usage assumed for an incomplete response: all output tokens may have been used."""
     return Usage(request.reserve - request.max_tokens, request.max_tokens, is_estimated=True)
 
 
@@ -76,6 +73,6 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    """Return a number of tokens, None for what is none."""
+    """Return a token count, None if the value is not one."""
     is_one = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ABSURD
     return value if is_one else None

@@ -1,4 +1,4 @@
-"""Bodies of requests and replies, in the words of three providers."""
+"""Wire formats of requests and responses: Anthropic, OpenAI and Ollama."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOLD = "Propose one trading strategy."
 
 
 @dataclass(frozen=True)
-class Said:
+"""Output of a model; `stop` is `end`, `cut` or `refusal`."""
     """What a model said; `stop` is `end`, `cut` or `refusal`."""
 
     text: str = ""
@@ -25,9 +25,9 @@ class Said:
 
 @dataclass(frozen=True)
 class Format:
-    """How a provider is asked, and how its replies are read.
+    """Builds the requests of a provider and parses its responses.
 
-    Reading fails on nothing that a stranger sends.
+    Parsing accepts any JSON object without raising.
     """
 
     body: Callable[[str, ModelRequest], dict[str, Any]]
@@ -57,7 +57,7 @@ def _anthropic_said(body: Mapping[str, Any]) -> Said:
 
 
 def _openai_body(model: str, request: ModelRequest) -> dict[str, Any]:
-    """Return a body; a schema with an open object, as `params` is, cannot be `strict`."""
+    """Return a body; the schema cannot be `strict`, because `params` is an open object."""
     system = {"role": "system", "content": request.system}
     body: dict[str, Any] = {"model": model, "messages": [system, *_messages(request)]}
     if request.is_structured:
@@ -67,7 +67,7 @@ def _openai_body(model: str, request: ModelRequest) -> dict[str, Any]:
 
 
 def _hosted_body(model: str, request: ModelRequest) -> dict[str, Any]:
-    # Its newer models refuse `max_tokens`, as reasoning counts here.
+    # Newer models refuse `max_tokens`; this limit includes reasoning.
     return {**_openai_body(model, request), "max_completion_tokens": request.max_tokens}
 
 
@@ -117,7 +117,7 @@ def _given(calls: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _text(content: Any) -> str:
-    """Return a text; some give it in parts."""
+    """Return the text of a message; some servers split it into parts."""
     if isinstance(content, str):
         return content
     parts = [_object(each).get("text") for each in _list(content)]

@@ -1,4 +1,4 @@
-"""What proposes: a list, chance, a search, or a language model."""
+"""Sources of proposals: a fixed list, random search, Optuna, or a language model. Imports `llm_clients`."""
 
 from openoutcry.research.proposers.fixed_list import FixedProposer
 from openoutcry.research.proposers.llm_proposer import LLMProposer

@@ -1,4 +1,4 @@
-"""A list of proposals, replayed."""
+"""Proposer that returns a fixed list of proposals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MAX_BYTES = 16 * 2**20
 
 
 class FixedProposer:
-    """Propose what a list holds, in its order.
+    """Propose the entries of a list, in order.
 
-    Round k is answered with entry k, so that a session that goes on needs no more than its round.
+    Round k returns entry k, so a resumed session needs no other state.
 
     Args:
-        entries: Proposals as plain values. A `Reply` is given as it is, and its tokens are counted again: so a journal
-            is replayed.
-        name: What journals call it.
+        entries: Proposals as plain values. A `Reply` is returned unchanged and its tokens are counted again, which replays
+            recorded replies.
+        name: Name in journals.
 
     Raises:
         OpenOutcryError: `argument_invalid`: an entry is neither an object nor a reply.
@@ -38,12 +38,12 @@ class FixedProposer:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> FixedProposer:
-        """Read a file of JSON.
+        """Read proposals from a JSON file.
 
         It holds a list of proposals, or an object with the list in `proposals`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: there is no such file, or it holds something else.
+            OpenOutcryError: `argument_invalid`: the file is missing or invalid.
         """
         return cls(_entries_of(Path(path)))
 
@@ -51,7 +51,7 @@ class FixedProposer:
         return len(self._entries)
 
     def reserve(self, ask: Ask) -> int:
-        """Return 0, or what a replayed reply had set aside first."""
+        """Return 0, or the tokens that a recorded reply had reserved."""
         entry = self._entry(ask.round)
         return entry.attempts[0].reserved if isinstance(entry, Reply) and entry.attempts else 0
 

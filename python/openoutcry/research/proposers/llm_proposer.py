@@ -1,10 +1,10 @@
-"""Proposals of a language model."""
+"""Proposer that calls a language model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.research.llm_clients.messages import LLMClient, Message, ModelReply, ModelRequest
 from openoutcry.research.llm_clients.retry import Asked, Caller, Pacing
 from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
@@ -20,23 +20,23 @@ _MENDABLE = ("reply_empty", "reply_cut", "reply_too_long")
 
 @dataclass
 class LLMProposer:
-    """Ask a model, and once more where its answer cannot be read.
+    """Call a model, and once more if its response cannot be parsed.
 
-    Whatever the model or the network does, there is a reply: a proposal, or a `fault` of
+    Every failure of model or network becomes a reply with a `fault`:
 
-    - `budget`: the cap affords no request;
-    - `provider`: no answer came in all tries, or the provider refused the request;
-    - `refusal`: the model would not answer;
-    - `parse`: what it said is no proposal, also when it was asked to mend it.
+    - `budget`: the token limit does not allow a request;
+    - `provider`: no attempt got a response, or the provider refused the request;
+    - `refusal`: the model refused;
+    - `parse`: the response holds no proposal, also after the repair request.
 
     Args:
         client: The model.
-        max_tokens: Most tokens of an answer, its thinking included; 4,096 if nothing is said, and 12,288 for code.
-        training_cutoff: Last date that the model may know of, such as `2025-03-31`.
-        pacing: How often and when it is tried again.
+        max_tokens: Maximum output tokens, including reasoning; 4,096 by default, 12,288 for code.
+        training_cutoff: Last date of the model's training data, such as `2025-03-31`.
+        pacing: Retry policy.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: `training_cutoff` is no date, or `max_tokens` no number of tokens.
+        OpenOutcryError: `argument_invalid`: `training_cutoff` or `max_tokens` is invalid.
     """
 
     client: LLMClient
@@ -47,7 +47,7 @@ class LLMProposer:
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None:
-            whole("max_tokens", self.max_tokens, 1, _MOST_TOKENS)
+            checked_integer("max_tokens", self.max_tokens, 1, _MOST_TOKENS)
         if self.training_cutoff is not None:
             cutoff_of(self.training_cutoff)
 
@@ -57,24 +57,24 @@ class LLMProposer:
         return self.client.name
 
     def reserve(self, ask: Ask) -> int:
-        """Return the tokens to set aside for the first request of a round.
+        """Return the tokens to reserve for the first model request of a round.
 
-        It is a function of what is asked alone: that of a session that goes on is the same.
+        It depends on the proposal request alone, so a resumed session reserves the same number.
         """
         return replace(self._request(ask, self.prompt(ask)), is_structured=True).reserve
 
     def prompt(self, ask: Ask) -> Prompt:
-        """Return what the model is shown in a round."""
+        """Return the prompt of a round."""
         return prompt_of(ask, self.training_cutoff)
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
-        """Return what the model proposes, or why there is nothing."""
+        """Return the proposal of the model, or why there is none."""
         prompt = self.prompt(ask)
         request = self._request(ask, prompt)
         caller = Caller(self.client, meter, self.pacing, Draws("jitter", ask.seed, ask.round).unit)
         first = caller.ask(request, "propose")
         if first.reply is not None and first.reply.fault is None:
-            # A server that knows no schemas is not asked in vain in each round.
+            # A server without schema support is not sent a schema again in later rounds.
             self._takes_schema = first.request.is_structured
         reply = _outcome(first, str(prompt))
         if reply.fault != "parse" or first.reply is None:
@@ -84,25 +84,25 @@ class LLMProposer:
 
     def _request(self, ask: Ask, prompt: Prompt) -> ModelRequest:
         most = self.max_tokens or (_CODE_TOKENS if ask.allow_code else _TUNE_TOKENS)
-        # What servers take everywhere: an integer of 31 bits.
+        # A 31-bit integer, which all servers accept.
         seed = seed_for("sampling", ask.seed, ask.round) % 2**31
         turns = (Message("user", prompt.text),)
         return ModelRequest(prompt.system, turns, prompt.schema, most, seed, self._takes_schema)
 
 
 def _repair(request: ModelRequest, reply: ModelReply, problem: str) -> ModelRequest:
-    """Return the request to mend an answer."""
+    """Return the request to repair an unreadable response."""
     said = reply.said[:_SHOWN].strip() or "(nothing)"
-    asked = f"This cannot be read as a proposal: {problem}. Answer again with one JSON object of the form above, whole."
+    asked = f"This is not a valid proposal: {problem}. Answer again with one complete JSON object in the format above."
     return replace(request, messages=(*request.messages, Message("assistant", said), Message("user", asked)))
 
 
 def _outcome(asked: Asked, prompt: str, before: Asked | None = None) -> Reply:
-    """Return what came of asking; `before` is what it mends."""
+    """Return the reply of a call; `before` is the call that it repairs."""
     attempts = (*(before.attempts if before else ()), *asked.attempts)
     reply = asked.reply
     if asked.is_over_budget:
-        return Reply(None, "budget", "the next request might exceed the cap of tokens", False, attempts, prompt)
+        return Reply(None, "budget", "the next request could exceed the token limit", False, attempts, prompt)
     if reply is None:
         return Reply(None, "provider", "no request was made", False, attempts, prompt)
     if reply.fault == "refusal":

@@ -1,4 +1,4 @@
-"""Proposals of a search by scores, which a model must beat, too."""
+"""Proposer that searches with Optuna, a baseline for language models."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ _MOST_ASKED = 16
 
 
 class OptunaProposer:
-    """Propose what Optuna expects to score best.
+    """Propose the params with the highest expected score under Optuna's TPE sampler.
 
-    Its sampler is the tree-structured Parzen estimator.
-
-    The study is made anew in each round, of the session's history: a proposal depends on the seed, the round and the
-    history alone, and a session that goes on makes the same ones. A round without a score counts as a bad one. Of a
-    strategy with more params than may be tuned, the first are.
+    The study is rebuilt in each round from the history of the session: a proposal depends on seed, round and history alone,
+    so a resumed session makes the same proposals. A round without a score counts as a bad one. Of a strategy with more
+    params than may be tuned, the first ones are tuned.
 
     Args:
-        score: Name of the out-of-sample score to raise.
+        score: Name of the out-of-sample score to maximise.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
@@ -40,13 +38,11 @@ class OptunaProposer:
         self._score = score
 
     def reserve(self, ask: Ask) -> int:
-        """Return 0: no model is asked."""
+        """Return 0: it calls no model."""
         return 0
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
-        """Return a proposal that has not been made.
-
-        It is exhausted where the search finds none.
+        """Return a proposal that is not in the history; exhausted if the search finds none.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the catalogue is empty.
@@ -62,12 +58,12 @@ class OptunaProposer:
                 trial = study.ask()
                 strategy, params = self._asked(trial, tuned)
                 if (strategy, params) not in made:
-                    rationale = f"Optuna expects the best {self._score} of it, from {len(made)} proposals before."
+                    rationale = f"Optuna expects the best {self._score} from it, after {len(made)} earlier proposals."
                     body = {"kind": "tune", "strategy": strategy, "params": params, "rationale": rationale}
                     return Reply(proposal=body)
-                # It would propose the same again while it believes in it.
+                # Without this the sampler would return the same params again.
                 study.tell(trial, state=self._optuna.trial.TrialState.PRUNED)
-        return Reply(is_exhausted=True, detail=f"{_MOST_ASKED} asks found nothing that was not proposed before")
+        return Reply(is_exhausted=True, detail=f"{_MOST_ASKED} suggestions were all proposed before")
 
     def _study(self, ask: Ask, tuned: Mapping[str, tuple[Range, ...]]) -> Any:
         sampler = self._optuna.samplers.TPESampler(
@@ -80,7 +76,7 @@ class OptunaProposer:
         return study
 
     def _trial(self, card: TrialCard, tuned: Mapping[str, tuple[Range, ...]]) -> Any:
-        """Return a round as the study knows it, None if it would not have asked for it."""
+        """Return a round as a trial of the study, None if it is outside the search space."""
         body = card.proposal or {}
         strategy, params = body.get("strategy"), body.get("params")
         if not isinstance(strategy, str) or strategy not in tuned or not isinstance(params, Mapping):
@@ -114,7 +110,7 @@ class OptunaProposer:
     def _spread(self, each: Range) -> Any:
         """Return the distribution of `_suggested`.
 
-        It is of places of a list: steps of Optuna's own are not of decimals.
+        It is over list indices: Optuna's own steps are not exact for decimals.
         """
         distributions = self._optuna.distributions
         n = each.n_values
@@ -126,7 +122,7 @@ class OptunaProposer:
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Keep Optuna from telling of each study on standard error."""
+        """Silence Optuna's log of new studies on standard error."""
         logging = self._optuna.logging
         before = logging.get_verbosity()
         logging.set_verbosity(logging.WARNING)

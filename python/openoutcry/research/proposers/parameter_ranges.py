@@ -1,4 +1,4 @@
-"""Ranges of params, as what draws from them needs them."""
+"""Ranges of params, for samplers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from openoutcry.research.proposers.round_random import Draws
 
 
 @dataclass(frozen=True)
-class Range:
-    """The values that a param may take.
+"""The values that a param can have.
 
-    Attributes:
-        name: Name of the param.
-        spec: Its range, as `PARAM_RANGES` has it.
-    """
+Attributes:
+    name: Name of the param.
+    spec: Its entry of `PARAM_RANGES`.
+"""
 
     name: str
     spec: Mapping[str, Any]
@@ -29,30 +28,30 @@ class Range:
 
     @property
     def default(self) -> Any:
-        """What it is where nobody sets it."""
+        """Its default value."""
         return self.spec.get("default")
 
     @property
     def least(self) -> float:
-        """The lowest value, of a number."""
+        """Minimum of a numeric param."""
         return float(self.spec["min"])
 
     @property
     def most(self) -> float:
-        """The highest value, of a number."""
+        """Maximum of a numeric param."""
         return float(self.spec["max"])
 
     @property
     def n_values(self) -> int | None:
-        """How many values there are; None for all floats between two."""
+        """Number of values; None for a continuous range."""
         return n_values(self.spec)
 
     def value(self, place: int) -> Any:
-        """Return the value at a place of a list of all."""
+        """Return the value at an index of the list of values."""
         return value_at(self.spec, place)
 
     def place(self, value: Any) -> int | None:
-        """Return the place of a value in the list of all; None if it has none."""
+        """Return the index of a value in the list of values; None if it is not in it."""
         n = self.n_values
         if n is None:
             return None
@@ -64,7 +63,7 @@ class Range:
         return place if 0 <= place < n and self.value(place) == value else None
 
     def draw(self, draws: Draws) -> Any:
-        """Return a value, each as likely as any other."""
+        """Return a uniformly drawn value."""
         n = self.n_values
         if n is not None:
             return self.value(draws.below(n))

@@ -1,4 +1,4 @@
-"""The proposal in what a model said, wherever it stands."""
+"""Parser of the proposal in a model response."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from openoutcry.research.llm_clients.messages import ModelReply
 from openoutcry.research.proposal_requests import Proposal
 from openoutcry.research.strict_json import NotPlain, check_plain, read_plain
 
-# Each beginning that leads nowhere is read to the end of the text.
+# Each opening brace without an end is scanned to the end of the text.
 _MOST_BEGINNINGS = 32
 _TOKEN = re.compile(r'[{}"]')
 _IN_TEXT = re.compile(r'["\\]')
 
 
 @dataclass(frozen=True)
-class Reading:
+"""A proposal, or why there is none."""
     """A proposal, or why there is none."""
 
     proposal: Mapping[str, Any] | None
@@ -27,9 +27,9 @@ class Reading:
 
 
 def reading_of(reply: ModelReply) -> Reading:
-    """Return the proposal of a reply.
+    """Return the proposal of a model response.
 
-    It is the first call that is one, else the last object of the text that is one.
+    It is the first tool call with a valid proposal, else the last valid JSON object in the text.
     """
     problems: list[str] = []
     for call in reply.calls:
@@ -45,11 +45,11 @@ def reading_of(reply: ModelReply) -> Reading:
         problems.append(problem)
     if found is not None:
         return Reading(found)
-    return Reading(None, next(filter(None, problems), "there must be a JSON object; received none"))
+    return Reading(None, next(filter(None, problems), "a JSON object is required; received none"))
 
 
 def _value(call: Any) -> tuple[Any, str]:
-    """Return the arguments of a call; some give them as an object, some as a text."""
+    """Return the arguments of a tool call; providers send an object or a JSON text."""
     try:
         if isinstance(call, str):
             return read_plain(call), ""
@@ -60,7 +60,7 @@ def _value(call: Any) -> tuple[Any, str]:
 
 
 def _problem(value: Any) -> str:
-    """Return why a value is no proposal, nothing if it is one."""
+    """Return why a value is not a proposal, empty if it is one."""
     try:
         Proposal.of(value)
     except OpenOutcryError as error:
@@ -69,7 +69,7 @@ def _problem(value: Any) -> str:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON in a text, in order, but none inside a proposal."""
+    """Yield the JSON objects in a text, in order, without those inside a proposal."""
     at = text.find("{")
     for _ in range(_MOST_BEGINNINGS):
         if at < 0:
@@ -78,13 +78,13 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         value = None if end is None else _object(text[at:end])
         if value is not None:
             yield value
-        # Past a proposal, and into anything else.
+        # Continue after a proposal, or inside any other object.
         is_whole = value is not None and not _problem(value)
         at = text.find("{", end if is_whole and end is not None else at + 1)
 
 
 def _end(text: str, start: int) -> int | None:
-    """Return where the brace at `start` is closed; braces in texts do not count."""
+    """Return the end of the object whose brace opens at `start`, ignoring braces in strings."""
     depth, at = 0, start
     while (token := _TOKEN.search(text, at)) is not None:
         at = token.end()

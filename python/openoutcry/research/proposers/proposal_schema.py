@@ -1,4 +1,4 @@
-"""What a proposal must be, in words and as a schema."""
+"""Rules and JSON schema of a proposal, as shown to a model."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ _CODE = '{"kind": "code", "source": "<Python>", "params": {}, "rationale": "<why
 
 
 def rules_of(ask: Ask) -> str:
-    """Return the rules of a proposal."""
+    """Return the rules section of a prompt."""
     rules = [
-        "`strategy` is one of those above, and `params` are params of it, of their type and within their range, on "
-        "their step where there is one.",
-        f"At most {ask.max_tunable} params may differ from their defaults; leave out those that do not.",
-        "`rationale` says in at least 20 characters why this should earn money after costs, and for whom it is a loss.",
-        "What was tried in this session is not tried again.",
+        "`strategy` is one of the available strategies. `params` are params of this strategy, with the type, range and step "
+        "of the list above.",
+        f"At most {ask.max_tunable} params may differ from their defaults; omit params that keep their default.",
+        "`rationale` explains in at least 20 characters why the strategy should earn a profit after costs, and which "
+        "traders lose it.",
+        "Do not repeat a proposal of this session.",
     ]
     if ask.allow_code:
         rules.append(
-            "Or `source` is one Python module with one class of `Strategy`: with a docstring, `PARAM_RANGES`, and no "
-            "imports but `math`, `numpy` and `openoutcry.backtest.strategies`. It is run bar by bar and never sees a "
-            "later one."
+            "Alternatively, `source` is one Python module with one subclass of `Strategy`: with a docstring and "
+            "`PARAM_RANGES`, and with imports from `math`, `numpy` and `openoutcry.backtest.strategies` only. It runs bar by "
+            "bar and never sees a later bar."
         )
     return "## Rules\n\n" + "\n".join(f"- {rule}" for rule in rules)
 
 
 def request_of(ask: Ask) -> str:
-    """Return the request itself, which what earlier sessions learned stands before."""
+    """Return the final section of a prompt, which follows the results of earlier sessions."""
     shapes = f"{_TUNE}\n{_CODE}" if ask.allow_code else _TUNE
     what = "a trading strategy for this market that serves the goal"
-    return f"Design {what}. Answer with one JSON object of this form:\n\n```json\n{shapes}\n```"
+    return f"Design {what}. Answer with one JSON object in this format:\n\n```json\n{shapes}\n```"
 
 
 def schema_of(ask: Ask) -> dict[str, Any]:
     """Return the JSON schema of a proposal.
 
-    Ranges are not in it: what breaks one is rejected with its reason, which a model can learn from.
+    It does not contain the ranges: a violation is rejected with its reason, which the model sees in later rounds.
     """
     texts = {"type": "string"}
-    strategy = {**texts, "enum": sorted(ask.catalogue), "description": "Name of a strategy that there is."}
+    strategy = {**texts, "enum": sorted(ask.catalogue), "description": "Name of an available strategy."}
     params = {"type": "object", "description": "Params that differ from their defaults."}
     rationale = {**texts, "description": "Why it should work, in at least 20 characters."}
     if not ask.allow_code:
         properties = {"kind": {**texts, "enum": ["tune"]}, "strategy": strategy, "params": params}
         required = ["kind", "strategy", "params", "rationale"]
     else:
-        source = {**texts, "description": "Python source of one strategy, where `kind` is `code`."}
+        source = {**texts, "description": "Python source of one strategy, if `kind` is `code`."}
         properties = {"kind": {**texts, "enum": ["tune", "code"]}, "strategy": strategy, "params": params}
         properties["source"] = source
         required = ["kind", "rationale"]

@@ -1,4 +1,4 @@
-"""A proposer, by the name of its provider."""
+"""Create a proposer from the name of its provider."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ def build_proposer(
     """Return a proposer.
 
     Args:
-        provider: `fixed:PATH`, a file of proposals; `random`; `optuna`; `anthropic`, `openai` or `ollama`; the URL of a
-            server that speaks as OpenAI's, such as `http://127.0.0.1:8000/v1`; or `cassette:PATH`, answers that were
-            recorded.
-        model: Name of the model, where one is asked.
-        max_tokens: Most tokens of an answer.
-        training_cutoff: Last date that the model may know of, such as `2025-03-31`.
+        provider: `fixed:PATH`, a file of proposals; `random`; `optuna`; `anthropic`, `openai` or `ollama`; the URL of an
+            OpenAI-compatible server, such as `http://127.0.0.1:8000/v1`; or `cassette:PATH`, recorded responses.
+        model: Name of the model, for language models.
+        max_tokens: Maximum output tokens.
+        training_cutoff: Last date of the model's training data, such as `2025-03-31`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such provider, or what it needs is missing.
+        OpenOutcryError: `argument_invalid`: the provider is unknown, or a setting is missing.
         ModuleNotFoundError: the provider's library is not installed.
     """
     if not isinstance(provider, str):
-        raise refusal("argument_invalid", f"`provider` must be a text; received {provider!r}")
+        raise refusal("argument_invalid", f"`provider` must be a string; received {provider!r}")
     if provider.startswith(_CASSETTE):
         _no_model(provider, model)
         return LLMProposer(CassetteClient(provider.removeprefix(_CASSETTE)), max_tokens, training_cutoff)

@@ -1,4 +1,4 @@
-"""Proposals drawn at random, which a model must beat."""
+"""Proposer that draws at random, a baseline for language models."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ _MOST_DRAWS = 64
 
 
 class RandomProposer:
-    """Propose any strategy of the catalogue, with any params.
+    """Propose a random strategy of the catalogue with random params.
 
-    A proposal depends on the session's seed, the round and what has been proposed before: a session that goes on makes
-    the same ones. What was proposed is drawn again, so that no round is lost to chance.
+    A proposal depends on the session's seed, the round and the history, so a resumed session makes the same proposals.
+    Duplicates of earlier proposals are drawn again.
     """
 
     name = "random"
 
     def reserve(self, ask: Ask) -> int:
-        """Return 0: no model is asked."""
+        """Return 0: it calls no model."""
         return 0
 
     def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
-        """Return a proposal that has not been made.
-
-        It is exhausted where chance finds none.
+        """Return a proposal that is not in the history; exhausted if the draws find none.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the catalogue is empty.
@@ -39,9 +37,9 @@ class RandomProposer:
         for _ in range(_MOST_DRAWS):
             strategy, params = _drawn(ask, draws)
             if (strategy, params) not in made:
-                rationale = f"A draw at random of round {ask.round}: what chance finds is what a hypothesis must beat."
+                rationale = f"A random draw of round {ask.round}: the null hypothesis that a reasoned proposal must beat."
                 return Reply(proposal={"kind": "tune", "strategy": strategy, "params": params, "rationale": rationale})
-        return Reply(is_exhausted=True, detail=f"{_MOST_DRAWS} draws found nothing that was not proposed before")
+        return Reply(is_exhausted=True, detail=f"{_MOST_DRAWS} draws were all proposed before")
 
 
 def _drawn(ask: Ask, draws: Draws) -> tuple[str, dict[str, object]]:
@@ -50,5 +48,5 @@ def _drawn(ask: Ask, draws: Draws) -> tuple[str, dict[str, object]]:
     chosen: list[Range] = draws.some_of(ranges, min(len(ranges), ask.max_tunable))
     drawn = {each.name: each.draw(draws) for each in chosen}
     defaults = {each.name: each.default for each in chosen}
-    # What is at its default is not tuned.
+    # A param at its default does not count as tuned.
     return strategy, {name: value for name, value in drawn.items() if value != defaults[name]}
