@@ -5,5 +5,5 @@ from typing import Any
 
 
 def call(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Build an object from keyword arguments: what `__reduce__` alone cannot say."""
+    """Call `build` with keyword arguments, which `__reduce__` does not support."""
     return build(*args, **kwargs)

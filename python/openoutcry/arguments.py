@@ -1,7 +1,4 @@
-"""Arguments of the Python side.
-
-They are refused where they are not what is required, never taken for something else.
-"""
+"""Checks of Python arguments. An invalid argument raises; it is never converted to a valid one."""
 
 from __future__ import annotations
 
@@ -18,53 +15,53 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 
 
-def whole(name: str, value: Any, least: int, most: int, slug: str = "argument_invalid") -> int:
-    """Return an integer of Python or numpy within a range; a bool is none."""
-    if not is_whole(value) or not least <= index(value) <= most:
+def checked_integer(name: str, value: Any, least: int, most: int, slug: str = "argument_invalid") -> int:
+    """Return an integer within `[least, most]`; raise `slug` for any other value, including a bool."""
+    if not is_integer(value) or not least <= index(value) <= most:
         raise refusal(slug, f"`{name}` must be an integer from {least} to {most}; received {value!r}")
     return index(value)
 
 
-def is_whole(value: Any) -> bool:
-    """Return whether a value is an integer, of any library, and no truth value."""
+def is_integer(value: Any) -> bool:
+    """Return whether a value is a Python or numpy integer, and not a bool."""
     try:
         index(value)
     except TypeError:
         return False
-    return not is_truth(value)
+    return not is_bool(value)
 
 
-def is_truth(value: Any) -> bool:
-    """Return whether a value is a truth value, which Python also takes for 0 or 1."""
+def is_bool(value: Any) -> bool:
+    """Return whether a value is a Python or numpy bool. Python counts bools as integers."""
     return isinstance(value, (bool, np.bool_))
 
 
-def text(name: str, value: Any) -> str:
-    """Return a text."""
+def checked_text(name: str, value: Any) -> str:
+    """Return a string; raise for any other type."""
     if not isinstance(value, str):
         raise refusal("argument_invalid", f"`{name}` must be a text; received {value!r}")
     return value
 
 
-def texts(name: str, values: Any) -> tuple[str, ...]:
-    """Return a list of texts; one text is none, though Python would walk its letters."""
+def checked_texts(name: str, values: Any) -> tuple[str, ...]:
+    """Return a list of strings as a tuple. A single string raises: iterating it would yield characters."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise refusal("argument_invalid", f"`{name}` must be a list of texts; received {values!r}")
-    return tuple(text(f"{name}[{place}]", value) for place, value in enumerate(values))
+    return tuple(checked_text(f"{name}[{place}]", value) for place, value in enumerate(values))
 
 
 def seed_of(value: Any) -> int:
-    """Return a seed: an unsigned integer of 64 bits."""
-    return whole("seed", value, 0, 2**64 - 1)
+    """Return a seed, an unsigned 64-bit integer."""
+    return checked_integer("seed", value, 0, 2**64 - 1)
 
 
 def lookback_of(value: Any) -> int:
-    """Return a number of closes to show."""
-    return whole("lookback", value, 1, 2**31 - 1, "window_invalid")
+    """Return a lookback, the number of closes in an observation."""
+    return checked_integer("lookback", value, 1, 2**31 - 1, "window_invalid")
 
 
-def rules_of(costs: CostModel | None, limits: Limits | None) -> tuple[CostModel, Limits]:
-    """Return the costs and limits that are given, or the defaults for None."""
+def costs_and_limits(costs: CostModel | None, limits: Limits | None) -> tuple[CostModel, Limits]:
+    """Return costs and limits, with the defaults in place of None."""
     if costs is not None and not isinstance(costs, CostModel):
         raise refusal("cost_invalid", f"`costs` must be a CostModel or None; received {costs!r}")
     if limits is not None and not isinstance(limits, Limits):
@@ -72,10 +69,10 @@ def rules_of(costs: CostModel | None, limits: Limits | None) -> tuple[CostModel,
     return CostModel() if costs is None else costs, Limits() if limits is None else limits
 
 
-def plain(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return an array of values that hides none: a mask would be lost on the way."""
+def unmasked_array(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return values as an array. A masked array raises, because conversion would drop its mask."""
     if isinstance(values, np.ma.MaskedArray):
-        hint = "hint: `.filled(np.nan)` says that masked values are missing"
+        hint = "hint: `.filled(np.nan)` marks masked values as missing"
         raise refusal("shape_mismatch", f"`{name}` must be an array without a mask; received a masked array; {hint}")
     try:
         return np.asarray(values)
@@ -84,14 +81,14 @@ def plain(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def path_of(name: str, value: Any) -> Path:
-    """Return a path, given as one or as a text."""
+    """Return a path from a string or a path object."""
     if not isinstance(value, (str, os.PathLike)):
         raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
     return Path(value)
 
 
-def text_in(path: Path) -> str:
-    """Return the text of a file, for the engine to strip of a byte order mark."""
+def read_text_file(path: Path) -> str:
+    """Return the UTF-8 text of a file. A byte order mark stays: the engine strips it."""
     content = path.read_bytes()
     try:
         return content.decode("utf-8")

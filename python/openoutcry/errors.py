@@ -1,4 +1,4 @@
-"""Refusals of the Python side, in the form of the native ones."""
+"""Errors raised in Python, in the same form as those raised by the native module."""
 
 from __future__ import annotations
 
@@ -6,25 +6,22 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:
-    """Return the error of a slug of `contract/errors.json`, to be raised."""
+    """Return an `OpenOutcryError` with a slug of `contract/errors.json`; the caller raises it."""
     error = OpenOutcryError(f"{slug}: {message}")
     error.slug = slug
     return error
 
 
-def tell(error: BaseException, text: str) -> None:
-    """Add a line to what is shown of an exception, which stays the same object."""
+def add_note(error: BaseException, text: str) -> None:
+    """Add a line to the traceback of an exception in place."""
     if hasattr(error, "add_note"):
         error.add_note(text)
     else:
-        chain(error, text)
+        chain_note(error, text)
 
 
-def chain(error: BaseException, text: str) -> None:
-    """Say a line as the first cause of an error.
-
-    So `tell` does where exceptions have no notes, in Python 3.10.
-    """
+def chain_note(error: BaseException, text: str) -> None:
+    """Attach a line to an exception as its first cause, for Python 3.10, which has no `add_note`."""
     root, seen = error, {id(error)}
     while (cause := root.__cause__ or root.__context__) is not None and id(cause) not in seen:
         root = cause

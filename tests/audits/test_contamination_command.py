@@ -13,7 +13,7 @@ import pytest
 from agent_servers import Post, serving
 from typer.testing import CliRunner, Result
 
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 
 pytestmark = pytest.mark.once
 
@@ -143,7 +143,7 @@ def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Pa
     [
         (["--agent", "momentum", "--masking", "none"], "`masking` must be one of names, levels, calendar, full"),
         (["--agent", "momentum", "--picture", "arms.png"], "`--picture` must be a path that ends in `.svg`"),
-        (["--agent", "momentum", "--window", "2010:2012"], "a window must say whether"),
+        (["--agent", "momentum", "--window", "2010:2012"], "a window must be unambiguous"),
         (["--agent", "momentum", "--jobs", "2"], "`n_jobs` must be 1"),
     ],
 )

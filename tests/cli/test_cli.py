@@ -88,7 +88,7 @@ def test_run_takes_a_file_and_a_function_of_the_users(tmp_path: Path) -> None:
         (["run", "--agent", "json:nothing"], "must have a callable `nothing`"),
         (["run", "--window", "2010"], "a window must be `START:END`"),
         (["run", "--window", "5:6"], "window must satisfy"),
-        (["run", "--window", "2010:2012"], "hint: years are 2010-01-01:2012-01-01, bars +2010:+2012"),
+        (["run", "--window", "2010:2012"], "hint: write 2010-01-01:2012-01-01 for years, +2010:+2012 for bars"),
         (["run", "--report", "no/dir/x.html"], "`--report` must be a file that can be written"),
         (["demo", "--report", "."], "`--report` must be a file that can be written"),
         (["run", "--data", "tests"], "a dataset must be one of ecb-fx, us-treasury"),

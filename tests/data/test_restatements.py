@@ -165,7 +165,7 @@ def test_on_an_axis_of_times_a_report_of_the_morning_of_a_split_is_not_split_aga
 @pytest.mark.parametrize(
     ("arguments", "slug", "words"),
     [
-        ({"per_share": ["esp"]}, "argument_invalid", "`per_share` must name fundamentals, of which there are eps; rec"),
+        ({"per_share": ["esp"]}, "argument_invalid", "`per_share` must name fundamentals, here eps; rec"),
         ({"per_share": ["eps"], "counts": ["eps"]}, "argument_invalid", "received 'eps' in both"),
         ({"per_share": ["eps"], "fundamentals": [("Z", "2000-01-01", "eps", 1.0)]}, "symbol_invalid", "received 'Z'"),
     ],

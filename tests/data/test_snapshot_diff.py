@@ -134,7 +134,7 @@ def test_bars_and_symbols_that_come_and_go_are_said_once_for_the_market() -> Non
         "B renamed X: the same closes",
     ]
     assert sentences(market(close).select(["B", "A"]), market(close).select(["A"]))[0] == "1 symbol removed: B"
-    assert sentences(market(close), market(close).select(["C", "A", "B"])) == ["the symbols stand in another order"]
+    assert sentences(market(close), market(close).select(["C", "A", "B"])) == ["the symbols are in another order"]
 
 
 def test_two_symbols_of_the_same_closes_are_not_taken_for_each_other() -> None:
@@ -159,7 +159,7 @@ def test_actions_cells_columns_and_lanes_are_named() -> None:
         DATES, list("ABC"), gap, splits=splits, dividends=dividends * 2.0, high=close, periods_per_year=260.0, **lanes
     )
     assert sentences(old, new) == [
-        "the column high is new",
+        "the column high was added",
         "252 bars a year became 260",
         "A: split of 2020-07-31 added (4); 1 headline added, known from 2002-02-02 on",
         f"B: dividend of {DATES[50]} changed from 0.25 to 0.5",

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pytest
 
 import openoutcry as oo
-from openoutcry.errors import chain
+from openoutcry.errors import chain_note
 from openoutcry.gym import OpenOutcryEnv
 
 pytestmark = pytest.mark.once
@@ -114,7 +114,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     "an open quote": (lambda: oo.Dataset.from_csv('date,A\n2024-01-02,"1\n'), "field_unparsable: .* 2 must be closed"),
     "a hint of one symbol": (
         lambda: oo.Dataset.from_csv("date,close\n2024-01-02,1\n"),
-        "missing_column: column `symbol` .* hint: add it, or name the closes after their symbol",
+        "missing_column: column `symbol` .* hint: add it, or name the column of closes after its symbol",
     ),
     "a frame of nothing": (lambda: oo.Dataset.from_frame([[1.0]]), "argument_invalid: `frame`"),
     "an agent of no module": (lambda: oo.agents.load(":function"), "unknown_agent"),
@@ -249,7 +249,7 @@ def test_where_exceptions_have_no_notes_the_place_is_their_first_cause() -> None
     for raise_it in (fail, lambda: 1 / 0):
         with pytest.raises((KeyError, ZeroDivisionError)) as caught:
             raise_it()
-        chain(caught.value, "in the decision at the close of bar 3")
+        chain_note(caught.value, "in the decision at the close of bar 3")
         shown = "".join(traceback.format_exception(caught.value))
         assert shown.index("bar 3") < shown.index(type(caught.value).__name__)
         assert caught.value.__notes__ == ["in the decision at the close of bar 3"]
@@ -290,7 +290,7 @@ def test_an_edge_of_a_window_may_be_a_date_of_any_library(edge: Any) -> None:
 )
 def test_an_edge_that_the_bars_cannot_tell_is_refused(edge: Any) -> None:
     for window in ((edge, None), (None, edge)):
-        with pytest.raises(oo.OpenOutcryError, match="window_invalid: a window's edge must be"):
+        with pytest.raises(oo.OpenOutcryError, match="window_invalid: an edge of a window must be"):
             run(window=window)
 
 
@@ -347,7 +347,7 @@ def test_a_run_can_be_copied_but_not_pickled_and_an_environment_neither() -> Non
     done = run("momentum")
     for back in (copy.copy(done), copy.deepcopy(done)):
         assert (back.nav.tobytes(), back.metrics, back.name) == (done.nav.tobytes(), done.metrics, done.name)
-    with pytest.raises(TypeError, match=r"a Run cannot be pickled: .*metrics"):
+    with pytest.raises(TypeError, match=r"a Run cannot be pickled; hint: .*metrics"):
         pickle.dumps(done)
     for use in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match=r"neither pickled nor copied: .*clone_state"):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.records.chained_lines import Draft, is_torn, record_of
+from openoutcry.records.chained_lines import Draft, is_truncated, record_of
 from openoutcry.records.chained_log import ChainedLog, Link, iterate, scan, verify
 
 pytestmark = pytest.mark.once
@@ -89,7 +89,7 @@ def test_a_line_is_the_canonical_json_of_its_record(payload: dict[str, Any]) -> 
     assert record["payload"] == payload
     assert record["hash"] == digest
     for cut in range(1, len(line) - 2, 7):
-        assert is_torn(line[:cut].encode())
+        assert is_truncated(line[:cut].encode())
         assert record_of(line[:cut].encode()) is None
 
 

@@ -17,7 +17,7 @@ from recorded_run import COSTS, DATA, KEY, LIMITS, RECORD, WINDOW, attempt, capt
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry import records
-from openoutcry.backtest.replay import compare
+from openoutcry.backtest.divergence import compare
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once

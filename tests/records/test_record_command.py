@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry import records
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 
 pytestmark = pytest.mark.once
 

@@ -9,12 +9,12 @@ from typing import TypeVar
 from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.agents.decision_codec import decision_text
 from openoutcry.data.dataset import Dataset
-from openoutcry.errors import tell
+from openoutcry.errors import add_note
 
 Made = TypeVar("Made")
 
 
-def ask(
+def call_agent(
     dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str | Answer]], Made]
 ) -> Made:
     """Return what `run` makes of a function from observation to decision, both JSON.
@@ -42,5 +42,5 @@ def ask(
     except Exception as error:
         if n_asked:
             bar = start + n_asked - 1
-            tell(error, f"in the decision at the close of bar {bar} ({dataset.dates[bar]})")
+            add_note(error, f"in the decision at the close of bar {bar} ({dataset.dates[bar]})")
         raise

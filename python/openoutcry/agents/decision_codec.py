@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_truth
+from openoutcry.arguments import is_bool
 from openoutcry.errors import refusal
 
 
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return dict(value)
-    if is_truth(value):
+    if is_bool(value):
         return bool(value)
     is_scalar = getattr(value, "ndim", 0) == 0 and not isinstance(value, (complex, np.datetime64, np.timedelta64))
     with suppress(TypeError, ValueError):

@@ -65,14 +65,14 @@ def _agent(name: str) -> Callable[[dict[str, Any]], Any]:
     try:
         return callable_at(module, attribute)
     except ModuleNotFoundError as error:
-        if is_of_another(error, module):
+        if is_missing_dependency(error, module):
             raise
         raise NoAgentError(
             f"an agent must be `module:function`; received {name!r}, and no module {error.name!r}"
         ) from error
 
 
-def is_of_another(error: ModuleNotFoundError, module: str) -> bool:
+def is_missing_dependency(error: ModuleNotFoundError, module: str) -> bool:
     """Return whether a module that is missing is one that `module` imports in vain.
 
     That is its own fault, and keeps its traceback.

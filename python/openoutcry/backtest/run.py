@@ -1,4 +1,4 @@
-"""Backtests: an agent or weights over a window, and the run that comes out."""
+"""Backtest of an agent or of weights over a window, and its result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline, TextAgent
-from openoutcry.agents.agent_call import ask
-from openoutcry.arguments import is_truth, whole
+from openoutcry.agents.agent_call import call_agent
+from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.backtest.settings import settings_of
-from openoutcry.backtest.weights import table_of_weights
+from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import frozen
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Series = npt.NDArray[np.float64]
 
-_RISKLESS = "its own returns do not vary, so this measures the risk-free rate and not the agent"
+_RISKLESS = "its returns are constant, so the ratio measures the risk-free rate and not the agent"
 
 
 def run_backtest(
@@ -46,51 +46,55 @@ def run_backtest(
     fill_key: bytes | None = None,
     capture: bool | LineSink = False,
 ) -> Run:
-    """Run decisions over a window of a market and return what became of them.
+    """Run an agent or target weights over a window of a market.
 
     Args:
         dataset: The market.
         agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
-            weights: shape `(n_bars, n_symbols)`, signed fractions of NAV, row k decided at the close of bar k, NaN
+            weights: shape `(n_bars, n_symbols)`, signed fractions of NAV. Row k is decided at the close of bar k; NaN
             holds; rows outside the window are ignored.
         window: Bars or dates `[start, end)`.
-        costs: What trading costs; None for the defaults of `CostModel`.
-        limits: What a decision may ask for; None for the defaults of `Limits`.
-        seed: Key of the slippage noise, which matters only where `slippage_jitter` is above 0, and of the baseline
-            `random` where that is given by name.
-        lookback: Closes an observation shows of a symbol at most.
-        name: What reports call the run.
-        fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds their commitment alone.
-        capture: True for a run with a `record`; a writer also writes it to its file, a callable's decisions one by one.
+        costs: Cost model; None for the defaults of `CostModel`.
+        limits: Limits on decisions; None for the defaults of `Limits`.
+        seed: Key of the slippage noise, which matters only if `slippage_jitter` is above 0, and of the baseline
+            `random` if it is given by name.
+        lookback: Maximum number of closes per symbol in an observation.
+        name: Name of the run in reports.
+        fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds only their commitment.
+        capture: True for a run with a `record`. A `RecordWriter` also writes the record to its file, decision by
+            decision if the agent is a callable.
+
+    Returns:
+        The run: NAV, weights, trades, costs, events and metrics.
 
     Raises:
-        OpenOutcryError: the window, a weight or a decision cannot be used; the message says where.
-        Exception: what an agent raises passes as it is, with a note of the bar and date that it was asked about.
+        OpenOutcryError: the window, a weight or a decision is invalid; the message names its place.
+        Exception: an exception of the agent passes unchanged, with a note of the bar and date of the decision.
     """
     settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
     name = name or name_of(agent)
     writer = capture if isinstance(capture, LineSink) else None
-    if not is_truth(capture) and writer is None:
+    if not is_bool(capture) and writer is None:
         raise refusal("argument_invalid", f"`capture` must be True, False or a RecordWriter; received {capture!r}")
-    if not is_truth(capture) or capture:
+    if not is_bool(capture) or capture:
         return _captured(dataset, agent, settings, name, writer)
     if isinstance(agent, Baseline):
         core = native.run_agent(dataset._core, agent._core, settings)
     elif isinstance(agent, TextAgent):
-        # Its answers may have faults, which only a record holds.
-        done = _captured(dataset, agent, settings, name, None)
-        return Run(dataset, done._core, settings, name, faults=done.faults)
+        # Only a record holds the faults of a text agent.
+        captured = _captured(dataset, agent, settings, name, None)
+        return Run(dataset, captured._core, settings, name, faults=captured.faults)
     elif callable(agent):
         start = settings["window"][0]
-        core = ask(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
+        core = call_agent(dataset, start, agent, lambda decide: native.run_callable(dataset._core, decide, settings))
     else:
-        core = native.run_weights(dataset._core, table_of_weights(dataset, agent), settings)
+        core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
 
 
 def name_of(agent: Any) -> str:
-    """Return what an agent is called that was given no name."""
+    """Return the default name of an agent or of weights."""
     if isinstance(agent, str):
         return agent
     if isinstance(agent, Baseline):
@@ -103,17 +107,20 @@ def _captured(dataset: Dataset, agent: Any, settings: native.Settings, name: str
     harness = agent.harness if isinstance(agent, TextAgent) else None
     names: native.Names = {"market": market, "agent_id": name, "commitment": commitment, "harness": harness}
     if isinstance(agent, TextAgent) or (callable(agent) and not isinstance(agent, Baseline)):
-        tell, start = None if writer is None else writer.tell, settings["window"][0]
-        core, record = ask(
-            dataset, start, agent, lambda decide: native.capture_callable(dataset._core, decide, settings, names, tell)
+        write_line, start = None if writer is None else writer.write_line, settings["window"][0]
+        core, record = call_agent(
+            dataset,
+            start,
+            agent,
+            lambda decide: native.capture_callable(dataset._core, decide, settings, names, write_line),
         )
         if writer is not None:
-            writer.told(record)
+            writer.finish_run(record)
         return Run(dataset, core, settings, name, RunRecord(record))
     if isinstance(agent, Baseline):
         core, record = native.capture_agent(dataset._core, agent._core, settings, names)
     else:
-        core, record = native.capture_weights(dataset._core, table_of_weights(dataset, agent), settings, names)
+        core, record = native.capture_weights(dataset._core, weight_table(dataset, agent), settings, names)
     if writer is not None:
         writer.add(RunRecord(record))
     return Run(dataset, core, settings, name, RunRecord(record))
@@ -126,8 +133,8 @@ def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
 class Run:
     """A finished backtest.
 
-    Its decisions are kept; positions, weights and trades are recomputed from them when asked for, and checked against
-    the NAV on the way. Its arrays are read-only.
+    A run stores its decisions and NAV. Positions, weights and trades are recomputed from the decisions on first access,
+    and checked against the NAV. Arrays are read-only.
     """
 
     def __init__(
@@ -148,40 +155,39 @@ class Run:
 
     @property
     def record(self) -> RunRecord:
-        """What the agent was told and decided, bound by a chain of hashes.
+        """Observations and decisions of the run, bound by a hash chain.
 
         Raises:
             OpenOutcryError: the run was not made with `capture=True`.
         """
         if self._record is None:
-            raise refusal(
-                "argument_invalid", "`record` must be of a run made with `capture=True`; received one without"
-            )
+            message = "`record` needs a run with `capture=True`; received a run without"
+            raise refusal("argument_invalid", message)
         return self._record
 
     @property
     def window(self) -> Window:
-        """The bars of the run."""
+        """Bars `[start, end)` of the run."""
         return Window(*self._settings["window"])
 
     @property
     def cost_model(self) -> CostModel:
-        """What trading cost."""
+        """Costs of the run."""
         return self._settings["costs"]
 
     @property
     def limits(self) -> Limits:
-        """What a decision could ask for."""
+        """Limits of the run."""
         return self._settings["limits"]
 
     @property
     def seed(self) -> int:
-        """Key of the slippage noise, unless it had a `fill_key`."""
+        """Key of the slippage noise, unless the run has a `fill_key`."""
         return self._settings["seed"]
 
     @property
     def lookback(self) -> int:
-        """Closes an observation showed of a symbol at most."""
+        """Maximum number of closes per symbol in an observation."""
         return self._settings["lookback"]
 
     @property
@@ -199,28 +205,28 @@ class Run:
     def returns(self) -> Series:
         """Simple return of each bar after the first, shape `(n_bars - 1,)`.
 
-        0 once the account is gone.
+        0 after ruin or liquidation.
         """
         return frozen(self._core.returns)
 
     @cached_property
     def decisions(self) -> Series:
-        """Target weights as decided, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
+        """Target weights of each decision, shape `(n_bars - 1, n_symbols)`; NaN is a hold."""
         return frozen(self._core.decisions)
 
     @cached_property
     def weights(self) -> Series:
-        """Weights held at each close, signed fractions of NAV.
+        """Weights of the positions at each close, signed fractions of NAV.
 
-        Shape `(n_bars, n_symbols)`; 0 at the first close, at which nothing can be held yet.
+        Shape `(n_bars, n_symbols)`; 0 at the first close, before any fill.
         """
         return frozen(self._core.weights())
 
     @cached_property
     def trades(self) -> dict[str, npt.NDArray[Any]]:
-        """Fills as columns `date, bar, symbol, shares, price`.
+        """Fills as columns `date, bar, symbol, shares, price`, ordered by bar and symbol.
 
-        In the order of bars and symbols. Shares are signed and per NAV of 1; the price includes slippage and impact.
+        Shares are signed, for a starting NAV of 1. The price includes slippage and impact.
         """
         fills = self._core.fills()
         columns = list(zip(*fills, strict=True)) or [()] * 4
@@ -236,55 +242,52 @@ class Run:
 
     @cached_property
     def costs(self) -> dict[str, Series]:
-        """Costs per decision by kind, in units of the starting NAV.
-
-        Each of shape `(n_bars - 1,)`.
-        """
+        """Costs per decision by kind, in units of the starting NAV; shape `(n_bars - 1,)` each."""
         return _frozen(self._core.costs)
 
     @cached_property
     def gains(self) -> dict[str, Series]:
-        """What came in beside prices per decision, in units of the starting NAV.
+        """Gains other than price changes per decision, in units of the starting NAV.
 
-        Keys: `interest`, `dividends`, `settlement`, `shortfall`; each of shape `(n_bars - 1,)`.
+        Keys: `interest`, `dividends`, `settlement`, `shortfall`; shape `(n_bars - 1,)` each.
         """
         return _frozen(self._core.gains)
 
     @cached_property
     def turnover(self) -> Series:
-        """Notional traded over NAV per decision, shape `(n_bars - 1,)`; both sides count."""
+        """Notional traded over NAV per decision, shape `(n_bars - 1,)`; buys plus sells."""
         return frozen(self._core.turnover)
 
     @cached_property
     def events(self) -> list[dict[str, Any]]:
-        """What happened, other than fills, in the order in which it did.
+        """Events other than fills, in chronological order.
 
-        Each has `slug`, `decision`, `bar` and what the contract lists: `symbol`, `reason`, numbers.
+        An event has `slug`, `decision`, `bar` and the fields that the contract lists, such as `symbol` and `reason`.
         """
         return self._core.events()
 
     @cached_property
     def event_counts(self) -> dict[str, int]:
-        """How often each kind of event happened, by slug, fills first.
+        """Number of events by slug, fills first.
 
-        A kind that did not happen is absent, but for `filled`.
+        Slugs without an event are absent, except `filled`.
         """
         counts = Counter(event["slug"] for event in self.events)
         return {"filled": len(self._core.fills()), **dict(sorted(counts.items()))}
 
     @cached_property
     def faults(self) -> dict[int, str]:
-        """Why everything was held in place of an answer, as slugs by decision.
+        """Slug of the fault by decision; a decision with a fault is a hold.
 
-        Of an agent in this process there are none: what it raises ends the run.
+        Only agents in other processes or on servers have faults: an exception in this process ends the run.
         """
         return self._record.faults[0] if self._record is not None else dict(self._faults or {})
 
     @property
     def terminated_at(self) -> int | None:
-        """The decision that ended the account, if one did.
+        """Index of the decision that ended in ruin or liquidation, or None.
 
-        NAV stays as it was from there on.
+        NAV is constant from there on.
         """
         return self._core.terminated_at
 
@@ -298,19 +301,19 @@ class Run:
 
     @cached_property
     def metrics(self) -> dict[str, float | None]:
-        """Statistics of the run; None where one is undefined, and `undefined` says why."""
+        """Statistics of the run; None if undefined, with the reason in `undefined`."""
         return self._core.metrics()[0]
 
     @cached_property
     def undefined(self) -> dict[str, str]:
-        """Why each metric that is None is undefined."""
+        """Reason by name of each metric that is None."""
         return self._core.metrics()[1]
 
     @cached_property
     def caveats(self) -> dict[str, str]:
-        """Why a metric that has a value says nothing of the agent.
+        """Reason by name of each metric whose value does not measure the agent.
 
-        A track without volatility, such as cash, has a Sharpe ratio over a risk-free rate that moves. It is the rate's.
+        Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
         """
         if not native.is_riskless(self.returns):
             return {}
@@ -320,21 +323,21 @@ class Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
 
     def __deepcopy__(self, memo: object) -> Run:
-        # The core is frozen; arrays that were handed out are copies of it.
+        # The core is immutable; returned arrays are copies of it.
         return self.__copy__()
 
     def __reduce__(self) -> Any:
-        hint = "return `run.nav`, `run.metrics` or `run.to_frame()` from a worker, or its decisions to run them again"
-        raise TypeError(f"a Run cannot be pickled: {hint}")
+        hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"
+        raise TypeError(f"a Run cannot be pickled; hint: {hint}")
 
     def delayed(self) -> Run:
-        """Return the run of the same decisions carried out one bar later."""
+        """Return the run of the same decisions, executed one bar later."""
         return Run(self.dataset, self._core.delayed(), self._settings, f"{self.name}, one bar late")
 
     def to_frame(self) -> Any:
         """Return NAV, return, turnover, costs and weights per bar as a frame.
 
-        It is a pandas frame, or a polars one where pandas is not installed.
+        The frame is a pandas one, or a polars one if pandas is not installed.
         """
         columns = {"nav": self.nav, "return": np.concatenate([[np.nan], self.returns])}
         for kind, values in {"turnover": self.turnover, **self.costs}.items():
@@ -346,9 +349,9 @@ class Run:
         return dataframes.frame_of(self.dates, columns)
 
     def plot(self) -> Picture:
-        """Return a picture of NAV and drawdown beside buy-and-hold.
+        """Return a chart of NAV and drawdown, with buy-and-hold as benchmark.
 
-        Notebooks show it; `.save("run.svg")` writes it.
+        Notebooks display the chart; `.save("run.svg")` writes it to a file.
         """
         from openoutcry.report.run_report import picture_of
 
@@ -364,19 +367,19 @@ class Run:
     ) -> str:
         """Write the report of this run to one HTML file and return its path.
 
-        Of a run with a record, the page shows every decision, stated confidence and the record's digest.
+        If the run has a record, the page shows every decision, its stated confidence and the digest of the record.
 
         Args:
-            path: The page.
-            record: File that `run.record` was saved to: the page then names the command that verifies it.
-            data: What `openoutcry replay --data` finds the market by; may be left out for a bundled one.
-            n_trials: Trials that this run was chosen from, itself among them; they deflate its Sharpe ratio.
+            path: File to write.
+            record: File of `run.record`; the page then states the command that verifies it.
+            data: Value of `openoutcry replay --data` for the market; not needed for a bundled one.
+            n_trials: Number of trials that this run was selected from, including itself; deflates its Sharpe ratio.
         """
         from openoutcry.report.run_report import Origin, write_run_report
 
-        counted = whole("n_trials", n_trials, 1, 2**53)
-        return write_run_report(self, path, counted, Origin(record=record, source=data))
+        n_trials = checked_integer("n_trials", n_trials, 1, 2**53)
+        return write_run_report(self, path, n_trials, Origin(record=record, source=data))
 
     def __repr__(self) -> str:
-        told = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
-        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {told})"
+        outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
+        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {outcome})"

@@ -1,9 +1,9 @@
-"""What every backtest is told beside its data and its decisions."""
+"""Settings of a backtest: window, costs, limits, lookback and seeds."""
 
 from __future__ import annotations
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import lookback_of, rules_of, seed_of
+from openoutcry.arguments import costs_and_limits, lookback_of, seed_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window, as_window
 from openoutcry.errors import refusal
@@ -19,10 +19,10 @@ def settings_of(
     lookback: int,
     fill_key: bytes | None = None,
 ) -> native.Settings:
-    """Return what the native module is told of a backtest, each argument checked."""
+    """Check each argument and return the settings for the native module."""
     if not isinstance(dataset, Dataset):
         raise refusal("argument_invalid", f"`dataset` must be a Dataset; received {type(dataset).__name__}")
-    costs, limits = rules_of(*rules)
+    costs, limits = costs_and_limits(*rules)
     lookback, seed = lookback_of(lookback), seed_of(seed)
     bars = as_window(window).resolve(dataset, lookback)
     fill_key = None if fill_key is None else fill_key_of(fill_key)

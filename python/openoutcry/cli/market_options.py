@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from openoutcry import agents, data
-from openoutcry.agents.python_worker import is_of_another
-from openoutcry.cli.name_suggestions import hinting
+from openoutcry.agents.python_worker import is_missing_dependency
+from openoutcry.cli.name_suggestions import suggesting_names
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import snapshot_files
@@ -94,7 +94,7 @@ def load_agent(name: str, seed: int) -> agents.Agent:
     Raises:
         OpenOutcryError: there is no such baseline, module or callable. What else a module raises passes.
     """
-    with hinting(name):
+    with suggesting_names(name):
         return _loaded(name, seed)
 
 
@@ -104,7 +104,7 @@ def _loaded(name: str, seed: int) -> agents.Agent:
         return agents.load(name, seed)
     except ModuleNotFoundError as error:
         # What the module itself imports in vain is its own fault, and keeps its traceback.
-        if is_of_another(error, module):
+        if is_missing_dependency(error, module):
             raise
         message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("unknown_agent", message) from error

@@ -17,18 +17,18 @@ _RUNS = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".sh": 
 
 
 @contextmanager
-def hinting(name: str) -> Iterator[None]:
+def suggesting_names(name: str) -> Iterator[None]:
     """Say beside the refusal of an agent's name what may have been meant."""
     try:
         yield
     except OpenOutcryError as error:
-        meant = None if getattr(error, "slug", "") != "unknown_agent" or "hint: " in str(error) else meant_by(name)
+        meant = None if getattr(error, "slug", "") != "unknown_agent" or "hint: " in str(error) else suggested_name(name)
         if meant is None:
             raise
         raise refusal("unknown_agent", f"{str(error).removeprefix('unknown_agent: ')}; hint: {meant}") from error
 
 
-def meant_by(name: str) -> str | None:
+def suggested_name(name: str) -> str | None:
     """Return the name of the agent that was meant.
 
     None if there is nothing to tell it by. It is a file or a command without `cmd:`, a module without its function, a

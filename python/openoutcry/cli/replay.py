@@ -8,7 +8,8 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.backtest.replay import Comparison, Knob, Parting, Replay, compare
+from openoutcry.backtest.divergence import Comparison, Divergence, SettingDifference, compare
+from openoutcry.backtest.replay import Replay
 from openoutcry.backtest.replay import replay as replayed
 from openoutcry.cli.market_options import open_dataset, public_key_of
 from openoutcry.records.run_record import RunRecord
@@ -113,21 +114,21 @@ def diff(left: Path = RECORD, right: Path = RECORD, as_json: bool = AS_JSON) -> 
 
 
 def _show_comparison(found: Comparison) -> None:
-    for knob in found.record:
-        typer.echo(_knob(knob))
-    for run, (knobs, parting) in enumerate(found.runs):
-        for knob in knobs:
-            typer.echo(f"run {run}: {_knob(knob)}")
-        if parting is not None:
-            typer.echo(f"run {run}: {_parting(parting)}")
-        elif knobs:
+    for setting in found.record:
+        typer.echo(_format_setting(setting))
+    for run, (settings, divergence) in enumerate(found.runs):
+        for setting in settings:
+            typer.echo(f"run {run}: {_format_setting(setting)}")
+        if divergence is not None:
+            typer.echo(f"run {run}: {_format_divergence(divergence)}")
+        elif settings:
             typer.echo(f"run {run}: no bar differs")
 
 
-def _knob(knob: Knob) -> str:
-    return f"{knob.field}: {knob.left} | {knob.right}"
+def _format_setting(setting: SettingDifference) -> str:
+    return f"{setting.field}: {setting.left} | {setting.right}"
 
 
-def _parting(parting: Parting) -> str:
-    apart = "" if parting.ulps is None else f", {parting.ulps:,} ulps apart"
-    return f"first at {parting.place}, bar {parting.bar}: {parting.field} {parting.left} | {parting.right}{apart}"
+def _format_divergence(at: Divergence) -> str:
+    apart = "" if at.ulps is None else f", {at.ulps:,} ulps apart"
+    return f"first at {at.place}, bar {at.bar}: {at.field} {at.left} | {at.right}{apart}"

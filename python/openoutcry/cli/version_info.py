@@ -9,13 +9,13 @@ from openoutcry.data.bundled.universe import NAMES
 from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
-def told(as_json: bool) -> str:
+def version_text(as_json: bool) -> str:
     """Return versions, and digests of the engine for pages and the bundled markets.
 
     These are computed of the files at hand: one that was changed has another.
     """
     import openoutcry
-    from openoutcry.report import engine_digest
+    from openoutcry.report.wasm_engine import engine_digest
 
     versions = {"openoutcry": openoutcry.__version__, "contract": CONTRACT_VERSION, "engine": ENGINE_VERSION}
     datasets = {f"{name}:{each}": data.load(name, each).fingerprint for name in data.names() for each in NAMES}

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.arguments import rules_of
+from openoutcry.arguments import costs_and_limits
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.gym.environment import limits_of, market_of
@@ -31,7 +31,7 @@ def datasets_of(
     return tuple(made[id(each)] for each in given)
 
 
-def terms_of(
+def lane_terms(
     costs: Any, limits: Any, max_weight: float | None, allow_short: bool | None, num_envs: int
 ) -> tuple[tuple[CostModel, ...], tuple[Limits, ...]]:
     """Return the costs and the limits of every lane."""
@@ -43,9 +43,9 @@ def terms_of(
             raise refusal("argument_invalid", message)
         lists.append(each)
     if isinstance(costs, Sequence) or isinstance(limits, Sequence):
-        pairs = [rules_of(c, limits_of(each, max_weight, allow_short)) for c, each in zip(*lists, strict=True)]
+        pairs = [costs_and_limits(c, limits_of(each, max_weight, allow_short)) for c, each in zip(*lists, strict=True)]
     else:
-        pairs = [rules_of(costs, limits_of(limits, max_weight, allow_short))] * num_envs
+        pairs = [costs_and_limits(costs, limits_of(limits, max_weight, allow_short))] * num_envs
     return tuple(c for c, _ in pairs), tuple(each for _, each in pairs)
 
 

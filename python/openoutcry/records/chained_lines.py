@@ -159,7 +159,7 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def is_torn(line: bytes) -> bool:
+def is_truncated(line: bytes) -> bool:
     """Return whether a line is the beginning of a record, cut before its end.
 
     A power cut can leave zero bytes behind it. One that ends as a record does is no beginning, whatever is wrong in it.

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from openoutcry.errors import refusal
-from openoutcry.records.chained_lines import GENESIS, SESSION, TIME, Draft, is_torn, matching, parsed, record_of
+from openoutcry.records.chained_lines import GENESIS, SESSION, TIME, Draft, is_truncated, matching, parsed, record_of
 
 
 def now() -> str:
@@ -100,7 +100,7 @@ def line_of(raw: bytes, start: int) -> Line:
     """Return the line that bytes are, whether ended or not, from `start` on."""
     line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
     record = record_of(line)
-    fault = None if record is not None else "torn" if is_torn(line) else "changed"
+    fault = None if record is not None else "torn" if is_truncated(line) else "changed"
     return Line(start, start + len(raw), record, fault, is_ended)
 
 

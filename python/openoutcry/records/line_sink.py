@@ -16,11 +16,11 @@ class LineSink(ABC):
     """Takes the lines of runs while they are made; for `run_backtest(capture=...)`."""
 
     @abstractmethod
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Take a line of a run that is under way."""
 
     @abstractmethod
-    def told(self, record: native.Record) -> None:
+    def finish_run(self, record: native.Record) -> None:
         """Take note of a run all of whose lines have been told."""
 
     @abstractmethod

@@ -75,13 +75,13 @@ class RecordWriter(LineSink):
         self._records.append(record._core)
         self.flush()
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Write a line of a run that is under way."""
         self._check(is_inside=True)
         self._is_open_run = True
         self._write(line)
 
-    def told(self, record: native.Record) -> None:
+    def finish_run(self, record: native.Record) -> None:
         """Take note of a run all of whose lines have been told."""
         self._is_open_run = False
         self._records.append(record)

@@ -133,7 +133,7 @@ class RunRecord:
         """Return each run as a record of its own, unsigned."""
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
-    def is_whole(self) -> bool:
+    def is_intact(self) -> bool:
         """Return whether it is finished, with a digest and signature of what is in it.
 
         The chain of its runs is a replay's to check.

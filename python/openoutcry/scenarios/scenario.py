@@ -7,7 +7,7 @@ import secrets
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import seed_of, whole
+from openoutcry.arguments import checked_integer, seed_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -184,7 +184,7 @@ def scenarios(spec: ScenarioSpec | str, n: int, *, seed: int = 0, split: str = "
     Raises:
         OpenOutcryError: the spec, the number or the seed cannot be used.
     """
-    first = whole("seed", seed, 0, 2**64 - whole("n", n, 1, 2**31 - 1))
+    first = checked_integer("seed", seed, 0, 2**64 - checked_integer("n", n, 1, 2**31 - 1))
     of = _spec_of(spec)
     return [Scenario(of, each, split=split) for each in range(first, first + n)]
 

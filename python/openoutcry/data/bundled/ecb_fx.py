@@ -26,7 +26,8 @@ PERIODS_PER_YEAR = 256.0
 # 2015-01-15, when it rose 16.8 % in one bar.
 MAJOR = ("USD", "JPY", "GBP", "CHF", "SEK", "NOK", "AUD", "CAD", "NZD")
 
-# Day of euro adoption and irrevocable conversion rate. Source: Council Regulation (EC) No 2866/98, as amended up to Bulgaria's entry.
+# Day of euro adoption and irrevocable conversion rate. Source: Council Regulation (EC) No 2866/98, as amended up to
+# the adoption in Bulgaria.
 ADOPTIONS = {
     "SIT": ("2007-01-01", 239.640),
     "CYP": ("2008-01-01", 0.585274),
@@ -168,7 +169,7 @@ def _notices(chosen: list[str]) -> list[str]:
         )
     if managed := [symbol for symbol in chosen if symbol in MANAGED]:
         notices.append(
-            "pegged to the euro or nearly so for a year or more, so that inverse-volatility rules allocate nearly all to"
+            "pegged to the euro, or nearly so, for a year or more: inverse-volatility rules allocate nearly all to"
             f" them: {', '.join(managed)}"
         )
     if SUSPENDED in chosen:

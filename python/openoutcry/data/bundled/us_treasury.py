@@ -190,7 +190,9 @@ def _notices(chosen: list[str]) -> list[str]:
         "yields fell from 8 % to 2 % over these years: buy and hold has a Sharpe ratio of 0.5 to 0.7",
     ]
     if bills := [symbol for symbol in chosen if symbol in BILLS]:
-        notices.append(f"bills have almost no volatility, so inverse-volatility rules overweight them: {', '.join(bills)}")
+        notices.append(
+            f"bills have almost no volatility, so inverse-volatility rules overweight them: {', '.join(bills)}"
+        )
     if "UST30Y" in chosen:
         notices.append("UST30Y is suspended after 2002-02-15: unsellable, marked at its last index; UST30Y2006 follows")
     return notices

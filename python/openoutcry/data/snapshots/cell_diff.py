@@ -1,4 +1,4 @@
-"""What differs between the cells of one symbol in two versions of a market."""
+"""Compare the cells of one symbol in two versions of a market."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Rows = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 _NOUNS = {"close": "close", "open": "open", "high": "high", "low": "low", "volume": "volume"}
 _SHOWN = 3
-# Volumes are whole, and rounded again when a vendor rescales them.
+# Volumes are integers, and vendors round them again after rescaling.
 _VOLUME_NEAR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One difference: its kind, its words, and its numbers for programs."""
+    """One difference: its kind, a description, and its values for JSON."""
 
     kind: str
     text: str
@@ -33,7 +33,7 @@ class Part:
 
 
 class Common(NamedTuple):
-    """Two versions of a market on the dates that both have."""
+    """Two versions of a market on their common dates."""
 
     dates: list[str]
     old: dict[str, Numbers]
@@ -43,7 +43,7 @@ class Common(NamedTuple):
 
     @classmethod
     def of(cls, old: Dataset, new: Dataset) -> Common:
-        """Return the tables that both versions have, on their common dates."""
+        """Return the common tables of two versions on their common dates."""
         before, now = tables_of(old), tables_of(new)
         rows = common_rows(old.dates, new.dates)
         both = [name for name in before if name in now]
@@ -56,7 +56,7 @@ class Common(NamedTuple):
         )
 
     def compare(self, before: str, now: str) -> list[Part]:
-        """Return the differences of a symbol, by its name in either version."""
+        """Return the differences of a symbol, given its old and new name."""
         columns = self.old_symbols.index(before), self.new_symbols.index(now)
         old = {name: table[:, columns[0]] for name, table in self.old.items()}
         new = {name: table[:, columns[1]] for name, table in self.new.items()}
@@ -82,27 +82,27 @@ class Common(NamedTuple):
         if not found.events:
             return []
         bars = np.flatnonzero(both)
-        told = [(event, self._when(event, bars)) for event in found.events]
-        events = [{"kind": each.kind, "when": when, "factor": each.factor, "what": each.what} for each, when in told]
-        text = f"{counted(n, 'row')} re-adjusted {_because(told)}"
+        dated = [(event, self._when(event, bars)) for event in found.events]
+        events = [{"kind": each.kind, "when": when, "factor": each.factor, "what": each.what} for each, when in dated]
+        text = f"{counted(n, 'row')} re-adjusted {_reasons(dated)}"
         return [Part("readjusted", text, {"n": n, "events": events})]
 
     def _when(self, event: Event, bars: npt.NDArray[np.int64]) -> str:
-        """Return the date of an event, or that it lies after all that both versions have."""
+        """Return the date of an event, or `after` the last common date."""
         if event.bar < len(bars):
             return f"of {self.dates[bars[event.bar]]}"
         return f"after {self.dates[bars[-1]]}"
 
     def _prices(self, name: str, old: Numbers, new: Numbers, readjusted_cells: Numbers) -> list[Part]:
-        # `old` is on the new basis, from which a cell that was multiplied with the others does not differ.
+        # `old` is already on the new basis, so cells adjusted with the others are not revisions.
         changed = differ(old, new) & ~readjusted_cells
         revised = changed & np.isfinite(old) & np.isfinite(new)
         parts = []
         if n := int(revised.sum()):
             most = float(np.max(np.abs(new[revised] / old[revised] - 1.0)))
-            said = f"{counted(n, _NOUNS[name])} revised{self._where(revised)}, by up to {100.0 * most:.2g} %"
-            parts.append(Part("revised", said, {"column": name, "n": n, "most": most, "cells": self._cells(revised)}))
-        return parts + self._come_and_gone(name, old, new)
+            text = f"{counted(n, _NOUNS[name])} revised{self._where(revised)}, by up to {100.0 * most:.2g} %"
+            parts.append(Part("revised", text, {"column": name, "n": n, "most": most, "cells": self._cells(revised)}))
+        return parts + self._added_and_removed(name, old, new)
 
     def _volumes(self, old: Numbers, new: Numbers, ratio: Numbers) -> list[Part]:
         changed = differ(old, new) & np.isfinite(old) & np.isfinite(new)
@@ -113,9 +113,9 @@ class Common(NamedTuple):
                 where = self._where(mask) if kind == "changed" else ""
                 facts = {"column": "volume", "n": n, "cells": self._cells(mask)}
                 parts.append(Part(f"volume_{kind.split()[0]}", f"{counted(n, 'volume')} {kind}{where}", facts))
-        return parts + self._come_and_gone("volume", old, new)
+        return parts + self._added_and_removed("volume", old, new)
 
-    def _come_and_gone(self, name: str, old: Numbers, new: Numbers) -> list[Part]:
+    def _added_and_removed(self, name: str, old: Numbers, new: Numbers) -> list[Part]:
         parts = []
         for kind, mask in (
             ("added", np.isnan(old) & np.isfinite(new)),
@@ -150,13 +150,13 @@ class Common(NamedTuple):
 
 
 def common_rows(old: Sequence[str], new: Sequence[str]) -> Rows:
-    """Return the rows of the dates that both axes have, in each."""
+    """Return the rows of the common dates in each version."""
     _, rows, others = np.intersect1d(np.array(old), np.array(new), assume_unique=True, return_indices=True)
     return rows.astype(np.int64), others.astype(np.int64)
 
 
 def differ(old: Numbers, new: Numbers) -> npt.NDArray[np.bool_]:
-    """Return which cells differ in a bit, every NaN being one NaN."""
+    """Return a mask of cells that are not bit-identical. All NaN values are equal."""
     if old.dtype == np.bool_:
         return np.asarray(old != new)
     bits = [np.where(np.isnan(each), np.nan, each).view(np.int64) for each in (old, new)]
@@ -164,20 +164,17 @@ def differ(old: Numbers, new: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a count with its noun."""
+    """Return a count with its noun, in the plural if needed."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names on one line, the first few of many."""
+    """Return names on one line, at most ten of them."""
     return ", ".join(names) if len(names) <= 10 else f"{', '.join(names[:10])} and {len(names) - 10} more"
 
 
 def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
-    """Return ratio and slack on all bars.
-
-    A bar without a close in both versions has those of the bar after it.
-    """
+    """Return ratio and slack on all bars; bars without a common close take those of the next bar."""
     ratio, slack = np.full(len(both), np.nan), np.full(len(both), np.nan)
     ratio[both], slack[both] = found.ratio, found.slack
     last_ratio, last_slack = 1.0, 0.0
@@ -189,23 +186,20 @@ def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _slack_of(slack: Numbers, ratio: Numbers, close: Numbers, prices: Numbers) -> Numbers:
-    """Return the slack of a column of prices.
-
-    It is that of the closes, with as much again for the error of the ratio.
-    """
+    """Return the slack of a price column: that of the closes, plus as much again for the error of the ratio."""
     return slack + np.where(np.isfinite(close), slack * prices / close, slack)
 
 
-def _because(told: list[tuple[Event, str]]) -> str:
-    if len(told) > _SHOWN:
-        kinds = [event.kind for event, _ in told]
+def _reasons(dated: list[tuple[Event, str]]) -> str:
+    if len(dated) > _SHOWN:
+        kinds = [event.kind for event, _ in dated]
         groups = [counted(kinds.count(kind), kind) for kind in ("split", "dividend", "factor") if kind in kinds]
-        return f"for {' and '.join(groups)}, the last {told[-1][1].replace('of ', 'on ')}"
-    articles = ["the" if when.startswith("of ") else "a" for _, when in told]
-    said = [
-        f"{article} {event.kind} {when} ({event.what})" for article, (event, when) in zip(articles, told, strict=True)
+        return f"for {' and '.join(groups)}, the last {dated[-1][1].replace('of ', 'on ')}"
+    articles = ["the" if when.startswith("of ") else "a" for _, when in dated]
+    phrases = [
+        f"{article} {event.kind} {when} ({event.what})" for article, (event, when) in zip(articles, dated, strict=True)
     ]
-    return f"for {' and '.join(said)}"
+    return f"for {' and '.join(phrases)}"
 
 
 def _action(noun: str, cell: dict[str, Any], none: float | None) -> str:
@@ -218,7 +212,7 @@ def _action(noun: str, cell: dict[str, Any], none: float | None) -> str:
 
 
 def _plain(value: Any) -> float | bool | None:
-    """Return a cell as JSON can carry it."""
+    """Return a cell as a JSON-serializable value."""
     if isinstance(value, np.bool_):
         return bool(value)
     return None if np.isnan(value) else float(value)

@@ -63,9 +63,9 @@ def differences(old: Dataset, new: Dataset) -> list[Difference]:
 
 def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> list[Part]:
     parts = _bars("added", new.dates, old.dates) + _bars("removed", old.dates, new.dates)
-    gone = [symbol for symbol in old.symbols if symbol not in new.symbols and symbol not in dict(renamed)]
-    come = [symbol for symbol in new.symbols if symbol not in old.symbols and symbol not in dict(renamed).values()]
-    for kind, symbols in (("symbols_removed", gone), ("symbols_added", come)):
+    removed = [symbol for symbol in old.symbols if symbol not in new.symbols and symbol not in dict(renamed)]
+    added = [symbol for symbol in new.symbols if symbol not in old.symbols and symbol not in dict(renamed).values()]
+    for kind, symbols in (("symbols_removed", removed), ("symbols_added", added)):
         if symbols:
             text = f"{counted(len(symbols), 'symbol')} {kind.partition('_')[2]}: {listed(symbols)}"
             parts.append(Part(kind, text, {"symbols": symbols}))
@@ -105,11 +105,13 @@ def _bars(kind: str, dates: Sequence[str], others: Sequence[str]) -> list[Part]:
 
 
 def _columns(old: Dataset, new: Dataset) -> list[Part]:
-    had, has = set(tables_of(old)), set(tables_of(new))
-    had |= {"risk_free"} if old.risk_free is not None else set()
-    has |= {"risk_free"} if new.risk_free is not None else set()
-    parts = [Part("column_removed", f"the column {name} is gone", {"column": name}) for name in sorted(had - has)]
-    parts += [Part("column_added", f"the column {name} is new", {"column": name}) for name in sorted(has - had)]
+    before, now = set(tables_of(old)), set(tables_of(new))
+    before |= {"risk_free"} if old.risk_free is not None else set()
+    now |= {"risk_free"} if new.risk_free is not None else set()
+    parts = [
+        Part("column_removed", f"the column {name} was removed", {"column": name}) for name in sorted(before - now)
+    ]
+    parts += [Part("column_added", f"the column {name} was added", {"column": name}) for name in sorted(now - before)]
     if old.risk_free is not None and new.risk_free is not None:
         rows = cell_diff.common_rows(old.dates, new.dates)
         changed = cell_diff.differ(old.risk_free[rows[0]], new.risk_free[rows[1]])
@@ -122,16 +124,16 @@ def _columns(old: Dataset, new: Dataset) -> list[Part]:
 
 def _renamed(old: Dataset, new: Dataset) -> list[tuple[str, str]]:
     """Return pairs of a removed and an added symbol that uniquely share their closes."""
-    gone = [symbol for symbol in old.symbols if symbol not in new.symbols]
-    come = [symbol for symbol in new.symbols if symbol not in old.symbols]
+    removed = [symbol for symbol in old.symbols if symbol not in new.symbols]
+    added = [symbol for symbol in new.symbols if symbol not in old.symbols]
     rows = cell_diff.common_rows(old.dates, new.dates)
-    if not gone or not come or len(rows[0]) < 2:
+    if not removed or not added or len(rows[0]) < 2:
         return []
-    before = old.close[rows[0]][:, [old.symbols.index(symbol) for symbol in gone]]
-    now = new.close[rows[1]][:, [new.symbols.index(symbol) for symbol in come]]
-    match = np.array([[_is_same(before[:, i], now[:, j]) for j in range(len(come))] for i in range(len(gone))])
+    before = old.close[rows[0]][:, [old.symbols.index(symbol) for symbol in removed]]
+    now = new.close[rows[1]][:, [new.symbols.index(symbol) for symbol in added]]
+    match = np.array([[_is_same(before[:, i], now[:, j]) for j in range(len(added))] for i in range(len(removed))])
     alone = match & (match.sum(axis=0) == 1)[None, :] & (match.sum(axis=1) == 1)[:, None]
-    return [(gone[i], come[j]) for i, j in np.argwhere(alone).tolist()]
+    return [(removed[i], added[j]) for i, j in np.argwhere(alone).tolist()]
 
 
 def _is_same(old: cell_diff.Numbers, new: cell_diff.Numbers) -> bool:
@@ -146,10 +148,10 @@ def _feed(feed: str, old: Dataset, new: Dataset, before: str, now: str) -> list[
     has = [item[1:] for item in getattr(new, feed) if item[0] == now]
     if had == has:
         return []
-    gone, come = Counter(had) - Counter(has), Counter(has) - Counter(had)
+    removed, added = Counter(had) - Counter(has), Counter(has) - Counter(had)
     noun = {"fundamentals": "fundamental", "news": "headline"}[feed]
     parts = []
-    for kind, items in (("removed", gone), ("added", come)):
+    for kind, items in (("removed", removed), ("added", added)):
         if n := items.total():
             since = sorted(item[0] for item in items)
             names = f" ({listed(sorted({item[1] for item in items}))})" if feed == "fundamentals" else ""

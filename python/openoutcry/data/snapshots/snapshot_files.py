@@ -1,7 +1,7 @@
-"""Snapshots of markets: two files, named by the fingerprint of what is in them.
+"""Read and write snapshots of datasets: two files, named by the fingerprint of their content.
 
-`<fingerprint>.npz` holds the numbers, which `numpy.load` reads; `<fingerprint>.json` all that is text. Both are the
-same bytes on every machine.
+`<fingerprint>.npz` holds the numbers, for `numpy.load`; `<fingerprint>.json` is the manifest. Both files have the same
+bytes on every machine.
 """
 
 from __future__ import annotations
@@ -22,38 +22,40 @@ from openoutcry.errors import refusal
 
 FORMAT = "openoutcry/snapshot/v1"
 SUFFIXES = (".json", ".npz")
-# The first moment a zip archive can name: the clock is no part of what is frozen.
+# The earliest time of a zip entry: a snapshot must not depend on the clock.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = ("format", "fingerprint", "name", "source")
 _LISTS = ("dates", "symbols", "notices", "news", "fundamentals", "columns")
 
 
 def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Path:
-    """Write a snapshot of a market and return the path of its manifest.
+    """Write a snapshot of a dataset and return the path of its manifest.
 
-    To freeze what is frozen already changes nothing.
+    If the snapshot exists already, nothing changes.
 
     Args:
-        dataset: The market.
-        folder: Where the two files go; made if it is missing.
-        source: Where the data came from, in words.
+        dataset: The dataset.
+        folder: Folder of the two files; created if missing.
+        source: Description of the source of the data.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a file of that name is there and holds something else: another name or
-            source of the same numbers, or a damaged snapshot.
+        OpenOutcryError: `argument_invalid`: a file of that name exists with other content: the same numbers under
+            another name or source, or a damaged snapshot.
         OSError: the folder cannot be written to.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         folder / f"{dataset.fingerprint}.npz": _numbers(dataset),
-        # Last, so that a manifest has its numbers beside it whenever the writing stopped.
+        # Last, so that a manifest never exists without its numbers.
         folder / f"{dataset.fingerprint}.json": manifest_text(dataset, source).encode(),
     }
     for path, content in files.items():
         if path.exists() and path.read_bytes() != content:
-            message = f"`{path}` must be absent or hold this very snapshot; received other content"
-            raise refusal("argument_invalid", f"{message}; hint: the same numbers may be there from another source")
+            message = f"`{path}` must be absent or the same snapshot; received other content"
+            raise refusal(
+                "argument_invalid", f"{message}; hint: it may hold the same numbers with another name or source"
+            )
     for path, content in files.items():
         if not path.exists():
             _write(path, content)
@@ -61,28 +63,28 @@ def freeze(dataset: Dataset, folder: str | os.PathLike[str], source: str) -> Pat
 
 
 def load(path: str | os.PathLike[str]) -> Dataset:
-    """Return the market of a snapshot, checked against its fingerprint.
+    """Return the dataset of a snapshot, verified against its fingerprint.
 
     Args:
-        path: Its manifest, or the `.npz` beside it.
+        path: The manifest or the `.npz` file.
 
     Raises:
-        OpenOutcryError: `field_unparsable`: this is no snapshot; `value_invalid`: its content has changed.
-        OSError: one of its two files cannot be read.
+        OpenOutcryError: `field_unparsable`: the files are not a snapshot; `value_invalid`: the content has changed.
+        OSError: one of the two files cannot be read.
     """
     path = Path(path)
     manifest = _manifest(path.with_suffix(".json"))
     numbers = _arrays(path.with_suffix(".npz"))
     values = numbers.pop("fundamentals").ravel().tolist()
     if len(values) != len(manifest["fundamentals"]):
-        what = f"`fundamentals` must have {len(manifest['fundamentals'])} values"
-        raise refusal("value_invalid", f"{what}; received {len(values)}")
-    lanes = [(*item, value) for item, value in zip(manifest["fundamentals"], values, strict=True)]
+        wanted = f"`fundamentals` must have {len(manifest['fundamentals'])} values"
+        raise refusal("value_invalid", f"{wanted}; received {len(values)}")
+    fundamentals = [(*item, value) for item, value in zip(manifest["fundamentals"], values, strict=True)]
     dataset = Dataset.from_arrays(
         manifest["dates"],
         manifest["symbols"],
         periods_per_year=float(numbers.pop("periods_per_year")),
-        fundamentals=lanes,
+        fundamentals=fundamentals,
         news=[tuple(item) for item in manifest["news"]],
         name=manifest["name"],
         notices=manifest["notices"],
@@ -95,9 +97,9 @@ def load(path: str | os.PathLike[str]) -> Dataset:
 
 
 def manifest_text(dataset: Dataset, source: str) -> str:
-    """Return the manifest of a market: one JSON object, canonical as RFC 8785 has it.
+    """Return the manifest of a dataset as RFC 8785 canonical JSON.
 
-    Every number in it is an integer, so that sorted keys without white space are all it takes.
+    All its numbers are integers, so sorted keys without white space are canonical.
     """
     tables = tables_of(dataset)
     manifest: dict[str, Any] = {
@@ -130,7 +132,7 @@ def _numbers(dataset: Dataset) -> bytes:
     arrays["periods_per_year"] = np.array(dataset.periods_per_year)
     arrays["fundamentals"] = np.array([item[3] for item in dataset.fundamentals], dtype=np.float64)
     buffer = io.BytesIO()
-    # Stored and not deflated: libraries of zlib do not agree on the bytes.
+    # Stored, not deflated: the output of zlib depends on its version.
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, array in sorted(arrays.items()):
             content = io.BytesIO()
@@ -142,7 +144,7 @@ def _numbers(dataset: Dataset) -> bytes:
 
 
 def _one_nan(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array little-endian and with one NaN, as the fingerprint reads it."""
+    """Return a little-endian array with one NaN bit pattern, as in the fingerprint."""
     if array.dtype == np.bool_:
         return np.ascontiguousarray(array)
     return np.asarray(np.where(np.isnan(array), np.nan, array), dtype="<f8", order="C")
@@ -165,19 +167,19 @@ def _manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_bytes())
     except ValueError as error:
         raise refusal("field_unparsable", f"the manifest of a snapshot is required; received {path.name}") from error
-    is_whole = (
+    is_manifest = (
         isinstance(manifest, dict)
         and manifest.get("format") == FORMAT
         and all(isinstance(manifest.get(name), str) for name in _TEXTS)
         and all(isinstance(manifest.get(name), list) for name in _LISTS)
     )
-    if not is_whole:
+    if not is_manifest:
         raise refusal("field_unparsable", f"a manifest of the form {FORMAT} is required; received {path.name}")
     return dict(manifest)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_bytes(content)
     part.replace(path)
