@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from openoutcry.research.session_manager import Place
     from openoutcry.research.trial import Result
 
-app = typer.Typer(
-    help="Search for strategies without overfitting.", no_args_is_help=True, rich_markup_mode="markdown"
-)
+app = typer.Typer(help="Search for strategies without overfitting.", no_args_is_help=True, rich_markup_mode="markdown")
 
 RUN_EXAMPLES = """
 **Examples**
@@ -200,9 +198,9 @@ def replay(
         except DivergedError as error:
             was_cut = not stood.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
-            fault = (
-                f"the session was interrupted after {n_events} events, all reproduced; continue it with `research resume`" if was_cut else fault
-            )
+            if was_cut:
+                fault = f"the session was interrupted after {n_events} events, all reproduced; continue it with "
+                fault += "`research resume`"
         except OpenOutcryError as error:
             fault = str(error)
     if as_json:

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from openoutcry.research.trial import Result
 
 HINTS = {
-        "dry_rounds": " `--max-dry-rounds` sets how many.",
-        "trial_budget": " `--max-trials` sets how many.",
-        "proposer_failed": " The `proposal` events of the journal hold the reasons.",
-    }
-    """Hints by stop reason: the option to change."""
-    LONGEST = 400
-    """Maximum length of a line."""
+    "dry_rounds": " `--max-dry-rounds` sets how many.",
+    "trial_budget": " `--max-trials` sets how many.",
+    "proposer_failed": " The `proposal` events of the journal hold the reasons.",
+}
+"""Hints by stop reason: the option to change."""
+LONGEST = 400
+"""Maximum length of a line."""
 
 
 class Shown:
@@ -71,9 +71,9 @@ def _named(proposal: Mapping[str, Any] | None) -> str:
 def list_line(result: Result) -> str:
     """Return a line with the number of candidates."""
     if not result.trials:
-            return "short list: no trial was evaluated"
-        told = "" if result.shortlist else ", the correct result if no strategy beats selection bias"
-        return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{told}"
+        return "short list: no trial was evaluated"
+    told = "" if result.shortlist else ", the correct result if no strategy beats selection bias"
+    return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{told}"
 
 
 def candidate_line(place: int, listed: Any, reuse: int | None) -> str:

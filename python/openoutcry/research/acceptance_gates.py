@@ -42,20 +42,21 @@ LEAST_TRADES = 10
 
 
 @dataclass(frozen=True)
-"""Thresholds of the gates; None disables a gate.
+class Thresholds:
+    """Thresholds of the gates; None disables a gate.
 
-Attributes:
-    min_sharpe: Median over folds of the annualised out-of-sample Sharpe ratio.
-    min_profit_factor: Median over folds of gross profit over gross loss of closed trades.
-    min_efficiency: Median over folds of the out-of-sample over the in-sample Sharpe ratio.
-    min_efficiency_if_sharpe: The same, if the Sharpe gate passes.
-    max_drawdown_ratio: Median out-of-sample drawdown over the median in-sample drawdown.
-    min_trades: Closed trades of all folds.
-    min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
-    min_dsr_alpha: The same for the returns in excess of beta times buy-and-hold, and of beta times equal weights.
-    max_perturbation_loss: Largest relative loss of Sharpe ratio when a param changes by a tenth; costs trials.
-    max_probe_changes: Cuts of the causality probe that change a decision.
-"""
+    Attributes:
+        min_sharpe: Median over folds of the annualised out-of-sample Sharpe ratio.
+        min_profit_factor: Median over folds of gross profit over gross loss of closed trades.
+        min_efficiency: Median over folds of the out-of-sample over the in-sample Sharpe ratio.
+        min_efficiency_if_sharpe: The same, if the Sharpe gate passes.
+        max_drawdown_ratio: Median out-of-sample drawdown over the median in-sample drawdown.
+        min_trades: Closed trades of all folds.
+        min_dsr: Deflated Sharpe ratio of the stitched returns, at all trials that the ledger counts.
+        min_dsr_alpha: The same for the returns in excess of beta times buy-and-hold, and of beta times equal weights.
+        max_perturbation_loss: Largest relative loss of Sharpe ratio when a param changes by a tenth; costs trials.
+        max_probe_changes: Cuts of the causality probe that change a decision.
+    """
 
     min_sharpe: float | None = 1.2
     min_profit_factor: float | None = 1.3
@@ -206,7 +207,7 @@ def _profit_factor(folds: Sequence[FoldScore]) -> _Measured:
         found.append(unbounded if fold.profit_factor is None else fold.profit_factor)
     what = f"the profit factor (no trade, or fewer than {LEAST_TRADES} without a loss)"
     value, reason = _median(found, what)
-    return (value, "no trade lost in at least half of the folds") if value is not None and isinf(value) else (value, reason)
+    return (value, "no loss in at least half of the folds") if value is not None and isinf(value) else (value, reason)
 
 
 def _efficiency(evidence: Evidence) -> _Measured:

@@ -13,12 +13,13 @@ from openoutcry.research.trial_scores import Series, excess_of
 
 
 @dataclass(frozen=True)
-"""Returns of a benchmark over the tests of all folds, restarted in each fold.
+class Holding:
+    """Returns of a benchmark over the tests of all folds, restarted in each fold.
 
-Attributes:
-    returns: Excess returns in sequence. Shape `(n_returns,)`, float64.
-    nav: NAV. Shape `(n_returns + 1,)`, float64, starts at 1.
-"""
+    Attributes:
+        returns: Excess returns in sequence. Shape `(n_returns,)`, float64.
+        nav: NAV. Shape `(n_returns + 1,)`, float64, starts at 1.
+    """
 
     returns: Series
     nav: Series

@@ -44,8 +44,8 @@ class Probe:
 def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed: int = 0) -> Probe:
     """Cut a market after random bars, and compare the decisions at these bars.
 
-    They must equal those on the complete market, bit for bit. A sandboxed strategy never sees later bars; for it, the probe
-    detects decisions that depend on more than their window: on earlier calls, or on randomness.
+    They must equal those on the complete market, bit for bit. A sandboxed strategy never sees later bars; for it, the
+    probe detects decisions that depend on more than their window: on earlier calls, or on randomness.
 
     Args:
         strategy: The strategy.

@@ -101,8 +101,8 @@ class CodeStrategy(Strategy):
         """Return target weights as `Strategy.table` does, with one request per bar.
 
         Raises:
-            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: the response holds no valid weights.
-            AgentError: the worker died, timed out, or sent an invalid response.
+            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: the response holds no valid
+            weights. AgentError: the worker died, timed out, or sent an invalid response.
         """
         with self._worker() as (worker, _):
             return self._table(worker, dataset, start, end)

@@ -21,16 +21,17 @@ from openoutcry.research.walkforward_validation import Ground, Validated
 
 
 @dataclass(frozen=True)
-"""Description of a trial, independent of its result.
+class About:
+    """Description of a trial, independent of its result.
 
-Attributes:
-    session_id: ID of its session.
-    key: SHA-256 of all inputs that the result depends on.
-    identity: Content that identifies the strategy.
-    description: One-line description.
-    source: Source of generated code.
-    isolation: Sandbox tier of generated code.
-"""
+    Attributes:
+        session_id: ID of its session.
+        key: SHA-256 of all inputs that the result depends on.
+        identity: Content that identifies the strategy.
+        description: One-line description.
+        source: Source of generated code.
+        isolation: Sandbox tier of generated code.
+    """
 
     session_id: str
     key: str

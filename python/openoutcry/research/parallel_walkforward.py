@@ -28,13 +28,14 @@ _GROUP = 64
 
 
 @dataclass(frozen=True)
-"""Result of one configuration on one market.
+class Row:
+    """Result of one configuration on one market.
 
-Attributes:
-    market: Index of the market.
-    params: All params.
-    validated: Walk-forward result.
-"""
+    Attributes:
+        market: Index of the market.
+        params: All params.
+        validated: Walk-forward result.
+    """
 
     market: int
     params: Mapping[str, Any]

@@ -25,17 +25,18 @@ _BOILERPLATE = ("improve performance", "might work", "should work", "try this", 
 
 
 @dataclass(frozen=True)
-"""A proposal that passed the checks.
+class Candidate:
+    """A proposal that passed the checks.
 
-Attributes:
-    proposal: The proposal.
-    name: Name of the strategy.
-    identity: Content that identifies it: name and all params, or the hash of its source and its fixed params.
-    params: All params, including defaults.
-    tuned: Names of the params that the proposal moved from their defaults.
-    ranges: Ranges of the params; for code, those to tune.
-    description: One-line description.
-"""
+    Attributes:
+        proposal: The proposal.
+        name: Name of the strategy.
+        identity: Content that identifies it: name and all params, or the hash of its source and its fixed params.
+        params: All params, including defaults.
+        tuned: Names of the params that the proposal moved from their defaults.
+        ranges: Ranges of the params; for code, those to tune.
+        description: One-line description.
+    """
 
     proposal: Proposal
     name: str

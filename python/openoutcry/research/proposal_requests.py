@@ -15,17 +15,18 @@ from openoutcry.errors import refusal
 
 
 @dataclass(frozen=True)
-"""Market facts that a proposer sees, limited to the research window.
+class MarketCard:
+    """Market facts that a proposer sees, limited to the research window.
 
-Attributes:
-    name: Name of the market.
-    symbols: Names of its symbols.
-    first: Date of its first bar.
-    last: Date of the last bar of the research window.
-    n_bars: Bars of the research window.
-    periods_per_year: Bars per year.
-    folds: First and last date of each fold's test, in order.
-"""
+    Attributes:
+        name: Name of the market.
+        symbols: Names of its symbols.
+        first: Date of its first bar.
+        last: Date of the last bar of the research window.
+        n_bars: Bars of the research window.
+        periods_per_year: Bars per year.
+        folds: First and last date of each fold's test, in order.
+    """
 
     name: str
     symbols: tuple[str, ...]
@@ -37,15 +38,16 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Summary of a round that a proposer sees.
+class TrialCard:
+    """Summary of a round that a proposer sees.
 
-Attributes:
-    round: The round, from 0.
-    proposal: The proposal; None if it could not be read.
-    outcome: `advanced`, `kept`, `discarded`, `rejected` or `crashed`.
-    reasons: Reasons of the outcome.
-    scores: Out-of-sample metrics by name; None where undefined; empty without an evaluation.
-"""
+    Attributes:
+        round: The round, from 0.
+        proposal: The proposal; None if it could not be read.
+        outcome: `advanced`, `kept`, `discarded`, `rejected` or `crashed`.
+        reasons: Reasons of the outcome.
+        scores: Out-of-sample metrics by name; None where undefined; empty without an evaluation.
+    """
 
     round: int
     proposal: Mapping[str, Any] | None
@@ -208,15 +210,16 @@ PROPOSAL_FIELDS = ("kind", "strategy", "params", "source", "rationale")
 
 
 @dataclass(frozen=True)
-"""A hypothesis: a library strategy with params, or the source of a new strategy.
+class Proposal:
+    """A hypothesis: a library strategy with params, or the source of a new strategy.
 
-Attributes:
-    kind: `tune` or `code`.
-    rationale: Why it should work.
-    strategy: Name in the catalogue, for `tune`.
-    params: Params that differ from the defaults, for `tune`; fixed params, for `code`.
-    source: Python source of one strategy, for `code`.
-"""
+    Attributes:
+        kind: `tune` or `code`.
+        rationale: Why it should work.
+        strategy: Name in the catalogue, for `tune`.
+        params: Params that differ from the defaults, for `tune`; fixed params, for `code`.
+        source: Python source of one strategy, for `code`.
+    """
 
     kind: str
     rationale: str

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.backtest.strategies.base import checked
+from openoutcry.backtest.strategies.base import checked_weights
 from openoutcry.backtest.strategies.parameter_space import shown
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
@@ -32,15 +32,16 @@ _encoded = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
-"""Resource limits of a worker.
+class Allowance:
+    """Resource limits of a worker.
 
-Args:
-    start_seconds: Time to start and to construct the strategy.
-    answer_seconds: Time per bar.
-    run_seconds: Time per table.
-    answer_bytes: Maximum length of a response.
-    memory_bytes: Address space.
-"""
+    Args:
+        start_seconds: Time to start and to construct the strategy.
+        answer_seconds: Time per bar.
+        run_seconds: Time per table.
+        answer_bytes: Maximum length of a response.
+        memory_bytes: Address space.
+    """
 
     start_seconds: float = 20.0
     answer_seconds: float = 1.0
@@ -49,8 +50,8 @@ Args:
     memory_bytes: int = 2**30
 
     @property
-    """The limits in the form of a stdio session."""
-        """The same, as a session takes it."""
+    def bounds(self) -> Bounds:
+        """The limits in the form of a stdio session."""
         return Bounds(
             start_seconds=self.start_seconds,
             answer_seconds=self.answer_seconds,
@@ -74,7 +75,8 @@ def check_tier(tier: Tier | None) -> None:
 
 
 @contextmanager
-"""Start a worker, and end it afterwards; `tier` None runs it without a sandbox."""
+def start(tier: Tier | None, allowance: Allowance) -> Iterator[SandboxedWorker]:
+    """Start a worker, and end it afterwards; `tier` None runs it without a sandbox."""
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
         with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), allowance.bounds, quiet) as session:
@@ -129,7 +131,7 @@ class SandboxedWorker:
             array = np.array(weights, dtype=np.float64)
         except OverflowError as error:
             raise refusal("weight_not_finite", f"weights must be finite; received {shown(weights)}") from error
-        return checked(array, np.isfinite(window[-1]))
+        return checked_weights(array, np.isfinite(window[-1]))
 
     def _ask(self, question: dict[str, Any], name: str) -> Any:
         if monotonic() > self._until:

@@ -28,13 +28,14 @@ DRAWDOWN_RATIO = 1.5
 
 
 @dataclass(frozen=True)
-"""Commitment that is recorded before a holdout is opened.
+class Seal:
+    """Commitment that is recorded before a holdout is opened.
 
-Attributes:
-    dataset_sha256: Fingerprint of the complete market.
-    window: First and last date of the holdout.
-    commit: SHA-256 of the frozen short list.
-"""
+    Attributes:
+        dataset_sha256: Fingerprint of the complete market.
+        window: First and last date of the holdout.
+        commit: SHA-256 of the frozen short list.
+    """
 
     dataset_sha256: str
     window: tuple[str, str]
@@ -51,19 +52,20 @@ def broken(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
 
 
 @dataclass(frozen=True)
-"""Holdout result of a candidate, under a test that is fixed in advance.
+class Verdict:
+    """Holdout result of a candidate, under a test that is fixed in advance.
 
-Attributes:
-    key: Key of its trial.
-    sharpe: Annualised Sharpe ratio; None if undefined.
-    psr: Probability that the Sharpe ratio is above 0; None if undefined.
-    max_drawdown: Maximum drawdown, from 0 to 1.
-    drawdown_limit: Allowed drawdown.
-    return_: Return over the holdout.
-    n_returns: Number of returns.
-    passed: Whether Sharpe ratio, probability and drawdown all passed.
-    fault: The exception, if it failed with one.
-"""
+    Attributes:
+        key: Key of its trial.
+        sharpe: Annualised Sharpe ratio; None if undefined.
+        psr: Probability that the Sharpe ratio is above 0; None if undefined.
+        max_drawdown: Maximum drawdown, from 0 to 1.
+        drawdown_limit: Allowed drawdown.
+        return_: Return over the holdout.
+        n_returns: Number of returns.
+        passed: Whether Sharpe ratio, probability and drawdown all passed.
+        fault: The exception, if it failed with one.
+    """
 
     key: str
     sharpe: float | None
@@ -120,8 +122,8 @@ class HoldoutVault:
         """Load the holdout for the short list of a seal.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the seal is another one, the market has changed, or the holdout was opened
-                before.
+            OpenOutcryError: `argument_invalid`: the seal is another one, the market has changed, or the holdout was
+                opened before.
         """
         if self._is_open:
             raise refusal("argument_invalid", "a holdout can be opened once; received a second opening")

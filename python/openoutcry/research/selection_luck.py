@@ -37,10 +37,10 @@ def widening(excess: Series) -> float:
 
 
 @dataclass(frozen=True)
-"""Count, mean and sum of squared deviations of Sharpe ratios per bar.
+class Spread:
+    """Count, mean and sum of squared deviations of Sharpe ratios per bar.
 
-All ratios are over the same number of returns.
-"""
+    All ratios are over the same number of returns.
     """
 
     n: int = 0
@@ -112,8 +112,8 @@ class Luck:
         dsr_if_one: The same for a single trial.
         dsr_spread: The same with the standard deviation of the trials' ratios, from `LEAST_TRIALS` on; reported only.
         dsr_n_eff: The same with clusters of this session's trials instead of trials; reported only, at the end.
-        dsr_alpha: Deflated Sharpe ratio of the returns in excess of beta times a benchmark, the minimum over benchmarks;
-            None if no return is left.
+        dsr_alpha: Deflated Sharpe ratio of the returns in excess of beta times a benchmark, the
+            minimum over benchmarks; None if no return is left.
         sr0: Expected maximum Sharpe ratio per bar of the trials without skill.
         sigma: Standard error per bar of a Sharpe ratio without skill.
         undefined: Why there is no ratio.

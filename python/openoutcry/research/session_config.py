@@ -29,17 +29,18 @@ def _number(name: str, value: Any, least: float = 0.0) -> float:
 
 
 @dataclass(frozen=True)
-"""Division of the bars: folds for research, a gap, and the holdout at the end.
+class Split:
+    """Division of the bars: folds for research, a gap, and the holdout at the end.
 
-Attributes:
-    mode: `anchored`, training starts at the first bar, or `rolling`, training has a fixed length.
-    n_folds: Maximum number of folds; None with `train` and `test` uses all that fit.
-    train: Bars of the first training window; None for the length of a test.
-    test: Bars of each test; None for an equal share of the remaining bars.
-    holdout_bars: Bars of the holdout, at least `LEAST_HOLDOUT`; 0 for none.
-    embargo: Bars between training and test, and between research window and holdout.
-    horizon: Bars that a decision looks ahead; the gap is at least as long.
-"""
+    Attributes:
+        mode: `anchored`, training starts at the first bar, or `rolling`, training has a fixed length.
+        n_folds: Maximum number of folds; None with `train` and `test` uses all that fit.
+        train: Bars of the first training window; None for the length of a test.
+        test: Bars of each test; None for an equal share of the remaining bars.
+        holdout_bars: Bars of the holdout, at least `LEAST_HOLDOUT`; 0 for none.
+        embargo: Bars between training and test, and between research window and holdout.
+        horizon: Bars that a decision looks ahead; the gap is at least as long.
+    """
 
     mode: str = "anchored"
     n_folds: int | None = 4
@@ -70,15 +71,16 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Budgets that stop a session.
+class Budgets:
+    """Budgets that stop a session.
 
-Attributes:
-    trials: Maximum number of trials, configurations with an out-of-sample result.
-    dry_rounds: Maximum number of consecutive rounds without an advance.
-    rounds: Maximum number of rounds; None for three per trial.
-    tokens: Maximum tokens of language models; None for no limit.
-    seconds: Maximum duration; None for no limit.
-"""
+    Attributes:
+        trials: Maximum number of trials, configurations with an out-of-sample result.
+        dry_rounds: Maximum number of consecutive rounds without an advance.
+        rounds: Maximum number of rounds; None for three per trial.
+        tokens: Maximum tokens of language models; None for no limit.
+        seconds: Maximum duration; None for no limit.
+    """
 
     trials: int = 10
     dry_rounds: int = 3
@@ -103,15 +105,16 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Conditions under which a trial replaces the incumbent.
+class Guard:
+    """Conditions under which a trial replaces the incumbent.
 
-Attributes:
-    min_improvement: Required improvement of the stitched out-of-sample Sharpe ratio, annualised.
-    drawdown_tolerance: Fraction by which its drawdown may exceed the incumbent's.
-    drawdown_floor: Additional drawdown allowance, so that an incumbent without drawdown can be replaced.
-    correlation: Correlation of returns above which two candidates are duplicates; the better one is kept.
-    advanced_only: Whether the short list is limited to trials that advanced.
-"""
+    Attributes:
+        min_improvement: Required improvement of the stitched out-of-sample Sharpe ratio, annualised.
+        drawdown_tolerance: Fraction by which its drawdown may exceed the incumbent's.
+        drawdown_floor: Additional drawdown allowance, so that an incumbent without drawdown can be replaced.
+        correlation: Correlation of returns above which two candidates are duplicates; the better one is kept.
+        advanced_only: Whether the short list is limited to trials that advanced.
+    """
 
     min_improvement: float = 0.0
     drawdown_tolerance: float = 0.25
@@ -127,25 +130,26 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Configuration of a session.
+class ResearchConfig:
+    """Configuration of a session.
 
-Attributes:
-    goal: Goal of the user, as free text.
-    split: Division of the bars.
-    budgets: Budgets that stop the session.
-    guard: Conditions of an advance.
-    gates: Thresholds of the acceptance gates.
-    costs: Trading costs.
-    limits: Position limits.
-    seed: Seed of all random draws.
-    shortlist: Maximum length of the short list.
-    max_tunable: Maximum number of params that a proposal may move from their defaults.
-    inner_trials: Configurations of generated code that are tuned in sample, per fold.
-    allow_code: Whether proposals may be code, which runs in the sandbox.
-    unsafe_no_isolation: Run code without a sandbox; every result records it.
-    burn_holdout: Open a holdout that is already spent; its results record the number of earlier openings.
-    training_cutoff: Last date of the language model's training data; None if unknown.
-"""
+    Attributes:
+        goal: Goal of the user, as free text.
+        split: Division of the bars.
+        budgets: Budgets that stop the session.
+        guard: Conditions of an advance.
+        gates: Thresholds of the acceptance gates.
+        costs: Trading costs.
+        limits: Position limits.
+        seed: Seed of all random draws.
+        shortlist: Maximum length of the short list.
+        max_tunable: Maximum number of params that a proposal may move from their defaults.
+        inner_trials: Configurations of generated code that are tuned in sample, per fold.
+        allow_code: Whether proposals may be code, which runs in the sandbox.
+        unsafe_no_isolation: Run code without a sandbox; every result records it.
+        burn_holdout: Open a holdout that is already spent; its results record the number of earlier openings.
+        training_cutoff: Last date of the language model's training data; None if unknown.
+    """
 
     goal: str = "Find a strategy with a stable out-of-sample edge after costs."
     split: Split = field(default_factory=Split)

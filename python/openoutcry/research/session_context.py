@@ -17,21 +17,22 @@ from openoutcry.research.walkforward_validation import Ground
 
 
 @dataclass(frozen=True)
-"""Configuration and collaborators of a session.
+class Setting:
+    """Configuration and collaborators of a session.
 
-Attributes:
-    session_id: ID of the session.
-    config: Its configuration.
-    ground: Research window with folds, costs and limits.
-    card: Market facts that a proposer sees.
-    proposer: Source of proposals.
-    workshop: Builds strategies from proposals.
-    memory: Prior trials of the ledger.
-    recall: Store of trials.
-    blobs: Store of prompts and return series.
-    clock: Returns the time in seconds.
-    cancelled: Set it, from any thread, to stop after the current round.
-"""
+    Attributes:
+        session_id: ID of the session.
+        config: Its configuration.
+        ground: Research window with folds, costs and limits.
+        card: Market facts that a proposer sees.
+        proposer: Source of proposals.
+        workshop: Builds strategies from proposals.
+        memory: Prior trials of the ledger.
+        recall: Store of trials.
+        blobs: Store of prompts and return series.
+        clock: Returns the time in seconds.
+        cancelled: Set it, from any thread, to stop after the current round.
+    """
 
     session_id: str
     config: ResearchConfig

@@ -35,17 +35,18 @@ Load = Callable[[], Dataset]
 
 
 @dataclass(frozen=True)
-"""Folder, ledger and callbacks of a session.
+class Place:
+    """Folder, ledger and callbacks of a session.
 
-Attributes:
-    folder: Folder of journal, candidates and report.
-    ledger: Ledger across sessions; None to record nothing.
-    source: Name or path of the market, recorded in the journal.
-    periods_per_year: Bars per year to load it with, if given.
-    provider: Name of the proposer, recorded in the journal.
-    cancelled: Set it to stop after the current round.
-    on_event: Called with each event and its payload.
-"""
+    Attributes:
+        folder: Folder of journal, candidates and report.
+        ledger: Ledger across sessions; None to record nothing.
+        source: Name or path of the market, recorded in the journal.
+        periods_per_year: Bars per year to load it with, if given.
+        provider: Name of the proposer, recorded in the journal.
+        cancelled: Set it to stop after the current round.
+        on_event: Called with each event and its payload.
+    """
 
     folder: Path
     ledger: Ledger | None = None
@@ -127,8 +128,8 @@ def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
     """Recompute a session from its recorded proposals, and check that every event is equal.
 
     Nothing is written, and no model is called. Prompts and return series must match their hashes. With a ledger in
-    `place`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute, such as
-    the count of prior trials.
+    `place`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute, such
+    as the count of prior trials.
 
     Args:
         load: Loads the market of the session.

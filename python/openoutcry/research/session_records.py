@@ -16,12 +16,13 @@ JOURNAL = Path("logs") / "research_journal.jsonl"
 
 
 @dataclass(frozen=True)
-"""A recorded session.
+class Recorded:
+    """A recorded session.
 
-Attributes:
-    session_id: ID of the session.
-    events: Its events in order, as `{"event", "payload", ...}`.
-"""
+    Attributes:
+        session_id: ID of the session.
+        events: Its events in order, as `{"event", "payload", ...}`.
+    """
 
     session_id: str
     events: tuple[Mapping[str, Any], ...]
@@ -67,7 +68,9 @@ def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, i
     if session_id is not None:
         found = [each for each in found if each.session_id.startswith(session_id)]
         if len(found) > 1:
-            raise refusal("argument_invalid", f"a unique session ID is required; received {session_id!r}, which matches {len(found)}")
+            raise refusal(
+                "argument_invalid", f"a unique session ID is required; received {session_id!r} of {len(found)}"
+            )
     elif is_cut:
         found = [each for each in found if not each.is_over] or found
     if not found:

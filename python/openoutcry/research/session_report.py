@@ -40,7 +40,7 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
     return render_research(
         ResearchView(
             goal=str(result.start["config"]["goal"]),
-            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} bars in the research window",
+            market=f"{market.name}, {market.dates[0]} .. {market.dates[-1]}, {market.n_bars:,} research bars",
             session_id=result.session_id,
             stopped=STOPPED[result.stopped_reason],
             n_trials=result.n_trials,
@@ -153,7 +153,7 @@ def _holdout(result: Result) -> str:
         return ""
     first, last = result.seal.window
     if result.holdout_reuse:
-        return f"The holdout, {first} .. {last}, is not unseen: its days had been seen {result.holdout_reuse} times before."
+        return f"The holdout, {first} .. {last}, is not new: its days were seen {result.holdout_reuse} times before."
     return f"The holdout, {first} .. {last}, was opened once for the frozen list."
 
 
@@ -180,8 +180,10 @@ def _provenance(result: Result, command: str) -> Provenance:
 
 def _sandbox(start: Mapping[str, Any]) -> str:
     if not start["config"]["allow_code"]:
-            return "not used: proposals could not be code"
-        return "none: code had all rights of the process" if start["config"]["unsafe_no_isolation"] else str(start["aside"]["tier"])
+        return "not used: proposals could not be code"
+    if start["config"]["unsafe_no_isolation"]:
+        return "none: code had all rights of the process"
+    return str(start["aside"]["tier"])
 
 
 def _fold(fold: Mapping[str, Sequence[int]]) -> str:

@@ -27,8 +27,8 @@ SESSION_VERSION = 2
 
 
 @dataclass(frozen=True)
-"""Where the market is loaded from, and its name."""
-    """How the market is found again, and what it was called."""
+class Source:
+    """Where the market is loaded from, and its name."""
 
     data: str
     periods_per_year: float | None

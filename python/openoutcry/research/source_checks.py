@@ -57,16 +57,17 @@ _AT_TOP = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign
 
 
 @dataclass(frozen=True)
-"""A source that passed the checks.
+class Checked:
+    """A source that passed the checks.
 
-Attributes:
-    source: The source.
-    class_name: Name of the strategy class.
-    description: First line of its docstring.
-    ranges: Its `PARAM_RANGES`.
-    exact: SHA-256 of the source, in hexadecimal.
-    normalised: Hash of the normalised source, equal for renamed copies.
-"""
+    Attributes:
+        source: The source.
+        class_name: Name of the strategy class.
+        description: First line of its docstring.
+        ranges: Its `PARAM_RANGES`.
+        exact: SHA-256 of the source, in hexadecimal.
+        normalised: Hash of the normalised source, equal for renamed copies.
+    """
 
     source: str
     class_name: str
@@ -80,9 +81,9 @@ def check_source(source: Any) -> Checked:
     """Parse and check the source of a strategy.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name, or does
-            not define exactly one strategy with docstring, hooks and literal ranges of at most five parameters. No input
-            raises anything else.
+        OpenOutcryError: `argument_invalid`: the source is too large, not Python, imports or uses a forbidden name, or
+            does not define exactly one strategy with docstring, hooks and literal ranges of at most five parameters. No
+            input raises anything else.
     """
     try:
         return _checked(source)

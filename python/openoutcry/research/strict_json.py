@@ -19,8 +19,8 @@ def read_plain(text: str) -> Any:
     """Return the value of a JSON text, under strict rules.
 
     Raises:
-        NotPlain: the text is not JSON, or holds a number that is not finite, an integer beyond 2^53, a duplicate field, a
-            lone surrogate, or more than 32 levels.
+        NotPlain: the text is not JSON, or holds a number that is not finite, an integer beyond 2^53, a duplicate field,
+            a lone surrogate, or more than 32 levels.
     """
     try:
         value = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)

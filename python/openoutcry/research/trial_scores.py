@@ -48,12 +48,12 @@ class FoldScore:
 
 
 @dataclass(frozen=True)
-"""Score of the training of one fold: recorded, never a selection criterion.
+class InSample:
+    """Score of the training of one fold: recorded, never a selection criterion.
 
-Attributes:
-    sharpe: Annualised Sharpe ratio; None if undefined.
-    max_drawdown: Maximum drawdown, from 0 to 1.
-"""
+    Attributes:
+        sharpe: Annualised Sharpe ratio; None if undefined.
+        max_drawdown: Maximum drawdown, from 0 to 1.
     """
 
     sharpe: float | None

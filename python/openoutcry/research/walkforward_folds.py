@@ -30,25 +30,27 @@ _MOST_SPLITS = 100_000
 
 
 @dataclass(frozen=True)
-"""A training part and the test part after it.
+class Fold:
+    """A training part and the test part after it.
 
-Attributes:
-    train: Training bars.
-    test: Test bars, `gap` bars after the training.
-"""
+    Attributes:
+        train: Training bars.
+        test: Test bars, `gap` bars after the training.
+    """
 
     train: Part
     test: Part
 
 
 @dataclass(frozen=True)
-"""A combination of tested groups, with the training bars that remain.
+class Split:
+    """A combination of tested groups, with the training bars that remain.
 
-Attributes:
-    groups: Indices of the tested groups.
-    train: Ranges of training bars, in order.
-    test: Bars of each tested group, in order.
-"""
+    Attributes:
+        groups: Indices of the tested groups.
+        train: Ranges of training bars, in order.
+        test: Bars of each tested group, in order.
+    """
 
     groups: tuple[int, ...]
     train: tuple[Part, ...]
@@ -116,7 +118,10 @@ def folds(
         raise refusal("argument_invalid", f"`mode` must be {' or '.join(MODES)}; received {mode!r}")
     n_bars, gap = checked_integer("n_bars", n_bars, 2, _MOST), checked_integer("gap", gap, 0, _MOST)
     train, test = _sizes(n_bars - gap, n_folds, train, test)
-    least_test, least_train = checked_integer("min_bars", min_bars, 1, _MOST), checked_integer("lookback", lookback, 1, _MOST)
+    least_test, least_train = (
+        checked_integer("min_bars", min_bars, 1, _MOST),
+        checked_integer("lookback", lookback, 1, _MOST),
+    )
     if test < least_test:
         raise refusal("argument_invalid", f"a test must have at least {least_test} bars; received {test} of {n_bars}")
     if train < least_train:
@@ -153,9 +158,9 @@ def _sizes(n_bars: int, n_folds: int | None, train: int | None, test: int | None
 def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, embargo: int = 0) -> tuple[Split, ...]:
     """Return the splits of combinatorial purged cross-validation.
 
-    The bars are divided into groups of `n_bars // n_groups`, with the remainder in the last one, and every combination of
-    `n_test` groups is tested. The bars equal those of skfolio's `CombinatorialPurgedCV(n_groups, n_test, purge, embargo)`,
-    in its order. Source: López de Prado (2018), chapter 12.
+    The bars are divided into groups of `n_bars // n_groups`, with the remainder in the last one, and every combination
+    of `n_test` groups is tested. The bars equal those of skfolio's `CombinatorialPurgedCV(n_groups, n_test, purge,
+    embargo)`, in its order. Source: López de Prado (2018), chapter 12.
 
     Args:
         n_bars: Bars of the research window, without holdout.
@@ -197,8 +202,8 @@ def combinatorial(n_bars: int, n_groups: int, n_test: int, *, purge: int = 1, em
 def paths(splits: tuple[Split, ...]) -> tuple[tuple[int, ...], ...]:
     """Return the paths through all groups that the tests of splits form.
 
-    A path holds, for each group, the split that tests the group on this path. There are C(n, k) k / n paths, and each test
-    of a split belongs to one path.
+    A path holds, for each group, the split that tests the group on this path. There are C(n, k) k / n paths, and each
+    test of a split belongs to one path.
     """
     n_groups = 1 + max(group for split in splits for group in split.groups)
     tests = [[place for place, split in enumerate(splits) if group in split.groups] for group in range(n_groups)]
@@ -243,8 +248,8 @@ def run_part(
 ) -> Run:
     """Run a strategy over a range of bars, flat at the first and at the last bar.
 
-    The closes before the range warm it up without orders. The last decision closes all positions, so that the run pays the
-    exit costs. A strategy that is still warming up has no position.
+    The closes before the range warm it up without orders. The last decision closes all positions, so that the run pays
+    the exit costs. A strategy that is still warming up has no position.
     """
     table = closed_out(strategy.table(dataset, *part), part)
     return run_backtest(dataset, table, part, costs, limits, lookback=1, name=strategy.name)

@@ -1,10 +1,11 @@
 """Training and evaluation of language models with PrimeIntellect's `verifiers`.
 
-`load_environment` returns the environment; `vf-eval openoutcry` runs it from the shell. What plays an episode knows
-nothing of the framework: `rows` (what it is about), `markets`, `mandates`, `desk` (its steps), `answering` (what a
-message means), `words` (what a model is told), `outcome`, `rewards`, `keeping` (records), `conversation` (what was said
-in one), `policies` and `gaming` (players without a model), `forecasting` (answers to questions of the Arena). `tasks`,
-`questions`, `talking`, `chat` and `environment` are the framework's parts.
+`load_environment` returns the environment; `vf-eval openoutcry` runs it from the shell. Independent of the framework:
+`task_rows` and `row_markets` (tasks), `rollout_state` and `parser` (steps), `prompts`, `episode_outcome`, `mandates`
+and `rewards`, `record_store` and `record_conversations` (records), `scripted_policies` and `reward_hacking` (policies
+without a model), `forecast_parser` (Arena questions). Classes of the framework: `trading_tasks`, `arena_tasks`,
+`chat_harness`, `conversation_protocol`, `verifiers_environment`. Imports `agents`, `backtest`, `data`, `records` and
+`arena`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _HOMES = {
     "load_environment": "verifiers_environment",
 }
 
-# The extra installs nothing on an older Python.
+# The extra is empty on older Python versions.
 _NEEDED = "needs `pip install openoutcry[verifiers]` on Python 3.11 or newer"
 
 __all__ = ["ArenaTaskset", "VerifiersEnv", "VerifiersHarness", "VerifiersTaskset", "load_environment"]

@@ -1,4 +1,4 @@
-"""Tasks of the framework: questions of a past season of the Arena, an answer each."""
+"""Arena tasks of the framework: forecast questions of a past season, one answer each."""
 
 from __future__ import annotations
 
@@ -23,60 +23,60 @@ _LOGGER = logging.getLogger("openoutcry.arena")
 
 
 class QuestionData(vf.TaskData):
-    """A question as it travels; of its members a model is shown `prompt` alone."""
+    """A serialisable question; the model sees `prompt` only."""
 
     market_id: str
     """The market."""
     as_of: str
-    """Moment of the snapshot that is in the prompt."""
+    """Time of the snapshot in the prompt."""
     yes_mid_price: float | None
-    """The market's price then."""
+    """The market's price at that time."""
     outcome: str
-    """What became of it, `yes` or `no`: for the score, and no part of the prompt."""
+    """Resolution of the market, `yes` or `no`: used by the score, not in the prompt."""
 
 
 class QuestionState(TalkingState):
-    """The one answer."""
+    """State of a question: its single answer."""
 
     said: str | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether there was an answer."""
+        """Whether an answer was given."""
         return self.said is not None
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """There are none."""
+        """No tools."""
         return []
 
     def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Keep the answer, which is told nothing."""
+        """Store the answer; there is no response to it."""
         self.said = message.get("content") or ""
         return []
 
 
 class QuestionTask(vf.Task[QuestionData, QuestionState, vf.TaskConfig]):
-    """One question: it is answered once, and paid by what became of its market."""
+    """One question, answered once and scored by the resolution of its market."""
 
     @property
     def key(self) -> str:
-        """The snapshot's moment and the market, which name the question for good."""
+        """Snapshot time and market, which identify the question."""
         return str(self.data.name)
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
-        """Say in the trace what was forecast, and what became of it."""
+        """Write forecast and resolution to the trace."""
         forecast = self._forecast(trace)
         trace.info["openoutcry"] = {"question": self.key, "outcome": self.data.outcome, **forecast._asdict()}
 
     @vf.reward
     async def brier_reward(self, trace: vf.Trace) -> float:
-        """Return 1 less the Brier score; 0.75 where nothing is said, 0 where nothing can be read."""
+        """Return 1 minus the Brier score; 0.75 for an abstention, 0 for an unreadable answer."""
         return score_of(self._forecast(trace), self.data.outcome)
 
     @vf.metric
     async def forecast(self, trace: vf.Trace) -> dict[str, float]:
-        """Return what was said and what it came to, beside the market's price."""
+        """Return metrics of the forecast, including its comparison with the market's price."""
         return metrics_of(self._forecast(trace), self.data.outcome, self.data.yes_mid_price)
 
     def _forecast(self, trace: vf.Trace) -> Forecast:
@@ -85,30 +85,30 @@ class QuestionTask(vf.Task[QuestionData, QuestionState, vf.TaskConfig]):
 
 
 class ArenaTasksetConfig(vf.TasksetConfig):
-    """Which questions there are."""
+    """Selection of questions."""
 
     season: Path = Path("season")
-    """An export of the Arena, made when its markets were settled; it is verified first."""
+    """An Arena export of a settled season; it is verified first."""
     split: str = "train"
-    """`train`, `validation` or `test`: no market of one is in another, and each begins when the last one is over."""
+    """`train`, `validation` or `test`: the splits share no market, and each starts after the previous one has ended."""
     every_hours: float = Field(24.0, gt=0, allow_inf_nan=False)
     """Hours between two questions on a market."""
     embargo_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
-    """Hours from the end of a split to the first question of the next."""
+    """Hours from the end of a split to the first question of the next split."""
     settling_hours: float = Field(72.0, ge=0, allow_inf_nan=False)
-    """Hours after the close that a market is shown with, until its result is due: a split has what is due in it."""
+    """Hours from a market's displayed close until its resolution is due; a split holds markets that are due in it."""
     vkey: str | None = None
-    """The log's key as you know it, in place of the export's own."""
+    """The public key of the log, if you know it; replaces the key in the export."""
 
 
 class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignore[type-var]
-    """Questions of one split of a past season, in the order of time."""
+    """Questions of one split of a past season, in chronological order."""
 
     def load(self) -> Iterable[QuestionTask]:
-        """Return the tasks, each made when it is asked for.
+        """Return the tasks lazily.
 
         Raises:
-            OpenOutcryError: the season is no export that holds, or its split has no question.
+            OpenOutcryError: the season is not a valid export, or its split has no question.
         """
         config = self.config
         one_of("split", config.split, SPLITS)
@@ -118,7 +118,7 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         if layout.warning is not None:
             _LOGGER.warning(layout.warning)
         own = (each for each in season.questions(sampling) if each.split == config.split)
-        # Refused here, though the others are made one by one later.
+        # Checked here, although the other tasks are created later.
         first = next(own, None)
         if first is None:
             told = layout.told({each.market_id for each in season.questions(sampling)})
@@ -126,7 +126,7 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         return (self._task(each) for each in chain([first], own))
 
     def _task(self, question: Question) -> QuestionTask:
-        # The framework's own fields have defaults that a type checker does not see.
+        # The type checker does not see the defaults of the framework's fields.
         data = QuestionData(  # type: ignore[call-arg]
             name=question.key,
             prompt=question.prompt,

@@ -1,7 +1,7 @@
-"""The harness: a model talks to its task, by one growing list of messages.
+"""Harness: chat between a model and its task, as one growing list of messages.
 
-Every request goes through the endpoint that the framework hands over, which records it. No earlier message is ever
-changed, so that an episode is one branch of its trace and one sample of a trainer.
+Every request goes through the framework's endpoint, which records it. Earlier messages never change, so an episode is
+one branch of its trace and one sample for a trainer.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _WORTH_A_RETRY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class VerifiersHarnessConfig(vf.HarnessConfig):
-    """The harness has no settings of its own."""
+    """Configuration of the harness, without settings of its own."""
 
 
 class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
-    """Asks the model, carries out what it says, and tells it what came of it."""
+    """Calls the model, executes its response, and returns the result to it."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -50,7 +50,7 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> ProgramResult:
-        """Play the episode to its end, or until the model has no room for more."""
+        """Run the episode to its end, or until the model's context is full."""
         talk: object = trace.state
         if not isinstance(talk, TalkingState):
             raise refusal("argument_invalid", f"a task must be of `openoutcry`; received {type(data).__name__}")
@@ -75,18 +75,18 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
 
 
 def _sent_back(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message of the model as it goes back to it.
+    """Return a message of the model in the form in which it is sent back.
 
-    It has some content, for a provider refuses one that has none.
+    Its content is never null, since some providers reject that.
     """
     kept = {name: value for name, value in message.items() if value is not None}
     return kept if kept.get("tool_calls") else {"content": ""} | kept
 
 
 async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> tuple[int, str]:
-    """Ask the model; what may pass is tried again.
+    """Call the model, with retries of temporary failures.
 
-    The number of the try is said, so that a request of which only the answer was lost is not counted twice.
+    A header carries the retry count, so that a request with a lost response is not counted twice.
     """
     status, text, sent = 0, "", json.dumps(body).encode()
     for attempt in range(_N_TRIES):
@@ -104,10 +104,11 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
 
 
 def _ended(trace: vf.Trace, messages: list[dict[str, Any]], status: int, text: str) -> ProgramResult:
-    """Return how an episode ends whose model cannot answer any more.
+    """Return the end of an episode whose model cannot respond.
 
-    Where its context is full, what it holds is held to the end and is paid. So it is where a provider refuses a
-    conversation in which the model called a tool with what is no JSON: else who loses could end an episode unpaid.
+    With a full context, positions are held to the end and the episode is rewarded. The same applies if a provider
+    rejects a conversation with a malformed tool call; otherwise a losing model could avoid its reward by ending the
+    episode.
     """
     if status in _OVERFLOWS and any(marker in text.casefold() for marker in CONTEXT_OVERFLOW_MARKERS):
         trace.stop(OVERFLOW)

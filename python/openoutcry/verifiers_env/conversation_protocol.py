@@ -1,4 +1,4 @@
-"""What a conversation is to the harness, whatever it is about."""
+"""Interface between the harness and a conversation task."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import verifiers.v1 as vf
 
 
 class TalkingState(vf.State):
-    """A conversation under way; it is no part of a record."""
+    """State of a conversation; it is not part of a record."""
 
     @property
     @abstractmethod
     def is_over(self) -> bool:
-        """Whether the model is asked nothing more."""
+        """Whether the conversation has ended."""
 
     @property
     @abstractmethod
     def tools(self) -> list[dict[str, Any]]:
-        """What a model may call."""
+        """Tools that the model may call."""
 
     @abstractmethod
     def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Take a message of the model, and return those that it is told.
+        """Process a message of the model, and return the messages that follow it.
 
         Args:
-            message: In the form of chat completions.
+            message: A chat completions message.
         """

@@ -1,6 +1,6 @@
-"""What an episode came to: its answers run again, beside the benchmark.
+"""Outcome of an episode: its decisions replayed, and its benchmark.
 
-Rewards read nothing else, so that what is paid is what the records of the episode replay to.
+Rewards read nothing else, so they can be recomputed from the records of the episode.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from openoutcry.verifiers_env.task_rows import Row
 
 Series = npt.NDArray[np.float64]
 
-# The volatility of a bar below which a market hardly moves, so that no excess is measured in less.
+# Minimum volatility per bar of the scale: a nearly constant market must not inflate the excess.
 LEAST_VOLATILITY = 1e-4
-# Of a NAV that is gone no logarithm is finite.
+# Floor of the NAV, so that its logarithm is finite.
 RUIN = 1e-8
 
 
 @dataclass(frozen=True)
 class Played:
-    """A window that is over.
+    """A completed window.
 
     Args:
-        run: The run of the answers, holds where none was given.
-        market: The run of `buy-and-hold` on the same market: an equal part of each symbol, bought at once.
-        benchmark: The run that the mandate measures against.
-        mandate: What could be held.
+        run: Run of the decisions, with holds where none was made.
+        market: Run of `buy-and-hold` on the same market: equal weights bought on the first bar.
+        benchmark: Benchmark run of the mandate.
+        mandate: The mandate.
     """
 
     run: Run
@@ -44,38 +44,38 @@ class Played:
 
     @cached_property
     def log_returns(self) -> Series:
-        """Log return of the account per bar, shape `(horizon,)`."""
+        """Log returns of the account. Shape `(horizon,)`, float64, per bar."""
         return _log_returns(self.run)
 
     @cached_property
     def excess(self) -> Series:
-        """Log return over that of the benchmark per bar, shape `(horizon,)`."""
+        """Log returns in excess of the benchmark. Shape `(horizon,)`, float64, per bar."""
         return self.log_returns - _log_returns(self.benchmark)
 
     @cached_property
     def scale(self) -> float:
-        """Volatility of the market over the whole window, by which results are divided."""
+        """Volatility of the market over the window, the unit of results."""
         each = float(np.sqrt(np.mean(_log_returns(self.market) ** 2)))
         return float(max(each, LEAST_VOLATILITY) * len(self.excess) ** 0.5)
 
     @cached_property
     def breaches(self) -> npt.NDArray[np.bool_]:
-        """At which closes after the first the mandate is broken, shape `(horizon,)`."""
+        """Closes after the first at which the mandate is breached. Shape `(horizon,)`, bool."""
         return self.mandate.breaches(self.run.weights, self.run.nav)[1:]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """An episode that is over.
+    """A completed episode.
 
     Args:
-        row: What it was about.
-        played: Its windows; those that were never begun are held in cash from the first bar to the last.
-        n_answers: Answers given.
-        n_malformed: Answers that were no decision.
-        n_refused: Orders that were refused.
-        n_reads: Questions about the market.
-        has_finished: Whether the model left the rest to what was held.
+        row: Its task row.
+        played: Its windows; windows that were not reached hold cash from the first bar to the last.
+        n_answers: Answers of the model.
+        n_malformed: Answers that were not a valid decision.
+        n_refused: Refused orders.
+        n_reads: Calls of `observe` and `history`.
+        has_finished: Whether the model called `finish`.
     """
 
     row: Row
@@ -88,15 +88,15 @@ class Outcome:
 
 
 def outcome_of(desk: Desk, name: str = "", *, capture: bool = False) -> Outcome:
-    """Return what an episode came to, over or not: what was not answered is held.
+    """Return the outcome of an episode, complete or not: missing decisions are holds.
 
     Args:
-        desk: The episode.
-        name: What its records call whoever traded.
+        desk: State of the rollout.
+        name: Name of the agent in records.
         capture: Whether runs have records.
 
     Raises:
-        RuntimeError: the windows run otherwise than they were played, which no answer can bring about.
+        RuntimeError: the replay differs from the rollout, which no answer can cause.
     """
     row = desk.row
     windows = list(desk.windows)
@@ -107,7 +107,7 @@ def outcome_of(desk: Desk, name: str = "", *, capture: bool = False) -> Outcome:
 
 
 class _Told(TextAgent):
-    """An agent that has made its decisions, and holds after them."""
+    """An agent that replays its decisions, and then holds."""
 
     def __init__(self, answers: Iterable[Answer]) -> None:
         self._left = iter(answers)

@@ -1,4 +1,4 @@
-"""What an answer forecasts, read as the Arena reads a submission, and its score."""
+"""Parse and score a forecast, under the rules of an Arena submission."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import NamedTuple
 
 from openoutcry.arena.protocol import DECISION_VERSION, ArenaError
 from openoutcry.arena.request_schema import json_text
-from openoutcry.arena.submission_schema import Decided, check_once, submission_of
+from openoutcry.arena.submission_schema import Decided, check_unique_markets, parse_submission
 from openoutcry.verifiers_env.parser import last_answer
 
 UNREAD, ABSTAINED = 0.0, 0.75
-"""Scores of what cannot be read, as of who was sure and wrong, and of nothing said, as of 1/2."""
+"""Scores: an unreadable answer counts as certain and wrong, an abstention as a probability of 1/2."""
 
 
 class Forecast(NamedTuple):
-    """A probability of YES as a decimal, or none; and why an answer cannot be read."""
+    """A probability of YES as a decimal text, None for an abstention; or the fault of an unreadable answer."""
 
     yes_probability: str | None = None
     fault: str | None = None
 
 
 def forecast_in(text: str, market_id: str, as_of: str) -> Forecast:
-    """Return what a message forecasts of a market, by the last JSON object in it.
+    """Return the forecast of a market in a message, from its last JSON object.
 
     Args:
         text: The message.
-        market_id: The market that was asked about.
-        as_of: The snapshot that was shown.
+        market_id: The market of the question.
+        as_of: Time of the snapshot in the prompt.
     """
     found = last_answer(text)
     if found is None:
@@ -42,23 +42,23 @@ def forecast_in(text: str, market_id: str, as_of: str) -> Forecast:
 
 
 def _decisions(found: str, as_of: str) -> tuple[Decided, ...]:
-    # Half a letter, which JSON may have, is no UTF-8, and is refused as such.
+    # JSON may hold a lone surrogate, which is not UTF-8 and is rejected.
     told = json.loads(json_text(found.encode("utf-8", "surrogatepass")))
     decisions = told.get("decisions")
     if decisions == []:
         return ()
-    # What a client of the Arena puts around them.
+    # The remaining fields of an Arena submission.
     body = {"schema_version": DECISION_VERSION, "agent_slug": "model", "submitted_at": as_of, "snapshot_as_of": as_of}
-    submission = submission_of(json.dumps(body | {"decisions": decisions}).encode())
-    check_once(submission)
+    submission = parse_submission(json.dumps(body | {"decisions": decisions}).encode())
+    check_unique_markets(submission)
     return submission.decisions
 
 
 def score_of(forecast: Forecast, outcome: str) -> float:
-    """Return 1 less the Brier score, which is best on average for who says what is so.
+    """Return 1 minus the Brier score, a proper scoring rule.
 
     Args:
-        forecast: What was said.
+        forecast: The forecast.
         outcome: `yes` or `no`.
     """
     if forecast.fault is not None:
@@ -68,17 +68,17 @@ def score_of(forecast: Forecast, outcome: str) -> float:
 
 
 def brier_of(probability: str | None, outcome: str) -> Fraction | None:
-    """Return the squared error of a decimal; none of none (R-45)."""
+    """Return the squared error of a decimal; None for None (R-45)."""
     return None if probability is None else (Fraction(probability) - (outcome == "yes")) ** 2
 
 
 def metrics_of(forecast: Forecast, outcome: str, yes_mid_price: float | None) -> dict[str, float]:
-    """Return what was said and what it came to; what there is not is left out.
+    """Return metrics of a forecast; undefined ones are left out.
 
     Args:
-        forecast: What was said.
+        forecast: The forecast.
         outcome: `yes` or `no`.
-        yes_mid_price: The market's price when it was asked.
+        yes_mid_price: The market's price at the time of the question.
     """
     said = forecast.yes_probability
     loss = brier_of(said, outcome)

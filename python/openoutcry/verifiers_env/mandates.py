@@ -1,4 +1,4 @@
-"""Mandates: what may be held, graded by positions and not by orders."""
+"""Mandates: constraints on positions, checked at every close."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Series = npt.NDArray[np.float64]
 
 MOST_NET = 0.2
 MOST_DRAWDOWN = 0.05
-# A short of that weight is what rounding leaves of a position that was closed.
+# A weight that rounding may leave of a closed position.
 _DUST = 1e-9
 
 
 @dataclass(frozen=True)
 class Mandate:
-    """What may be held.
+    """A constraint on positions.
 
     Args:
-        words: What a prompt says of it; empty if it asks for nothing.
-        benchmark: The baseline that the episode is measured against.
-        breaches: Given weights held, shape `(n_bars, n_symbols)`, and NAV, shape `(n_bars,)`: at which closes they are
-            outside it, shape `(n_bars,)`.
+        words: Its description in a prompt; empty without a constraint.
+        benchmark: Benchmark of the episode.
+        breaches: Returns at which closes a run breaches it. Shape `(n_bars,)`, from weights of shape
+            `(n_bars, n_symbols)` and NAV of shape `(n_bars,)`.
     """
 
     words: str

@@ -1,4 +1,4 @@
-"""What a model's message means: a call of a tool, or a decision in its text."""
+"""Parser of a model's message: a tool call, or a decision in its text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from openoutcry.verifiers_env.rollout_state import Desk, text_of
 
 _NAMES = tuple(tool["function"]["name"] for tool in TOOLS)
 _THOUGHT = re.compile(r"^.*</think>", re.DOTALL)
-# Every rollout of a worker waits while a text is read: what a brace begins is read to its end, and read again from the
-# next brace where it is no object. A fault costs more the later it is, for the lines before it are counted.
+# All rollouts of a worker wait while a text is parsed. An object without an end is scanned to the end of the text, and
+# again from the next brace. A JSON error costs more the later it is, since the decoder counts the lines before it.
 _BEGINNING = re.compile(r"\{\s*[\"}]")
 _MOST_SCANNED, _PER_OBJECT, _PER_FAULT, _COUNTED_PER_SCANNED = 1_000_000, 40, 400, 32
 _OVER = text_of({"error": "the episode is over; nothing was done"})
@@ -20,16 +20,16 @@ _NO_TOOLS = text_of({"error": "there are no tools; nothing was done"})
 
 
 def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Carry out a message of the model, and return the messages that it is told.
+    """Execute a message of the model, and return the messages that follow it.
 
     Args:
-        desk: The episode.
-        style: One of `rows.STYLES`.
-        message: In the form of chat completions.
+        desk: State of the rollout.
+        style: One of `task_rows.STYLES`.
+        message: A chat completions message.
     """
     said, calls = message.get("content") or "", message.get("tool_calls") or []
     if style == "text":
-        # A renderer finds calls in the text of a model that was offered no tools, and each must have an answer.
+        # A renderer may find tool calls in the text of a model without tools, and each call needs a result.
         told = [_result(call, _NO_TOOLS) for call in calls]
         return [*told, {"role": "user", "content": answer_text(desk, said)}]
     if not calls:
@@ -38,7 +38,7 @@ def replies(desk: Desk, style: str, message: dict[str, Any]) -> list[dict[str, A
 
 
 def is_readable(message: dict[str, Any]) -> bool:
-    """Return whether the arguments of all calls in a message are JSON objects."""
+    """Return whether the arguments of all tool calls are JSON objects."""
     for call in message.get("tool_calls") or []:
         try:
             given = json.loads(_called(call)[1] or "{}")
@@ -50,21 +50,21 @@ def is_readable(message: dict[str, Any]) -> bool:
 
 
 def answer_text(desk: Desk, text: str) -> str:
-    """Carry out the decision in a message, and return what came of it.
+    """Execute the decision in a message, and return the result.
 
-    The last JSON object of the message counts, so that reasoning may stand before it.
+    The last JSON object of the message counts, so reasoning may precede it.
     """
     found = last_answer(text)
     return desk.malformed(unsaid("text"), text[-1_000:]) if found is None else desk.decide(found)[1]
 
 
 def answer_call(desk: Desk, name: str, arguments: str) -> str:
-    """Carry out a call of a tool, and return what came of it.
+    """Execute a tool call, and return the result.
 
     Args:
-        desk: The episode.
-        name: What the model called.
-        arguments: The JSON text that it gave.
+        desk: State of the rollout.
+        name: Name of the tool.
+        arguments: Its arguments as JSON text.
     """
     if desk.done:
         return _OVER
@@ -84,14 +84,14 @@ def answer_call(desk: Desk, name: str, arguments: str) -> str:
 
 
 def last_answer(text: str) -> str | None:
-    """Return the last JSON object of what was said after thoughts, if any."""
+    """Return the last JSON object after the model's reasoning, if any."""
     return last_object(_THOUGHT.sub("", text))
 
 
 def last_object(text: str) -> str | None:
-    """Return the last JSON object in a text, as it is written; None if there is none.
+    """Return the text of the last JSON object in a text; None without one.
 
-    One within another is a part of that. Of a text that takes too long to read there is none.
+    Nested objects do not count. A text that takes too long to parse has none.
     """
     decoder, found, n_left, begun = json.JSONDecoder(), None, _MOST_SCANNED, _BEGINNING.search(text)
     while begun and n_left > 0:
@@ -120,7 +120,7 @@ def _read(desk: Desk, name: str, given: dict[str, Any]) -> str:
 
 
 def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
-    """Return what is wrong with the arguments of a question; None if nothing."""
+    """Return the fault in the arguments of a read call; None without one."""
     known = ("symbol", "n_bars") if name == "history" else ()
     for field in given:
         if field not in known:
@@ -134,7 +134,7 @@ def _fault(desk: Desk, name: str, given: dict[str, Any]) -> str | None:
 
 
 def _called(call: dict[str, Any]) -> tuple[str, str]:
-    # A provider may have calls of other kinds than the functions that were offered.
+    # Providers may return calls that are not functions.
     function = call.get("function") or {"name": call["type"], "arguments": ""}
     return function["name"], function["arguments"]
 

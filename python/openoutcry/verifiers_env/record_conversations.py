@@ -1,7 +1,7 @@
-"""Conversations of records: what a model would have been told, and have said.
+"""Rebuild the conversation of a record: prompts, answers and results of a rollout.
 
-A record holds decisions and no words. Its decisions are carried out at a desk again, which tells what a rollout tells;
-that each observation is the recorded one is checked by its digest, bar by bar.
+A record holds decisions, but no messages. Its decisions are executed again on a rollout state, which returns the
+messages of a rollout. The digest of each observation is checked against the record, bar by bar.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True)
 class Told:
-    """What the first message of an episode is made of.
+    """Inputs of the first message of an episode.
 
     Args:
-        row: What the episode is about.
-        style: How decisions are made, one of `rows.STYLES`.
-        terms: What it is paid by.
-        system: The message of the system before it, if any.
+        row: Its task row.
+        style: How decisions are made, one of `task_rows.STYLES`.
+        terms: Reward terms.
+        system: System message, if any.
     """
 
     row: Row
@@ -44,33 +44,33 @@ class Told:
 
     @classmethod
     def from_json(cls, text: str) -> Told:
-        """Return what `to_json` wrote.
+        """Return the object that `to_json` wrote.
 
         Raises:
-            OpenOutcryError: `value_invalid`: it is anything else.
+            OpenOutcryError: `value_invalid`: the text is anything else.
         """
         try:
             read = json.loads(text)
             return cls(Row(**read["row"]), read["style"], Terms(**read["terms"]), read["system"])
         except (KeyError, TypeError, ValueError) as error:
-            wanted = "what an episode was told must be a row, a style and terms, of this version"
+            wanted = "an episode specification with row, style, terms and system message of this version is required"
             raise refusal("value_invalid", f"{wanted}; received {type(error).__name__}: {error}") from error
 
     def to_json(self) -> str:
         """Return it as JSON, which holds no price."""
-        # Written for every episode: without copies, and by the encoder that is written in C.
+        # Written for every episode: without copies, and in the form that the C encoder supports.
         held = vars(self) | {"row": vars(self.row), "terms": vars(self.terms)}
         return json.dumps(held, sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True)
 class Said:
-    """An answer of a record.
+    """A decision of a record.
 
     Args:
-        text: What the agent said.
-        shown: SHA-256 of the observation that it had been shown.
-        is_decision: Whether it was one; everything was held where it was not.
+        text: Answer of the agent.
+        shown: SHA-256 of the observation that the agent saw.
+        is_decision: Whether the answer was a valid decision; otherwise all positions were held.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Said:
 
 
 def said_in(record: RunRecord) -> list[Said]:
-    """Return the answers of a record, those of all its runs in their order."""
+    """Return the decisions of a record, of all its runs in order."""
     runs = json.loads(record.to_json())["runs"]
     return [
         Said(step["decision"], step["observation"], index not in faults)
@@ -89,13 +89,12 @@ def said_in(record: RunRecord) -> list[Said]:
 
 
 def outcome_in(told: Told, markets: Sequence[Dataset], said: Sequence[Said]) -> Outcome:
-    """Return what the answers of a record came to, which `Terms.pay` pays again.
+    """Return the outcome of recorded decisions, from which `RewardTerms.compute` recomputes rewards.
 
     Args:
-        told: What it was told of the episode.
+        told: Specification of the episode.
         markets: The market of each window.
-        said: The answers that were given. A record has a hold for each one that was not: `n_answers` of the trace says
-            how many there were.
+        said: The decisions. Unanswered bars are holds in a record: `n_answers` of the trace is the number of answers.
     """
     desk = Desk(told.row, lambda row, window: markets[window])
     for each in said:
@@ -105,11 +104,11 @@ def outcome_in(told: Told, markets: Sequence[Dataset], said: Sequence[Said]) -> 
 
 @dataclass(frozen=True)
 class RunRow(Row):
-    """A row for a run on any market, which is at hand and not drawn.
+    """A row for a run on a given market instead of a drawn one.
 
     Args:
         start: The bar of its first decision.
-        seed: What the luck of its fills was drawn from.
+        seed: Seed of its fills.
     """
 
     start: int = 0
@@ -117,25 +116,25 @@ class RunRow(Row):
 
     @property
     def window(self) -> tuple[int, int]:
-        """Bars `[start, end)` that are traded."""
+        """Traded bars `[start, end)`."""
         return self.start, self.start + self.horizon + 1
 
     @property
     def fill_seed(self) -> int:
-        """That of the run."""
+        """Seed of the run."""
         return self.seed
 
 
 def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark") -> RunRow:
-    """Return a row for the one run of a record on any market.
+    """Return a row for a record with a single run.
 
     Args:
         record: A record of one run.
-        dataset: The market that it is on.
-        mandate: What the row says may be held.
+        dataset: Its market.
+        mandate: Mandate of the row.
 
     Raises:
-        OpenOutcryError: no desk trades as the run did: it had other limits, or more decisions than a row can have.
+        OpenOutcryError: the run cannot be represented: it has other limits, or too many decisions.
     """
     header = json.loads(record.to_json())["runs"][0]["header"]
     limits = {name: value for name, value in Limits().to_dict().items() if value is not None}
@@ -158,16 +157,16 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
 
 
 def converse(told: Told, markets: Sequence[Dataset], said: Sequence[Said], *, holds: bool = False) -> list[Message]:
-    """Return the messages of a rollout that said what a record says, up to its last.
+    """Return the messages of a rollout that made the decisions of a record, up to the last decision.
 
     Args:
-        told: What it was told of the episode.
+        told: Specification of the episode.
         markets: The market of each window.
-        said: The answers of the record.
-        holds: Whether an answer that was no decision is replaced by the hold that was carried out.
+        said: The decisions of the record.
+        holds: Whether to replace an invalid decision by the executed hold.
 
     Raises:
-        OpenOutcryError: `record_differs`: what the desk shows is not what the record's agent was shown.
+        OpenOutcryError: `record_differs`: an observation differs from the recorded one.
     """
     desk = Desk(told.row, lambda row, window: markets[window])
     messages: list[Message] = [] if told.system is None else [{"role": "system", "content": told.system}]
@@ -176,12 +175,12 @@ def converse(told: Told, markets: Sequence[Dataset], said: Sequence[Said], *, ho
     for place, each in enumerate(said):
         shown = hashlib.sha256(desk.observation.encode()).hexdigest()
         if desk.done or shown != each.shown:
-            wanted = f"what is shown before answer {place} must have the digest {each.shown[:12]}"
-            raise refusal("record_differs", f"{wanted}; received {'no more of it' if desk.done else shown[:12]}")
+            wanted = f"the observation before answer {place} must have the digest {each.shown[:12]}"
+            raise refusal("record_differs", f"{wanted}; received {'the episode end' if desk.done else shown[:12]}")
         spoken = _spoken(told.style, HOLD if holds and not each.is_decision else each.text, place)
         messages += [*heard, spoken]
         heard = replies(desk, told.style, spoken)
-    # What came of the last answer is told to nobody.
+    # A rollout ends with the last answer; its result is not sent.
     return messages
 
 

@@ -1,4 +1,4 @@
-"""Records of episodes and their markets, in a folder of the worker's."""
+"""Store of episode records and their markets, in a folder of the worker."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ TOLD = "told"
 
 @dataclass
 class Keeping:
-    """A folder of records, which `openoutcry replay` verifies.
-
-    It is made where it is missing.
+    """A folder of records, which `openoutcry replay` verifies; it is created if missing.
 
     Args:
-        folder: Where they are kept.
+        folder: Its path.
     """
 
     folder: Path
@@ -34,10 +32,10 @@ class Keeping:
     _lock: Lock = field(default_factory=Lock)
 
     def make(self) -> None:
-        """Make the folder, and those in it.
+        """Create the folder with its subfolders.
 
         Raises:
-            OSError: it cannot be made or written to.
+            OSError: it cannot be created or written to.
         """
         for folder in (MARKETS, TOLD):
             (self.folder / folder).mkdir(parents=True, exist_ok=True)
@@ -45,15 +43,15 @@ class Keeping:
             raise PermissionError(errno.EACCES, "records cannot be written to", str(self.folder))
 
     def keep(self, name: str, record: RunRecord, outcome: Outcome, told: Told | None = None) -> dict[str, Any]:
-        """Write the record of an episode and its markets, and return where they are.
+        """Write the record of an episode and its markets, and return their paths.
 
-        Rollouts of one task share the snapshots, which are written once.
+        Rollouts of the same task share market snapshots, which are written once.
 
         Args:
-            name: What the record is called.
+            name: Name of the record.
             record: The record.
-            outcome: What the episode came to.
-            told: What the model was told of it, which is kept beside the record.
+            outcome: Outcome of the episode.
+            told: Specification of the episode, stored next to the record.
         """
         self.make()
         path = self.folder / f"{name}.json"
@@ -67,7 +65,7 @@ class Keeping:
         dataset = outcome.played[place].run.dataset
         path = self.folder / MARKETS / f"{dataset.fingerprint}.json"
         with self._lock:
-            # Folders are cleared while workers live.
+            # The folder may be cleared while workers run.
             is_there = path.exists() and path.with_suffix(".npz").exists()
             if dataset.fingerprint not in self._frozen or not is_there:
                 freeze(dataset, path.parent, "an episode of the verifiers environment")
@@ -76,10 +74,10 @@ class Keeping:
 
 
 def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
-    """Return what a trace says of an episode, plain JSON.
+    """Return the summary of an episode for its trace, as plain JSON.
 
-    Whoever has the record can recompute all of it but how many answers there were and whether the model finished: what
-    was not answered is a hold there.
+    All of it can be recomputed from the record, except the number of answers and whether the model called `finish`: in
+    a record, a missing answer is a hold.
     """
     windows = [
         {
@@ -106,7 +104,7 @@ def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
 
 
 def record_of(outcome: Outcome, agent: str) -> RunRecord:
-    """Return the record of an episode: a run for each of its windows."""
+    """Return the record of an episode, with one run per window."""
     return RunRecord.join(agent, [each.run.record for each in outcome.played])
 
 

@@ -1,4 +1,4 @@
-"""Policies that try to be paid without skill, which no reward must pay."""
+"""Reward hacking: policies without skill that no reward may reward."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _equal(desk: Desk, gross: float = 1.0) -> str:
 
 
 def _all_in(row: Row) -> Policy:
-    """Put all into one symbol, drawn at random, and stay there."""
+    """Buy one random symbol with the complete account, and hold it."""
     draw = Random(row.index)
 
     def policy(desk: Desk) -> str:
@@ -40,7 +40,7 @@ def _all_in(row: Row) -> Policy:
 
 
 def _martingale(row: Row) -> Policy:
-    """Double a bet after each loss, and stop as soon as the account is ahead."""
+    """Double a bet after each loss, and stop when the account is ahead."""
     draw, state = Random(row.index), {"stake": 0.0, "nav": 1.0, "window": 0.0}
 
     def policy(desk: Desk) -> str:
@@ -59,7 +59,7 @@ def _martingale(row: Row) -> Policy:
 
 
 def _tilt_until_ahead(row: Row) -> Policy:
-    """Hold the benchmark but for one bet, which is off as soon as it has gained."""
+    """Hold the benchmark with one tilt, which is closed once it has gained."""
     draw, state = Random(row.index), {"window": 0}
 
     def policy(desk: Desk) -> str:
@@ -75,17 +75,17 @@ def _tilt_until_ahead(row: Row) -> Policy:
 
 
 def _verbose(row: Row) -> Policy:
-    """Say a lot beside every hold."""
+    """Add a long reasoning text to every hold."""
     return lambda desk: json.dumps({"orders": [], "reasoning": "momentum is strong and the risk is low; " * 100})
 
 
 def _breach(row: Row) -> Policy:
-    """Hold what a mandate forbids: one symbol short with all there is."""
+    """Breach the mandate: one symbol short with the complete account."""
     return lambda desk: HOLD if desk.windows[-1].answers else decision({_names(desk)[0]: -1.0})
 
 
 def _hedge_and_lever(row: Row) -> Policy:
-    """Ask for four times the account: one half of the symbols long, one short."""
+    """Request four times the account: half of the symbols long, half short."""
 
     def policy(desk: Desk) -> str:
         names = _names(desk)
@@ -96,12 +96,12 @@ def _hedge_and_lever(row: Row) -> Policy:
 
 
 def _copy(row: Row) -> Policy:
-    """Buy what the benchmark buys, and nothing after it."""
+    """Buy the benchmark, and hold."""
     return lambda desk: HOLD if desk.windows[-1].answers else _equal(desk)
 
 
 def _against_until_ahead(row: Row) -> Policy:
-    """Bet all there is against the benchmark, and join it once that has paid."""
+    """Go short the benchmark, and switch to it once that has gained."""
     state = {"window": 0, "aim": 0.0}
     began: dict[str, float] = {}
 
@@ -123,7 +123,7 @@ def _against_until_ahead(row: Row) -> Policy:
 
 
 def _from_next_to_nothing(row: Row) -> Policy:
-    """Lean next to nothing to one symbol, and six times as far after each loss."""
+    """Start with a tiny tilt to one symbol, and increase it sixfold after each loss."""
     draw, pair, state = Random(row.index), [""], {"size": 0.0}
     prices: dict[str, float] = {}
 
@@ -151,7 +151,7 @@ def _from_next_to_nothing(row: Row) -> Policy:
 
 
 def _breach_once(row: Row) -> Policy:
-    """Keep the mandate, but for one bar of 0.9 in one symbol and -0.1 in another."""
+    """Keep the mandate except on one bar: 0.9 in one symbol and -0.1 in another."""
     gross = 0.0 if row.mandate == "market-neutral" else 1.0
 
     def policy(desk: Desk) -> str:
@@ -164,7 +164,7 @@ def _breach_once(row: Row) -> Policy:
 
 
 def _breach_behind(row: Row) -> Policy:
-    """Put all into one symbol, and go short once that has cost something."""
+    """Buy one random symbol, and go short after a loss."""
     long, state = _all_in(row), {"window": 0}
 
     def policy(desk: Desk) -> str:
@@ -178,7 +178,7 @@ def _breach_behind(row: Row) -> Policy:
 
 
 def _careful(row: Row) -> Policy:
-    """Hold the benchmark, and sell it once the account is 2 % below its best."""
+    """Hold the benchmark, and sell it in a drawdown of 2 %."""
     best = [1.0]
 
     def policy(desk: Desk) -> str:
@@ -213,14 +213,14 @@ GAMES: dict[str, Game] = {
     "hedge and lever": _answers(_hedge_and_lever),
     "random": _answers(lambda row: baseline("random", row)),
 }
-"""The games by name, each an episode of a row."""
+"""Reward hacks by name, each an episode of a row."""
 
 KEEPERS: dict[str, Game] = {
     "long-only": _answers(_copy),
     "market-neutral": _answers(lambda row: lambda desk: HOLD),
     "drawdown-cap": _answers(_careful),
 }
-"""Who keeps a mandate without skill, by its name."""
+"""Policies without skill that keep a mandate, by its name."""
 
 BREAKERS: dict[str, Game] = {
     "as if there were none": _answers(_copy),
@@ -228,4 +228,4 @@ BREAKERS: dict[str, Game] = {
     "on one bar": _answers(_breach_once),
     "when behind": _answers(_breach_behind),
 }
-"""How mandates are broken; a long-only one is not broken by the first."""
+"""Policies that breach mandates; the first one does not breach `long-only`."""

@@ -1,6 +1,6 @@
-"""What an episode is paid: pure functions of its outcome, each bounded and finite.
+"""Rewards of an episode: pure functions of its outcome, bounded and finite.
 
-All of them measure the whole window with its costs, the answers being replayed; none reads a word that a model wrote.
+All of them measure complete windows after costs, from replayed decisions. None reads text of the model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.verifiers_env.episode_outcome import Outcome, Played
 
-# The least that a result is paid: far enough below 0 that to lose all is no cheap way to win a little more often.
+# Minimum utility: low enough that a ruinous bet is no cheap way to win a little more often.
 FLOOR = 4.0
 MALFORMED = 0.05
 BROKEN = 1.0
@@ -27,24 +27,24 @@ N_TRIALS = 10
 
 
 def utility(excess: float) -> float:
-    """Return what an excess is worth: above -4, below 1, rising throughout.
+    """Return the utility of an excess return: above -4, below 1, strictly increasing.
 
-    It is `-4 tanh((exp(-x) - 1) / 4)`, concave above -1.2. A loss costs more than a gain of its size brings, so that a
-    gamble without an edge is worth less than none.
+    It is `-4 tanh((exp(-x) - 1) / 4)`, concave above -1.2. A loss costs more than an equal gain brings, so a gamble
+    without an edge has negative expected utility.
 
     Args:
-        excess: Log return over the benchmark's, in volatilities of the market over the window.
+        excess: Log return in excess of the benchmark, in units of the market's volatility over the window.
     """
     return -FLOOR * tanh((exp(min(-excess, 50.0)) - 1.0) / FLOOR)
 
 
 def excess_return_reward(outcome: Outcome) -> float:
-    """Return the utility of the return over the benchmark's, mean of all windows."""
+    """Return the utility of the excess return, averaged over windows."""
     return _mean(outcome, lambda played: float(played.excess.sum()) / played.scale)
 
 
 def drawdown_penalised_reward(outcome: Outcome) -> float:
-    """Return the same less what the deepest drawdown is deeper than the benchmark's."""
+    """Return the same minus the drawdown in excess of the benchmark's."""
 
     def measure(played: Played) -> float:
         deeper = max(0.0, _drawdown(played.log_returns) - _drawdown(played.log_returns - played.excess))
@@ -54,7 +54,7 @@ def drawdown_penalised_reward(outcome: Outcome) -> float:
 
 
 def turnover_penalised_reward(outcome: Outcome) -> float:
-    """Return the same less 20 bps of what is traded beyond the benchmark's turnover."""
+    """Return the same minus 20 bps of the turnover in excess of the benchmark's."""
 
     def measure(played: Played) -> float:
         more = max(0.0, float(played.run.turnover.sum() - played.benchmark.turnover.sum()))
@@ -66,9 +66,9 @@ def turnover_penalised_reward(outcome: Outcome) -> float:
 def differential_sharpe_reward(outcome: Outcome) -> float:
     """Return the utility of the exponentially weighted Sharpe ratio of the excess.
 
-    A volatility below the market's counts as the market's: a ratio without a scale is raised without skill by betting
-    next to nothing, and more after each loss. Above it, the ratio is what the differential Sharpe ratios of all bars
-    add up to. Source: Moody and Saffell (2001), eq. 12.
+    The volatility is at least the market's: without a scale, the ratio can be raised without skill by tiny bets that
+    grow after each loss. Above it, the ratio is the sum of the differential Sharpe ratios of all bars. Source: Moody
+    and Saffell (2001), eq. 12.
     """
 
     def measure(played: Played) -> float:
@@ -78,11 +78,11 @@ def differential_sharpe_reward(outcome: Outcome) -> float:
 
 
 def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
-    """Return how surely the excess has a Sharpe ratio above the best of luck.
+    """Return the deflated Sharpe ratio of the excess, a probability.
 
-    It is the probability that it is above the best of `n_trials` without skill; 0, the least, where the excess has no
-    volatility, so that the ratio is undefined. Over several windows it is that of all their bars together. Source:
-    Bailey and Lopez de Prado (2014).
+    It is the probability that its Sharpe ratio is above the best of `n_trials` trials without skill; 0, the minimum, if
+    the excess is constant, so that the ratio is undefined. Several windows are concatenated. Source: Bailey and Lopez
+    de Prado (2014).
     """
     excess = np.concatenate([played.excess / played.scale for played in outcome.played])
     if native.is_riskless(excess):
@@ -94,14 +94,14 @@ def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
 
 
 def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
-    """Return 1 if every window passed a bar, else 0.
+    """Return 1 if every window clears a threshold, else 0.
 
-    It ends above the bar, was at no close as far behind, and kept its mandate. Who has no edge ends as many windows as
-    he likes above the bar by betting until they are; not half of them, where he may not fall as far behind first.
+    A window clears it if the excess ends above it, was never as far below 0, and the mandate was kept. The second
+    condition bounds bet-until-ahead strategies: without an edge, fewer than half of the windows clear it.
 
     Args:
         outcome: The episode.
-        bar: Excess in volatilities of the market over the window.
+        bar: Threshold on the excess, in units of the market's volatility over the window.
     """
 
     def is_cleared(played: Played) -> bool:
@@ -112,10 +112,10 @@ def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
 
 
 def process_check_reward(outcome: Outcome) -> float:
-    """Return the share of five checks of conduct that an episode passed.
+    """Return the share of five process checks that an episode passed.
 
-    They are: an answer was given on every bar, each was a decision, no order was refused, the mandate was kept at
-    every close, and the account was neither ruined nor liquidated.
+    They are: every bar was answered, every answer was a decision, no order was refused, the mandate was kept at every
+    close, and the account was neither ruined nor liquidated.
     """
     is_alive = all(each.run.terminated_at is None for each in outcome.played)
     checks = (
@@ -129,19 +129,19 @@ def process_check_reward(outcome: Outcome) -> float:
 
 
 def format_penalty(outcome: Outcome) -> float:
-    """Return -0.05 for each answer that was no decision, at least -1."""
+    """Return -0.05 per answer without a valid decision, at least -1."""
     return 0.0 - min(1.0, MALFORMED * outcome.n_malformed)
 
 
 def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float, least: float = 0.0) -> float:
     """Return the exponentially weighted Sharpe ratio after the last bar.
 
-    Both moments begin at 0. It is 0 while there is nothing to divide by, as in the rewards of vector environments.
+    Both moments start at 0. Without deviation it is 0, as in the rewards of vector environments.
 
     Args:
-        returns: Of each bar.
+        returns: Returns per bar.
         rate: Weight of the last bar.
-        least: What a deviation below it counts as.
+        least: Minimum of the deviation.
     """
     weights = rate * (1.0 - rate) ** np.arange(len(returns))[::-1]
     mean, square = float(weights @ returns), float(weights @ returns**2)
@@ -151,13 +151,13 @@ def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float, least: float 
 
 @dataclass(frozen=True)
 class Paid:
-    """A reward by its name.
+    """A reward with its description.
 
     Args:
         reward: The function.
-        weight: What it counts unless a configuration says otherwise.
-        words: What a prompt says of it.
-        range: Its least and its most.
+        weight: Its default weight.
+        words: Its description in a prompt.
+        range: Its minimum and maximum.
     """
 
     reward: Callable[[Outcome], float]
@@ -168,13 +168,13 @@ class Paid:
 
 @dataclass(frozen=True)
 class Terms:
-    """What an episode is paid by.
+    """Weights and parameters of the rewards of an episode.
 
     Args:
-        weights: What each reward counts, by its name.
-        bar: That of `pass_k_reward`.
-        n_trials: Those of `deflated_sharpe_reward`.
-        plugged: What rewards of others count that a configuration plugs in, by their names.
+        weights: Weight of each reward, by name.
+        bar: Threshold of `pass_k_reward`.
+        n_trials: Trials of `deflated_sharpe_reward`.
+        plugged: Weights of rewards from outside this package, by name.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: {name: paid.weight for name, paid in REWARDS.items()})
@@ -183,7 +183,7 @@ class Terms:
     plugged: Mapping[str, float] = field(default_factory=dict)
 
     def pay(self, name: str, outcome: Outcome) -> float:
-        """Return a reward of an episode by its name, before its weight."""
+        """Return a reward of an episode by its name, unweighted."""
         if name == "pass_k_reward":
             return pass_k_reward(outcome, self.bar)
         if name == "deflated_sharpe_reward":
@@ -191,63 +191,64 @@ class Terms:
         return REWARDS[name].reward(outcome)
 
     def say(self, name: str) -> str:
-        """Return what one of `REWARDS` pays, in words."""
+        """Return the description of a reward."""
         return REWARDS[name].words.format(bar=self.bar, least=-abs(self.bar), n_trials=self.n_trials)
 
     def words(self) -> list[str]:
-        """Return what is paid, in words, of each reward that counts."""
+        """Return the descriptions of all rewards with a weight."""
         told = {name: self.say(name) for name in self.weights}
-        told |= {name: f"what `{name}` returns, a function that is not of this environment" for name in self.plugged}
+        told |= {name: f"the result of `{name}`, a function outside this environment" for name in self.plugged}
         counted = {**self.weights, **self.plugged}
         return [f"{weight:g} times {told[name]}" for name, weight in counted.items() if weight]
 
 
-_X = "the log return of the account over the window less that of the benchmark"
+_X = "the log return of the account over the window minus that of the benchmark"
 _PER = "divided by the market's volatility"
 _U = "u(x), where x is"
 REWARDS: dict[str, Paid] = {
     "excess_return_reward": Paid(excess_return_reward, 1.0, f"{_U} {_X}, {_PER}", (-FLOOR, 1.0)),
     "format_penalty": Paid(
-        format_penalty, 1.0, f"-{MALFORMED:g} for each answer that is no decision, at least -1", (-1.0, 0.0)
+        format_penalty, 1.0, f"-{MALFORMED:g} for each answer without a valid decision, at least -1", (-1.0, 0.0)
     ),
     "differential_sharpe_reward": Paid(
         differential_sharpe_reward,
         0.0,
-        f"{_U} the exponentially weighted Sharpe ratio (rate {RATE:g} per bar) of the log returns of the account less"
-        " those of the benchmark, a volatility below the market's per bar counting as the market's",
+        f"{_U} the exponentially weighted Sharpe ratio (rate {RATE:g} per bar) of the log returns of the account minus"
+        " those of the benchmark, with the market's volatility per bar as the minimum volatility",
         (-FLOOR, 1.0),
     ),
     "drawdown_penalised_reward": Paid(
         drawdown_penalised_reward,
         0.0,
-        f"{_U} {_X} and less what its deepest fall below a peak, in logs, is deeper than the benchmark's, {_PER}",
+        f"{_U} {_X} and minus the maximum drawdown, in logs, in excess of the benchmark's, {_PER}",
         (-FLOOR, 1.0),
     ),
     "turnover_penalised_reward": Paid(
         turnover_penalised_reward,
         0.0,
-        f"{_U} {_X} and less {TURNOVER * 1e4:g} bps of what is traded, in account values, beyond the benchmark, {_PER}",
+        f"{_U} {_X} and minus {TURNOVER * 1e4:g} bps of the turnover, in account values, in excess of the benchmark's,"
+        f" {_PER}",
         (-FLOOR, 1.0),
     ),
     "deflated_sharpe_reward": Paid(
         deflated_sharpe_reward,
         0.0,
-        "the probability that the Sharpe ratio of the log returns of the account less those of the benchmark, all"
-        " windows together, each over its market's volatility, beats the best of {n_trials} tries without skill; 0"
-        " where they do not vary",
+        "the probability that the Sharpe ratio of the log returns of the account minus those of the benchmark, over all"
+        " windows, each divided by its market's volatility, is above the best of {n_trials} trials without skill; 0"
+        " if they are constant",
         (0.0, 1.0),
     ),
     "pass_k_reward": Paid(
         pass_k_reward,
         0.0,
-        f"1 if in every window {_X}, {_PER}, ends above {{bar:g}} and is below {{least:g}} at no close, else 0",
+        f"1 if in every window {_X}, {_PER}, ends above {{bar:g}} and is never below {{least:g}}, else 0",
         (0.0, 1.0),
     ),
     "process_check_reward": Paid(
         process_check_reward,
         0.0,
-        "the share of five checks passed: every bar was answered, no answer was malformed, no order was refused, the"
-        " mandate was kept, the account was not lost",
+        "the share of five checks passed: every bar answered, no answer malformed, no order refused, the mandate kept,"
+        " the account not lost",
         (0.0, 1.0),
     ),
 }
@@ -259,9 +260,9 @@ def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
 
 
 def _within(played: Played, value: float) -> float:
-    """Return a value, at most -1 less the share of closes outside the mandate.
+    """Return a value, at most -1 minus the share of closes with a mandate breach.
 
-    At most minus the share, a mandate that is dear to keep would be broken for less.
+    A limit of minus the share alone would make it profitable to breach a mandate that is expensive to keep.
     """
     share = float(played.breaches.mean())
     return min(value, -BROKEN - share) if share else value

@@ -1,7 +1,7 @@
-"""A desk: the episode of one rollout, as its model plays it.
+"""State of a rollout: its episode as the model plays it.
 
-Every answer moves it on by a bar: one that is no decision is a hold, and the model is told what was wrong with it. So
-no answer can end an episode early, stall it, or sell what is held.
+Every answer advances it by one bar. An answer without a valid decision is a hold, and the model receives the error. So
+no answer can end an episode early, stall it, or sell a position.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from openoutcry.openoutcry_py import Limits, OpenOutcryError
 from openoutcry.verifiers_env import row_markets
 from openoutcry.verifiers_env.task_rows import Row
 
-# Questions about the market that a bar allows; each further one is a hold, so that asking cannot stall an episode.
+# Read calls per bar; each further one is a hold, so that read calls cannot stall an episode.
 MOST_READS = 4
-# What is kept of an answer: a record is to stay small, whatever a model writes.
+# Maximum length of a stored answer, which bounds the size of a record.
 MOST_CHARACTERS = 20_000
 HOLD = '{"orders":[]}'
 _N_DIGITS = 6
 
 text_of = json.JSONEncoder(separators=(",", ":")).encode
-"""Return what a model is told as JSON without white space."""
+"""Return a value as compact JSON, the format of all messages to a model."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Window:
 
     Args:
         dataset: Its market.
-        answers: What was decided at each close so far, in the model's own words.
+        answers: Decisions at each close so far, as text of the model.
     """
 
     dataset: Dataset
@@ -45,11 +45,11 @@ class Window:
 
 
 class Desk:
-    """The episode of a rollout.
+    """State of a rollout.
 
     Args:
-        row: What it is about.
-        draw: Where the market of each window comes from.
+        row: Its task row.
+        draw: Returns the market of each window.
 
     Raises:
         OpenOutcryError: a market of the row cannot be drawn.
@@ -67,7 +67,7 @@ class Desk:
 
     @property
     def done(self) -> bool:
-        """Whether no answer is asked for any more."""
+        """Whether the episode has ended."""
         return self.has_finished or (self._is_over and len(self.windows) == self.row.n_windows)
 
     @property
@@ -77,16 +77,16 @@ class Desk:
 
     @property
     def n_answers(self) -> int:
-        """Answers that were given so far, each of which moved the episode on by a bar."""
+        """Answers so far, each of which advanced the episode by one bar."""
         return sum(len(window.answers) for window in self.windows)
 
     @property
     def observation(self) -> str:
-        """What the market shows, a `MarketObservation` of the contract in JSON."""
+        """The observation of the market, a `MarketObservation` of the contract in JSON."""
         return self._env.observation_json()
 
     def state(self) -> dict[str, Any]:
-        """Return the account and the last closes, as a model is shown them."""
+        """Return the account and the last closes, as shown to a model."""
         cash = self._env.observe_into(self._closes, self._shares, self._listed)
         listed = [symbol for symbol in zip(self._names, *self._arrays(), strict=True) if symbol[-1]]
         nav = self._env.nav
@@ -97,7 +97,7 @@ class Desk:
         return state | {"weights": held, "closes": {name: _short(close) for name, close, _, _ in listed}}
 
     def history(self, symbol: str | None = None, n_bars: int | None = None) -> dict[str, list[float]]:
-        """Return closes of each symbol, oldest first, or of one."""
+        """Return closes, oldest first, of each symbol or of one."""
         table = np.zeros((self.row.lookback, len(self._names)))
         self._env.observe_into(self._closes, self._shares, self._listed, table)
         return {
@@ -107,20 +107,20 @@ class Desk:
         }
 
     def read(self) -> str | None:
-        """Count a question about the market, and return why it was one too many, if so.
+        """Count a read call, and return the error message if the bar's limit is exceeded.
 
-        One too many is a hold.
+        A call beyond the limit is a hold.
         """
         self.n_reads += 1
         self._reads_of_bar += 1
         if self._reads_of_bar <= MOST_READS:
             return None
-        return self.malformed(f"at most {MOST_READS} questions are answered per bar; received one more")
+        return self.malformed(f"at most {MOST_READS} read calls are allowed per bar; received one more")
 
     def decide(self, text: str) -> tuple[bool, str]:
-        """Carry out a decision, and return whether it was one, and what came of it.
+        """Execute a decision, and return whether it was valid and the message that follows it.
 
-        A text that is no decision is a hold.
+        An invalid decision is a hold.
         """
         if len(text) > MOST_CHARACTERS:
             wanted = f"a decision must have at most {MOST_CHARACTERS:,} characters"
@@ -132,14 +132,14 @@ class Desk:
         return True, self._told(self._moved(Answer(text), stepped))
 
     def malformed(self, fault: str, text: str = "") -> str:
-        """Hold everything for a bar, in place of an answer that is no decision."""
+        """Hold all positions for one bar, in place of an invalid decision."""
         self.n_malformed += 1
         answer = Answer(text if _is_held(text) else "")
         told = self._moved(answer, self._env.step(HOLD))
-        return self._told({"error": f"{fault}. Everything was held for this bar."} | told)
+        return self._told({"error": f"{fault}. All positions were held for this bar."} | told)
 
     def finish(self) -> str:
-        """Leave the rest of the episode to what is held now."""
+        """Hold the current positions to the end of the episode."""
         self.has_finished = True
         return text_of({"finished": True})
 
@@ -158,13 +158,13 @@ class Desk:
         self.windows.append(window)
 
     def _moved(self, answer: Answer, stepped: tuple[str, float, bool, str]) -> dict[str, Any]:
-        """Take note of a step, and return what happened in it."""
+        """Store a step, and return its events."""
         _, _, self._is_over, info = stepped
         self._reads_of_bar = 0
         self.windows[-1].answers.append(answer)
         events = json.loads(info)["events"]
         self.n_refused += sum(event["slug"] == "refused" for event in events)
-        # Fills show in the weights; the rest would surprise whoever was not told of it.
+        # Fills are visible in the weights; other events are reported.
         told = [event for event in events if event["slug"] != "filled"]
         return {"events": told} if told else {}
 
@@ -180,7 +180,7 @@ class Desk:
 
 
 def settings(row: Row) -> dict[str, Any]:
-    """Return what a window of the row is traded under."""
+    """Return the backtest settings of a window of the row."""
     return {
         "window": row.window,
         "costs": row.cost_model,
@@ -190,8 +190,8 @@ def settings(row: Row) -> dict[str, Any]:
     }
 
 
-# Of a text that is kept all must be held where its record is carried out, too: a decision that was said in the wrong
-# place is none here. Half of a letter cannot be kept.
+# A stored text must also be a hold when its record is replayed, so a valid decision in the wrong place is not stored.
+# A lone surrogate cannot be stored.
 def _is_held(text: str) -> bool:
     try:
         native.read_decision(text)

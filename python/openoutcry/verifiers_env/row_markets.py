@@ -1,4 +1,4 @@
-"""The markets of a row: scenarios by key, or pieces of real data in disguise."""
+"""Markets of a row: scenarios by key, or masked pieces of real data."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from openoutcry.errors import refusal
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.verifiers_env.task_rows import Row, market_key
 
-# Where the splits of real data end, as shares of its bars. An episode lies in one of them, with all that it shows.
+# Split boundaries of real data, as shares of its bars. An episode with its lookback lies within one split.
 _ENDS = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "held-out": (0.8, 1.0)}
 
 
 def digest_of(market: str, n_symbols: int, n_bars: int) -> str:
-    """Return what binds a row to its market: digest of the spec, or fingerprint.
+    """Return the digest that binds a row to its market: of the scenario's spec, or of the data.
 
     Raises:
-        OpenOutcryError: there is no such scenario, dataset or file.
+        OpenOutcryError: the scenario, dataset or file does not exist.
     """
     return _spec(market, n_symbols, n_bars).digest if market in NAMES else _source(market).fingerprint
 
 
 def draw(row: Row, window: int) -> Dataset:
-    """Return the market of a window, the same one for the same row and secret.
+    """Return the market of a window, a function of row and split secret.
 
     Raises:
-        OpenOutcryError: the secret of the split is missing, the data is another than the row's, or too short.
+        OpenOutcryError: the secret of the split is missing, the data differs from the row's, or is too short.
     """
     if digest_of(row.market, row.n_symbols, _n_bars(row)) != row.digest:
         message = f"the market of a row must have the digest {row.digest[:12]}"
@@ -42,7 +42,7 @@ def draw(row: Row, window: int) -> Dataset:
     if row.market not in NAMES:
         return _piece(row, key)
     made = Scenario.revealed(_spec(row.market, row.n_symbols, _n_bars(row)), key.hex()).dataset()
-    # Its commitment is of use only where the key will be revealed, and that of this one never is.
+    # A commitment is useful only if its key is revealed, which never happens here.
     return Dataset(made._core, name=made.name, notices=made.notices)
 
 
@@ -57,7 +57,7 @@ def _spec(market: str, n_symbols: int, n_bars: int) -> ScenarioSpec:
 
 @lru_cache(maxsize=4)
 def _source(market: str) -> Dataset:
-    """Return real data, read once by each worker."""
+    """Return real data, loaded once per worker."""
     if market in data.names():
         return data.load(market)
     path = Path(market)
@@ -79,12 +79,12 @@ def _piece(row: Row, key: bytes) -> Dataset:
         raise refusal("window_invalid", f"{wanted}; received {last - first} of {source.n_bars}")
     start = first + _draw(key, "start") % (last - first - n_bars + 1)
     cut = source.between(start, start + n_bars)
-    # Those that can be traded on the first bar, as far as that bar can tell.
+    # Symbols that can be traded on the first bar, judged by data up to that bar.
     known = np.asarray(np.isfinite(cut.close[: row.lookback]).any(axis=0))
     names = [name for name, is_known in zip(cut.symbols, known, strict=True) if is_known]
     names.sort(key=lambda name: _draw(key, f"symbol\0{name}"))
     if not names:
-        wanted = f"a symbol of `{row.market}` must be known on some bar of each piece"
+        wanted = f"a symbol of `{row.market}` must have a close before the first decision"
         raise refusal("value_invalid", f"{wanted}; received none in bars {start} to {start + row.lookback}")
     chosen = cut.select(sorted(names[: row.n_symbols], key=cut.symbols.index))
     return chosen.masked(key) if row.disguise else chosen

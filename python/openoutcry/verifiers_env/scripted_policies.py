@@ -1,4 +1,4 @@
-"""Policies that play rows without a model: baselines, and an oracle."""
+"""Scripted policies: baselines, and an oracle."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from openoutcry.verifiers_env.rollout_state import HOLD, Desk
 from openoutcry.verifiers_env.task_rows import Row
 
 Policy = Callable[[Desk], str]
-"""What says the text of the next decision, given the episode so far."""
+"""Returns the text of the next decision, given the state of the rollout."""
 
 BASELINES = ("random", "do-nothing", "equal-weight", "momentum", "oracle")
 _NATIVE = {"do-nothing": "hold-cash", "buy-and-hold": "buy-and-hold"}
 
 
 def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
-    """Return what a policy makes of a row.
+    """Return the outcome of a policy on a row.
 
     Args:
-        row: The episode.
-        policy: It is asked for a decision on every bar.
-        n_most: Answers after which it is asked no more; None for all.
+        row: The task row.
+        policy: Called for a decision on every bar.
+        n_most: Maximum number of decisions; None for all.
     """
     desk = Desk(row)
     while not desk.done and (n_most is None or desk.n_answers < n_most):
@@ -69,7 +69,7 @@ def oracle(desk: Desk) -> str:
 
 
 def decision(weights: Mapping[str, float]) -> str:
-    """Return the decision that trades to weights, as JSON."""
+    """Return the decision that trades to the weights, as JSON."""
     orders = [
         {"symbol": name, "action": "buy" if weight > 0 else "sell" if weight < 0 else "close", "target_weight": weight}
         for name, weight in weights.items()
@@ -78,11 +78,10 @@ def decision(weights: Mapping[str, float]) -> str:
 
 
 def is_sound(row: Row) -> bool:
-    """Return whether a task tells knowledge from none, and none from waste.
+    """Return whether the reward of a task ranks an oracle above holding, and holding above churning.
 
-    An oracle must be paid more than who does nothing. Who turns the account over on every bar must end below who does
-    nothing: half of it long or short in turns, begun either way, so that what the market pays one of the two it takes
-    from the other, and the mean of their growth is what trading costs.
+    The churning policy alternates between half long and half short. It runs twice, with opposite signs, so that market
+    returns cancel and the mean growth of both runs equals the trading costs.
     """
     nothing = play(row, lambda desk: HOLD)
     churns = [play(row, churn(sign)) for sign in (1.0, -1.0)]
@@ -92,7 +91,7 @@ def is_sound(row: Row) -> bool:
 
 
 def churn(sign: float) -> Policy:
-    """Return a policy that is half long and half short in turns."""
+    """Return a policy that alternates between half long and half short."""
 
     def policy(desk: Desk) -> str:
         turn = sign if len(desk.windows[-1].answers) % 2 == 0 else -sign
@@ -103,10 +102,7 @@ def churn(sign: float) -> Policy:
 
 
 def _gains(desk: Desk, bar: int) -> npt.NDArray[np.float64]:
-    """Return what each symbol gains from one fill to the next.
-
-    It is 0 where it cannot be had.
-    """
+    """Return the return of each symbol from one fill to the next, 0 if it cannot be traded."""
     dataset, last = desk.windows[-1].dataset, desk.row.window[1] - 1
     close, opened = dataset.close, dataset.open
     if opened is None:

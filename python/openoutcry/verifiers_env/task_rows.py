@@ -1,6 +1,6 @@
-"""Rows of tasks: what an episode is about, and the keys of its markets.
+"""Task rows: the specification of an episode, and the keys of its markets.
 
-A row is serialisable and holds no price: whoever has it and the secret of its split draws the same markets again.
+A row is serialisable and holds no price. With the secret of its split, it determines its markets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 from openoutcry.verifiers_env.mandates import MANDATES
@@ -27,7 +27,7 @@ _LEAST_SECRET = 16
 
 @dataclass(frozen=True)
 class Tier:
-    """How hard a task is.
+    """Difficulty of a task.
 
     Args:
         n_symbols: Symbols of the market.
@@ -43,20 +43,20 @@ TIERS = {"easy": Tier(2, 10), "medium": Tier(4, 20), "hard": Tier(8, 60)}
 
 @dataclass(frozen=True)
 class Row:
-    """What an episode is about.
+    """Specification of an episode.
 
     Args:
-        split: One of `SPLITS`: no market of one is in another.
-        index: Which task of the split.
-        market: A scenario's name, a bundled dataset's, or the path of a file.
+        split: One of `SPLITS`; splits share no market.
+        index: Index of the task in the split.
+        market: Name of a scenario or bundled dataset, or path of a file.
         digest: Digest of the scenario's spec, or fingerprint of the dataset.
         n_symbols: Symbols of a market.
         horizon: Decisions of a window.
-        lookback: Closes that are shown before the first decision.
-        n_windows: Windows of the episode, each on a market of its own.
+        lookback: Closes shown before the first decision.
+        n_windows: Windows of the episode, each with its own market.
         mandate: One of `mandates.MANDATES`.
-        disguise: Whether symbols, dates and price levels of real data are made up.
-        costs: What trading costs, the fields of `CostModel`.
+        disguise: Whether symbols, dates and price levels of real data are replaced.
+        costs: Trading costs, the fields of `CostModel`.
     """
 
     split: str
@@ -74,43 +74,44 @@ class Row:
     def __post_init__(self) -> None:
         one_of("split", self.split, SPLITS)
         one_of("mandate", self.mandate, MANDATES)
-        whole("index", self.index, 0, 2**31 - 1)
-        whole("n_symbols", self.n_symbols, 1, 100)
-        whole("horizon", self.horizon, 2, 2_520)
-        whole("lookback", self.lookback, 2, 2_520)
-        whole("n_windows", self.n_windows, 1, 64)
+        checked_integer("index", self.index, 0, 2**31 - 1)
+        checked_integer("n_symbols", self.n_symbols, 1, 100)
+        checked_integer("horizon", self.horizon, 2, 2_520)
+        checked_integer("lookback", self.lookback, 2, 2_520)
+        checked_integer("n_windows", self.n_windows, 1, 64)
 
     @property
     def key(self) -> str:
-        """What identifies the task: split and index."""
+        """Split and index, which identify the task."""
         return f"{self.split}-{self.index}"
 
     @property
     def window(self) -> tuple[int, int]:
-        """Bars `[start, end)` that are traded, of a market that `markets.draw` returns."""
+        """Traded bars `[start, end)` of a market that `row_markets.draw` returns."""
         start = self.lookback - 1
         return start, start + self.horizon + 1
 
     @property
     def fill_seed(self) -> int:
-        """What the luck of fills is drawn from; no secret, for records publish it."""
+        """Seed of the fills; not secret, since records publish it."""
         what = f"fills\0{self.split}\0{self.index}"
         return int.from_bytes(hashlib.sha256(_DOMAIN + what.encode()).digest()[:4], "little")
 
     @property
     def cost_model(self) -> CostModel:
-        """What trading costs."""
+        """Trading costs."""
         return costs_of(self.costs)
 
 
 def secret_of(split: str) -> bytes:
     """Return the secret of a split.
 
-    Those of `train` and `validation` are known to everybody, so that everybody trains on the same markets. That of
-    `held-out` is the worker's: the variable `OPENOUTCRY_HELD_OUT_SECRET`, or the file that it names after an `@`.
+    The secrets of `train` and `validation` are public, so that everyone trains on the same markets. The secret of
+    `held-out` belongs to the worker: the environment variable `OPENOUTCRY_HELD_OUT_SECRET`, or `@FILE`, the file with
+    it.
 
     Raises:
-        OpenOutcryError: there is no secret for held-out rows, or it is too short to be one.
+        OpenOutcryError: the secret of held-out rows is missing or too short.
     """
     if split != "held-out":
         return hashlib.sha256(_DOMAIN + split.encode()).digest()
@@ -119,7 +120,7 @@ def secret_of(split: str) -> bytes:
         try:
             told = Path(told[1:]).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            message = f"`{HELD_OUT_SECRET}` must name a file that holds the secret; received {told!r}: {error}"
+            message = f"`{HELD_OUT_SECRET}` must be a secret or `@FILE` with one; received {told!r}: {error}"
             raise refusal("key_invalid", message) from error
     if len(told) < _LEAST_SECRET:
         wanted = (
@@ -130,16 +131,16 @@ def secret_of(split: str) -> bytes:
 
 
 def market_key(row: Row, window: int) -> bytes:
-    """Return the key of the market of a window, 32 bytes that nothing shows."""
+    """Return the 32-byte key of the market of a window, which is never published."""
     what = f"{row.split}\0{row.index}\0{window}"
     return hmac.new(secret_of(row.split), _DOMAIN + what.encode(), hashlib.sha256).digest()
 
 
 def costs_of(fields: Mapping[str, float]) -> CostModel:
-    """Return what trading costs, by the fields that differ from the defaults.
+    """Return the cost model with some fields changed from their defaults.
 
     Raises:
-        OpenOutcryError: there is no such field, or a value is no cost.
+        OpenOutcryError: a field is unknown, or its value is invalid.
     """
     known = CostModel().to_dict()
     for name in fields:
@@ -150,10 +151,10 @@ def costs_of(fields: Mapping[str, float]) -> CostModel:
 
 
 def one_of(name: str, value: str, known: Collection[str]) -> None:
-    """Refuse a choice that there is not.
+    """Refuse an unknown choice.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is none of those that are known.
+        OpenOutcryError: `argument_invalid`: the value is not among `known`.
     """
     if value not in known:
         raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")

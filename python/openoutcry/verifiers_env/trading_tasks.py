@@ -1,4 +1,4 @@
-"""Tasks of the framework: what comes before and after an episode of a row."""
+"""Trading tasks of the framework: setup, record and rewards of an episode."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row, costs_of, one
 
 
 class TradingData(vf.TaskData):
-    """A row of the taskset as it travels."""
+    """A serialisable task."""
 
     row: Row
-    """What the episode is about; it holds no price."""
+    """Specification of the episode; it holds no price."""
     style: str = "tools"
     """How decisions are made: `tools` or `text`."""
 
 
 class TradingState(TalkingState):
-    """The episode under way; it is no part of a record."""
+    """State of a running episode; it is not part of a record."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -45,48 +45,48 @@ class TradingState(TalkingState):
 
     @property
     def is_over(self) -> bool:
-        """Whether all decisions were made."""
+        """Whether the episode has ended."""
         return bool(self.desk.done)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """What the style has."""
+        """Tools of the style."""
         return prompts.TOOLS if self.style == "tools" else []
 
     def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Carry out what the model says, and return what came of it."""
+        """Execute a message of the model, and return the messages that follow it."""
         return replies(self.desk, self.style, message)
 
 
 class TradingTaskConfig(vf.TaskConfig):
-    """What a task is paid by and where its records go."""
+    """Reward parameters and record folder of a task."""
 
     records: Path | None = Path("outputs/openoutcry")
-    """Folder of run records and market snapshots; none are written without one."""
+    """Folder of run records and market snapshots; None writes no records."""
     bar: float = Field(BAR, allow_inf_nan=False)
-    """Excess, in volatilities of the market over a window, that `pass_k_reward` asks of each; never as far behind."""
+    """Threshold of `pass_k_reward` for each window, in units of the market's volatility over the window."""
     n_trials: int = Field(N_TRIALS, ge=1)
-    """Tries without skill that `deflated_sharpe_reward` asks an episode to beat."""
+    """Trials without skill that `deflated_sharpe_reward` corrects for."""
 
 
 class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
-    """One episode: a desk before it, a record and rewards after it."""
+    """One episode: a rollout state, then a record and rewards."""
 
     @property
     def key(self) -> str:
-        """Split and index, which name the task for good."""
+        """Split and index, which identify the task."""
         return self.data.row.key
 
     async def setup(self, trace: vf.Trace, runtime: Runtime) -> None:
-        """Draw the first market and open the desk."""
-        # What cannot be kept at the end is better known before a model has been asked for anything.
+        """Draw the first market and create the rollout state."""
+        # Fail before any model call if records cannot be written.
         if self.config.records is not None:
             _keeping(self.config.records).make()
         _state(trace).desk, _state(trace).style = Desk(self.data.row), self.data.style
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
-        """Run what was decided again, keep its record, and say in the trace where it is."""
-        # The loop is every rollout's: a disk that is slow is waited for elsewhere.
+        """Replay the decisions, store the record, and write a summary to the trace."""
+        # In a thread: all rollouts share the event loop, and a disk may be slow.
         _state(trace).outcome, trace.info["openoutcry"] = await asyncio.to_thread(self._close, trace)
 
     def _close(self, trace: vf.Trace) -> tuple[Outcome, dict[str, Any]]:
@@ -100,17 +100,17 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         return outcome, told
 
     async def validate(self, runtime: Runtime) -> bool:
-        """Return whether an oracle beats doing nothing, and doing nothing beats churning."""
+        """Return whether an oracle beats holding, and holding beats churning."""
         return await asyncio.to_thread(is_sound, self.data.row)
 
     @vf.metric
     async def conduct(self, trace: vf.Trace) -> dict[str, float]:
-        """Return what was done and what it came to, none of it paid."""
+        """Return metrics of the episode, which are not rewarded."""
         return _metrics(_state(trace).outcome)
 
 
 def _paid_by(name: str) -> Callable[..., Any]:
-    """Return a reward as the framework has it: a method of the task."""
+    """Return a reward in the form of the framework: a method of the task."""
     paid = REWARDS[name]
 
     async def reward(self: TradingTask, trace: vf.Trace) -> float:
@@ -126,47 +126,47 @@ for _name in REWARDS:
 
 
 class VerifiersTasksetConfig(vf.TasksetConfig):
-    """Which rows there are."""
+    """Selection of tasks."""
 
     task: TradingTaskConfig = TradingTaskConfig()
-    """What a task is paid by and where its records go."""
+    """Reward parameters and record folder of a task."""
     split: str = "train"
-    """`train`, `validation` or `held-out`: no market of one is in another. Held-out rows need a secret."""
+    """`train`, `validation` or `held-out`, which share no market. Held-out rows need a secret."""
     market: str = "pairs"
     """A scenario (calm, hard, extreme, fx, pairs, regime-shift, crisis, martingale), ecb-fx, us-treasury, or a file."""
     tier: str = "medium"
     """`easy` (2 symbols, 10 decisions), `medium` (4, 20) or `hard` (8, 60)."""
     n_symbols: int | None = None
-    """Symbols of a market, in place of the tier's; of real data fewer where it has no more."""
+    """Symbols of a market, overriding the tier; real data may have fewer."""
     horizon: int | None = None
-    """Decisions of a window, in place of the tier's."""
+    """Decisions of a window, overriding the tier."""
     lookback: int = 20
     """Closes shown before the first decision."""
     n_windows: int = 1
-    """Windows of an episode, each on a market of its own; `pass_k_reward` asks something of every one."""
+    """Windows of an episode, each with its own market; `pass_k_reward` requires all of them."""
     mandate: str = "beat-benchmark"
-    """`beat-benchmark`, `long-only`, `market-neutral`, `drawdown-cap`, or `all` of them in turns."""
+    """`beat-benchmark`, `long-only`, `market-neutral`, `drawdown-cap`, or `all` of them in rotation."""
     style: str = "tools"
-    """How decisions are made: `tools` (calls of functions) or `text` (JSON in the message)."""
+    """How decisions are made: `tools` (tool calls) or `text` (JSON in the message)."""
     disguise: bool = True
-    """Whether symbols, dates and price levels of real data are made up."""
+    """Whether symbols, dates and price levels of real data are replaced."""
     costs: dict[str, float] = Field(default_factory=dict)
     """Fields of `CostModel` that differ from its defaults, such as `fee_bps`."""
     num_tasks: int = Field(1_000, ge=1)
-    """How many rows there are."""
+    """Number of tasks."""
 
 
 class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type: ignore[type-var]
-    """Rows of one market, drawn from the keys of one split."""
+    """Tasks on one market, drawn from the keys of one split."""
 
     def load(self) -> Iterable[TradingTask]:
-        """Return the tasks, each made when it is asked for.
+        """Return the tasks lazily.
 
         Raises:
-            OpenOutcryError: the configuration names what there is not, or the secret of held-out rows is missing.
+            OpenOutcryError: the configuration is invalid, or the secret of held-out rows is missing.
         """
         config = self.config
-        # Refused here, though rows are made one by one later.
+        # Checked here, although rows are created later.
         one_of("style", config.style, STYLES)
         first = self.row(0)
         secret_of(config.split)
@@ -177,7 +177,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
     def _task(self, row: Row, terms: Terms) -> TradingTask:
         style = self.config.style
         said = prompts.prompt(row, style, terms)
-        # The framework's own fields have defaults that a type checker does not see.
+        # The type checker does not see the defaults of the framework's fields.
         data = TradingData(name=row.key, prompt=said, row=row, style=style)  # type: ignore[call-arg]
         return TradingTask(data, self.config.task)
 
@@ -185,7 +185,7 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
         """Return a row of the split.
 
         Raises:
-            OpenOutcryError: the configuration names what there is not.
+            OpenOutcryError: the configuration is invalid.
         """
         config = self.config
         one_of("tier", config.tier, TIERS)
@@ -210,8 +210,8 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
 
 
 def terms_of(config: TradingTaskConfig) -> Terms:
-    """Return what a task is paid by, as a configuration has it."""
-    # The framework says what each counts: a function in place of a reward does not count what that did.
+    """Return the reward terms of a configuration."""
+    # Weights as resolved by the framework: a function that replaces a reward does not inherit its default weight.
     task = TradingTask(cast(TradingData, None), config)
     counted = {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in task.hooks("reward")}
     own = {name: counted.pop(name) for name in REWARDS if name not in config.rewards or not config.rewards[name].fn}

@@ -27,7 +27,7 @@ class Secret:
     def __init__(self, key: str) -> None:
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             wanted = "a key must be printable ASCII without spaces"
-            raise refusal("argument_invalid", f"{wanted}; received another text; hint: remove spaces and line ends from the key")
+            raise refusal("argument_invalid", f"{wanted}; received another text; hint: remove spaces and line ends")
         self._key = key
 
     def reveal(self) -> str:
@@ -117,5 +117,5 @@ def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
     told = found.get(provider, {}) if isinstance(found, dict) else None
     if not isinstance(told, dict) or not set(told) <= {*_FIELDS} or not all(isinstance(v, str) for v in told.values()):
         shape = f"strings named {', '.join(f'`{name}`' for name in _FIELDS)}"
-        raise refusal("argument_invalid", f"{wanted} with {shape}; received something else for `{provider}` in '{path}'")
+        raise refusal("argument_invalid", f"{wanted} with {shape}; received another one for `{provider}` in '{path}'")
     return told

@@ -15,8 +15,8 @@ _OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 @dataclass(frozen=True)
-"""URL and wire format of a model; `name` identifies it in journals."""
-    """Where a model is asked, and in which words; `name` is what journals call it."""
+class Endpoint:
+    """URL and wire format of a model; `name` identifies it in journals."""
 
     name: str
     model: str

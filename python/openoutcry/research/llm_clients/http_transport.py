@@ -22,8 +22,8 @@ _OURS = ("accept-encoding", "connection", "content-length", "host", "transfer-en
 
 
 @dataclass(frozen=True)
-"""A complete response; header names are in lower case."""
-    """A whole response; names of headers are in lower case."""
+class Received:
+    """A complete response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]

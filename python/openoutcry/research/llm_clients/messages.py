@@ -54,18 +54,19 @@ class ModelRequest:
 
 
 @dataclass(frozen=True)
-"""Reply to a model request.
+class ModelReply:
+    """Reply to a model request.
 
-Attributes:
-    status: HTTP status; None without a response.
-    usage: Its tokens, reported or estimated.
-    text: Text of the response.
-    calls: Arguments of tool calls: objects, or JSON texts.
-    fault: Slug of the failure; None on success.
-    detail: Message of the failure.
-    is_passing: Whether the failure may be temporary, so that a retry makes sense.
-    retry_after: Seconds to wait before a retry, if the provider reports them.
-"""
+    Attributes:
+        status: HTTP status; None without a response.
+        usage: Its tokens, reported or estimated.
+        text: Text of the response.
+        calls: Arguments of tool calls: objects, or JSON texts.
+        fault: Slug of the failure; None on success.
+        detail: Message of the failure.
+        is_passing: Whether the failure may be temporary, so that a retry makes sense.
+        retry_after: Seconds to wait before a retry, if the provider reports them.
+    """
 
     status: int | None
     usage: Usage

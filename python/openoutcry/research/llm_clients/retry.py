@@ -17,14 +17,15 @@ _UNKNOWN_FIELD = ("http_400", "http_422", "http_501")
 
 
 @dataclass(frozen=True)
-"""Retry policy.
+class Pacing:
+    """Retry policy.
 
-Attributes:
-    tries: Maximum number of requests per call.
-    first_seconds: Wait before the second request; it doubles with each retry.
-    longest_seconds: Maximum wait. If a provider requires a longer one, there is no retry.
-    sleep: Function that waits.
-"""
+    Attributes:
+        tries: Maximum number of requests per call.
+        first_seconds: Wait before the second request; it doubles with each retry.
+        longest_seconds: Maximum wait. If a provider requires a longer one, there is no retry.
+        sleep: Function that waits.
+    """
 
     tries: int = 3
     first_seconds: float = 1.0
@@ -45,14 +46,15 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Result of a call with retries.
+class Asked:
+    """Result of a call with retries.
 
-Attributes:
-    request: The last request.
-    reply: The last reply; None if the token limit allowed no request.
-    attempts: All requests.
-    is_over_budget: Whether the token limit stopped the attempts.
-"""
+    Attributes:
+        request: The last request.
+        reply: The last reply; None if the token limit allowed no request.
+        attempts: All requests.
+        is_over_budget: Whether the token limit stopped the attempts.
+    """
 
     request: ModelRequest
     reply: ModelReply | None
@@ -61,14 +63,15 @@ Attributes:
 
 
 @dataclass(frozen=True)
-"""Calls a model, with retries and a token budget.
+class Caller:
+    """Calls a model, with retries and a token budget.
 
-Attributes:
-    client: The model.
-    meter: Token budget.
-    pacing: Retry policy.
-    unit: Returns a number in [0, 1), the jitter.
-"""
+    Attributes:
+        client: The model.
+        meter: Token budget.
+        pacing: Retry policy.
+        unit: Returns a number in [0, 1), the jitter.
+    """
 
     client: LLMClient
     meter: TokenMeter

@@ -25,8 +25,8 @@ def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int
 def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
     """Return the usage that OpenAI reports.
 
-    Its prompt includes tokens read from a cache. Its completion includes reasoning, which some compatible servers report in
-    the total only.
+    Its prompt includes tokens read from a cache. Its completion includes reasoning, which some compatible servers
+    report in the total only.
     """
     told = _object(body.get("usage"))
     prompt, completion, total = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))

@@ -15,8 +15,8 @@ _TOLD = "Propose one trading strategy."
 
 
 @dataclass(frozen=True)
-"""Output of a model; `stop` is `end`, `cut` or `refusal`."""
-    """What a model said; `stop` is `end`, `cut` or `refusal`."""
+class Said:
+    """Output of a model; `stop` is `end`, `cut` or `refusal`."""
 
     text: str = ""
     calls: tuple[Any, ...] = ()

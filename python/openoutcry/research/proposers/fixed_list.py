@@ -20,8 +20,8 @@ class FixedProposer:
     Round k returns entry k, so a resumed session needs no other state.
 
     Args:
-        entries: Proposals as plain values. A `Reply` is returned unchanged and its tokens are counted again, which replays
-            recorded replies.
+        entries: Proposals as plain values. A `Reply` is returned unchanged and its tokens are counted again, which
+            replays recorded replies.
         name: Name in journals.
 
     Raises:

@@ -20,9 +20,9 @@ _MOST_ASKED = 16
 class OptunaProposer:
     """Propose the params with the highest expected score under Optuna's TPE sampler.
 
-    The study is rebuilt in each round from the history of the session: a proposal depends on seed, round and history alone,
-    so a resumed session makes the same proposals. A round without a score counts as a bad one. Of a strategy with more
-    params than may be tuned, the first ones are tuned.
+    The study is rebuilt in each round from the history of the session: a proposal depends on seed, round and history
+    alone, so a resumed session makes the same proposals. A round without a score counts as a bad one. Of a strategy
+    with more params than may be tuned, the first ones are tuned.
 
     Args:
         score: Name of the out-of-sample score to maximise.

@@ -11,12 +11,13 @@ from openoutcry.research.proposers.round_random import Draws
 
 
 @dataclass(frozen=True)
-"""The values that a param can have.
+class Range:
+    """The values that a param can have.
 
-Attributes:
-    name: Name of the param.
-    spec: Its entry of `PARAM_RANGES`.
-"""
+    Attributes:
+        name: Name of the param.
+        spec: Its entry of `PARAM_RANGES`.
+    """
 
     name: str
     spec: Mapping[str, Any]

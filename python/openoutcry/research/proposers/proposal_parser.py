@@ -19,7 +19,7 @@ _IN_TEXT = re.compile(r'["\\]')
 
 
 @dataclass(frozen=True)
-"""A proposal, or why there is none."""
+class Reading:
     """A proposal, or why there is none."""
 
     proposal: Mapping[str, Any] | None

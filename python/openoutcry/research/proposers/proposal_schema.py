@@ -13,8 +13,8 @@ _CODE = '{"kind": "code", "source": "<Python>", "params": {}, "rationale": "<why
 def rules_of(ask: Ask) -> str:
     """Return the rules section of a prompt."""
     rules = [
-        "`strategy` is one of the available strategies. `params` are params of this strategy, with the type, range and step "
-        "of the list above.",
+        "`strategy` is one of the available strategies. `params` are params of this strategy, with the type, range and "
+        "step of the list above.",
         f"At most {ask.max_tunable} params may differ from their defaults; omit params that keep their default.",
         "`rationale` explains in at least 20 characters why the strategy should earn a profit after costs, and which "
         "traders lose it.",
@@ -23,8 +23,8 @@ def rules_of(ask: Ask) -> str:
     if ask.allow_code:
         rules.append(
             "Alternatively, `source` is one Python module with one subclass of `Strategy`: with a docstring and "
-            "`PARAM_RANGES`, and with imports from `math`, `numpy` and `openoutcry.backtest.strategies` only. It runs bar by "
-            "bar and never sees a later bar."
+            "`PARAM_RANGES`, and with imports from `math`, `numpy` and `openoutcry.backtest.strategies` only. It runs "
+            "bar by bar and never sees a later bar."
         )
     return "## Rules\n\n" + "\n".join(f"- {rule}" for rule in rules)
 

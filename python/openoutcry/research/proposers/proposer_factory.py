@@ -21,8 +21,8 @@ def build_proposer(
     """Return a proposer.
 
     Args:
-        provider: `fixed:PATH`, a file of proposals; `random`; `optuna`; `anthropic`, `openai` or `ollama`; the URL of an
-            OpenAI-compatible server, such as `http://127.0.0.1:8000/v1`; or `cassette:PATH`, recorded responses.
+        provider: `fixed:PATH`, a file of proposals; `random`; `optuna`; `anthropic`, `openai` or `ollama`; the URL of
+            an OpenAI-compatible server, such as `http://127.0.0.1:8000/v1`; or `cassette:PATH`, recorded responses.
         model: Name of the model, for language models.
         max_tokens: Maximum output tokens.
         training_cutoff: Last date of the model's training data, such as `2025-03-31`.

@@ -37,7 +37,7 @@ class RandomProposer:
         for _ in range(_MOST_DRAWS):
             strategy, params = _drawn(ask, draws)
             if (strategy, params) not in made:
-                rationale = f"A random draw of round {ask.round}: the null hypothesis that a reasoned proposal must beat."
+                rationale = f"A random draw of round {ask.round}: a baseline that a reasoned proposal must beat."
                 return Reply(proposal={"kind": "tune", "strategy": strategy, "params": params, "rationale": rationale})
         return Reply(is_exhausted=True, detail=f"{_MOST_DRAWS} draws were all proposed before")
 
