@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from openoutcry.arena.arena_client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.arena_client import ArenaClient, retry_request, save_receipt
 from openoutcry.arena.protocol import ArenaError
 
 
@@ -62,22 +62,22 @@ def told(line: str) -> None:
 
 def submit(client: ArenaClient, folder: Path) -> str:
     """Submit on the newest snapshot, keep the receipt, and return the snapshot's moment."""
-    snapshot = patiently(client.intel, told)
+    snapshot = retry_request(client.intel, told)
     as_of = snapshot["as_of"]
-    made = decisions(snapshot, patiently(client.markets, told)["markets"])
+    made = decisions(snapshot, retry_request(client.markets, told)["markets"])
     if not made:
         told(f"nothing to decide on {as_of}")
         return as_of
     # Sent again under one key after a connection that broke, it is one submission.
     again = secrets.token_hex(16)
     try:
-        receipt = patiently(partial(client.submit, as_of, made, again), told)
+        receipt = retry_request(partial(client.submit, as_of, made, again), told)
     except ArenaError as error:
         if "rejected" not in error.more:
             raise
         told(f"nothing accepted on {as_of}: {error}")
         return as_of
-    kept = keep_receipt(receipt, folder)
+    kept = save_receipt(receipt, folder)
     told(f"accepted on {as_of}: {receipt['n_markets_accepted']} of {receipt['n_markets_submitted']}, {kept}")
     return as_of
 
@@ -87,7 +87,7 @@ def key_of(url: str, slug: str, folder: Path) -> str:
     path = folder / f"{slug}.key"
     if not path.exists():
         with ArenaClient(url) as client:
-            key = patiently(partial(client.register, slug), told)
+            key = retry_request(partial(client.register, slug), told)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(key + "\n")
     return path.read_text(encoding="utf-8").strip()
@@ -98,7 +98,7 @@ def run(url: str, slug: str, rounds: int, folder: Path) -> None:
     with ArenaClient(url, slug, key_of(url, slug, folder)) as client:
         latest = submit(client, folder)
         for _ in range(rounds - 1):
-            while patiently(client.markets, told)["as_of"] == latest:
+            while retry_request(client.markets, told)["as_of"] == latest:
                 time.sleep(10)
             latest = submit(client, folder)
 

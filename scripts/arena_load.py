@@ -26,10 +26,10 @@ from statistics import quantiles
 from openoutcry.arena.protocol import BASE
 from openoutcry.arena.snapshots.compression import precompress
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import Listing, Publishing, Registering
-from openoutcry.arena.store.submission_writes import Submitting
+from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot, RegisterAgent
+from openoutcry.arena.store.submission_writes import SubmitDecisions
 from openoutcry.arena.submission_schema import Decided, Submission
-from openoutcry.arena.timestamps import CADENCE, DAY, now, text_of
+from openoutcry.arena.timestamps import CADENCE, DAY, format_timestamp, now
 
 N_AGENTS, N_MARKETS, N_DECISIONS, N_SNAPSHOTS = 1_000, 189, 7, 4
 TICK = os.sysconf("SC_CLK_TCK")
@@ -50,10 +50,10 @@ def snapshot(as_of: int) -> bytes:
             "market_id": market_id(at),
             "yes_mid_price": 0.5,
         }
-        | {"question": f"Made up: will number {at} be so?", "as_of": text_of(as_of), "theaters": ["iran"]}
+        | {"question": f"Made up: will number {at} be so?", "as_of": format_timestamp(as_of), "theaters": ["iran"]}
         for at in range(N_MARKETS)
     ]
-    return json.dumps({"schema_version": "0.2.0", "as_of": text_of(as_of), "items": items}).encode()
+    return json.dumps({"schema_version": "0.2.0", "as_of": format_timestamp(as_of), "items": items}).encode()
 
 
 @dataclass
@@ -68,7 +68,7 @@ class World:
         """Write it."""
         at = now()
         listings = [
-            Listing(
+            MarketListing(
                 market_id(number), "kalshi", "Made up", ("iran",), at + 30 * DAY, at + 31 * DAY, "0.5", "0.4", "0.6"
             )
             for number in range(N_MARKETS)
@@ -76,9 +76,9 @@ class World:
         self.moments = [at - at % CADENCE - CADENCE * back for back in reversed(range(N_SNAPSHOTS))]
         with Arena(self.folder) as arena:
             for as_of in self.moments:
-                arena.writer.write(Publishing(as_of, precompress(snapshot(as_of)).encodings, listings, at))
+                arena.writer.write(PublishSnapshot(as_of, precompress(snapshot(as_of)).encodings, listings, at))
             slugs = [f"agent-{number}" for number in range(N_AGENTS)]
-            told = asyncio.run(_written(arena, [Registering(slug, None, None, at) for slug in slugs]))
+            told = asyncio.run(_written(arena, [RegisterAgent(slug, None, None, at) for slug in slugs]))
             self.keys = dict(zip(slugs, told, strict=True))
 
     def requests(self) -> Iterator[bytes]:
@@ -95,14 +95,17 @@ class World:
                 }
                 for place in range(N_DECISIONS)
             ]
-            body = {"schema_version": "0.1.0", "agent_slug": slug, "submitted_at": text_of(as_of)}
+            body = {"schema_version": "0.1.0", "agent_slug": slug, "submitted_at": format_timestamp(as_of)}
             yield request(
-                "POST", f"{BASE}/decisions", key, body | {"snapshot_as_of": text_of(as_of), "decisions": decided}
+                "POST",
+                f"{BASE}/decisions",
+                key,
+                body | {"snapshot_as_of": format_timestamp(as_of), "decisions": decided},
             )
 
 
-async def _written(arena: Arena, entries: list[Registering]) -> list[str]:
-    return await asyncio.gather(*map(arena.writer.written, entries))
+async def _written(arena: Arena, entries: list[RegisterAgent]) -> list[str]:
+    return await asyncio.gather(*map(arena.writer.write_async, entries))
 
 
 def request(method: str, path: str, key: str = "", body: object = None, **headers: str) -> bytes:
@@ -151,7 +154,7 @@ async def links(port: int, n: int) -> list[Link]:
 
 
 @dataclass
-class Told:
+class PartResult:
     """What a part of a run measured."""
 
     name: str
@@ -215,12 +218,12 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
-    def measure(self, name: str, run: Callable[..., object], *told: object) -> Told:
+    def measure(self, name: str, run: Callable[..., object], *told: object) -> PartResult:
         """Run a part and take its measures."""
         before, began = self.cpu(), time.perf_counter()
         latencies, n_faults = asyncio.run(run(self.port, *told))  # type: ignore[call-overload]
         seconds, cpu = time.perf_counter() - began, self.cpu() - before
-        return Told(name, len(latencies), seconds, 1e6 * cpu / len(latencies), latencies, n_faults)
+        return PartResult(name, len(latencies), seconds, 1e6 * cpu / len(latencies), latencies, n_faults)
 
 
 @contextmanager
@@ -265,7 +268,7 @@ def load(folder: Path, n: int) -> None:
         print(ours.row())
         print(server.measure("POST /decisions, 300/s open", opened, posts, 3_000, 300, 200).row())
         print(server.measure("POST /decisions, 1,000 in 1 s", opened, posts, 1_000, 1_000, 200).row())
-        path = f"{BASE}/intel?as_of={text_of(world.moments[-1])}"
+        path = f"{BASE}/intel?as_of={format_timestamp(world.moments[-1])}"
         got = request("GET", path, Accept_Encoding="gzip, br, zstd")
         read = server.measure("GET /intel, br, 32 closed", closed, itertools.repeat(got), 2 * n, 32, 200)
         print(read.row())
@@ -315,11 +318,11 @@ async def _filled(arena: Arena, world: World, n: int) -> None:
         for number in range(N_MARKETS):
             decided = (Decided(market_id(number), "0.25", "0.8", None),)
             some = agents[:left]
-            entries = [Submitting(agent, Submission(agent.slug, as_of, decided, b""), at) for agent in some]
-            await asyncio.gather(*map(arena.writer.written, entries))
+            entries = [SubmitDecisions(agent, Submission(agent.slug, as_of, decided, b""), at) for agent in some]
+            await asyncio.gather(*map(arena.writer.write_async, entries))
             left -= len(some)
         as_of += CADENCE
-        await arena.writer.written(Publishing(as_of, bodies, [], at))
+        await arena.writer.write_async(PublishSnapshot(as_of, bodies, [], at))
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ class Submission(BaseModel):
     decisions: list[Decision]
 
 
-def app_of(path: str) -> FastAPI:
+def create_app(path: str) -> FastAPI:
     """Return the application on a new file."""
     engine = create_engine(f"sqlite:///{path}")
 
@@ -98,4 +98,4 @@ def app_of(path: str) -> FastAPI:
 
 
 if __name__ == "__main__":
-    uvicorn.run(app_of(sys.argv[1]), port=int(sys.argv[2]), log_level="warning", access_log=False)
+    uvicorn.run(create_app(sys.argv[1]), port=int(sys.argv[2]), log_level="warning", access_log=False)

@@ -11,10 +11,10 @@ import resource
 import time
 
 from openoutcry.arena import scoring
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.timestamps import parse_timestamp
 
 HOUR_US = 3_600_000_000
-OPENED_US = moment_of("opened", "2026-01-01T00:00:00Z")
+OPENED_US = parse_timestamp("opened", "2026-01-01T00:00:00Z")
 
 
 def facts(n_decisions: int, n_agents: int, n_markets: int, n_quotes: int) -> scoring.Facts:

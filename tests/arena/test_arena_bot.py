@@ -21,7 +21,7 @@ pytest.importorskip("httpx")
 import httpx
 
 from openoutcry.arena import verifier
-from openoutcry.arena.arena_client import ArenaClient, keep_receipt, patiently
+from openoutcry.arena.arena_client import ArenaClient, retry_request, save_receipt
 from openoutcry.arena.demo_season import QUESTIONS
 from openoutcry.arena.protocol import ArenaError
 
@@ -91,7 +91,7 @@ def test_pauses_grow_up_to_a_minute_and_are_as_long_as_a_server_says() -> None:
     answers += [httpx.Response(502, text="<html>")] * 7 + [httpx.Response(200, json={"as_of": None})]
     lines, pauses = list[str](), list[float]()
     with ArenaClient("http://arena", transport=httpx.MockTransport(lambda _: answers.pop(0))) as client:
-        assert patiently(client.markets, lines.append, pauses.append) == {"as_of": None}
+        assert retry_request(client.markets, lines.append, pauses.append) == {"as_of": None}
     assert pauses == [90, 2, 4, 8, 16, 32, 60, 60]
     assert lines[0] == "away: unavailable: full; again in 90 s"
     assert "received status 502 of http://arena/v2/competition/markets" in lines[1]
@@ -103,14 +103,14 @@ def test_what_is_refused_for_good_is_not_asked_again() -> None:
             ArenaClient("http://arena", transport=httpx.MockTransport(lambda _, answer=answer: answer)) as client,
             pytest.raises(ArenaError, match=r"not_found|suspended"),
         ):
-            patiently(client.markets, pytest.fail, pytest.fail)
+            retry_request(client.markets, pytest.fail, pytest.fail)
 
 
 def test_a_receipt_is_never_written_over(tmp_path: Path) -> None:
     receipt = {"submission_id": "01A", "n": 1}
-    kept = keep_receipt(receipt, tmp_path)
+    kept = save_receipt(receipt, tmp_path)
     assert kept == tmp_path / "01A.receipt.json"
-    assert keep_receipt(receipt | {"n": 2}, tmp_path) == kept
+    assert save_receipt(receipt | {"n": 2}, tmp_path) == kept
     assert json.loads(kept.read_text()) == receipt
-    named = keep_receipt(receipt, tmp_path / "mine.json")
+    named = save_receipt(receipt, tmp_path / "mine.json")
     assert named.name == "mine.json"

@@ -23,7 +23,7 @@ from openoutcry.arena.demo_season import Demo
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.season_export import export, score_faults
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.timestamps import DAY, HOUR, moment_of, now, text_of
+from openoutcry.arena.timestamps import DAY, HOUR, format_timestamp, now, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -94,7 +94,7 @@ def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tm
 class _Nothing:
     """An entry with which a writer reads what others wrote."""
 
-    is_alone = True
+    has_own_transaction = True
 
     def plan(self, batch: Any) -> None:
         """Add nothing."""
@@ -108,10 +108,10 @@ def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> N
     with floor(tmp_path / "arena") as found:
         found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
         found.publish()
-        cutoff = text_of(found.arena.state.markets[MARKET].decision_cutoff)
+        cutoff = format_timestamp(found.arena.state.markets[MARKET].decision_cutoff)
         (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
         (stated,) = records(found, "resolution")
-        after = text_of(moment_of("at", stated["at"]) + DAY)
+        after = format_timestamp(parse_timestamp("at", stated["at"]) + DAY)
         assert told.endswith(f"is determined, no; it counts after {after}, where nobody disputes it until then")
         (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
         assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
@@ -140,7 +140,7 @@ def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(gro
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
     with floor(tmp_path / "arena") as again:
         market = again.arena.state.markets[MARKET]
-    assert market.actual_close_time == moment_of("t", closes[0]), "what says nothing of the close leaves it"
+    assert market.actual_close_time == parse_timestamp("t", closes[0]), "what says nothing of the close leaves it"
     assert [line.split()[2] for line in said(tmp_path, "season", "all")] == ["0", "0"]
 
 

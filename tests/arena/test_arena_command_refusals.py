@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 
 from arena_in_process import floor
 
-from openoutcry.arena.season_scheduler import GoingOn
+from openoutcry.arena.season_scheduler import SetSeasonKind
 
 pytestmark = pytest.mark.once
 
@@ -137,12 +137,12 @@ def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -
 def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_path: Path) -> None:
     """R-46: made-up markets stay out of a real log, and real ones out of a demo's."""
     with floor(tmp_path / "arena") as ground:
-        ground.arena.writer.write(GoingOn("demo"))
+        ground.arena.writer.write(SetSeasonKind("demo"))
         size = ground.arena.writer.log.end.seq
     done = typed("arena", "serve", "--port", "0", *OWN, *words, cwd=tmp_path)
     assert (done.returncode, "served as the demo season" in done.stderr) == (2, True), done.stderr
     with floor(tmp_path / "arena") as ground:
-        ground.arena.writer.write(GoingOn("demo"))
+        ground.arena.writer.write(SetSeasonKind("demo"))
         assert ground.arena.writer.log.end.seq == size
 
 

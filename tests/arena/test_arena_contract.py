@@ -21,8 +21,8 @@ from arena_in_process import BASE, Floor, floor
 from arena_openapi_client import Contract, ContractClient
 
 from openoutcry.arena.protocol import STATUS
-from openoutcry.arena.store.entry_writes import Suspending
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.store.entry_writes import SuspendAgent
+from openoutcry.arena.timestamps import parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -87,10 +87,10 @@ def walk(ground: Floor) -> None:
     client.get("/registry/consistency?from=0&to=1")
     for note in ("x", receipt["checkpoint"], " " * (1 << 20)):
         client.post("/registry/cosignatures", content=note)
-    ground.clock[0] = moment_of("t", first["decision_cutoff"]) + 1
+    ground.clock[0] = parse_timestamp("t", first["decision_cutoff"]) + 1
     client.get(f"{BASE}/intel")
     ground.submit("one", (first["market_id"], 0.5))
-    ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+    ground.arena.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
     ground.submit("one", (second["market_id"], 0.5))
 
 

@@ -18,7 +18,7 @@ from command_line import typed
 
 from openoutcry.arena.dataset_splits import SPLITS, Sampling
 from openoutcry.arena.past_questions import PastSeason
-from openoutcry.arena.timestamps import HOUR, moment_of
+from openoutcry.arena.timestamps import HOUR, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -79,7 +79,7 @@ def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> N
     rates = {}
     for split, limit in zip(SPLITS, past.layout(sampling).ends, strict=True):
         rows = [each for each in found if each.split == split]
-        closes = [moment_of("at", each.decision_cutoff) + 2 * HOUR for each in rows]
+        closes = [parse_timestamp("at", each.decision_cutoff) + 2 * HOUR for each in rows]
         assert max(closes) + 72 * HOUR <= limit
         rates[split] = sum(each.resolution.outcome == "yes" for each in rows) / len(rows)
     assert all(0.05 < rate < 0.8 for rate in rates.values()), rates
@@ -96,8 +96,8 @@ def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path:
     names = [{each.market_id for each in part} for part in parts]
     assert sum(map(len, names)) == len(set().union(*names))
     for sooner, later in pairwise(parts):
-        last = max(moment_of("at", each.resolution.known_at) for each in sooner)
-        assert all(moment_of("at", each.as_of) >= last + embargo * HOUR for each in later)
+        last = max(parse_timestamp("at", each.resolution.known_at) for each in sooner)
+        assert all(parse_timestamp("at", each.as_of) >= last + embargo * HOUR for each in later)
     assert [each.key for each in found] == [each.key for each in asked(folder, Sampling(12, embargo, 24))]
 
 
@@ -128,7 +128,7 @@ def test_all_that_is_due_by_a_splits_end_is_in_it_whatever_became_of_it(status: 
     markets, folder = deadlines(tmp_path, status, lag)
     layout = PastSeason.read(folder).layout(Sampling())
     for place, end in enumerate(layout.ends):
-        due = {each.market_id for each in markets if moment_of("at", at(each.close + 72)) <= end}
+        due = {each.market_id for each in markets if parse_timestamp("at", at(each.close + 72)) <= end}
         assert due == {name for name, at_place in layout.places.items() if at_place <= place}
     assert layout.warning is None
 
@@ -140,8 +140,8 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
     layout = past.layout(Sampling(settling_hours=24))
 
     def is_late(each: Listed, end: int) -> bool:
-        known = moment_of("at", at(each.told[0].hours)) if each.told else end + 1
-        return moment_of("at", at(each.close + 24)) <= end < known
+        known = parse_timestamp("at", at(each.told[0].hours)) if each.told else end + 1
+        return parse_timestamp("at", at(each.close + 24)) <= end < known
 
     late = [each for each in markets if any(is_late(each, end) for end in layout.ends)]
     assert len(late) > 2

@@ -17,7 +17,7 @@ from arena_in_process import Floor, floor
 from command_line import typed
 
 from openoutcry.arena.arena_client import ArenaClient
-from openoutcry.arena.event_stream import Watch, sentence
+from openoutcry.arena.event_stream import Watch, format_event
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.timestamps import HOUR
 
@@ -47,7 +47,7 @@ def test_the_first_look_tells_how_things_stand_and_the_next_what_is_new(ground: 
     ground.register("ada")
     looking = watch(ground, "ada")
     markets = ground.client.get("/v2/competition/markets").json()["markets"]
-    first, standing = looking.look()
+    first, standing = looking.poll()
     assert first == {
         "event": "snapshot",
         "as_of": ground.as_of,
@@ -60,12 +60,12 @@ def test_the_first_look_tells_how_things_stand_and_the_next_what_is_new(ground: 
         0,
         None,
     )
-    assert looking.look() == []
+    assert looking.poll() == []
     ground.submit("ada", (markets[0]["market_id"], 0.1))
-    assert [(each["event"], each["n_submissions"]) for each in looking.look()] == [("standing", 1)]
-    assert looking.look() == []
+    assert [(each["event"], each["n_submissions"]) for each in looking.poll()] == [("standing", 1)]
+    assert looking.poll() == []
     newest = ground.publish()
-    assert [each["as_of"] for each in looking.look()] == [newest]
+    assert [each["as_of"] for each in looking.poll()] == [newest]
 
 
 def test_a_result_is_told_once_and_again_when_it_is_amended(ground: Floor) -> None:
@@ -73,16 +73,16 @@ def test_a_result_is_told_once_and_again_when_it_is_amended(ground: Floor) -> No
     market = ground.markets()[0]
     ground.submit("ada", (market, 0.1))
     looking = watch(ground, "ada")
-    looking.look()
+    looking.poll()
     ground.clock[0] += 24 * HOUR
     ground.publish()
     ground.resolve(market, "no")
-    told = [each for each in looking.look() if each["event"] != "snapshot"]
+    told = [each for each in looking.poll() if each["event"] != "snapshot"]
     assert told[0] == {"event": "settled", "market_id": market, "outcome": "no"}
     assert (told[1]["n_scored"], told[1]["brier"]) == (1, pytest.approx(0.01))
-    assert looking.look() == []
+    assert looking.poll() == []
     ground.resolve(market, "yes", "amended")
-    told = looking.look()
+    told = looking.poll()
     assert [(each["event"], each.get("outcome")) for each in told] == [("settled", "yes"), ("standing", None)]
     assert told[1]["brier"] == pytest.approx(0.81)
 
@@ -96,37 +96,37 @@ def test_a_server_that_is_away_is_told_of_once_and_what_it_has_then_after_it_is_
         return asked(ground, request)
 
     looking = Watch(ArenaClient("http://testserver", transport=httpx.MockTransport(answer)))
-    looking.look()
+    looking.poll()
     is_down[0] = True
-    assert looking.look() == [{"event": "away", "detail": "no route"}]
-    assert looking.look() == []
+    assert looking.poll() == [{"event": "away", "detail": "no route"}]
+    assert looking.poll() == []
     ground.publish()
     is_down[0] = False
-    assert [each["event"] for each in looking.look()] == ["back", "snapshot"]
+    assert [each["event"] for each in looking.poll()] == ["back", "snapshot"]
 
 
 def test_who_is_asked_to_wait_is_told_how_long_and_who_is_unknown_is_refused(tmp_path: Path) -> None:
     with floor(tmp_path, rate_anon=3) as ground:
         ground.publish()
         looking = watch(ground)
-        assert len(looking.look()) == 1
-        (away,) = looking.look()
+        assert len(looking.poll()) == 1
+        (away,) = looking.poll()
         assert away["detail"].startswith("rate_limited: at most 3 requests in any 60 s are required")
         assert away["detail"].endswith(f"; again in {looking.pause} s")
-        assert (looking.look(), looking.pause) == ([], looking.pause), "it is told once"
+        assert (looking.poll(), looking.pause) == ([], looking.pause), "it is told once"
         ground.clock[0] += HOUR
-        assert (looking.look(), looking.pause) == ([{"event": "back"}], 0)
+        assert (looking.poll(), looking.pause) == ([{"event": "back"}], 0)
         ground.clock[0] += HOUR
         with pytest.raises(ArenaError, match="unknown_agent"):
-            watch(ground, "nobody").look()
+            watch(ground, "nobody").poll()
 
 
 def test_an_arena_without_a_snapshot_is_told_as_such(tmp_path: Path) -> None:
     with floor(tmp_path) as ground:
         looking = watch(ground)
-        (found,) = looking.look()
-        assert sentence(found) == "snapshot none: 0 markets open"
-        assert looking.look() == []
+        (found,) = looking.poll()
+        assert format_event(found) == "snapshot none: 0 markets open"
+        assert looking.poll() == []
 
 
 def test_a_look_that_is_not_answered_is_an_error(tmp_path: Path) -> None:
@@ -154,4 +154,4 @@ def test_a_look_that_is_not_answered_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_change_is_a_line(change: dict[str, Any], words: str) -> None:
-    assert sentence(change) == words
+    assert format_event(change) == words

@@ -17,7 +17,7 @@ import httpx
 from arena_items import AS_OF, PLAN, fixture, recorded
 from sqlalchemy import select
 
-from openoutcry.arena.season_scheduler import LEAD, Season, micros
+from openoutcry.arena.season_scheduler import LEAD, SeasonScheduler, to_microseconds
 from openoutcry.arena.sources.captures import MEMORY, replay
 from openoutcry.arena.sources.live_season import Live
 from openoutcry.arena.store.arena_store import Arena
@@ -31,17 +31,17 @@ class World:
     """An arena, a clock that the test turns, and sources that count who asks."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.at, self.asked, self.is_down = folder, micros(AS_OF) - 5 * 60 * SECOND, 0, False
+        self.folder, self.at, self.asked, self.is_down = folder, to_microseconds(AS_OF) - 5 * 60 * SECOND, 0, False
         self.arena = Arena(folder / "arena", clock=lambda: self.at)
         self.begin()
 
     def begin(self) -> None:
         transport = httpx.MockTransport(self.answer)
         live = Live(PLAN, self.folder / "captures", self.time, transport)
-        self.season = Season(self.arena, live.snapshot, live.prepare, lambda: self.at)
+        self.season = SeasonScheduler(self.arena, live.snapshot, live.prepare, lambda: self.at)
 
     def time(self) -> datetime:
-        return AS_OF + timedelta(microseconds=self.at - micros(AS_OF))
+        return AS_OF + timedelta(microseconds=self.at - to_microseconds(AS_OF))
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked += 1
@@ -63,7 +63,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_r15_sources_are_asked_before_an_edge_and_its_snapshot_is_published_at_it(world: World) -> None:
-    edge = micros(AS_OF)
+    edge = to_microseconds(AS_OF)
     world.go(edge - LEAD - SECOND)
     assert (world.asked, world.published()) == (0, [])
     world.go(edge - SECOND)
@@ -76,7 +76,7 @@ def test_r15_sources_are_asked_before_an_edge_and_its_snapshot_is_published_at_i
 
 
 def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None:
-    world.go(micros(AS_OF) + 2 * CADENCE)
+    world.go(to_microseconds(AS_OF) + 2 * CADENCE)
     bodies = [each.body for each in replay(world.folder / "captures")]
     with world.arena.reading.connect() as connection:
         kept = connection.execute(select(snapshots.c.body).order_by(snapshots.c.as_of)).scalars()
@@ -87,7 +87,7 @@ def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None
 def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_later(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    edge = micros(AS_OF)
+    edge = to_microseconds(AS_OF)
     world.go(edge)
     world.is_down = True
     caplog.clear()
@@ -107,7 +107,7 @@ def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_
 
 
 def test_who_is_stopped_between_asking_and_the_edge_goes_on_with_what_was_kept(world: World) -> None:
-    edge = micros(AS_OF)
+    edge = to_microseconds(AS_OF)
     world.go(edge + CADENCE - SECOND)
     asked = world.asked
     world.begin()
@@ -128,8 +128,8 @@ def test_a_source_of_ours_that_breaks_costs_its_slot_and_is_not_asked_again_for_
         broken.append(edge)
         raise OSError("the disk is full")
 
-    season = Season(world.arena, lambda _: None, prepare, lambda: world.at)
-    world.at = micros(AS_OF) - SECOND
+    season = SeasonScheduler(world.arena, lambda _: None, prepare, lambda: world.at)
+    world.at = to_microseconds(AS_OF) - SECOND
     with pytest.raises(OSError, match="the disk is full"):
         season.tick()
     season.tick()
@@ -140,11 +140,11 @@ def test_a_calendar_is_read_before_each_edge_and_kept_with_its_captures(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What the operator curates is of the edge, too; a replay reads it as it was then."""
-    file, folder, edge = world.folder / "events.ics", world.folder / "captures", micros(AS_OF)
+    file, folder, edge = world.folder / "events.ics", world.folder / "captures", to_microseconds(AS_OF)
     file.write_bytes(fixture("calendar.ics"))
     plan = replace(PLAN, calendar=None, files={"calendar": file})
     live = Live(plan, folder, world.time, httpx.MockTransport(world.answer))
-    world.season = Season(world.arena, live.snapshot, live.prepare, lambda: world.at)
+    world.season = SeasonScheduler(world.arena, live.snapshot, live.prepare, lambda: world.at)
     world.go(edge)
     file.write_bytes(file.read_bytes().replace(b"SUMMARY:Vote", b"SUMMARY:Vote moved"))
     world.go(edge + CADENCE)

@@ -40,10 +40,10 @@ from openoutcry.arena import verifier
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.season_export import export, score_faults
-from openoutcry.arena.season_scheduler import publishing
+from openoutcry.arena.season_scheduler import publish_entry
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
-from openoutcry.arena.store.entry_writes import Resolving, Suspending
-from openoutcry.arena.timestamps import CADENCE, MINUTE, moment_of, text_of
+from openoutcry.arena.store.entry_writes import ResolveMarket, SuspendAgent
+from openoutcry.arena.timestamps import CADENCE, MINUTE, format_timestamp, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -91,7 +91,7 @@ class Machine(RuleBasedStateMachine):
         edge = max([self.model.clock - self.model.clock % CADENCE] + [each + CADENCE for each in self.model.snapshots])
         self.turn(max(self.model.clock, edge))
         made = _snapshot(edge, closes)
-        self.ground.arena.writer.write(publishing(made, self.model.clock))
+        self.ground.arena.writer.write(publish_entry(made, self.model.clock))
         told = {f"kalshi:{name}": None if after is None else edge + after for name, after in closes.items()}
         self.model.publish(edge, told)
         self.bodies[edge] = made.body
@@ -120,7 +120,7 @@ class Machine(RuleBasedStateMachine):
         known = self.model.snapshots
         as_of = known[max(0, len(known) - 1 - back)] if back >= 0 else self.model.clock + DAY
         told = [{"market_id": name, "yes_probability": float(share)} for name, share in shares]
-        body = json.dumps(self.ground.body(slug, *told, snapshot_as_of=text_of(as_of))).encode()
+        body = json.dumps(self.ground.body(slug, *told, snapshot_as_of=format_timestamp(as_of))).encode()
         answer = self.ground.post(slug, body, **({} if key is None else {"Idempotency-Key": key}))
         is_formed = as_of in self.model.snapshots and len(dict(shares)) == len(shares)
         if is_formed and key is not None and (slug, key) in self.told:
@@ -139,7 +139,7 @@ class Machine(RuleBasedStateMachine):
 
     def accepted(self, slug: str, shares: dict[str, str], answer: Any) -> None:
         told = answer.json()
-        assert told["received_at"] == text_of(self.model.clock)
+        assert told["received_at"] == format_timestamp(self.model.clock)
         verifier.check_receipt(told, verifier.parse_key(str(self.ground.arena.key.verifier)))
         opened = {each["market_id"]: each["yes_probability"] for each in told["salts"]}
         rejected = {each["market_id"] for each in told["rejected"]}
@@ -151,7 +151,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=st.integers(0, 2), result=RESULTS, ago=st.sampled_from((None, HOUR, 3 * HOUR)))
     def resolve(self, place: int, result: tuple[str, str | None], ago: int | None) -> None:
         closed = None if ago is None else self.model.clock - ago
-        told = Resolving(MARKETS[place], *result, closed, "a test", self.model.clock)
+        told = ResolveMarket(MARKETS[place], *result, closed, "a test", self.model.clock)
         if self.model.resolve(MARKETS[place], *result, closed):
             self.ground.arena.writer.write(told)
         else:
@@ -161,7 +161,7 @@ class Machine(RuleBasedStateMachine):
     @rule(slug=st.sampled_from(("one", "two")), suspended=st.booleans())
     def suspend(self, slug: str, suspended: bool) -> None:
         if slug in self.model.suspended:
-            self.ground.arena.writer.write(Suspending(slug, suspended, "a test", self.model.clock))
+            self.ground.arena.writer.write(SuspendAgent(slug, suspended, "a test", self.model.clock))
             self.model.suspended[slug] = suspended
 
     @rule()
@@ -177,7 +177,10 @@ class Machine(RuleBasedStateMachine):
             told = self.ground.client.get(f"{BASE}/markets", params={"status": status}).json()["markets"]
             wanted = self.model.listed(status)
             for each, one in zip(told, wanted, strict=True):
-                cutoff, close = moment_of("t", each["decision_cutoff"]), moment_of("t", each["settlement_at"])
+                cutoff, close = (
+                    parse_timestamp("t", each["decision_cutoff"]),
+                    parse_timestamp("t", each["settlement_at"]),
+                )
                 assert {"market_id": each["market_id"], "decision_cutoff": cutoff} == one
                 # R-40, but where a market that was closed is told to close earlier than it was.
                 assert cutoff <= close - 2 * HOUR or self.model.clock > cutoff
@@ -196,7 +199,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for as_of, body in self.bodies.items():
-            answer = self.ground.client.get(f"{BASE}/intel", params={"as_of": text_of(as_of)})
+            answer = self.ground.client.get(f"{BASE}/intel", params={"as_of": format_timestamp(as_of)})
             assert answer.content == body
         export(self.ground.arena, self.folder / "export", self.model.clock)
         assert audit(self.folder / "export", str(self.ground.arena.key.verifier)) == []

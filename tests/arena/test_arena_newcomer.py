@@ -26,7 +26,7 @@ pytest.importorskip("httpx")
 import httpx
 
 from openoutcry.arena.demo_season import QUESTIONS
-from openoutcry.arena.timestamps import HOUR, moment_of, now
+from openoutcry.arena.timestamps import HOUR, now, parse_timestamp
 
 pytestmark = [
     pytest.mark.once,
@@ -129,13 +129,13 @@ def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path
         newest = run_agent(url, tmp_path, first_steps(page, url, tmp_path))
         markets = httpx.get(f"{url}{BASE}/markets").json()["markets"]
         for market in markets:
-            cutoff = moment_of("t", market["decision_cutoff"])
-            assert moment_of("t", market["settlement_at"]) - cutoff == 2 * HOUR, "R-40, in practice too"
+            cutoff = parse_timestamp("t", market["decision_cutoff"])
+            assert parse_timestamp("t", market["settlement_at"]) - cutoff == 2 * HOUR, "R-40, in practice too"
         opened = {each["market_id"]: each["yes_probability"] for each in newest["salts"]}
         first = next(each for each in markets if each["market_id"] in opened)
         words = ("arena", "resolve", first["market_id"], "finalized", "--outcome", "yes")
         assert typed(*words, cwd=tmp_path).returncode == 0
-        if now() <= moment_of("t", first["decision_cutoff"]):
+        if now() <= parse_timestamp("t", first["decision_cutoff"]):
             row = httpx.get(f"{url}{BASE}/leaderboard").json()["rows"][0]
             assert row["n_scored"] == 0, "R-32: a result opens nothing before the cutoff"
         row = ranked(url, "my-agent")

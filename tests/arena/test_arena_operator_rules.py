@@ -22,8 +22,8 @@ from openoutcry.arena.demo_season import BASE_RATES
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.scoring import Parameters, compare, select
 from openoutcry.arena.scoring.operator_rules import chosen, table_of
-from openoutcry.arena.season_export import export, facts_in, score_faults
-from openoutcry.arena.store.entry_writes import ClosingDay
+from openoutcry.arena.season_export import export, facts_of_export, score_faults
+from openoutcry.arena.store.entry_writes import CloseDay
 from openoutcry.arena.timestamps import DAY, HOUR, day_of, now
 
 pytestmark = pytest.mark.once
@@ -56,7 +56,7 @@ def said(tmp_path: Path, *words: object) -> list[str]:
 
 def tick(ground: Floor) -> None:
     """Let the server hear of what another process wrote, as it does every second."""
-    ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+    ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
 
 
 def profile(ground: Floor, slug: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def test_the_demos_past_is_labelled_and_a_real_seasons_is_empty() -> None:
 def test_whether_one_agent_beats_another_is_said_of_an_export(ground: Floor, tmp_path: Path) -> None:
     """R-54: on the markets of both, as the library has it; too few are undecided."""
     export(ground.arena, tmp_path / "season", ground.clock[0])
-    facts = facts_in(tmp_path / "season")
+    facts = facts_of_export(tmp_path / "season")
     assert said(tmp_path, "compare", "season", "ada", "bob") == [
         "markets of both: 8",
         "undecided: at least 10 are needed",

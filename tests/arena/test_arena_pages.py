@@ -23,7 +23,7 @@ from arena_pages import HTML, NOTHING, crawl, page
 from openoutcry.arena import verifier
 from openoutcry.arena.log.signed_notes import WITNESS, SignerKey
 from openoutcry.arena.pages import agent_pages, log_pages, svg_charts
-from openoutcry.arena.store.entry_writes import ClosingDay, Listing, Publishing, Suspending
+from openoutcry.arena.store.entry_writes import CloseDay, MarketListing, PublishSnapshot, SuspendAgent
 from openoutcry.arena.timestamps import CADENCE, DAY, HOUR, day_of
 from openoutcry.report.text_format import number
 
@@ -59,7 +59,7 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(ground: Floor) -> No
     ground.clock[0] += 8 * DAY
     for market in ground.markets("closed"):
         ground.resolve(market, "no")
-    ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+    ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
     assert len(crawl(ground, *NOTHING)) > 30
 
 
@@ -76,7 +76,7 @@ def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
         assert {row, told["submission_id"]} <= set(found.ids)
         assert told["anchor"]["submission_sha256"] in found.words
     ground.clock[0] = end
-    ground.arena.writer.write(ClosingDay("2026-05-08", end))
+    ground.arena.writer.write(CloseDay("2026-05-08", end))
     closed, today = page(ground, "/registry?date=2026-05-08"), page(ground, "/registry?date=2026-05-09")
     record = ground.client.get("/registry/checkpoint").text.split("\n")
     assert record[2] in today.text, "the newest root is that of a day that goes on"
@@ -187,7 +187,7 @@ def test_every_state_of_an_agent_is_told(ground: Floor) -> None:
     found = page(ground, "/").said
     assert "compares with always saying 50%" in found
     assert found.count("tied") == 2, "one and four"
-    ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+    ground.arena.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
     assert "suspended" in page(ground, "/").words
     assert "nothing of it is scored" in page(ground, "/agents/one").said
 
@@ -279,7 +279,7 @@ def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Fl
     """R-33: of skill and of rank, in words and beside them as a picture."""
     as_of = ground.clock[0] - ground.clock[0] % CADENCE
     ids = [f"kalshi:M{place}" for place in range(12)]
-    listings = [Listing(each, "kalshi", each, ("iran",), as_of + HOUR, as_of + 3 * HOUR, "0.5") for each in ids]
+    listings = [MarketListing(each, "kalshi", each, ("iran",), as_of + HOUR, as_of + 3 * HOUR, "0.5") for each in ids]
     items = [
         {"id": each, "kind": "market_state", "exchange": "kalshi", "market_id": each, "question": each}
         | {"yes_mid_price": 0.5, "yes_bid": None, "yes_ask": None, "volume_24h_usd": None, "theaters": ["iran"]}
@@ -288,7 +288,7 @@ def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Fl
     ]
     body = json.dumps({"schema_version": "0.2.0", "as_of": "2026-05-08T12:00:00Z", "items": items}).encode()
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
-    ground.arena.writer.write(Publishing(as_of, bodies, listings, as_of))
+    ground.arena.writer.write(PublishSnapshot(as_of, bodies, listings, as_of))
     for slug, share in (("one", 0.2), ("two", 0.6)):
         ground.register(slug)
         ground.submit(slug, *((each, share + place / 100) for place, each in enumerate(ids)))

@@ -24,7 +24,7 @@ from arena_in_process import BASE, Floor, floor
 from browser import chromium
 from builders import count
 
-from openoutcry.arena.server.app import app_of
+from openoutcry.arena.app import create_app
 from openoutcry.arena.timestamps import DAY
 
 pytestmark = pytest.mark.once
@@ -39,7 +39,9 @@ PATHS += ("/snapshots/2026-05-08T12:00:00Z", "/registry?date=2026-05-08", "/firs
 @contextmanager
 def served(ground: Floor) -> Iterator[str]:
     """Serve a floor on a port of its own, in a thread."""
-    server = uvicorn.Server(uvicorn.Config(app_of(ground.arena, ground.settings), port=0, log_level="error", ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(ground.arena, ground.settings), port=0, log_level="error", ws="none")
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -18,8 +18,8 @@ pytest.importorskip("sqlalchemy")
 from arena_in_process import BASE, Floor, floor
 from arena_pages import HTML, NOTHING, crawl, page
 
-from openoutcry.arena.store.entry_writes import Listing, Publishing, Registering
-from openoutcry.arena.timestamps import CADENCE, HOUR, MINUTE, moment_of
+from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot, RegisterAgent
+from openoutcry.arena.timestamps import CADENCE, HOUR, MINUTE, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -43,7 +43,7 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
     secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
     name = told["submission_id"]
     starts = (*NOTHING, "/agents/one", f"/submissions/{name}", f"/submissions/{name}/receipt.json")
-    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
     for _ in range(2):
         answers = [*crawl(ground, *starts).values()]
         own = {"Authorization": f"Bearer {ground.keys['one']}"}
@@ -63,7 +63,7 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
 def test_what_others_wrote_is_text(ground: Floor) -> None:
     """Names, questions, news and reasons: no tag, no other direction, no address but of the web."""
     ground.publish()
-    as_of = moment_of("t", ground.as_of) + CADENCE
+    as_of = parse_timestamp("t", ground.as_of) + CADENCE
     ground.clock[0] = as_of
     items: list[dict[str, Any]] = [
         {"id": "n", "kind": "news", "source_type": "rss", "source_name": HOSTILE, "title": HOSTILE, "summary": HOSTILE}
@@ -76,12 +76,12 @@ def test_what_others_wrote_is_text(ground: Floor) -> None:
     ]
     body = json.dumps({"schema_version": "0.2.0", "as_of": "2026-05-08T12:10:00Z", "items": items}).encode()
     times = as_of + HOUR, as_of + 3 * HOUR
-    listing = Listing("kalshi:HOSTILE", "kalshi", HOSTILE, ("iran",), *times, "0.5")
+    listing = MarketListing("kalshi:HOSTILE", "kalshi", HOSTILE, ("iran",), *times, "0.5")
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
-    ground.arena.writer.write(Publishing(as_of, bodies, [listing], as_of))
+    ground.arena.writer.write(PublishSnapshot(as_of, bodies, [listing], as_of))
     ground.register("one", display_name=HOSTILE)
     # As somebody was let in before such names were refused.
-    ground.arena.writer.write(Registering("two", "\u202egnorw \u2066isolated", None, as_of))
+    ground.arena.writer.write(RegisterAgent("two", "\u202egnorw \u2066isolated", None, as_of))
     reason = {"market_id": "kalshi:HOSTILE", "yes_probability": 0.5, "reasoning": HOSTILE}
     name = ground.submit("one", reason).json()["submission_id"]
     ground.clock[0] += 3 * HOUR

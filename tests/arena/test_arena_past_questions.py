@@ -24,7 +24,7 @@ from openoutcry.arena.dataset_splits import SPLITS, Sampling
 from openoutcry.arena.forecast_prompt import prompt_of
 from openoutcry.arena.past_questions import PastSeason
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.timestamps import parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -184,9 +184,9 @@ def test_which_questions_there_are_follows_from_what_the_season_was_made_of(seed
     there = {}
     for (hour, name), (outcome, known) in wanted(markets, hours).items():
         close = next(each.close for each in markets if each.market_id == name)
-        over = moment_of("at", at(max(known, close + sampling.settling_hours)))
+        over = parse_timestamp("at", at(max(known, close + sampling.settling_hours)))
         place = sum(over > end for end in ends)
-        if place < len(SPLITS) and (not place or moment_of("at", at(hour)) >= ends[place - 1]):
+        if place < len(SPLITS) and (not place or parse_timestamp("at", at(hour)) >= ends[place - 1]):
             there[f"{at(hour)} {name}"] = (SPLITS[place], outcome, at(known))
     found = list(past.questions(sampling))
     told = {each.key: (each.split, each.resolution.outcome, each.resolution.known_at) for each in found}

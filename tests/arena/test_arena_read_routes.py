@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 
 from arena_in_process import BASE, Floor, floor, said
 
-from openoutcry.arena.timestamps import CADENCE, HOUR, moment_of, text_of
+from openoutcry.arena.timestamps import CADENCE, HOUR, format_timestamp, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -81,7 +81,7 @@ def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor, tmp_path: 
         assert said(ground.client.get(f"{BASE}/intel", params={"as_of": wrong})) == (400, "invalid_payload", "as_of")
     for unknown in ("2030-01-01T00:00:00Z", "2026-05-08T12:01:00Z", "2026-05-08T12:00:00.000001Z"):
         assert said(ground.client.get(f"{BASE}/intel", params={"as_of": unknown}))[:2] == (404, "unknown_snapshot")
-    ground.clock[0] = moment_of("t", moment) + 2 * CADENCE
+    ground.clock[0] = parse_timestamp("t", moment) + 2 * CADENCE
     assert ground.client.get(f"{BASE}/intel").status_code == 200
     ground.clock[0] += 1
     assert said(ground.client.get(f"{BASE}/intel"))[:2] == (503, "snapshot_unavailable")
@@ -105,11 +105,11 @@ def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor)
     cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in told["markets"]]
     assert cutoffs == sorted(cutoffs)
     for each in told["markets"]:
-        assert moment_of("t", each["settlement_at"]) - moment_of("t", each["decision_cutoff"]) == 2 * HOUR
+        assert parse_timestamp("t", each["settlement_at"]) - parse_timestamp("t", each["decision_cutoff"]) == 2 * HOUR
         assert each["question"].startswith("Synthetic")
         assert each["yes_bid"] <= each["yes_mid_price"] <= each["yes_ask"]
     first = told["markets"][0]["market_id"]
-    ground.clock[0] = moment_of("t", told["markets"][0]["decision_cutoff"])
+    ground.clock[0] = parse_timestamp("t", told["markets"][0]["decision_cutoff"])
     assert ground.markets()[0] == first, "R-27: the cutoff itself is open"
     ground.clock[0] += 1
     assert ground.markets("closed") == [first]
@@ -133,15 +133,15 @@ def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor)
 
 def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
     """R-32: its decisions are public by then."""
-    from openoutcry.arena.store.entry_writes import Listing, Publishing
+    from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot
 
     told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    cutoff = moment_of("t", told["decision_cutoff"])
+    cutoff = parse_timestamp("t", told["decision_cutoff"])
     ground.clock[0] = cutoff + 1
     edge = cutoff + CADENCE - cutoff % CADENCE
-    later = Listing(told["market_id"], "kalshi", "?", ("iran",), cutoff + 50 * HOUR, cutoff + 52 * HOUR)
+    later = MarketListing(told["market_id"], "kalshi", "?", ("iran",), cutoff + 50 * HOUR, cutoff + 52 * HOUR)
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), b"{}")
-    ground.arena.writer.write(Publishing(edge, bodies, [later], ground.clock[0]))
+    ground.arena.writer.write(PublishSnapshot(edge, bodies, [later], ground.clock[0]))
     assert told["market_id"] in ground.markets("closed")
 
 
@@ -153,7 +153,9 @@ def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) 
         ground.submit(slug, *((market, share) for market in markets))
     before = ground.client.get(f"{BASE}/leaderboard").json()
     assert [row["n_scored"] for row in before["rows"]] == [0, 0, 0]
-    ground.clock[0] = moment_of("t", ground.client.get(f"{BASE}/markets").json()["markets"][-1]["decision_cutoff"]) + 1
+    ground.clock[0] = (
+        parse_timestamp("t", ground.client.get(f"{BASE}/markets").json()["markets"][-1]["decision_cutoff"]) + 1
+    )
     for market in markets:
         ground.resolve(market, "yes")
     rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
@@ -203,4 +205,4 @@ def test_a_fault_of_the_server_says_nothing_of_what_came(ground: Floor, monkeypa
 
 def test_text_of_moments() -> None:
     """R-01."""
-    assert text_of(moment_of("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"
+    assert format_timestamp(parse_timestamp("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"

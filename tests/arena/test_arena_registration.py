@@ -21,9 +21,9 @@ from arena_in_process import BASE, Floor, floor, said
 
 from openoutcry.arena.protocol import ArenaError, slug_of
 from openoutcry.arena.server import rate_limit
-from openoutcry.arena.server.auth import Door
+from openoutcry.arena.server.auth import Authenticator
 from openoutcry.arena.server.rate_limit import SlidingWindow
-from openoutcry.arena.server.server_settings import networks_of
+from openoutcry.arena.server.server_settings import parse_networks
 from openoutcry.arena.timestamps import DAY, MINUTE, SECOND
 
 pytestmark = pytest.mark.once
@@ -102,7 +102,7 @@ def test_a_slug_is_of_whoever_came_first_and_for_good(ground: Floor) -> None:
 
 def test_an_address_registers_so_often_a_day_and_failures_do_not_count(tmp_path: Path) -> None:
     """R-38."""
-    proxies = networks_of(("10.0.0.0/8",))
+    proxies = parse_networks(("10.0.0.0/8",))
     with floor(tmp_path, register_cap=2, proxies=proxies) as ground:
         assert ground.client.post(f"{BASE}/register", json={"slug": "-"}).status_code == 422
         assert register(ground).status_code == 201
@@ -123,10 +123,10 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
     """R-38: IPv6 by its /64; the address that the last proxy saw."""
     from starlette.testclient import TestClient
 
-    from openoutcry.arena.server.app import app_of
+    from openoutcry.arena.app import create_app
 
-    with floor(tmp_path, register_cap=1, proxies=networks_of(("2001:db8:ffff::/48", "10.0.0.0/8"))) as ground:
-        app = app_of(ground.arena, ground.settings)
+    with floor(tmp_path, register_cap=1, proxies=parse_networks(("2001:db8:ffff::/48", "10.0.0.0/8"))) as ground:
+        app = create_app(ground.arena, ground.settings)
 
         def code(host: str, told: str | None = None) -> int:
             client = TestClient(app, client=(host, 1))
@@ -148,11 +148,11 @@ def test_each_line_of_the_header_of_proxies_is_read(tmp_path: Path) -> None:
     """R-38: a proxy that adds a line of its own, below the one that its client made up, is believed."""
     from starlette.requests import HTTPConnection
 
-    with floor(tmp_path, proxies=networks_of(("10.0.0.0/8",))) as ground:
-        door = Door(ground.settings, ground.arena.state)
+    with floor(tmp_path, proxies=parse_networks(("10.0.0.0/8",))) as ground:
+        authenticator = Authenticator(ground.settings, ground.arena.state)
         lines = [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"192.0.2.1")]
         scope = {"type": "http", "client": ("10.0.0.1", 1), "headers": lines}
-        assert door.bucket(HTTPConnection(scope)) == "192.0.2.1"
+        assert authenticator.bucket(HTTPConnection(scope)) == "192.0.2.1"
 
 
 def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
 
 def test_of_more_names_than_are_remembered_the_quietest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """R-06: a flood of addresses neither fills the memory nor lets those through who keep asking."""
-    monkeypatch.setattr(rate_limit, "MOST_KNOWN", 100)
+    monkeypatch.setattr(rate_limit, "MAX_NAMES", 100)
     window, through = SlidingWindow(3), 0
     for at in range(10_000):
         window.hit(at, at)
@@ -193,12 +193,12 @@ def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:
 
 def test_who_is_suspended_does_not_submit(ground: Floor) -> None:
     """R-04."""
-    from openoutcry.arena.store.entry_writes import Suspending
+    from openoutcry.arena.store.entry_writes import SuspendAgent
 
-    ground.arena.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+    ground.arena.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
     assert said(ground.submit("one", (ground.markets()[0], 0.5)))[:2] == (403, "suspended")
     assert ground.client.post(f"{BASE}/register", json={"slug": "one"}).status_code == 409
-    ground.arena.writer.write(Suspending("one", False, "a test", ground.clock[0]))
+    ground.arena.writer.write(SuspendAgent("one", False, "a test", ground.clock[0]))
     assert ground.submit("one", (ground.markets()[0], 0.5)).status_code == 200
 
 

@@ -15,7 +15,7 @@ from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
 from openoutcry.arena.scoring.paper_returns import fee
-from openoutcry.arena.timestamps import moment_of, season_of
+from openoutcry.arena.timestamps import parse_timestamp, season_of
 
 pytestmark = pytest.mark.once
 
@@ -284,10 +284,10 @@ def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
 
 def test_a_quarter_is_a_season_of_half_open_days() -> None:
     """Q-4."""
-    assert season_of(moment_of("at", "2026-03-31T23:59:59.999999Z"))[0] == "2026Q1"
-    name, (start, end) = season_of(moment_of("at", "2026-10-01T00:00:00Z"))
-    assert (name, start) == ("2026Q4", moment_of("at", "2026-10-01T00:00:00Z"))
-    assert end == moment_of("at", "2027-01-01T00:00:00+00:00")
+    assert season_of(parse_timestamp("at", "2026-03-31T23:59:59.999999Z"))[0] == "2026Q1"
+    name, (start, end) = season_of(parse_timestamp("at", "2026-10-01T00:00:00Z"))
+    assert (name, start) == ("2026Q4", parse_timestamp("at", "2026-10-01T00:00:00Z"))
+    assert end == parse_timestamp("at", "2027-01-01T00:00:00+00:00")
     assert end - start == 92 * DAY_US
 
 
@@ -337,7 +337,7 @@ def test_what_no_log_can_say_is_refused(changes: dict[str, Any], message: str) -
 )
 def test_a_time_that_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(OpenOutcryError, match="argument_invalid"):
-        moment_of("at", text)
+        parse_timestamp("at", text)
 
 
 def test_nothing_gives_an_empty_board() -> None:

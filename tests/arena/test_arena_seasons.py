@@ -15,28 +15,28 @@ from arena_in_process import BASE, Floor
 from arena_items import news, seen, theaters
 
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.season_scheduler import Season, publishing
+from openoutcry.arena.season_scheduler import SeasonScheduler, publish_entry
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
 from openoutcry.arena.snapshots.time_leaks import LeakError
-from openoutcry.arena.timestamps import CADENCE, DAY, MINUTE, moment_of, text_of
+from openoutcry.arena.timestamps import CADENCE, DAY, MINUTE, format_timestamp, parse_timestamp
 
 pytestmark = pytest.mark.once
 
 
 def test_a_slot_that_was_missed_stays_empty(ground: Floor) -> None:
     """R-15, R-20: after an hour without a tick one snapshot comes, of the last edge, and none before it ever does."""
-    first = moment_of("t", ground.as_of)
+    first = parse_timestamp("t", ground.as_of)
     ground.clock[0] = first + 6 * CADENCE + 3 * MINUTE
-    season = Season(ground.arena, ground.demo.snapshot, clock=lambda: ground.clock[0])
+    season = SeasonScheduler(ground.arena, ground.demo.snapshot, clock=lambda: ground.clock[0])
     season.tick()
     season.tick()
     assert sorted(ground.arena.state.snapshots) == [first, first + 6 * CADENCE]
     size = ground.arena.writer.log.end.seq
     missed = datetime.fromtimestamp((first + CADENCE) // 10**6, timezone.utc)
     with pytest.raises(ArenaError, match="newer"):
-        ground.arena.writer.write(publishing(ground.demo.snapshot(missed), ground.clock[0]))
+        ground.arena.writer.write(publish_entry(ground.demo.snapshot(missed), ground.clock[0]))
     assert ground.arena.writer.log.end.seq == size
-    assert ground.client.get(f"{BASE}/intel", params={"as_of": text_of(first + CADENCE)}).status_code == 404
+    assert ground.client.get(f"{BASE}/intel", params={"as_of": format_timestamp(first + CADENCE)}).status_code == 404
 
 
 def test_a_day_is_closed_though_no_snapshot_can_be_made(ground: Floor) -> None:
@@ -45,9 +45,9 @@ def test_a_day_is_closed_though_no_snapshot_can_be_made(ground: Floor) -> None:
     def broken(as_of: datetime) -> Snapshot:
         raise OSError(f"no source at {as_of}")
 
-    ground.clock[0] = moment_of("t", ground.as_of) + DAY
+    ground.clock[0] = parse_timestamp("t", ground.as_of) + DAY
     with pytest.raises(OSError, match="no source"):
-        Season(ground.arena, broken, clock=lambda: ground.clock[0]).tick()
+        SeasonScheduler(ground.arena, broken, clock=lambda: ground.clock[0]).tick()
     assert ground.arena.state.days == {ground.as_of[:10]}
 
 
@@ -61,9 +61,9 @@ def test_what_came_after_its_moment_is_never_published(ground: Floor, late: time
         return build(as_of, [*seen(*theaters(as_of), at=as_of), *seen(item, at=as_of if is_dated else as_of + late)])
 
     first, body = ground.as_of, ground.client.get(f"{BASE}/intel").content
-    ground.clock[0] = moment_of("t", first) + CADENCE
+    ground.clock[0] = parse_timestamp("t", first) + CADENCE
     size = ground.arena.writer.log.end.seq
     with pytest.raises(LeakError):
-        Season(ground.arena, leaking, clock=lambda: ground.clock[0]).tick()
+        SeasonScheduler(ground.arena, leaking, clock=lambda: ground.clock[0]).tick()
     assert (ground.as_of, ground.arena.writer.log.end.seq) == (first, size)
     assert ground.client.get(f"{BASE}/intel").content == body

@@ -18,8 +18,8 @@ from openoutcry.arena import verifier
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.server import board_cache
 from openoutcry.arena.store import write_batch, write_queue
-from openoutcry.arena.store.initialization import SettingRules
-from openoutcry.arena.timestamps import DAY, SECOND, moment_of, text_of
+from openoutcry.arena.store.initialization import SetScoringRules
+from openoutcry.arena.timestamps import DAY, SECOND, format_timestamp, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -28,7 +28,7 @@ def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) ->
     """R-44, Q-1: a day without dispute, to the microsecond."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.submit("one", (market["market_id"], 0.5))
-    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + SECOND
     ground.resolve(market["market_id"], "yes", "determined")
     ground.clock[0] += DAY - 1
     for n in (0, 1):
@@ -42,9 +42,9 @@ def test_a_market_is_on_the_board_of_the_season_in_which_it_was_final(ground: Fl
     """R-33, Q-4: a quarter by itself, and all of them; an amendment in the next one moves nothing."""
     first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
     ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
-    ground.clock[0] = moment_of("t", second["decision_cutoff"]) + 1
+    ground.clock[0] = parse_timestamp("t", second["decision_cutoff"]) + 1
     ground.resolve(first["market_id"], "yes")
-    ground.clock[0] = moment_of("t", "2026-08-01T00:00:00Z")
+    ground.clock[0] = parse_timestamp("t", "2026-08-01T00:00:00Z")
     ground.resolve(first["market_id"], "no", "amended")
     ground.resolve(second["market_id"], "no")
 
@@ -89,7 +89,7 @@ def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
     assert [row["slug"] for row in rows(2)] == ["one", "two"]
     ground.resolve(market["market_id"], "yes")
     assert [row["n_scored"] for row in rows(3)] == [0, 0]
-    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + 1
     assert [row["n_scored"] for row in rows(4)] == [1, 0]
     rows(4)
     ground.clock[0] += board_cache.LATEST_WRITTEN
@@ -142,7 +142,7 @@ def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
     """R-33: also where nothing else has changed."""
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
     rules = replace(Parameters(), fee_model="none").to_record()
-    ground.arena.writer.write(SettingRules("2", rules, b"[]", ground.clock[0]))
+    ground.arena.writer.write(SetScoringRules("2", rules, b"[]", ground.clock[0]))
     told = ground.client.get(f"{BASE}/leaderboard").json()
     assert (told["scoring_version"], told["fee_model"]) == ("2", "none")
 
@@ -152,7 +152,7 @@ def test_a_decision_that_was_shown_is_not_copied_by_turning_the_clock_back(groun
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.register("two")
     ground.submit("one", (market["market_id"], 0.25))
-    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + SECOND
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + SECOND
     assert "0.25" in ground.client.get(f"{BASE}/agents/one").text
     ground.clock[0] -= 6 * SECOND
     assert said(ground.submit("two", (market["market_id"], 0.25)))[:2] == (410, "decision_cutoff_passed")
@@ -180,7 +180,7 @@ def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
 
 def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-26: also where many decide at once and more agents are known than are remembered."""
-    monkeypatch.setattr(write_batch, "HELD", 0)
+    monkeypatch.setattr(write_batch, "MAX_CACHED", 0)
     ground.register("two")
     markets = ground.markets()
     names = [("one", "two")[at % 2] for at in range(32)]
@@ -193,12 +193,12 @@ def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
     """R-27: what is decided on a snapshot was received after it, whatever the clock says."""
     ground.publish()
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    ground.clock[0] = moment_of("t", ground.as_of) - SECOND
+    ground.clock[0] = parse_timestamp("t", ground.as_of) - SECOND
     assert ground.submit("one", (market["market_id"], 0.5)).json()["received_at"] >= ground.as_of
-    ground.clock[0] = moment_of("t", market["decision_cutoff"]) + 1
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + 1
     ground.resolve(market["market_id"], "yes")
     assert ground.client.get(f"{BASE}/leaderboard").json()["rows"][0]["n_scored"] == 1
-    assert text_of(ground.clock[0]) > ground.as_of
+    assert format_timestamp(ground.clock[0]) > ground.as_of
 
 
 def test_what_is_asked_of_the_log_is_there_or_refused(ground: Floor) -> None:

@@ -22,8 +22,8 @@ from openoutcry.arena import verifier
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.log.log_records import canonical
 from openoutcry.arena.season_export import export
-from openoutcry.arena.store.entry_writes import ClosingDay
-from openoutcry.arena.timestamps import DAY, day_of, moment_of
+from openoutcry.arena.store.entry_writes import CloseDay
+from openoutcry.arena.timestamps import DAY, day_of, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -92,9 +92,9 @@ def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
     decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
     told = ground.submit("one", decision).json()
     secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
-    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
     ground.publish()
-    ground.clock[0] = moment_of("t", market["decision_cutoff"])
+    ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
     before = public_bytes(ground, tmp_path / "before", told) + (caplog.text + "".join(capfd.readouterr())).encode()
     assert [secret for secret in secrets if secret.encode() in before] == []
     own = ground.client.get(f"{BASE}/agents/one", headers={"Authorization": f"Bearer {ground.keys['one']}"})
@@ -161,8 +161,8 @@ def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor
         ground.clock[0] += 8 * DAY
         for market in markets:
             ground.resolve(market, "yes")
-        ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
-        assert ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0])) is None
+        ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+        assert ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0])) is None
     told = json.loads((tmp_path / "late" / "scores.json").read_text())
     rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
     assert [(row["slug"], row["brier"]) for row in told["rows"]] == [(row["slug"], row["brier"]) for row in rows]

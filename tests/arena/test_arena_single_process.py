@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("fcntl")
 
 from openoutcry import OpenOutcryError
-from openoutcry.arena.store.arena_store import served_alone
+from openoutcry.arena.store.arena_store import serving_lock
 
 pytestmark = pytest.mark.once
 
@@ -47,9 +47,9 @@ def test_a_server_that_was_killed_holds_nothing(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(OpenOutcryError, match="no other process serves"), served_alone(tmp_path / "arena"):
+        with pytest.raises(OpenOutcryError, match="no other process serves"), serving_lock(tmp_path / "arena"):
             pass
         process.kill()
         process.wait(30)
-    with served_alone(tmp_path / "arena"):
+    with serving_lock(tmp_path / "arena"):
         pass

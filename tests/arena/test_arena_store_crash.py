@@ -27,8 +27,8 @@ from openoutcry.arena import verifier
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.season_export import export
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import Resolving, RotatingKey, Suspending
-from openoutcry.arena.timestamps import HOUR, text_of
+from openoutcry.arena.store.entry_writes import ResolveMarket, RotateKey, SuspendAgent
+from openoutcry.arena.timestamps import HOUR, format_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -152,7 +152,7 @@ def test_a_key_that_another_process_has_replaced_opens_nothing(tmp_path: Path) -
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         ground.publish()
         ground.register("one")
-        ground.keys["one"], old = operator.writer.write(RotatingKey("one", ground.clock[0])), ground.keys["one"]
+        ground.keys["one"], old = operator.writer.write(RotateKey("one", ground.clock[0])), ground.keys["one"]
         given = {"Authorization": f"Bearer {old}"}
         body = ground.body("one", (ground.markets()[0], 0.5))
         for _ in range(2):
@@ -229,8 +229,8 @@ def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_
     folder = ground.arena.folder
     market = ground.markets()[0]
     with Arena(folder) as operator:
-        operator.writer.write(Suspending("two", True, "a test", ground.clock[0]))
-        operator.writer.write(Resolving(market, "finalized", "yes", None, "operator", ground.clock[0]))
+        operator.writer.write(SuspendAgent("two", True, "a test", ground.clock[0]))
+        operator.writer.write(ResolveMarket(market, "finalized", "yes", None, "operator", ground.clock[0]))
     ground.register("three")
     # Its cutoff was at a moment that the log has passed.
     first = "kalshi:KXIRANSTRIKE-DEMO1"
@@ -239,7 +239,7 @@ def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_
     export(ground.arena, tmp_path / "export", newest)
     assert audit(tmp_path / "export") == []
     lines = [json.loads(line) for line in (tmp_path / "export" / "log.jsonl").read_bytes().splitlines()]
-    assert [each.get("at") or each["received_at"] for each in lines[-5:]] == [text_of(newest)] * 5
+    assert [each.get("at") or each["received_at"] for each in lines[-5:]] == [format_timestamp(newest)] * 5
 
 
 def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:
@@ -247,12 +247,12 @@ def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         first = ground.publish()
         market = ground.markets()[0]
-        operator.writer.write(Resolving(market, "finalized", "yes", None, "operator", ground.clock[0]))
+        operator.writer.write(ResolveMarket(market, "finalized", "yes", None, "operator", ground.clock[0]))
         key = ground.register("one")
         assert ground.markets("settled") == [market]
-        operator.writer.write(Suspending("one", True, "a test", ground.clock[0]))
+        operator.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
         assert ground.submit("one", (ground.markets()[0], 0.5)).json()["error"] == "suspended"
-        operator.writer.write(Suspending("one", False, "a test", ground.clock[0]))
+        operator.writer.write(SuspendAgent("one", False, "a test", ground.clock[0]))
         assert ground.submit("one", (ground.markets()[0], 0.5)).json()["leaf_index"] == 7
         assert (operator.state.agents.keys(), ground.as_of) == ({"one"}, first)
         assert ground.keys["one"] == key

@@ -21,10 +21,10 @@ from ulid import ULID
 from openoutcry.arena import verifier
 from openoutcry.arena.season_export import export
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.store.entry_writes import Registering, Told
-from openoutcry.arena.store.submission_writes import Submitting
-from openoutcry.arena.store.write_batch import Ids
-from openoutcry.arena.submission_schema import Decided, Submission, submission_of
+from openoutcry.arena.store.entry_writes import RegisterAgent, Told
+from openoutcry.arena.store.submission_writes import SubmitDecisions
+from openoutcry.arena.store.write_batch import UlidGenerator
+from openoutcry.arena.submission_schema import Decided, Submission, parse_submission
 from openoutcry.arena.timestamps import HOUR
 
 pytestmark = pytest.mark.once
@@ -71,7 +71,7 @@ def together(ground: Floor, *entries: Any) -> list[Any]:
     writer, waiting = ground.arena.writer, Waiting()
 
     async def write() -> list[Any]:
-        told = asyncio.gather(*map(writer.written, entries), return_exceptions=True)
+        told = asyncio.gather(*map(writer.write_async, entries), return_exceptions=True)
         # All of them are queued then.
         await asyncio.sleep(0)
         waiting.may_go.set()
@@ -85,12 +85,12 @@ def together(ground: Floor, *entries: Any) -> list[Any]:
     return told
 
 
-def submitting(ground: Floor, slug: str, reasoning: str | None = None) -> Submitting:
+def submitting(ground: Floor, slug: str, reasoning: str | None = None) -> SubmitDecisions:
     """Return a submission that came past the checks of the route, whatever its text."""
-    read = submission_of(json.dumps(ground.body(slug, (ground.markets()[0], 0.25))).encode())
+    read = parse_submission(json.dumps(ground.body(slug, (ground.markets()[0], 0.25))).encode())
     decided = Decided(read.decisions[0].market_id, "0.25", None, reasoning)
     known = Submission(slug, read.snapshot_as_of, (decided,), read.body_sha256)
-    return Submitting(ground.arena.state.agents[slug], known, ground.clock[0])
+    return SubmitDecisions(ground.arena.state.agents[slug], known, ground.clock[0])
 
 
 def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
         told = together(
             ground,
             submitting(ground, "one"),
-            Registering("four", "\ud800", None, ground.clock[0]),
+            RegisterAgent("four", "\ud800", None, ground.clock[0]),
             submitting(ground, "two", "\ud800"),
-            Registering("five", "Five", None, ground.clock[0]),
+            RegisterAgent("five", "Five", None, ground.clock[0]),
             submitting(ground, "three"),
         )
         assert [type(each).__name__ for each in told] == ["Answered", "ArenaError", "ArenaError", "str", "Answered"]
@@ -121,7 +121,7 @@ def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
 
 def test_an_id_is_greater_than_all_before_whatever_the_clock_does() -> None:
     """R-28: 26 characters of Crockford's base 32, first the millisecond."""
-    ids, moment = Ids(), 1_778_241_600_000_000
+    ids, moment = UlidGenerator(), 1_778_241_600_000_000
     moments = [moment] * 50 + [moment + 1_000_000, moment, moment - 10**9, moment + 2_000_000]
     told = [ids.next(each) for each in moments]
     assert told == sorted(set(told))

@@ -22,7 +22,7 @@ from openoutcry.arena import verifier
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.season_export import export
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import Registering, Resolving
+from openoutcry.arena.store.entry_writes import RegisterAgent, ResolveMarket
 from openoutcry.arena.store.tables import records
 
 pytestmark = pytest.mark.once
@@ -84,21 +84,21 @@ def test_two_processes_write_one_log(tmp_path: Path, url: str) -> None:
     """R-44: of an operator's command and the server, each goes on behind the other."""
     with floor(tmp_path, url) as ground, Arena(tmp_path, url) as operator:
         markets = begun(ground)
-        operator.writer.write(Resolving(markets[0], "finalized", "yes", None, "operator", ground.clock[0]))
+        operator.writer.write(ResolveMarket(markets[0], "finalized", "yes", None, "operator", ground.clock[0]))
         assert ground.submit("one", (markets[0], 0.5)).status_code == 410
 
         def register(at: int) -> None:
             writer = (ground.arena if at % 2 else operator).writer
-            writer.write(Registering(f"a{at}", None, None, ground.clock[0]))
+            writer.write(RegisterAgent(f"a{at}", None, None, ground.clock[0]))
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(register, range(40)))
         export(operator, tmp_path / "export", ground.clock[0])
-        assert ground.arena.writer.write(Registering("last", None, None, ground.clock[0]))
+        assert ground.arena.writer.write(RegisterAgent("last", None, None, ground.clock[0]))
         with ground.arena.reading.connect() as connection:
             size = connection.execute(select(func.count()).select_from(records)).scalar_one()
             # A reader stays at its moment.
-            operator.writer.write(Registering("later", None, None, ground.clock[0]))
+            operator.writer.write(RegisterAgent("later", None, None, ground.clock[0]))
             assert connection.execute(select(func.count()).select_from(records)).scalar_one() == size
     assert verifier.main(["export", str(tmp_path / "export")]) == 0
 
@@ -108,7 +108,7 @@ def test_what_fails_fails_alone_and_a_lost_connection_is_made_anew(tmp_path: Pat
         markets = begun(ground)
 
         async def write() -> list[object]:
-            entries = [Registering(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]
+            entries = [RegisterAgent(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]
             return await asyncio.gather(*map(ground.arena.writer.written, entries), return_exceptions=True)
 
         told = asyncio.run(write())

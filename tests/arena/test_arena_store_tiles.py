@@ -25,7 +25,7 @@ from openoutcry.arena.season_export import export
 from openoutcry.arena.server.registry_routes import Registry
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.database import MIGRATIONS, NEWEST, Database
-from openoutcry.arena.store.entry_writes import Registering
+from openoutcry.arena.store.entry_writes import RegisterAgent
 from openoutcry.arena.store.tables import METADATA, records, tiles
 from openoutcry.arena.store.tile_store import full_tiles, read_log
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
@@ -37,7 +37,7 @@ def registered(ground: Floor, first: int, n: int) -> None:
     """Register agents, many in a transaction."""
 
     async def write() -> None:
-        entries = (Registering(f"a{at}", None, None, ground.clock[0]) for at in range(first, first + n))
+        entries = (RegisterAgent(f"a{at}", None, None, ground.clock[0]) for at in range(first, first + n))
         await asyncio.gather(*map(ground.arena.writer.written, entries))
 
     asyncio.run(write())

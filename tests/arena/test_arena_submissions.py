@@ -15,8 +15,8 @@ pytest.importorskip("sqlalchemy")
 from arena_in_process import BASE, Floor, said
 
 from openoutcry.arena import verifier
-from openoutcry.arena.store.submission_writes import Submitting
-from openoutcry.arena.timestamps import HOUR, SECOND, moment_of, text_of
+from openoutcry.arena.store.submission_writes import SubmitDecisions
+from openoutcry.arena.timestamps import HOUR, SECOND, format_timestamp, parse_timestamp
 
 pytestmark = pytest.mark.once
 
@@ -30,7 +30,7 @@ def test_a_submission_is_answered_with_a_receipt_that_verifies_offline(ground: F
     assert answer.status_code == 200
     told = answer.json()
     assert re.fullmatch(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", told["submission_id"])
-    assert told["received_at"] == text_of(ground.clock[0])
+    assert told["received_at"] == format_timestamp(ground.clock[0])
     assert (told["n_markets_submitted"], told["n_markets_accepted"], told["rejected"]) == (2, 2, [])
     day = told["received_at"][:10]
     assert told["anchor"]["anchor_url"] == f"/registry?date={day}#row-{day}"
@@ -151,9 +151,9 @@ def test_a_market_is_decided_anew_only_on_a_newer_snapshot(ground: Floor) -> Non
     third = ground.publish()
     assert ground.submit("one", (two, 0.5)).status_code == 200
     assert ground.submit("one", (two, 0.5), snapshot_as_of=first).json()["rejected"][0]["reason"] == "duplicate_market"
-    before = text_of(moment_of("t", third) - 600 * SECOND)
+    before = format_timestamp(parse_timestamp("t", third) - 600 * SECOND)
     assert said(ground.submit("one", (two, 0.5), snapshot_as_of=before))[:2] == (422, "stale_snapshot")
-    later = text_of(moment_of("t", third) + 600 * SECOND)
+    later = format_timestamp(parse_timestamp("t", third) + 600 * SECOND)
     assert said(ground.submit("one", (one, 0.5), snapshot_as_of=later))[:2] == (404, "unknown_snapshot")
 
 
@@ -164,8 +164,8 @@ def test_what_was_decided_before_is_read_once_for_a_submission(ground: Floor, mo
     ground.publish()
     assert ground.submit("one", *((market, 0.2) for market in markets)).status_code == 200
     read = list[str]()
-    once = Submitting._decided_before
-    monkeypatch.setattr(Submitting, "_decided_before", lambda *told: read.append("") or once(*told))
+    once = SubmitDecisions._decided_before
+    monkeypatch.setattr(SubmitDecisions, "_decided_before", lambda *told: read.append("") or once(*told))
     answer = ground.submit("one", *((market, 0.3) for market in markets), snapshot_as_of=first)
     reasons = [each["reason"] for each in answer.json()["rejected"]]
     assert reasons == ["duplicate_market"] + ["stale_snapshot"] * (len(markets) - 1)
@@ -178,8 +178,8 @@ def test_what_was_decided_before_is_read_once_for_a_submission(ground: Floor, mo
 def test_a_cutoff_is_the_last_moment_at_which_a_decision_is_taken(ground: Floor) -> None:
     """R-27, R-12: 410 where all is too late, the status of the first where reasons differ."""
     told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    market, cutoff = told["market_id"], moment_of("t", told["decision_cutoff"])
-    assert moment_of("t", told["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
+    market, cutoff = told["market_id"], parse_timestamp("t", told["decision_cutoff"])
+    assert parse_timestamp("t", told["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
     unknown = (f"polymarket:{'1' * 70}", 0.5)
     ground.clock[0] = cutoff
     assert ground.submit("one", (market, 0.1)).status_code == 200

@@ -32,9 +32,9 @@ from openoutcry.arena.log.log_writer import LogWriter
 from openoutcry.arena.log.signed_notes import Checkpoint, Note, VerifierKey, open_checkpoint
 from openoutcry.arena.scoring import Parameters
 from openoutcry.arena.season_export import export
-from openoutcry.arena.server.server_settings import witnesses_of
-from openoutcry.arena.store.entry_writes import ClosingDay
-from openoutcry.arena.store.initialization import SettingRules
+from openoutcry.arena.server.server_settings import parse_witnesses
+from openoutcry.arena.store.entry_writes import CloseDay
+from openoutcry.arena.store.initialization import SetScoringRules
 from openoutcry.arena.timestamps import DAY, day_of
 from openoutcry.arena.witness import Misbehaviour, Witness
 
@@ -78,7 +78,7 @@ class Shown:
 
 def witness(folder: Path, shown: Shown) -> Witness:
     found = Witness(folder, "http://arena", transport=httpx.MockTransport(shown.answer))
-    found.know()
+    found.pin_log_key()
     return found
 
 
@@ -87,7 +87,7 @@ def test_a_log_that_grows_is_cosigned_each_time(tmp_path: Path) -> None:
     for size in (7, 7, 8, 13, 20):
         shown.log.tree.append(LINES[len(shown.log.tree) : size])
         found = witness(tmp_path, shown)
-        seen = found.see(NOW)
+        seen = found.cosign(NOW)
         assert seen.size == size
         assert shown.posted[-1].decode() == seen.note
         assert open_checkpoint(seen.note, LOG_KEY.verifier).root == log_of(*LINES[:size]).tree.root()
@@ -131,12 +131,12 @@ def test_a_log_that_was_rewritten_is_refused_and_the_evidence_kept(
 ) -> None:
     """Whoever has the log's key can check the evidence: it signed both."""
     shown = Shown(log_of(*LINES[:10]))
-    witness(tmp_path, shown).see(NOW)
+    witness(tmp_path, shown).cosign(NOW)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     change(shown)
     for _ in range(2):
         with pytest.raises(Misbehaviour, match=why) as caught:
-            witness(tmp_path, shown).see(NOW)
+            witness(tmp_path, shown).cosign(NOW)
     assert len(shown.posted) == 1, "nothing more was signed"
     assert {path: path.read_bytes() for path in before} == before
     kept, received = (
@@ -161,7 +161,7 @@ def test_a_log_that_was_rewritten_is_refused_and_the_evidence_kept(
 def test_what_is_no_checkpoint_of_the_log_is_not_signed(note: str, tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), checkpoint=note)
     with pytest.raises(OpenOutcryError):
-        witness(tmp_path, shown).see(NOW)
+        witness(tmp_path, shown).cosign(NOW)
     assert shown.posted == []
     assert not (tmp_path / "checkpoint").exists()
 
@@ -170,40 +170,40 @@ def test_what_is_no_checkpoint_of_the_log_is_not_signed(note: str, tmp_path: Pat
 def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_path: Path) -> None:
     """A limit, or a fault of a server, says nothing of the log."""
     shown = Shown(log_of(*LINES[:10]))
-    witness(tmp_path, shown).see(NOW)
+    witness(tmp_path, shown).cosign(NOW)
     shown.log.tree.append(LINES[10:])
     shown.proof = httpx.Response(status, text="<html>")
     with pytest.raises(httpx.HTTPStatusError):
-        witness(tmp_path, shown).see(NOW)
+        witness(tmp_path, shown).cosign(NOW)
     assert not (tmp_path / "evidence").exists()
     shown.proof = None
-    assert witness(tmp_path, shown).see(NOW).size == len(LINES)
+    assert witness(tmp_path, shown).cosign(NOW).size == len(LINES)
 
 
 def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), status=503)
-    seen = witness(tmp_path, shown).see(NOW)
-    assert (seen.size, seen.untaken) == (10, "an answer of an Arena is required; received status 503")
+    seen = witness(tmp_path, shown).cosign(NOW)
+    assert (seen.size, seen.rejection) == (10, "an answer of an Arena is required; received status 503")
     assert (tmp_path / "cosigned").read_text() == seen.note
     shown.log = log_of(*OTHER[:10])
     with pytest.raises(Misbehaviour):
-        witness(tmp_path, shown).see(NOW)
+        witness(tmp_path, shown).cosign(NOW)
     shown.log, shown.proof = log_of(*LINES), httpx.Response(500)
     with pytest.raises(httpx.HTTPError):
-        witness(tmp_path, shown).see(NOW)
+        witness(tmp_path, shown).cosign(NOW)
     shown.proof, shown.status = None, 200
-    assert witness(tmp_path, shown).see(NOW).size == 20
+    assert witness(tmp_path, shown).cosign(NOW).size == 20
 
 
 def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) -> None:
     """Each is shown another log, of the same size; whoever comes second finds the first."""
     shown = Shown(log_of(*LINES[:7]))
-    witness(tmp_path, shown).see(NOW)
+    witness(tmp_path, shown).cosign(NOW)
     both = [Shown(log_of(*LINES[:10])), Shown(log_of(*LINES[:7], *OTHER[5:8]))]
 
     def look(each: Shown) -> bool:
         try:
-            witness(tmp_path, each).see(NOW)
+            witness(tmp_path, each).cosign(NOW)
         except Misbehaviour:
             return False
         return True
@@ -216,8 +216,8 @@ def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) ->
 def test_the_key_of_a_log_stands_once_it_is_known(tmp_path: Path) -> None:
     found = witness(tmp_path, Shown(log_of(*LINES[:10])))
     with pytest.raises(OpenOutcryError, match="the log that was witnessed"):
-        found.know(str(OTHER_KEY.verifier))
-    found.know(VKEY)
+        found.pin_log_key(str(OTHER_KEY.verifier))
+    found.pin_log_key(VKEY)
     assert found.log == LOG_KEY.verifier
     assert ((tmp_path / "witness.key").stat().st_mode & 0o777) == 0o600
 
@@ -256,7 +256,7 @@ def test_an_export_holds_what_a_witness_has_signed(ground: Floor, tmp_path: Path
     export(ground.arena, tmp_path / "behind", ground.clock[0])
     assert faults(tmp_path / "behind", WITNESS_KEY.verifier) == set()
     ground.clock[0] += DAY
-    ground.arena.writer.write(ClosingDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
+    ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
     export(ground.arena, tmp_path / "a-day", ground.clock[0])
     assert faults(tmp_path / "a-day", WITNESS_KEY.verifier) == {"cosignatures"}
     assert ground.client.post("/registry/cosignatures", content=cosigned(ground).encode()).status_code == 200
@@ -283,11 +283,13 @@ def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -
     for n_records in (100, 300):
         with floor(tmp_path / "arena") as ground:
             while ground.arena.writer.log.end.seq < n_records:
-                ground.arena.writer.write(SettingRules("1", Parameters().to_record(), b"[]", ground.clock[0]))
+                ground.arena.writer.write(SetScoringRules("1", Parameters().to_record(), b"[]", ground.clock[0]))
         with floor(tmp_path / "arena") as ground:
             found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
-            found.know()
-            assert found.see(NOW).untaken.startswith("bad_auth: a cosignature of a known witness (nobody) is required")
+            found.pin_log_key()
+            assert found.cosign(NOW).rejection.startswith(
+                "bad_auth: a cosignature of a known witness (nobody) is required"
+            )
             seen.append(int((tmp_path / "witness" / "checkpoint").read_text().split("\n")[1]))
     assert seen == [100, 300]
 
@@ -315,9 +317,9 @@ def test_a_cosignature_of_nobody_or_of_another_log_is_refused(
 
 
 def test_a_log_is_no_witness_of_itself() -> None:
-    assert witnesses_of((str(WITNESS_KEY.verifier),)) == (WITNESS_KEY.verifier,)
+    assert parse_witnesses((str(WITNESS_KEY.verifier),)) == (WITNESS_KEY.verifier,)
     with pytest.raises(OpenOutcryError, match="keys of witnesses are required"):
-        witnesses_of((VKEY,))
+        parse_witnesses((VKEY,))
 
 
 def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 from arena_openapi_client import ContractClient
 
 from openoutcry.arena.demo_season import Demo
-from openoutcry.arena.season_scheduler import micros, publishing
-from openoutcry.arena.server.app import app_of
+from openoutcry.arena.season_scheduler import publish_entry, to_microseconds
+from openoutcry.arena.app import create_app
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import Resolving
-from openoutcry.arena.timestamps import CADENCE, text_of
+from openoutcry.arena.store.entry_writes import ResolveMarket
+from openoutcry.arena.timestamps import CADENCE, format_timestamp
 
 BASE = "/v2/competition"
 BEGAN = datetime(2026, 5, 8, 12, 3, tzinfo=timezone.utc)
@@ -36,13 +36,13 @@ class Floor:
 
     def __post_init__(self) -> None:
         # What a route has not foreseen is an answer, as it is to everybody else.
-        self.client = ContractClient(app_of(self.arena, self.settings), raise_server_exceptions=False)
+        self.client = ContractClient(create_app(self.arena, self.settings), raise_server_exceptions=False)
 
     @property
     def as_of(self) -> str:
         """The newest snapshot."""
         assert self.arena.state.latest is not None
-        return text_of(self.arena.state.latest)
+        return format_timestamp(self.arena.state.latest)
 
     def publish(self) -> str:
         """Publish the snapshot of the next edge, to which the clock is turned, and return its moment."""
@@ -50,7 +50,7 @@ class Floor:
         edge = self.clock[0] - self.clock[0] % CADENCE if latest is None else latest + CADENCE
         self.clock[0] = max(self.clock[0], edge)
         moment = datetime.fromtimestamp(edge / 1e6, timezone.utc)
-        self.arena.writer.write(publishing(self.demo.snapshot(moment), self.clock[0]))
+        self.arena.writer.write(publish_entry(self.demo.snapshot(moment), self.clock[0]))
         return self.as_of
 
     def register(self, slug: str, **more: Any) -> str:
@@ -86,13 +86,13 @@ class Floor:
 
     def resolve(self, market_id: str, outcome: str | None, status: str = "finalized") -> None:
         """Say what became of a market."""
-        self.arena.writer.write(Resolving(market_id, status, outcome, None, "a test", self.clock[0]))
+        self.arena.writer.write(ResolveMarket(market_id, status, outcome, None, "a test", self.clock[0]))
 
 
 @contextmanager
 def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
     """Open a floor in a folder, whose clock stands three minutes after the first snapshot that is published."""
-    clock = [micros(BEGAN)]
+    clock = [to_microseconds(BEGAN)]
     settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
     with Arena(folder, url, clock=lambda: clock[0]) as arena:
         yield Floor(arena, clock, Demo(BEGAN), settings)

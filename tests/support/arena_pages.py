@@ -10,7 +10,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from arena_in_process import Floor
 
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.timestamps import parse_timestamp
 
 VOID = {"br", "circle", "col", "hr", "img", "input", "line", "link", "meta", "path", "rect"}
 NOTHING = ("/", "/markets", "/markets?status=closed", "/snapshots", "/registry", "/first-agent", "/docs")
@@ -93,7 +93,7 @@ class Page(HTMLParser):
         if tag in ("input", "select") and told.get("type") != "hidden" and told.get("id") not in labelled:
             self.faults.append(f"<{tag}> {told.get('name')} has no label")
         if tag == "time" and re.search("[T]", told["datetime"]):
-            moment_of("datetime", told["datetime"])
+            parse_timestamp("datetime", told["datetime"])
         if tag == "button" and "form" in told and told["form"] not in self.ids:
             self.faults.append("a button is of a form that is not there")
         if "aria-labelledby" in told and told["aria-labelledby"] not in self.ids:

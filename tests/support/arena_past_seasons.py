@@ -16,9 +16,9 @@ from arena_logs import AS_OF, Season
 from openoutcry.arena.dataset_splits import Sampling
 from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.arena.scoring import Parameters
-from openoutcry.arena.timestamps import HOUR, moment_of, text_of
+from openoutcry.arena.timestamps import HOUR, format_timestamp, parse_timestamp
 
-BEGAN = moment_of("as_of", AS_OF)
+BEGAN = parse_timestamp("as_of", AS_OF)
 EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)
 
 
@@ -29,7 +29,7 @@ def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
 
 def at(hours: float) -> str:
     """Return a moment of the season, so many hours after its first snapshot."""
-    return text_of(BEGAN + round(hours * HOUR))
+    return format_timestamp(BEGAN + round(hours * HOUR))
 
 
 @dataclass(frozen=True)

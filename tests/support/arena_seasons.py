@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.timestamps import parse_timestamp
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
-OPENED_US = moment_of("at", "2026-01-01T00:00:00Z")
+OPENED_US = parse_timestamp("at", "2026-01-01T00:00:00Z")
 THEATERS = ((), ("iran",), ("iran", "israel"), ("israel",), ("yemen", "iran"))
 STATUSES = ("determined", "disputed", "amended", "finalized", "finalized", "finalized", "void")
 

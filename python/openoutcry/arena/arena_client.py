@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, unanswered
+from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, transport_failure
 
 _PAUSE, _LONGEST_PAUSE = 1, 60
 """Seconds before what has failed is tried again: at first, and at last."""
@@ -41,18 +41,18 @@ class ArenaClient:
     def register(self, slug: str, display_name: str | None = None, contact_email: str | None = None) -> str:
         """Register an agent and return its key, which is shown once."""
         told = {"slug": slug, "display_name": display_name, "contact_email": contact_email}
-        key = str(self._told("POST", f"{BASE}/register", json=told)["api_key"])
+        key = str(self._request("POST", f"{BASE}/register", json=told)["api_key"])
         self.slug, self._http.headers["Authorization"] = slug.lower(), f"Bearer {key}"
         return key
 
     def intel(self, as_of: str | None = None) -> dict[str, Any]:
         """Return a snapshot, by default the newest."""
-        return self._told("GET", f"{BASE}/intel", params={} if as_of is None else {"as_of": as_of})
+        return self._request("GET", f"{BASE}/intel", params={} if as_of is None else {"as_of": as_of})
 
     def markets(self, status: str = "open", theater: str | None = None) -> dict[str, Any]:
         """Return markets by their cutoffs."""
         given = {"status": status} | ({} if theater is None else {"theater": theater})
-        return self._told("GET", f"{BASE}/markets", params=given)
+        return self._request("GET", f"{BASE}/markets", params=given)
 
     def submit(
         self, snapshot_as_of: str, decisions: Iterable[Mapping[str, Any]], idempotency_key: str | None = None
@@ -76,15 +76,15 @@ class ArenaClient:
             "decisions": [dict(each) for each in decisions],
         }
         headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
-        return self._told("POST", f"{BASE}/decisions", json=body, headers=headers)
+        return self._request("POST", f"{BASE}/decisions", json=body, headers=headers)
 
     def agent(self, slug: str | None = None) -> dict[str, Any]:
         """Return an agent with its scores."""
-        return self._told("GET", f"{BASE}/agents/{slug or self.slug}")
+        return self._request("GET", f"{BASE}/agents/{slug or self.slug}")
 
     def leaderboard(self, **asked: Any) -> dict[str, Any]:
         """Return agents by skill, asked for as the protocol says."""
-        return self._told("GET", f"{BASE}/leaderboard", params=asked)
+        return self._request("GET", f"{BASE}/leaderboard", params=asked)
 
     def close(self) -> None:
         """Close connections."""
@@ -98,7 +98,7 @@ class ArenaClient:
     ) -> None:
         self.close()
 
-    def _told(self, method: str, path: str, **given: Any) -> dict[str, Any]:
+    def _request(self, method: str, path: str, **given: Any) -> dict[str, Any]:
         answer = self._http.request(method, path, **given)
         try:
             told = answer.json()
@@ -123,7 +123,7 @@ class ArenaClient:
         )
 
 
-def patiently(
+def retry_request(
     ask: Callable[[], _Told], tell: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
 ) -> _Told:
     """Return what is asked of a server, however long that is away.
@@ -146,7 +146,7 @@ def patiently(
         except httpx.UnsupportedProtocol:
             raise
         except httpx.TransportError as error:
-            why, wait = unanswered(error), pause
+            why, wait = transport_failure(error), pause
         except ArenaError as error:
             if error.status < 500 and error.retry_after is None:
                 raise
@@ -156,7 +156,7 @@ def patiently(
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def keep_receipt(receipt: Mapping[str, Any], place: Path) -> Path:
+def save_receipt(receipt: Mapping[str, Any], place: Path) -> Path:
     """Write a receipt to a file for `openoutcry-verify receipt`, and return which.
 
     Args:

@@ -7,10 +7,10 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from openoutcry.arena.timestamps import HOUR, text_of
+from openoutcry.arena.timestamps import HOUR, format_timestamp
 from openoutcry.errors import refusal
 
-MOST_HOURS = 1_000_000
+MAX_HOURS = 1_000_000
 SPLITS = ("train", "validation", "test")
 SHARES = (0.6, 0.8)
 """Of the markets with a result, by when they were over: where `train` ends, and where `validation` does."""
@@ -38,12 +38,12 @@ class Sampling:
         for name in ("every_hours", "embargo_hours", "settling_hours"):
             least = "above 0" if name == "every_hours" else "at least 0"
             value = getattr(self, name)
-            if not 0 <= value <= MOST_HOURS or (value == 0 and name == "every_hours"):
-                wanted = f"`{name}` must be {least} and at most {MOST_HOURS:,}"
+            if not 0 <= value <= MAX_HOURS or (value == 0 and name == "every_hours"):
+                wanted = f"`{name}` must be {least} and at most {MAX_HOURS:,}"
                 raise refusal("argument_invalid", f"{wanted}; received {value}")
 
 
-class Fate(NamedTuple):
+class MarketTimes(NamedTuple):
     """When a market closes, as first shown, and when its result was known, or None."""
 
     close_us: int
@@ -60,7 +60,7 @@ class Layout:
         settling_us: From a close until a result is due.
     """
 
-    def __init__(self, fates: Mapping[str, Fate], n_void: int, ended_us: int, settling_us: int) -> None:
+    def __init__(self, fates: Mapping[str, MarketTimes], n_void: int, ended_us: int, settling_us: int) -> None:
         """Place each market by when its result was due and known."""
         self._fates, self._n_void, self._settling_us = fates, n_void, settling_us
         # Not by when a result came: of closes that are not reached there are results only of what happened.
@@ -88,7 +88,7 @@ class Layout:
         ]
         counts.append((n_without, "without a result for good"))
         if self._undue:
-            counts.append((len(self._undue), f"with results that are due until {text_of(max(self._undue))}"))
+            counts.append((len(self._undue), f"with results that are due until {format_timestamp(max(self._undue))}"))
         n_unasked = sum(name not in asked for name in self.places)
         counts.append((n_unasked, "not shown open between the embargo and their results"))
         said = [f"{n:,} {words}" for n, words in counts if n]
@@ -115,6 +115,6 @@ class Layout:
             more.insert(0, f"settling hours of {math.ceil(max(waits) / HOUR)} hold all results that came")
         return f"{told}, so that YES may be too frequent there; {', '.join(more)}"
 
-    def _is_missing(self, fate: Fate, end_us: int) -> bool:
+    def _is_missing(self, fate: MarketTimes, end_us: int) -> bool:
         is_known = fate.known_us is not None and fate.known_us <= end_us
         return not is_known and fate.close_us + self._settling_us <= end_us

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from openoutcry.arena.arena_client import ArenaClient
-from openoutcry.arena.protocol import ArenaError, unanswered
+from openoutcry.arena.protocol import ArenaError, transport_failure
 
 STANDING = ("rank", "n_submissions", "n_scored", "brier", "brier_skill_score", "roi")
 """What of an agent is told when it changes."""
@@ -27,12 +27,12 @@ class Watch:
         self._as_of: str | None = ""
         self._results: dict[str, str] = {}
         self._standing: dict[str, Any] | None = None
-        self.is_away = False
+        self.is_unreachable = False
         """Whether the last look was not answered."""
         self.pause = 0
         """Seconds that the server asked for before it is asked again."""
 
-    def look(self) -> list[dict[str, Any]]:
+    def poll(self) -> list[dict[str, Any]]:
         """Return what is new, as objects with `event`; the first time, how things stand.
 
         Events are `snapshot`, `settled`, `standing`, `away` and `back`. A server that is away, or wants to be asked
@@ -41,19 +41,19 @@ class Watch:
         Raises:
             ArenaError: The Arena refuses what is asked, such as an agent that is not registered.
         """
-        self.pause, was_away = 0, self.is_away
+        self.pause, was_away = 0, self.is_unreachable
         try:
             found = self._asked()
         except httpx.TransportError as error:
-            why = unanswered(error)
+            why = transport_failure(error)
         except ArenaError as error:
             if error.retry_after is None:
                 raise
             self.pause, why = error.retry_after, f"{error}; again in {error.retry_after} s"
         else:
-            self.is_away = False
+            self.is_unreachable = False
             return [{"event": "back"}, *found] if was_away else found
-        self.is_away = True
+        self.is_unreachable = True
         return [] if was_away else [{"event": "away", "detail": why}]
 
     def _asked(self) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ class Watch:
         return found
 
 
-def sentence(change: dict[str, Any]) -> str:
+def format_event(change: dict[str, Any]) -> str:
     """Return a change in words."""
     kind = change["event"]
     if kind == "snapshot":

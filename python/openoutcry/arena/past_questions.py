@@ -17,14 +17,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.arena.dataset_splits import SPLITS, Fate, Layout, Sampling
+from openoutcry.arena.dataset_splits import SPLITS, Layout, MarketTimes, Sampling
 from openoutcry.arena.forecast_prompt import prompt_of
 from openoutcry.arena.scoring import facts_of
-from openoutcry.arena.scoring.score_inputs import Resolution as Told
+from openoutcry.arena.scoring.score_inputs import Resolution as LogResolution
 from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, settle, standing
 from openoutcry.arena.snapshots.market_items import Market, markets_of
 from openoutcry.arena.snapshots.snapshot_times import show_time
-from openoutcry.arena.timestamps import HOUR, SECOND, moment_of, text_of
+from openoutcry.arena.timestamps import HOUR, SECOND, format_timestamp, parse_timestamp
 from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -70,7 +70,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _KnownResult:
     """What became of a market.
 
     `first` is its first record, `known` when its result stood, `last` the last moment of a decision that counted.
@@ -92,7 +92,7 @@ class _Published(NamedTuple):
     sha256: str
 
 
-class _Unseen:
+class _NotIn:
     """The names that are not known yet."""
 
     def __init__(self, seen: Container[str]) -> None:
@@ -103,7 +103,7 @@ class _Unseen:
 
 
 @contextmanager
-def _of_the_arena(what: str) -> Iterator[None]:
+def _refuse_malformed(what: str) -> Iterator[None]:
     """Refuse what cannot be read: a log may be signed and not the Arena's."""
     try:
         yield
@@ -126,7 +126,7 @@ class PastSeason:
     folder: Path
     vkey: str
     _snapshots: Sequence[_Published]
-    _known: Mapping[str, _Known]
+    _known: Mapping[str, _KnownResult]
     _void: Container[str]
     _ended_us: int
 
@@ -141,18 +141,18 @@ class PastSeason:
         Raises:
             OpenOutcryError: `value_invalid`: it is no export, or something in it is not what was signed.
         """
-        with _of_the_arena("an export"):
+        with _refuse_malformed("an export"):
             export = Export(folder)
             export.check(vkey, [])
             if export.faults:
                 raise refusal("value_invalid", f"an export that holds is required; received {export.faults[0]}")
             published = [
-                _Published(moment_of("as_of", each["as_of"]), each["as_of"], each["seq"], each["sha256"])
+                _Published(parse_timestamp("as_of", each["as_of"]), each["as_of"], each["seq"], each["sha256"])
                 for each in export.others
                 if each["type"] == "snapshot"
             ]
             # The log's own last moment: of a later one nobody has signed that there was no dispute.
-            ended_us = max((moment_of("at", each["at"]) for each in export.others if "at" in each), default=0)
+            ended_us = max((parse_timestamp("at", each["at"]) for each in export.others if "at" in each), default=0)
             known, void = _known_of(folder, export.others, ended_us)
             return cls(folder, vkey or export.first["vkey"], sorted(published), known, void, ended_us)
 
@@ -160,7 +160,7 @@ class PastSeason:
         """Return the season's splits, with every market that it shows."""
         settling_us = round((sampling or Sampling()).settling_hours * HOUR)
         fates = {
-            name: Fate(close, self._known[name].known_us if name in self._known else None)
+            name: MarketTimes(close, self._known[name].known_us if name in self._known else None)
             for name, close in self._closes.items()
             if name not in self._void
         }
@@ -170,9 +170,9 @@ class PastSeason:
     def _closes(self) -> dict[str, int]:
         """When each market closes, as it was first shown."""
         found: dict[str, int] = {}
-        unseen = _Unseen(found)
+        unseen = _NotIn(found)
         for snapshot in self._snapshots:
-            with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
+            with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
                 markets = markets_of(self._body(snapshot), unseen)
             for market in markets:
                 found.setdefault(market.market_id, _close_us(market))
@@ -193,7 +193,7 @@ class PastSeason:
         for snapshot in self._snapshots:
             # Most were asked about before, and of those not even the prices are read.
             due = {each for each in places if snapshot.as_of_us >= asked.get(each, -every) + every}
-            with _of_the_arena(f"a snapshot of {snapshot.as_of}"):
+            with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
                 body = self._body(snapshot)
                 markets = markets_of(body, due)
             for market in markets:
@@ -217,15 +217,15 @@ class PastSeason:
 
 def _close_us(market: Market) -> int:
     """Return the close that a market is shown with."""
-    return moment_of("settlement_at", show_time(market.settlement_at))
+    return parse_timestamp("settlement_at", show_time(market.settlement_at))
 
 
-def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[dict[str, _Known], set[str]]:
+def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[dict[str, _KnownResult], set[str]]:
     """Return the markets with a result for good, by a log, and those that are void."""
     told = [each for each in records if each["type"] in ("scoring", "resolution")]
     facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
-    of_market: dict[str, list[Told]] = {}
+    of_market: dict[str, list[LogResolution]] = {}
     for said in facts.resolutions:
         of_market.setdefault(said.market_id, []).append(said)
     found, void = {}, set[str]()
@@ -233,7 +233,7 @@ def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[
         if each.state == SETTLED:
             own = of_market[market_id]
             close_us = math.inf if each.actual_close_us is None else each.actual_close_us - margin_us
-            found[market_id] = _Known(
+            found[market_id] = _KnownResult(
                 outcome="yes" if each.yes else "no",
                 first_us=each.first_us,
                 first_seq=own[0].seq,
@@ -245,10 +245,10 @@ def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[
     return found, void
 
 
-def _known_us(told: Sequence[Told], at_us: int, grace_us: int) -> int:
+def _known_us(told: Sequence[LogResolution], at_us: int, grace_us: int) -> int:
     """Return since when a result stands; said again, since it was said first."""
 
-    def is_so(said: Told) -> bool:
+    def is_so(said: LogResolution) -> bool:
         stands = standing(said.status, said.outcome, said.at_us, at_us, grace_us) == SETTLED
         return stands and said.outcome == told[-1].outcome
 
@@ -256,16 +256,16 @@ def _known_us(told: Sequence[Told], at_us: int, grace_us: int) -> int:
     return min(said.at_us + (grace_us if said.status == "determined" else 0) for said in since)
 
 
-def _is_open(market: Market, known: _Known, snapshot: _Published) -> bool:
+def _is_open(market: Market, known: _KnownResult, snapshot: _Published) -> bool:
     """Return whether a decision counted and nothing was known yet."""
     # By the log, too: a snapshot that was published after a result may show it, whatever moment it says it is of.
     if snapshot.as_of_us >= known.first_us or snapshot.seq > known.first_seq:
         return False
-    cutoff_us = moment_of("decision_cutoff", show_time(market.decision_cutoff))
+    cutoff_us = parse_timestamp("decision_cutoff", show_time(market.decision_cutoff))
     return snapshot.as_of_us <= min(cutoff_us, known.last_us)
 
 
-def _question(body: bytes, market: Market, known: _Known, snapshot: _Published, split: str) -> Question:
+def _question(body: bytes, market: Market, known: _KnownResult, snapshot: _Published, split: str) -> Question:
     price = market.yes_mid_price
     return Question(
         key=f"{snapshot.as_of} {market.market_id}",
@@ -276,5 +276,5 @@ def _question(body: bytes, market: Market, known: _Known, snapshot: _Published, 
         yes_mid_price=None if price is None else float(price),
         snapshot_sha256=snapshot.sha256,
         prompt=prompt_of(body, market.market_id),
-        resolution=Resolution(known.outcome, text_of(known.known_us)),
+        resolution=Resolution(known.outcome, format_timestamp(known.known_us)),
     )

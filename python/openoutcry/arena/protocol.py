@@ -14,9 +14,9 @@ DECISION_VERSION, PROTOCOL_VERSION = "0.1.0", "0.2.4"
 Theater = Literal["iran", "israel", "ukraine", "taiwan", "korea", "yemen"]
 THEATERS: tuple[Theater, ...] = get_args(Theater)
 
-MOST_DECISIONS, MOST_REASONING, MOST_BODY = 500, 500, 1 << 20
-MOST_DISPLAY_NAME, MOST_EMAIL = 80, 200
-MOST_SHOWN = 80
+MAX_DECISIONS, MAX_REASONING, MAX_BODY_BYTES = 500, 500, 1 << 20
+MAX_DISPLAY_NAME, MAX_EMAIL = 80, 200
+MAX_SHOWN = 80
 """Characters of what came that a refusal shows."""
 
 SLUG = "[a-z0-9][a-z0-9_-]{0,39}"
@@ -84,10 +84,10 @@ def shown(value: object) -> str:
     """Return what came as JSON has it, and of what is long its beginning or kind."""
     if isinstance(value, (dict, list)) and value:
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
-    return json.dumps(value)[:MOST_SHOWN]
+    return json.dumps(value)[:MAX_SHOWN]
 
 
-def unanswered(error: Exception) -> str:
+def transport_failure(error: Exception) -> str:
     """Return why a request had no answer, in the system's words."""
     return re.sub(r"^\[Errno -?[0-9]+\] ", "", str(error)) or "no answer in time"
 

@@ -9,8 +9,8 @@ from typing import Any
 from unicodedata import category
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.protocol import MOST_DISPLAY_NAME, ArenaError, shown, slug_of
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.protocol import MAX_DISPLAY_NAME, ArenaError, shown, slug_of
+from openoutcry.arena.timestamps import parse_timestamp
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _PARSED = re.compile(r"; received (?!the field |number |recursion ).* at (line [0-9]+) (column [0-9]+)$", re.DOTALL)
@@ -41,19 +41,19 @@ def json_text(body: bytes) -> str:
 
 # Agents of one snapshot say the same moments.
 @lru_cache(maxsize=1024)
-def moment_at(field: str, text: object) -> int:
+def time_field(field: str, text: object) -> int:
     """Return the moment that a member or a value of a query says.
 
     Raises:
         ArenaError: `invalid_payload`: it is no time in UTC.
     """
     try:
-        return moment_of(field, text)
+        return parse_timestamp(field, text)
     except OpenOutcryError as error:
         raise ArenaError("invalid_payload", _said(error), field) from error
 
 
-def slug_at(field: str, value: object) -> str:
+def slug_field(field: str, value: object) -> str:
     """Return the slug that somebody registers under, in lower case.
 
     Raises:
@@ -66,7 +66,7 @@ def slug_at(field: str, value: object) -> str:
     return slug
 
 
-def text_at(field: str, value: object, most: int, code: str = "invalid_payload") -> str | None:
+def text_field(field: str, value: object, most: int, code: str = "invalid_payload") -> str | None:
     """Return a text for people without spaces around it, or None where it is none.
 
     Args:
@@ -86,13 +86,13 @@ def text_at(field: str, value: object, most: int, code: str = "invalid_payload")
     return value.strip() or None
 
 
-def name_at(value: object) -> str | None:
+def name_field(value: object) -> str | None:
     """Return the name of an agent for people, or None where it has none.
 
     Raises:
         ArenaError: `invalid_registration`: nobody could tell who it is.
     """
-    told = text_at("display_name", value, MOST_DISPLAY_NAME, "invalid_registration")
+    told = text_field("display_name", value, MAX_DISPLAY_NAME, "invalid_registration")
     if told is None or any(category(letter)[0] in "LN" and letter not in _BLANK for letter in told):
         return told
     wanted = "a name with a letter or a digit is required, or none"
@@ -120,7 +120,7 @@ _WANTED = {
 }
 
 
-def wrong(error: Mapping[str, Any]) -> ArenaError:
+def validation_error(error: Mapping[str, Any]) -> ArenaError:
     """Return the refusal of a value that a model does not take, in our words.
 
     Args:

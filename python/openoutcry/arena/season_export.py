@@ -16,9 +16,9 @@ from openoutcry.arena.log.log_writer import checkpoint_of
 from openoutcry.arena.scoring import Board, Facts, Row, facts_of, score
 from openoutcry.arena.scoring.settlement import SETTLED, settle
 from openoutcry.arena.store.arena_store import COSIGNATURES, Arena
-from openoutcry.arena.store.read_queries import facts_at, record_texts, submitted
+from openoutcry.arena.store.read_queries import facts_at, record_texts, visible_submissions
 from openoutcry.arena.store.tables import meta, snapshots
-from openoutcry.arena.timestamps import text_of
+from openoutcry.arena.timestamps import format_timestamp
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -43,11 +43,11 @@ def export(arena: Arena, folder: Path, moment: int) -> int:
         _write(folder / "log.jsonl", texts)
         (folder / "checkpoint").write_text(checkpoint_of(arena.key, texts), encoding="utf-8")
         (folder / "vkey").write_text(f"{arena.key.verifier}\n", encoding="utf-8")
-        found = sorted(submitted(connection, moment), key=lambda each: each.seq)
+        found = sorted(visible_submissions(connection, moment), key=lambda each: each.seq)
         lines = (canonical({"submission_id": each.submission_id, "opened": list(each.opened)}) for each in found)
         _write(folder / "reveals.jsonl", (line.encode() for line in lines))
         for row in connection.execute(select(snapshots.c.as_of, snapshots.c.body)):
-            name = text_of(row.as_of).replace(":", "-")
+            name = format_timestamp(row.as_of).replace(":", "-")
             (folder / "snapshots" / f"{name}.json").write_bytes(bytes(row.body))
         rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
         (folder / "base_rates.json").write_bytes(rates.encode())
@@ -62,7 +62,7 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
             file.write(line + b"\n")
 
 
-def board_of(arena: Arena, moment: int, window: tuple[int, int] | None = None, theater: str | None = None) -> Board:
+def board_at(arena: Arena, moment: int, window: tuple[int, int] | None = None, theater: str | None = None) -> Board:
     """Return the board of a moment, of one season and theater or of all.
 
     Args:
@@ -101,7 +101,7 @@ def score_faults(folder: Path) -> list[str]:
         return found
     said = json.loads((folder / "scores.json").read_bytes())
     try:
-        wanted = score(replace(facts_in(folder), window=said["window"]), said["theater"]).to_json()
+        wanted = score(replace(facts_of_export(folder), window=said["window"]), said["theater"]).to_json()
     except OpenOutcryError as error:
         # The slug is of the package's own table.
         return [str(error).partition(": ")[2] or str(error)]
@@ -112,7 +112,7 @@ def score_faults(folder: Path) -> list[str]:
     return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))
 
 
-def facts_in(folder: Path) -> Facts:
+def facts_of_export(folder: Path) -> Facts:
     """Return what the board of an export depends on, of the moment of its scores."""
     opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
     records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]

@@ -15,7 +15,7 @@ from openoutcry.arena.snapshots.compression import precompress
 from openoutcry.arena.snapshots.market_items import Market, markets_of
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import ClosingDay, Listing, Publishing, Told
+from openoutcry.arena.store.entry_writes import CloseDay, MarketListing, PublishSnapshot, StateChange
 from openoutcry.arena.store.tables import meta
 from openoutcry.arena.store.write_batch import Batch
 from openoutcry.arena.timestamps import CADENCE, DAY, SECOND, day_of, now
@@ -27,7 +27,7 @@ LEAD = 75 * SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def micros(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     """Return a time as whole microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
@@ -36,7 +36,7 @@ def _time(moment: int) -> datetime:
     return _EPOCH + timedelta(microseconds=moment)
 
 
-def publishing(snapshot: Snapshot, at: int) -> Publishing:
+def publish_entry(snapshot: Snapshot, at: int) -> PublishSnapshot:
     """Return what publishes a snapshot that was built.
 
     Args:
@@ -45,26 +45,26 @@ def publishing(snapshot: Snapshot, at: int) -> Publishing:
     """
     bodies = precompress(snapshot.body).encodings
     listings = tuple(_listing(each) for each in markets_of(snapshot.body))
-    return Publishing(micros(snapshot.as_of), bodies, listings, at)
+    return PublishSnapshot(to_microseconds(snapshot.as_of), bodies, listings, at)
 
 
-def _listing(market: Market) -> Listing:
+def _listing(market: Market) -> MarketListing:
     prices = [
         None if price is None else f"{price:f}" for price in (market.yes_mid_price, market.yes_bid, market.yes_ask)
     ]
-    return Listing(
+    return MarketListing(
         market.market_id,
         market.exchange,
         market.question,
         market.theaters,
-        micros(market.decision_cutoff),
-        micros(market.settlement_at),
+        to_microseconds(market.decision_cutoff),
+        to_microseconds(market.settlement_at),
         *prices,
     )
 
 
 @dataclass(frozen=True)
-class GoingOn(Told):
+class SetSeasonKind(StateChange):
     """An arena is served as what it began as: no real log takes made-up markets.
 
     Attributes:
@@ -83,7 +83,7 @@ class GoingOn(Told):
             raise ArenaError("invalid_payload", f"{wanted}; received options of a {self.kind} one")
 
 
-class Season:
+class SeasonScheduler:
     """Keeps an arena going: a snapshot at every edge, the close of every day.
 
     A slot that is missed stays empty: made later, a snapshot would know what came after it (R-20).
@@ -114,14 +114,14 @@ class Season:
             self._publish(moment)
         finally:
             # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
-            self._arena.writer.write(ClosingDay(day_of(moment - DAY), moment))
+            self._arena.writer.write(CloseDay(day_of(moment - DAY), moment))
 
     def _publish(self, moment: int) -> None:
         edge, latest = moment - moment % CADENCE, self._arena.state.latest
         if latest is None or edge > latest:
             made = self._snapshot(_time(edge))
             if made is not None:
-                entry = publishing(made, moment)
+                entry = publish_entry(made, moment)
                 # Compressed first: what cutoffs have passed is asked when it is published.
                 self._arena.writer.write(replace(entry, at=self._clock()))
         coming = edge + CADENCE

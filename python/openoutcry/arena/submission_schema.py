@@ -12,13 +12,13 @@ from openoutcry.arena.log.log_records import decimal_text
 from openoutcry.arena.protocol import (
     DECISION_VERSION,
     MARKET_ID,
-    MOST_DECISIONS,
-    MOST_REASONING,
+    MAX_DECISIONS,
+    MAX_REASONING,
     ArenaError,
     is_market_id,
     slug_of,
 )
-from openoutcry.arena.request_schema import json_text, moment_at, wrong
+from openoutcry.arena.request_schema import json_text, time_field, validation_error
 from openoutcry.arena.timestamps import ZONE
 
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -37,7 +37,7 @@ class DecisionBody(BaseModel):
     yes_probability: Annotated[Share, Field(description="Probability of YES.", examples=[0.04])]
     confidence: Annotated[Share | None, Field(description="From 0.65 on a position is taken.", examples=[0.82])] = None
     reasoning: Annotated[
-        str | None, Field(description=f"Cut after {MOST_REASONING} code points; public after the market's cutoff.")
+        str | None, Field(description=f"Cut after {MAX_REASONING} code points; public after the market's cutoff.")
     ] = None
 
 
@@ -53,7 +53,7 @@ class SubmissionBody(BaseModel):
     snapshot_as_of: Annotated[
         str, Field(description="The published snapshot that was decided on.", json_schema_extra=_UTC)
     ]
-    decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=MOST_DECISIONS)]
+    decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=MAX_DECISIONS)]
 
 
 class Decided(NamedTuple):
@@ -84,7 +84,7 @@ class Submission(NamedTuple):
 _ADAPTER = TypeAdapter(SubmissionBody)
 
 
-def submission_of(body: bytes) -> Submission:
+def parse_submission(body: bytes) -> Submission:
     """Read the body of a submission.
 
     Raises:
@@ -94,13 +94,13 @@ def submission_of(body: bytes) -> Submission:
     if told.schema_version != DECISION_VERSION:
         wanted = f"a schema_version of {DECISION_VERSION} is required"
         raise ArenaError("invalid_payload", f"{wanted}; received {told.schema_version[:32]!r}", "schema_version")
-    moment_at("submitted_at", told.submitted_at)
-    as_of = moment_at("snapshot_as_of", told.snapshot_as_of)
+    time_field("submitted_at", told.submitted_at)
+    as_of = time_field("snapshot_as_of", told.snapshot_as_of)
     decisions = tuple(_decided(place, each) for place, each in enumerate(told.decisions))
     return Submission(slug_of(told.agent_slug) or "", as_of, decisions, sha256(body).digest())
 
 
-def check_once(submission: Submission) -> None:
+def check_unique_markets(submission: Submission) -> None:
     """See that no market came twice.
 
     Raises:
@@ -119,7 +119,7 @@ def _read(body: bytes) -> SubmissionBody:
     try:
         return _ADAPTER.validate_json(body)
     except ValidationError as error:
-        raise wrong(error.errors(include_url=False)[0]) from error
+        raise validation_error(error.errors(include_url=False)[0]) from error
 
 
 def _decided(place: int, told: DecisionBody) -> Decided:
@@ -131,6 +131,6 @@ def _decided(place: int, told: DecisionBody) -> Decided:
     reasoning = told.reasoning
     if reasoning is not None:
         # PostgreSQL has no text with it.
-        reasoning = reasoning.replace("\0", "")[:MOST_REASONING]
+        reasoning = reasoning.replace("\0", "")[:MAX_REASONING]
     confidence = None if told.confidence is None else decimal_text(told.confidence)
     return Decided(told.market_id, decimal_text(told.yes_probability), confidence, reasoning)

@@ -26,7 +26,7 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def moment_of(name: str, text: object) -> int:
+def parse_timestamp(name: str, text: object) -> int:
     """Read an ISO 8601 time in UTC, which must say that it is.
 
     Raises:
@@ -45,7 +45,7 @@ def moment_of(name: str, text: object) -> int:
     raise refusal("argument_invalid", f"{wanted}; received {str(text)[:64]!r}")
 
 
-def text_of(moment: int) -> str:
+def format_timestamp(moment: int) -> str:
     """Return a moment as ISO 8601 in UTC, with microseconds where it has some."""
     whole, part = divmod(moment, SECOND)
     return f"{_second(whole)}.{part:06d}Z" if part else f"{_second(whole)}Z"
@@ -58,7 +58,7 @@ def _second(whole: int) -> str:
 
 def day_of(moment: int) -> str:
     """Return the day of a moment in UTC."""
-    return text_of(moment)[:10]
+    return format_timestamp(moment)[:10]
 
 
 def season_of(moment: int) -> tuple[str, Window]:
@@ -79,7 +79,7 @@ ALL = "all"
 def seasons(began: str, moment: int) -> dict[str, Window | None]:
     """Return the seasons from a day until a moment, after all time, without window."""
     found: dict[str, Window | None] = {ALL: None}
-    at = moment_of("began", f"{began}T00:00:00Z")
+    at = parse_timestamp("began", f"{began}T00:00:00Z")
     while at <= moment:
         name, window = season_of(at)
         found[name], at = window, window[1]

@@ -19,7 +19,7 @@ import httpx
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.signed_notes import WITNESS, Note, SignerKey, VerifierKey, open_checkpoint
-from openoutcry.arena.protocol import unanswered
+from openoutcry.arena.protocol import transport_failure
 from openoutcry.arena.timestamps import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -42,7 +42,7 @@ class Misbehaviour(Exception):  # noqa: N818
         self.evidence = evidence
 
 
-class Seen(NamedTuple):
+class Cosigned(NamedTuple):
     """What was cosigned, and kept.
 
     Attributes:
@@ -53,7 +53,7 @@ class Seen(NamedTuple):
 
     size: int
     note: str
-    untaken: str = ""
+    rejection: str = ""
 
 
 class Witness:
@@ -81,7 +81,7 @@ class Witness:
         self._folder, self._http = folder, httpx.Client(base_url=url, timeout=30.0, transport=transport)
         if not (folder / "witness.key").exists():
             made = SignerKey(name or "witness.local", secrets.token_bytes(32), WITNESS)
-            _keep(folder / "witness.key", made.private_text() + "\n")
+            _write_durably(folder / "witness.key", made.private_text() + "\n")
         self.key = SignerKey.parse(_read(folder / "witness.key").strip())
         if name not in (None, self.key.verifier.name):
             wanted = f"the name of the key that '{folder}' has, {self.key.verifier.name}, is required"
@@ -92,7 +92,7 @@ class Witness:
         """The key of the log, as it is known."""
         return VerifierKey.parse(_read(self._folder / "log.vkey").strip())
 
-    def know(self, vkey: str | None = None) -> None:
+    def pin_log_key(self, vkey: str | None = None) -> None:
         """Keep the key of the log, by default the first that the server tells; it stands.
 
         Raises:
@@ -101,11 +101,11 @@ class Witness:
         """
         if not (self._folder / "log.vkey").exists():
             told = VerifierKey.parse(vkey or self._text("/registry/vkey").strip())
-            _keep(self._folder / "log.vkey", f"{told}\n")
+            _write_durably(self._folder / "log.vkey", f"{told}\n")
         if vkey not in (None, str(self.log)):
             raise refusal("argument_invalid", f"the log that was witnessed, {self.log}, is required; received {vkey}")
 
-    def see(self, moment: int) -> Seen:
+    def cosign(self, moment: int) -> Cosigned:
         """Cosign the newest checkpoint, and hand the cosignature to the log.
 
         Args:
@@ -126,17 +126,17 @@ class Witness:
             elif received.size == 0:
                 raise refusal("argument_invalid", "a log with a record is required; received an empty one")
             # On the disk before it is signed: what was signed is never forgotten.
-            _keep(place, note)
+            _write_durably(place, note)
             signed = note + self.key.line(Note.parse(note).text, moment // SECOND)
-            _keep(self._folder / "cosigned", signed)
-        return Seen(received.size, signed, self._handed(signed))
+            _write_durably(self._folder / "cosigned", signed)
+        return Cosigned(received.size, signed, self._submit(signed))
 
-    def _handed(self, signed: str) -> str:
+    def _submit(self, signed: str) -> str:
         """Hand a cosignature to the log, and return why it is not taken."""
         try:
             answer = self._http.post("/registry/cosignatures", content=signed.encode())
         except httpx.HTTPError as error:
-            return unanswered(error)
+            return transport_failure(error)
         if answer.is_success:
             return ""
         with suppress(ValueError, RecursionError):
@@ -184,7 +184,7 @@ class Witness:
         evidence = self._folder / "evidence" / sha256((kept + note).encode()).hexdigest()[:16]
         evidence.mkdir(parents=True, exist_ok=True)
         for name, text in (("kept", kept), ("received", note), ("proof.json", json.dumps(proof) + "\n")):
-            _keep(evidence / name, text)
+            _write_durably(evidence / name, text)
         raise Misbehaviour(why, evidence)
 
     def _text(self, path: str) -> str:
@@ -202,7 +202,7 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _keep(path: Path, text: str) -> None:
+def _write_durably(path: Path, text: str) -> None:
     """Write a file that is whole or not there, and is on the disk."""
     begun = path.with_name(f"{path.name}.tmp")
     with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

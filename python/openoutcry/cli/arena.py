@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from openoutcry.cli import arena_operator, arena_scoring
-from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, alone, came, opened
+from openoutcry.cli.arena_operator import DATA, DATABASE, Commands, describe_error, lock_for_serving, open_arena
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.arena.arena_client import ArenaClient
-    from openoutcry.arena.season_scheduler import Season
+    from openoutcry.arena.season_scheduler import SeasonScheduler
     from openoutcry.arena.store.arena_store import Arena
 
 app = typer.Typer(
@@ -106,24 +106,33 @@ def serve(
 
     from openoutcry.arena.demo_season import BASE_RATES
     from openoutcry.arena.scoring.operator_rules import table_of
-    from openoutcry.arena.season_scheduler import GoingOn
-    from openoutcry.arena.server.app import app_of
-    from openoutcry.arena.server.server_settings import Settings, networks_of, public_of, witnesses_of
+    from openoutcry.arena.season_scheduler import SetSeasonKind
+    from openoutcry.arena.app import create_app
+    from openoutcry.arena.server.server_settings import Settings, parse_networks, parse_public_url, parse_witnesses
 
     # A season that is made up has a past that is made up, and says so.
     rates = table_of(json.dumps(BASE_RATES if plan is None else []).encode())
     settings = Settings(
-        public_of(public), rate_key, rate_anon, register_cap, networks_of(tuple(proxy)), witnesses_of(tuple(witness))
+        parse_public_url(public),
+        rate_key,
+        rate_anon,
+        register_cap,
+        parse_networks(tuple(proxy)),
+        parse_witnesses(tuple(witness)),
     )
-    with _listening(host, port) as taken, alone(folder, database), opened(folder, database, base_rates=rates) as arena:
+    with (
+        _listening(host, port) as taken,
+        lock_for_serving(folder, database),
+        open_arena(folder, database, base_rates=rates) as arena,
+    ):
         season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
-        arena.writer.write(GoingOn(kind))
+        arena.writer.write(SetSeasonKind(kind))
         season.start()
         place = f"{host}:{taken.getsockname()[1]}"
         typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
         # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
-        config = uvicorn.Config(app_of(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
+        config = uvicorn.Config(create_app(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
         try:
             with suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run([taken])
@@ -137,27 +146,27 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        told = f"an address that is free is required; received {host}:{port}: {came(error)}"
+        told = f"an address that is free is required; received {host}:{port}: {describe_error(error)}"
         raise refusal("argument_invalid", told) from error
 
 
-def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[Season, str]:
+def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[SeasonScheduler, str]:
     """Return what publishes, and its kind: a demo, or what the sources of a plan say."""
     from openoutcry.arena.demo_season import Demo
-    from openoutcry.arena.season_scheduler import Season
+    from openoutcry.arena.season_scheduler import SeasonScheduler
     from openoutcry.arena.sources.live_season import Live
     from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
 
     if plan is None:
         demo = Demo(datetime.now(timezone.utc), is_sandbox)
-        return Season(arena, demo.snapshot), "practice" if is_sandbox else "demo"
+        return SeasonScheduler(arena, demo.snapshot), "practice" if is_sandbox else "demo"
     if is_sandbox:
         raise refusal(
             "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
         )
     told = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
     live = Live(told, folder / "captures")
-    return Season(arena, live.snapshot, live.prepare), "live"
+    return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
 
 
 @app.command(epilog=REGISTER_EXAMPLES)
@@ -181,13 +190,13 @@ def submit(
     url: str = URL,
 ) -> None:
     """Submit decisions and keep the receipt."""
-    from openoutcry.arena.arena_client import keep_receipt
-    from openoutcry.arena.timestamps import moment_of
+    from openoutcry.arena.arena_client import save_receipt
+    from openoutcry.arena.timestamps import parse_timestamp
 
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
         raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
     if as_of is not None:
-        moment_of("--as-of", as_of)
+        parse_timestamp("--as-of", as_of)
     told = _decisions(decisions)
     key = os.environ.get("OPENOUTCRY_ARENA_KEY", "")
     if not (key and key.isascii() and key.isprintable()):
@@ -197,7 +206,7 @@ def submit(
         # Typed again, after a connection that broke, the same is told the same.
         again = sha256(json.dumps([snapshot, told]).encode()).hexdigest()
         found = client.submit(snapshot, told, again)
-    kept = keep_receipt(found, receipt or Path())
+    kept = save_receipt(found, receipt or Path())
     typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
     for each in found["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
@@ -213,7 +222,7 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
         # What Python reads beside JSON, such as NaN, no server takes.
         json.dumps(told, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        why = came(error) if isinstance(error, OSError) else f"'{path}', which holds something else"
+        why = describe_error(error) if isinstance(error, OSError) else f"'{path}', which holds something else"
         if isinstance(error, json.JSONDecodeError):
             why = f"'{path}', which is none at line {error.lineno}, column {error.colno}"
         raise refusal("argument_invalid", f"decisions must be a file of JSON, or `-`; received {why}") from error
@@ -231,21 +240,21 @@ def watch(
     url: str = URL,
 ) -> None:
     """Tell of new snapshots, of results and of an agent's standing."""
-    from openoutcry.arena.event_stream import Watch, sentence
+    from openoutcry.arena.event_stream import Watch, format_event
 
     with _client(url) as client:
-        looking = Watch(client, slug)
+        watcher = Watch(client, slug)
         while True:
-            for change in looking.look():
-                if once and looking.is_away:
+            for change in watcher.poll():
+                if once and watcher.is_unreachable:
                     typer.echo(
                         f"error: a server of the Arena at {url} is required; received {change['detail']}", err=True
                     )
                     raise typer.Exit(2)
-                typer.echo(json.dumps(change) if as_json else sentence(change))
+                typer.echo(json.dumps(change) if as_json else format_event(change))
             if once:
                 return
-            time.sleep(max(every, looking.pause))
+            time.sleep(max(every, watcher.pause))
 
 
 @app.command(epilog=VERIFY_EXAMPLES)
@@ -290,13 +299,13 @@ def witness(
     with closing(Witness(folder, url, name)) as found, suppress(KeyboardInterrupt):
         typer.echo(f"key of the witness: {found.key.verifier}")
         if vkey is not None:
-            found.know(vkey)
+            found.pin_log_key(vkey)
         while True:
             try:
-                found.know()
-                seen = found.see(now())
-                if seen.untaken:
-                    typer.echo(f"cosigned: {seen.size:,} records; the log does not take it: {seen.untaken}", err=True)
+                found.pin_log_key()
+                seen = found.cosign(now())
+                if seen.rejection:
+                    typer.echo(f"cosigned: {seen.size:,} records; the log does not take it: {seen.rejection}", err=True)
                     if once:
                         raise typer.Exit(3)
                 else:
@@ -374,9 +383,9 @@ def questions(
 
 def _away(url: str, why: Exception | str) -> typer.Exit:
     """Say that nobody has answered as an Arena, and return how a command ends."""
-    from openoutcry.arena.protocol import unanswered
+    from openoutcry.arena.protocol import transport_failure
 
-    why = unanswered(why) if isinstance(why, Exception) else why
+    why = transport_failure(why) if isinstance(why, Exception) else why
     typer.echo(f"error: a server of the Arena at {url} is required; received {why}", err=True)
     return typer.Exit(2)
 

@@ -19,7 +19,7 @@ from openoutcry.errors import refusal
 if TYPE_CHECKING:
     from openoutcry.arena.store.arena_store import Arena
     from openoutcry.arena.store.cached_state import Market
-    from openoutcry.arena.store.entry_writes import Resolving
+    from openoutcry.arena.store.entry_writes import ResolveMarket
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -74,10 +74,12 @@ class Commands(TyperGroup):
         except SnapshotError as error:
             raise refusal("argument_invalid", str(error)) from error
         except (OSError, sqlite3.Error) as error:
-            raise refusal("argument_invalid", f"files that can be used are required; received {came(error)}") from error
+            raise refusal(
+                "argument_invalid", f"files that can be used are required; received {describe_error(error)}"
+            ) from error
 
 
-def came(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """Return what came in the place of a file: the system's words, and of which."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}" if error.filename is None else f"'{error.filename}': {error.strerror}"
@@ -92,15 +94,15 @@ def _arena_extra() -> Iterator[None]:
         raise ModuleNotFoundError("needs `pip install openoutcry[arena]`", name=error.name) from error
 
 
-def alone(folder: Path, database: str | None) -> AbstractContextManager[None]:
+def lock_for_serving(folder: Path, database: str | None) -> AbstractContextManager[None]:
     """Hold an arena in a file as the one that serves it; PostgreSQL is for many."""
     with _arena_extra():
-        from openoutcry.arena.store.arena_store import served_alone
+        from openoutcry.arena.store.arena_store import serving_lock
 
-    return served_alone(folder) if database is None or database.startswith("sqlite") else nullcontext()
+    return serving_lock(folder) if database is None or database.startswith("sqlite") else nullcontext()
 
 
-def opened(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
+def open_arena(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
     """Return the arena of a folder, open.
 
     Args:
@@ -130,24 +132,24 @@ def season(
 ) -> None:
     """List seasons, or the board of one."""
     from openoutcry.arena.protocol import THEATERS
-    from openoutcry.arena.season_export import board_of, standings
-    from openoutcry.arena.timestamps import now, seasons, text_of
+    from openoutcry.arena.season_export import board_at, standings
+    from openoutcry.arena.timestamps import format_timestamp, now, seasons
 
     if theater is not None and (theater not in THEATERS or name is None):
         wanted = f"`--theater` must be one of {', '.join(THEATERS)}, of a season"
         raise refusal("argument_invalid", f"{wanted}; received {theater!r}")
-    with opened(folder, database) as arena:
+    with open_arena(folder, database) as arena:
         moment, state = now(), arena.state
         windows = seasons(state.began, moment)
         if name is not None:
             if name not in windows:
                 raise refusal("argument_invalid", f"a season of {', '.join(windows)} is required; received {name!r}")
-            for row in board_of(arena, moment, windows[name], theater).rows:
+            for row in board_at(arena, moment, windows[name], theater).rows:
                 scores = (row.brier, row.brier_skill_score, row.roi)
                 told = "  ".join(_score(each) for each in scores)
                 typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {told}")
             return
-        latest = "none" if state.latest is None else text_of(state.latest)
+        latest = "none" if state.latest is None else format_timestamp(state.latest)
         n_records = arena.writer.log.end.seq
         typer.echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
         typer.echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
@@ -170,22 +172,24 @@ def market(
     """List markets, or show one with all that the log has of it."""
     import json
 
-    from openoutcry.arena.server.market_routes import listed
+    from openoutcry.arena.server.market_routes import list_markets
     from openoutcry.arena.store.read_queries import record_texts
-    from openoutcry.arena.timestamps import now, text_of
+    from openoutcry.arena.timestamps import format_timestamp, now
 
-    with opened(folder, database) as arena:
+    with open_arena(folder, database) as arena:
         if market_id is None:
             for each in ("open", "closed", "settled") if status is None else (status,):
-                for row in listed(arena.state, arena.reading, each, None, now())["markets"]:
+                for row in list_markets(arena.state, arena.reading, each, None, now())["markets"]:
                     told = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
                     typer.echo(told.rstrip())
             return
         found = _known(arena, market_id)
         typer.echo(f"{found.market_id}: {found.question}")
         typer.echo(f"theaters: {', '.join(found.theaters) or 'none'}")
-        typer.echo(f"cutoff: {text_of(found.decision_cutoff)}, closes: {text_of(found.settlement_at)}")
-        typer.echo(f"snapshots: {text_of(found.first_as_of)} to {text_of(found.last_as_of)}")
+        typer.echo(
+            f"cutoff: {format_timestamp(found.decision_cutoff)}, closes: {format_timestamp(found.settlement_at)}"
+        )
+        typer.echo(f"snapshots: {format_timestamp(found.first_as_of)} to {format_timestamp(found.last_as_of)}")
         with arena.reading.connect() as connection:
             for text in record_texts(connection):
                 told = json.loads(text)
@@ -213,25 +217,25 @@ def resolve(
     database: str | None = DATABASE,
 ) -> None:
     """Say what became of a market; the last word stands, and the log has all."""
-    from openoutcry.arena.store.entry_writes import Resolving
-    from openoutcry.arena.timestamps import moment_of, now
+    from openoutcry.arena.store.entry_writes import ResolveMarket
+    from openoutcry.arena.timestamps import now, parse_timestamp
 
-    close = None if closed_at is None else moment_of("--closed-at", closed_at)
-    with opened(folder, database) as arena:
-        _resolve(arena, Resolving(market_id, status, outcome, close, _source(source), now()))
+    close = None if closed_at is None else parse_timestamp("--closed-at", closed_at)
+    with open_arena(folder, database) as arena:
+        _resolve(arena, ResolveMarket(market_id, status, outcome, close, _source(source), now()))
 
 
 def _source(told: str) -> str:
-    from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.request_schema import text_at
+    from openoutcry.arena.protocol import MAX_REASONING
+    from openoutcry.arena.request_schema import text_field
 
-    return text_at("source", told, MOST_REASONING) or ""
+    return text_field("source", told, MAX_REASONING) or ""
 
 
-def _resolve(arena: Arena, result: Resolving) -> None:
+def _resolve(arena: Arena, result: ResolveMarket) -> None:
     """Write what became of a market, and say it, and from when on it counts."""
     from openoutcry.arena.store.cached_state import GRACE
-    from openoutcry.arena.timestamps import text_of
+    from openoutcry.arena.timestamps import format_timestamp
 
     seq = arena.writer.write(result)
     told = f"record {seq}: {result.market_id} is {result.status}"
@@ -242,7 +246,7 @@ def _resolve(arena: Arena, result: Resolving) -> None:
         # What was decided is public, and so scored, when it can no longer be decided.
         if max(cutoff, final) > result.at:
             why = "the market's cutoff" if cutoff > final else "where nobody disputes it until then"
-            told += f"; it counts after {text_of(max(cutoff, final))}, {why}"
+            told += f"; it counts after {format_timestamp(max(cutoff, final))}, {why}"
     typer.echo(told)
 
 
@@ -256,28 +260,28 @@ def amend(
 ) -> None:
     """Correct a result, which scores everybody anew and in public."""
     from openoutcry.arena.protocol import ArenaError
-    from openoutcry.arena.store.entry_writes import Resolving
+    from openoutcry.arena.store.entry_writes import ResolveMarket
     from openoutcry.arena.timestamps import now
 
-    with opened(folder, database) as arena:
+    with open_arena(folder, database) as arena:
         market = _known(arena, market_id)
         if market.status is None:
             raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
         if market.outcome == outcome:
             raise ArenaError("invalid_payload", f"another result than before is required; {market_id} is {outcome}")
-        with scored_anew(arena):
+        with report_score_changes(arena):
             close = market.actual_close_time
-            _resolve(arena, Resolving(market_id, "amended", outcome, close, _source(source), now()))
+            _resolve(arena, ResolveMarket(market_id, "amended", outcome, close, _source(source), now()))
 
 
 @contextmanager
-def scored_anew(arena: Arena) -> Iterator[None]:
+def report_score_changes(arena: Arena) -> Iterator[None]:
     """Say whose rank or scores something has changed."""
-    from openoutcry.arena.season_export import board_of
+    from openoutcry.arena.season_export import board_at
     from openoutcry.arena.timestamps import now
 
     def told() -> dict[str, tuple[str, ...]]:
-        rows = board_of(arena, now()).rows
+        rows = board_at(arena, now()).rows
         scores = {row.slug: map(_score, (row.brier, row.brier_skill_score, row.roi)) for row in rows}
         return {row.slug: (str(row.rank or "-"), *map(str.strip, scores[row.slug])) for row in rows}
 
@@ -300,22 +304,22 @@ def suspend(
     database: str | None = DATABASE,
 ) -> None:
     """Suspend an agent, or let it submit again; the log says so."""
-    from openoutcry.arena.protocol import MOST_REASONING
-    from openoutcry.arena.request_schema import text_at
-    from openoutcry.arena.store.entry_writes import Suspending, known_agent
+    from openoutcry.arena.protocol import MAX_REASONING
+    from openoutcry.arena.request_schema import text_field
+    from openoutcry.arena.store.entry_writes import SuspendAgent, require_agent
     from openoutcry.arena.timestamps import now
 
-    said = text_at("reason", reason, MOST_REASONING)
+    said = text_field("reason", reason, MAX_REASONING)
     if said is None:
         raise refusal("argument_invalid", f"a reason, which the log shows to all, is required; received {reason!r}")
-    with opened(folder, database) as arena:
-        agent = known_agent(arena.state, slug.lower())
+    with open_arena(folder, database) as arena:
+        agent = require_agent(arena.state, slug.lower())
         if agent.suspended is not lift:
             wanted, found = (
                 ("an agent that is suspended", "is not") if lift else ("an agent that is not suspended", "is")
             )
             raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {found}")
-        seq = arena.writer.write(Suspending(agent.slug, not lift, said, now()))
+        seq = arena.writer.write(SuspendAgent(agent.slug, not lift, said, now()))
         typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {said}")
 
 
@@ -327,12 +331,12 @@ def issue_key(
     database: str | None = DATABASE,
 ) -> None:
     """Register an agent, whatever the day's cap is, and print its key once."""
-    from openoutcry.arena.request_schema import name_at, slug_at
-    from openoutcry.arena.store.entry_writes import Registering
+    from openoutcry.arena.request_schema import name_field, slug_field
+    from openoutcry.arena.store.entry_writes import RegisterAgent
     from openoutcry.arena.timestamps import now
 
-    with opened(folder, database) as arena:
-        typer.echo(arena.writer.write(Registering(slug_at("slug", slug), name_at(name), None, now())))
+    with open_arena(folder, database) as arena:
+        typer.echo(arena.writer.write(RegisterAgent(slug_field("slug", slug), name_field(name), None, now())))
 
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
@@ -342,11 +346,11 @@ def rotate_key(
     database: str | None = DATABASE,
 ) -> None:
     """Give an agent another key, which is printed once; the old one dies."""
-    from openoutcry.arena.store.entry_writes import RotatingKey
+    from openoutcry.arena.store.entry_writes import RotateKey
     from openoutcry.arena.timestamps import now
 
-    with opened(folder, database) as arena:
-        typer.echo(arena.writer.write(RotatingKey(slug.lower(), now())))
+    with open_arena(folder, database) as arena:
+        typer.echo(arena.writer.write(RotateKey(slug.lower(), now())))
 
 
 @app.command(epilog=EXPORT_EXAMPLES, rich_help_panel=OPERATOR)
@@ -357,7 +361,7 @@ def export(
     from openoutcry.arena.season_export import export as write
     from openoutcry.arena.timestamps import now
 
-    with opened(folder, database) as arena:
+    with open_arena(folder, database) as arena:
         typer.echo(f"exported: {write(arena, out, now()):,} records to {out}")
 
 

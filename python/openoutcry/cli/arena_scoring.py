@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.cli.arena_operator import DATA, DATABASE, OPERATOR, opened, scored_anew
+from openoutcry.cli.arena_operator import DATA, DATABASE, OPERATOR, open_arena, report_score_changes
 from openoutcry.errors import refusal
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -31,18 +31,18 @@ def rules(
     import json
 
     from openoutcry.arena.scoring.operator_rules import chosen, table_of
-    from openoutcry.arena.store.initialization import SettingRules
-    from openoutcry.arena.store.read_queries import rules_of
+    from openoutcry.arena.store.initialization import SetScoringRules
+    from openoutcry.arena.store.read_queries import scoring_rules
     from openoutcry.arena.timestamps import now
 
-    with opened(folder, database) as arena:
+    with open_arena(folder, database) as arena:
         with arena.reading.connect() as connection:
-            version, before, rates = rules_of(connection)
+            version, before, rates = scoring_rules(connection)
         after = chosen(before, {"fee_model": fee_model, "fee_rate": fee_rate, "fee_step": fee_step})
         table = rates if base_rates is None else table_of(base_rates.read_bytes())
         if (after, table) != (before, rates):
-            with scored_anew(arena):
-                seq = arena.writer.write(SettingRules(version, after.to_record(), table, now()))
+            with report_score_changes(arena):
+                seq = arena.writer.write(SetScoringRules(version, after.to_record(), table, now()))
                 typer.echo(f"record {seq}: all is scored by these rules from here on, what was decided before, too")
         typer.echo(f"scoring_version: {version}")
         for name, value in after.to_record().items():
@@ -64,7 +64,7 @@ def compare(
     from openoutcry.arena.log.export_audit import audit
     from openoutcry.arena.scoring import compare as compared
     from openoutcry.arena.scoring import select
-    from openoutcry.arena.season_export import facts_in, score_faults
+    from openoutcry.arena.season_export import facts_of_export, score_faults
 
     if first.lower() == second.lower():
         raise refusal("argument_invalid", f"two agents are required; received {first} twice")
@@ -73,7 +73,7 @@ def compare(
     if faults:
         told = faults[0].partition("\n")[0]
         raise refusal("argument_invalid", f"an export that holds is required, with its scores; received {told}")
-    facts = facts_in(folder)
+    facts = facts_of_export(folder)
     suspended = [each.slug for each in facts.agents if each.suspended and each.slug in (first.lower(), second.lower())]
     if suspended:
         raise refusal("argument_invalid", f"agents that are not suspended are required; received {suspended[0]}")

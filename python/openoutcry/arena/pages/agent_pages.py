@@ -13,7 +13,7 @@ from openoutcry.arena.server.board_cache import Boards
 from openoutcry.arena.server.market_routes import with_market
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.cached_state import State
-from openoutcry.arena.timestamps import ALL, moment_of
+from openoutcry.arena.timestamps import ALL, parse_timestamp
 
 PAGE = 50
 """Agents of a page."""
@@ -43,7 +43,7 @@ SORTS: Mapping[str, _Order] = {
 """The best first, by each column; who is alike stays in the order of ranks."""
 
 
-class Agents:
+class AgentPages:
     """Tells pages of agents.
 
     Args:
@@ -57,9 +57,9 @@ class Agents:
 
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the leaderboard says (R-33, R-34)."""
-        theater, least = query_parameters.theater(query), query_parameters.whole(query, "min_n", 0)
-        season = query_parameters.one_of(query, "season", tuple(self._boards.seasons())) or ALL
-        sort = query_parameters.one_of(query, "sort", tuple(SORTS)) or "skill"
+        theater, least = query_parameters.theater(query), query_parameters.integer(query, "min_n", 0)
+        season = query_parameters.choice(query, "season", tuple(self._boards.seasons())) or ALL
+        sort = query_parameters.choice(query, "sort", tuple(SORTS)) or "skill"
         found = self._boards.board(theater, season)
         rows = sorted((row for row in found.rows if row.n_scored >= least), key=SORTS[sort])
         told = None if season == ALL else season
@@ -111,7 +111,7 @@ class Agents:
         }
 
     def _submission(self, each: dict[str, Any]) -> dict[str, Any]:
-        moments = {name: moment_of(name, each[name]) for name in ("received_at", "snapshot_as_of")}
+        moments = {name: parse_timestamp(name, each[name]) for name in ("received_at", "snapshot_as_of")}
         now = self._settings.clock()
         decisions = [with_market(self._state, body, now) for body in each["decisions"][:SHOWN]]
         return each | moments | {"decisions": decisions, "n_more": max(0, len(each["decisions"]) - SHOWN)}

@@ -7,7 +7,7 @@ from typing import Any
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def paths_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+def operations_of(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the operations of an OpenAPI document, with the statuses of each."""
     return [
         {

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from openoutcry.arena.pages.static_assets import Assets
-from openoutcry.arena.timestamps import text_of
+from openoutcry.arena.timestamps import format_timestamp
 from openoutcry.report.text_format import clean, number, percent
 
 _MONTHS = (
@@ -44,15 +44,15 @@ def address(path: str, **query: object) -> str:
     return quote(path, safe="/:") + (f"?{given}" if given else "")
 
 
-def shown_time(moment: int) -> str:
+def display_time(moment: int) -> str:
     """Return a moment for people: `8 May 2026, 12:00 UTC`."""
-    day, clock = text_of(moment)[:-1].split("T")
+    day, clock = format_timestamp(moment)[:-1].split("T")
     whole, _, part = clock.partition(".")
     exact = whole if part or not whole.endswith(":00") else whole[:5]
-    return f"{shown_day(day)}, {exact}{part and f'.{part[:3]}'} UTC"
+    return f"{display_day(day)}, {exact}{part and f'.{part[:3]}'} UTC"
 
 
-def shown_day(day: str) -> str:
+def display_day(day: str) -> str:
     """Return a day for people: `8 May 2026`."""
     year, month, date = day.split("-")
     return f"{int(date)} {_MONTHS[int(month) - 1]} {year}"
@@ -87,11 +87,11 @@ class Renderer:
         )
         self._templates.globals |= {"asset": assets.path, "address": address, "reasons": _REASONS, "sources": _SOURCES}
         self._templates.filters |= {
-            "day": shown_day,
-            "iso": text_of,
+            "day": display_day,
+            "iso": format_timestamp,
             "number": number,
             "percent": percent,
-            "time": shown_time,
+            "time": display_time,
             "web_link": web_link,
         }
 

@@ -24,13 +24,13 @@ from openoutcry.arena.server.registry_routes import Registry
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.tables import days, records, submissions
-from openoutcry.arena.timestamps import DAY, HOUR, day_of, moment_of
+from openoutcry.arena.timestamps import DAY, HOUR, day_of, parse_timestamp
 
 DAYS, ROWS = 30, 100
 """Days and submissions of a page."""
 
 
-class Logbook:
+class LogPages:
     """Tells pages of the log.
 
     Args:
@@ -102,7 +102,7 @@ class Logbook:
             "size": told["tree_size"],
             "head": told["head_sha256"],
             "note": note,
-            "at": moment_of("at", told["at"]),
+            "at": parse_timestamp("at", told["at"]),
         }
 
     def _submissions(self, day: str, before: str | None) -> tuple[list[dict[str, Any]], str | None]:
@@ -110,7 +110,7 @@ class Logbook:
 
         Only records are read, which are public: they say how many decisions there are, and of none what it is.
         """
-        begin = moment_of("date", f"{day}T00:00:00Z")
+        begin = parse_timestamp("date", f"{day}T00:00:00Z")
         received, name = submissions.c.received_at, submissions.c.submission_id
         # An id begins with the time, and is indexed. One that came as a day ended may have an id of the next.
         first, last = (str(ULID.from_timestamp(each // 1000))[:10] for each in (begin, begin + DAY + HOUR))
@@ -145,8 +145,8 @@ class Logbook:
         return {
             "id": submission_id,
             "agent": agent,
-            "received_at": moment_of("received_at", received_at),
-            "as_of": moment_of("snapshot_as_of", record["snapshot_as_of"]),
+            "received_at": parse_timestamp("received_at", received_at),
+            "as_of": parse_timestamp("snapshot_as_of", record["snapshot_as_of"]),
             "date": received_at[:10],
             "record": text.decode(),
             "sha256": sha256(text).hexdigest(),

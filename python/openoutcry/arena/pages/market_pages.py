@@ -12,10 +12,10 @@ from sqlalchemy import Connection, select
 
 from openoutcry.arena.log.log_proofs import leaf_hash
 from openoutcry.arena.pages import query_parameters, svg_charts
-from openoutcry.arena.protocol import DECISION_VERSION, MOST_REASONING, THEATERS, ArenaError
-from openoutcry.arena.request_schema import moment_at
+from openoutcry.arena.protocol import DECISION_VERSION, MAX_REASONING, THEATERS, ArenaError
+from openoutcry.arena.request_schema import time_field
 from openoutcry.arena.server.fast_routes import unknown_snapshot
-from openoutcry.arena.server.market_routes import STATUSES, listed, status_of
+from openoutcry.arena.server.market_routes import STATUSES, list_markets, status_of
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.cached_state import Market
@@ -31,7 +31,7 @@ LISTED = 36
 KINDS = ("market_state", "theater_intel", "news", "scheduled_event", "seismic")
 
 
-class World:
+class MarketPages:
     """Tells pages of markets and snapshots.
 
     Args:
@@ -45,9 +45,9 @@ class World:
     def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
         """Return what the list of markets says (R-07 to R-09)."""
         # As in the protocol, a list of markets is empty where a region has none, whatever its name (R-07).
-        status, theater = query_parameters.one_of(query, "status", STATUSES) or "open", query.get("theater") or None
+        status, theater = query_parameters.choice(query, "status", STATUSES) or "open", query.get("theater") or None
         state, moment = self._arena.state, self._settings.clock()
-        rows = listed(state, self._arena.reading, status, theater, moment)["markets"]
+        rows = list_markets(state, self._arena.reading, status, theater, moment)["markets"]
         kept = {"status": None if status == "open" else status, "theater": theater}
         told = [(state.markets[row["market_id"]], row) for row in rows]
         return {
@@ -88,7 +88,7 @@ class World:
     def example(self) -> dict[str, Any]:
         """Return what to begin with: a free slug, the market that is open the longest."""
         moment, state = self._settings.clock(), self._arena.state
-        known = [each for each in state.markets.values() if each.takes(moment)]
+        known = [each for each in state.markets.values() if each.accepts_decision_at(moment)]
         last = max(known, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
         slugs = ("my-agent" + (f"-{n}" if n > 1 else "") for n in count(1))
         return {
@@ -96,7 +96,7 @@ class World:
             "slug": next(slug for slug in slugs if slug not in state.agents),
             "rate_key": self._settings.rate_key,
             "schema_version": DECISION_VERSION,
-            "most_reasoning": MOST_REASONING,
+            "most_reasoning": MAX_REASONING,
         }
 
     def snapshots(self, query: Mapping[str, str]) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class World:
         """Return what the page of a snapshot says (R-16, R-17)."""
         published = self._arena.state.snapshots
         try:
-            moment = moment_at("as_of", text)
+            moment = time_field("as_of", text)
         except ArenaError as error:
             raise ArenaError("unknown_snapshot", error.detail, "as_of") from error
         if moment not in published:

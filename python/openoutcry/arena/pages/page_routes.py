@@ -11,14 +11,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from openoutcry.arena.pages.agent_pages import Agents
-from openoutcry.arena.pages.guide_pages import paths_of
+from openoutcry.arena.pages.agent_pages import AgentPages
+from openoutcry.arena.pages.guide_pages import operations_of
 from openoutcry.arena.pages.html_rendering import Renderer
-from openoutcry.arena.pages.log_pages import Logbook
-from openoutcry.arena.pages.market_pages import World
+from openoutcry.arena.pages.log_pages import LogPages
+from openoutcry.arena.pages.market_pages import MarketPages
 from openoutcry.arena.pages.static_assets import PREFIX, Assets
 from openoutcry.arena.protocol import BASE, ArenaError
-from openoutcry.arena.server.auth import Door
+from openoutcry.arena.server.auth import Authenticator
 from openoutcry.arena.server.board_cache import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
 from openoutcry.arena.server.registry_routes import Registry
@@ -34,7 +34,7 @@ HEADERS = {
 }
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]
-Telling = Callable[[Request], dict[str, Any]]
+PageContext = Callable[[Request], dict[str, Any]]
 
 
 _TITLES = {
@@ -47,7 +47,7 @@ _TITLES = {
 }
 
 
-def title_of(status: int) -> str:
+def status_title(status: int) -> str:
     """Return the words of a status for people."""
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
@@ -62,15 +62,15 @@ class Pages:
         door: Who may ask, and how often.
     """
 
-    def __init__(self, app: FastAPI, arena: Arena, settings: Settings, door: Door) -> None:
-        self._app, self._arena, self._settings, self._door = app, arena, settings, door
+    def __init__(self, app: FastAPI, arena: Arena, settings: Settings, authenticator: Authenticator) -> None:
+        self._app, self._arena, self._settings, self._authenticator = app, arena, settings, authenticator
         self._assets = Assets()
         self._renderer = Renderer(self._assets)
 
     def add(self, boards: Boards, registry: Registry, cosigned: Cosignatures) -> None:
         """Add all routes."""
-        agents, world = Agents(self._arena.state, boards, self._settings), World(self._arena, self._settings)
-        logbook = Logbook(self._arena, self._settings, registry, cosigned)
+        agents, world = AgentPages(self._arena.state, boards, self._settings), MarketPages(self._arena, self._settings)
+        logbook = LogPages(self._arena, self._settings, registry, cosigned)
         self._page("/", "leaderboard", lambda asked: agents.leaderboard(asked.query_params))
         self._page("/agents/{slug}", "agent", lambda asked: agents.profile(asked.path_params["slug"]))
         self._page("/markets", "markets", lambda asked: world.markets(asked.query_params))
@@ -84,23 +84,23 @@ class Pages:
         self._page("/registry", "registry", lambda asked: logbook.days(asked.query_params))
         self._page("/submissions/{name}", "submission", lambda asked: logbook.submission(asked.path_params["name"]))
         self._page("/first-agent", "first_agent", lambda asked: world.example() | {"vkey": str(registry.key)})
-        self._page("/docs", "docs", lambda asked: {"operations": paths_of(self._app.openapi())})
+        self._page("/docs", "docs", lambda asked: {"operations": operations_of(self._app.openapi())})
 
         async def found(request: Request) -> Response:
-            self._door.admitted(request)
+            self._authenticator.admit(request)
             return RedirectResponse(agents.found(request.query_params), 303)
 
         async def receipt(request: Request) -> Response:
-            self._door.admitted(request)
+            self._authenticator.admit(request)
             return JSONResponse(await run_in_threadpool(logbook.receipt, request.path_params["name"]))
 
         self._app.router.add_route("/agents", found, ["GET"], include_in_schema=False)
         self._app.router.add_route("/submissions/{name}/receipt.json", receipt, ["GET"], include_in_schema=False)
         self._app.router.add_route(f"{PREFIX}{{named}}", self._asset, ["GET"], include_in_schema=False)
 
-    def _page(self, path: str, template: str, telling: Telling) -> None:
+    def _page(self, path: str, template: str, telling: PageContext) -> None:
         async def answer(request: Request) -> Response:
-            self._door.admitted(request)
+            self._authenticator.admit(request)
             return await run_in_threadpool(lambda: self._answer(request, template, 200, telling(request)))
 
         self._app.router.add_route(path, answer, ["GET"], include_in_schema=False)
@@ -125,7 +125,7 @@ class Pages:
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(found[0], 200, headers, media_type=found[1])
 
-    def refusing(self, otherwise: Handler) -> Handler:
+    def with_error_pages(self, otherwise: Handler) -> Handler:
         """Return what answers a refusal with a page to those who read pages (R-03).
 
         Args:
@@ -138,7 +138,7 @@ class Pages:
             if not is_page or "text/html" not in request.headers.get("accept", ""):
                 return told
             detail = error.detail if isinstance(error, ArenaError) else None
-            words = {"status": told.status_code, "title": title_of(told.status_code), "detail": detail}
+            words = {"status": told.status_code, "title": status_title(told.status_code), "detail": detail}
             page = self._answer(request, "refusal", told.status_code, words)
             for name in ("retry-after", "www-authenticate", "allow"):
                 if name in told.headers:

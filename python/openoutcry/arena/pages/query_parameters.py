@@ -15,7 +15,7 @@ _DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII
 _T = TypeVar("_T")
 
 
-def whole(query: Mapping[str, str], name: str, least: int) -> int:
+def integer(query: Mapping[str, str], name: str, least: int) -> int:
     """Return a whole number of a query, the least where it has none."""
     text = query.get(name) or str(least)
     if not re.fullmatch("[0-9]{1,7}", text, re.ASCII) or not least <= int(text) <= _MOST:
@@ -24,7 +24,7 @@ def whole(query: Mapping[str, str], name: str, least: int) -> int:
     return int(text)
 
 
-def one_of(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:
+def choice(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:
     """Return one of some words; None where none is asked for."""
     text = query.get(name) or None
     if text is not None and text not in known:
@@ -34,7 +34,7 @@ def one_of(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | N
 
 def theater(query: Mapping[str, str]) -> str | None:
     """Return the region that is asked for; None for all."""
-    return one_of(query, "theater", THEATERS)
+    return choice(query, "theater", THEATERS)
 
 
 def day(query: Mapping[str, str]) -> str | None:
@@ -85,7 +85,7 @@ class Paging(Generic[_T]):
             kept: What else the links say.
         """
         n_pages = max(1, -(-len(rows) // size))
-        page = whole(query, "page", 1)
+        page = integer(query, "page", 1)
         if page > n_pages:
             raise ArenaError("not_found", f"a page from 1 to {n_pages} is required; received {page}", "page")
         links = [

@@ -9,7 +9,7 @@ from typing import Any
 
 from openoutcry.arena.scoring.market_quotes import quote_of
 from openoutcry.arena.scoring.score_inputs import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
-from openoutcry.arena.timestamps import moment_of
+from openoutcry.arena.timestamps import parse_timestamp
 from openoutcry.errors import refusal
 
 Record = Mapping[str, Any]
@@ -48,7 +48,7 @@ def facts_of(
     return Facts(
         at_us=at_us,
         agents=_agents(by_type.get("agent", []), by_type.get("suspension", [])),
-        snapshots_us=[moment_of("as_of", each["as_of"]) for each in published],
+        snapshots_us=[parse_timestamp("as_of", each["as_of"]) for each in published],
         quotes=[quote for each in published for quote in _quotes(each, snapshots)],
         decisions=[
             _decision(submission, body)
@@ -71,7 +71,7 @@ def _check(content: bytes, digest: str, name: str) -> None:
 def _agents(registered: Iterable[Record], suspensions: Iterable[Record]) -> list[Agent]:
     suspended = {each["agent_slug"]: each["suspended"] for each in suspensions}
     return [
-        Agent(each["agent_slug"], moment_of("at", each["at"]), suspended.get(each["agent_slug"], False))
+        Agent(each["agent_slug"], parse_timestamp("at", each["at"]), suspended.get(each["agent_slug"], False))
         for each in registered
     ]
 
@@ -83,7 +83,7 @@ def _quotes(published: Record, snapshots: Mapping[str, bytes]) -> list[Quote]:
     _check(snapshots[as_of], published["sha256"], f"the snapshot of {as_of}")
     # As texts: a price is a decimal, and no float.
     items = json.loads(snapshots[as_of], parse_float=str)["items"]
-    return [quote_of(item, moment_of("as_of", as_of)) for item in items if item["kind"] == "market_state"]
+    return [quote_of(item, parse_timestamp("as_of", as_of)) for item in items if item["kind"] == "market_state"]
 
 
 def _decision(submission: Record, body: Record) -> Decision:
@@ -91,8 +91,8 @@ def _decision(submission: Record, body: Record) -> Decision:
         submission["seq"],
         submission["agent_slug"],
         body["market_id"],
-        moment_of("received_at", submission["received_at"]),
-        moment_of("snapshot_as_of", submission["snapshot_as_of"]),
+        parse_timestamp("received_at", submission["received_at"]),
+        parse_timestamp("snapshot_as_of", submission["snapshot_as_of"]),
         body["yes_probability"],
         body["confidence"],
     )
@@ -105,6 +105,6 @@ def _resolution(record: Record) -> Resolution:
         record["market_id"],
         record["status"],
         record["outcome"],
-        moment_of("at", record["at"]),
-        None if close is None else moment_of("actual_close_time", close),
+        parse_timestamp("at", record["at"]),
+        None if close is None else parse_timestamp("actual_close_time", close),
     )

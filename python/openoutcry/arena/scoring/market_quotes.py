@@ -10,7 +10,7 @@ import numpy as np
 
 from openoutcry.arena.scoring.exact_arithmetic import Millionths, Whole, whole
 from openoutcry.arena.scoring.score_inputs import Quote
-from openoutcry.arena.timestamps import DAY, HOUR, moment_of
+from openoutcry.arena.timestamps import DAY, HOUR, parse_timestamp
 from openoutcry.errors import refusal
 
 PRICES = ("mid", "bid", "ask")
@@ -28,7 +28,7 @@ def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
     cutoff_us = (
         snapshot_us + _CUTOFF_WITHOUT_CLOSE_US
         if close is None
-        else moment_of("close_time", close) - _CUTOFF_BEFORE_CLOSE_US
+        else parse_timestamp("close_time", close) - _CUTOFF_BEFORE_CLOSE_US
     )
     prices = (item.get(name) for name in ("yes_mid_price", "yes_bid", "yes_ask"))
     texts = (None if price is None else str(price) for price in prices)

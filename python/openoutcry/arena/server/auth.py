@@ -1,4 +1,4 @@
-"""Who asks: the key that a request comes with, or its address, and whether it may."""
+"""API authentication: the agent or client address of a request, and its rate limit."""
 
 from __future__ import annotations
 
@@ -14,75 +14,74 @@ from openoutcry.arena.store.cached_state import Agent, State
 from openoutcry.arena.store.entry_writes import key_digest
 
 
-class Door:
-    """Knows who asks, by key or by address, and how often each may.
+class Authenticator:
+    """Authenticates requests by API key, and limits their rate by agent or by client address.
 
     Args:
-        settings: What the server was told.
-        state: Who there is.
+        settings: Rate limits and trusted proxies.
+        state: The registered agents.
     """
 
     def __init__(self, settings: Settings, state: State) -> None:
         self._settings, self._state = settings, state
         self._keys, self._addresses = SlidingWindow(settings.rate_key), SlidingWindow(settings.rate_anon)
 
-    def agent(self, request: HTTPConnection) -> Agent | None:
-        """Return whose key a request comes with; None where it comes without one (R-02).
+    def optional_agent(self, request: HTTPConnection) -> Agent | None:
+        """Return the agent whose key the request has, or None if the request has no key (R-02).
 
         Raises:
-            ArenaError: `bad_auth`: it comes with one that is none.
+            ArenaError: `bad_auth`: the request has an invalid key.
         """
-        told = request.headers.get("authorization")
-        return None if told is None else self._owner(told, request)
+        header = request.headers.get("authorization")
+        return None if header is None else self._agent_of(header, request)
 
-    def _owner(self, told: str, request: HTTPConnection) -> Agent:
-        scheme, _, key = told.partition(" ")
+    def _agent_of(self, header: str, request: HTTPConnection) -> Agent:
+        scheme, _, key = header.partition(" ")
         agent = self._state.keys.get(key_digest(key.strip())) if scheme.lower() == "bearer" else None
         if agent is None:
-            self.count(request)
-            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a key that is valid is required")
+            self.count_address(request)
+            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a valid key is required")
         return agent
 
-    def count(self, request: HTTPConnection) -> None:
-        """Let a request through, counted by its address.
+    def count_address(self, request: HTTPConnection) -> None:
+        """Count a request against the limit of its client address.
 
         Raises:
             ArenaError: `rate_limited`.
         """
         if self._settings.rate_anon:
-            self._addresses.hit(self.bucket(request), self._settings.clock())
+            self._addresses.hit(self.address_bucket(request), self._settings.clock())
 
-    def admitted(self, request: HTTPConnection) -> Agent | None:
-        """Let a request through that needs no key, counted by its key or its address."""
-        agent = self.agent(request)
+    def admit(self, request: HTTPConnection) -> Agent | None:
+        """Admit a request that may lack a key, counted against its agent or its address."""
+        agent = self.optional_agent(request)
         if agent is None:
-            self.count(request)
+            self.count_address(request)
         else:
             self._keys.hit(agent.id, self._settings.clock())
         return agent
 
-    def known(self, request: HTTPConnection) -> Agent:
-        """Let a request through that needs a key."""
-        told = request.headers.get("authorization")
-        if told is None:
-            self.count(request)
+    def require_agent(self, request: HTTPConnection) -> Agent:
+        """Admit a request that requires a key."""
+        header = request.headers.get("authorization")
+        if header is None:
+            self.count_address(request)
             raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` is required; received none")
-        agent = self._owner(told, request)
+        agent = self._agent_of(header, request)
         self._keys.hit(agent.id, self._settings.clock())
         return agent
 
-    def bucket(self, request: HTTPConnection) -> str:
-        """Return by what an address is counted: of IPv6, its /64 (R-38)."""
+    def address_bucket(self, request: HTTPConnection) -> str:
+        """Return the rate-limit bucket of a client address: the address, or the /64 of an IPv6 address (R-38)."""
         host = request.client.host if request.client is not None else ""
-        told = ",".join(request.headers.getlist("x-forwarded-for"))
-        hops = [each.strip() for each in told.split(",") if each.strip()]
-        # Each proxy that is believed names who came to it, the last one at the end. Where one names nobody, it is all
-        # that is known.
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
+        hops = [each.strip() for each in forwarded.split(",") if each.strip()]
+        # Each trusted proxy appends the address of its peer. An entry that is not an address ends the chain.
         while hops and self._is_proxy(host):
-            named = _address(hops.pop())
-            if named is None:
+            peer = _address(hops.pop())
+            if peer is None:
                 break
-            host = named
+            host = peer
         try:
             address = ip_address(host)
         except ValueError:
@@ -104,7 +103,7 @@ class Door:
 
 
 def _address(hop: str) -> str | None:
-    """Return the address of a hop, which may come with a port; None where it is none."""
+    """Return the IP address of a `X-Forwarded-For` entry without its port, or None if it is not an address."""
     bracketed = re.fullmatch(r"\[(.*)\](?::\d+)?", hop)
     host = bracketed[1] if bracketed else hop.partition(":")[0] if hop.count(":") == 1 else hop
     try:

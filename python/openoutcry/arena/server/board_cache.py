@@ -1,4 +1,4 @@
-"""Boards that are made once and served until something changes."""
+"""Leaderboards, computed once and cached until their inputs change."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from openoutcry.arena.scoring import Board, Facts, Forecasts, Row, board, select
 from openoutcry.arena.server.market_routes import status_of
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
-from openoutcry.arena.store.entry_writes import known_agent
-from openoutcry.arena.store.read_queries import facts_at, n_submitted, submitted
-from openoutcry.arena.timestamps import ALL, MINUTE, Window, seasons, text_of
+from openoutcry.arena.store.entry_writes import require_agent
+from openoutcry.arena.store.read_queries import count_submissions, facts_at, visible_submissions
+from openoutcry.arena.timestamps import ALL, MINUTE, Window, format_timestamp, seasons
 
 RECENT = 20
 """Submissions that a profile shows."""
 LATEST_WRITTEN = MINUTE
-"""What came in time is written by then."""
+"""The longest time between receiving a submission and committing it."""
 AFTER_ALL = 2**62
-"""A moment past every cutoff."""
+"""A timestamp after every cutoff."""
 _SCORES = ("brier", "brier_skill_score", "brier_skill_score_vs_50", "roi", "coverage")
 
 
 _Key = tuple[int, int, int]
-"""Changes of the state, open markets counted now and a little before, and results that are final."""
+"""Cache key: state changes, open markets now plus a minute ago, and markets with a final result."""
 
 
-class _Made(NamedTuple):
-    """Boards by season and theater, and what they are made of."""
+class _CachedBoards(NamedTuple):
+    """Boards by season and theater, with the facts and forecasts they were computed from."""
 
     key: _Key
     facts: Facts
@@ -39,65 +39,65 @@ class _Made(NamedTuple):
 
 
 class Boards:
-    """Makes boards of what anybody may know, and keeps them until that changes.
+    """Computes boards from public information and caches them.
 
     Args:
-        arena: Whose agents.
-        settings: What the server was told.
+        arena: An open arena.
+        settings: The clock and the public address.
     """
 
     def __init__(self, arena: Arena, settings: Settings) -> None:
         self._arena, self._settings = arena, settings
         self._lock = threading.Lock()
-        self._made: _Made | None = None
+        self._cached: _CachedBoards | None = None
 
     def seasons(self) -> dict[str, Window | None]:
-        """Return the seasons that have begun, and their windows (Q-4)."""
+        """Return the seasons that have started, with their windows (Q-4)."""
         return seasons(self._arena.state.began, self._settings.clock())
 
     def board(self, theater: str | None = None, season: str = ALL) -> Board:
-        """Return the board of a theater or of all, in a season or of all time (Q-2, Q-4).
+        """Return the board of one theater or all theaters, in one season or over all time (Q-2, Q-4).
 
         Raises:
-            ArenaError: `invalid_payload`: there is no such one, and no end of names for it.
+            ArenaError: `invalid_payload`: the theater or the season does not exist.
         """
         known = self.seasons()
         if season not in known:
-            raise _none("season", known, season)
+            raise _unknown("season", known, season)
         if theater is not None and theater not in THEATERS:
-            raise _none("theater", THEATERS, theater)
-        made, asked = self._made, (season, theater)
-        kept = None if made is None else made.boards.get(asked)
-        if kept is not None and made is not None and made.key == self._key(self._settings.clock()):
-            return kept
-        # While one thread makes a board, the others are shown the one before.
-        if not self._lock.acquire(blocking=kept is None):
-            assert kept is not None
-            return kept
+            raise _unknown("theater", THEATERS, theater)
+        cached, name = self._cached, (season, theater)
+        stored = None if cached is None else cached.boards.get(name)
+        if stored is not None and cached is not None and cached.key == self._key(self._settings.clock()):
+            return stored
+        # While one thread computes a board, the others return the previous one.
+        if not self._lock.acquire(blocking=stored is None):
+            assert stored is not None
+            return stored
         try:
-            return self._made_now(theater, season)
+            return self._compute(theater, season)
         finally:
             self._lock.release()
 
-    def _made_now(self, theater: str | None, season: str) -> Board:
-        moment, made = self._settings.clock(), self._made
+    def _compute(self, theater: str | None, season: str) -> Board:
+        moment, cached = self._settings.clock(), self._cached
         key = self._key(moment)
-        if made is None or made.key != key:
+        if cached is None or cached.key != key:
             with self._arena.reading.connect() as connection:
-                made = _Made(key, facts_at(connection, moment), {}, {})
-        if season not in made.forecasts:
-            made.forecasts[season] = select(replace(made.facts, window=self.seasons()[season]))
-        asked = season, theater
-        if asked not in made.boards:
-            made.boards[asked] = board(made.forecasts[season], theater)
-        self._made = made
-        return made.boards[asked]
+                cached = _CachedBoards(key, facts_at(connection, moment), {}, {})
+        if season not in cached.forecasts:
+            cached.forecasts[season] = select(replace(cached.facts, window=self.seasons()[season]))
+        name = season, theater
+        if name not in cached.boards:
+            cached.boards[name] = board(cached.forecasts[season], theater)
+        self._cached = cached
+        return cached.boards[name]
 
     def _key(self, moment: int) -> _Key:
-        """Return what a board depends on.
+        """Return the cache key of a timestamp.
 
-        A submission is of open markets, and on no board before their cutoffs. One that came in time may be written a
-        little later, for which all is looked at once more.
+        Decisions enter a board when their market's cutoff passes. A submission received just before the cutoff may be
+        committed up to `LATEST_WRITTEN` later, so the key changes a second time then.
         """
         state = self._arena.state
         changes, markets = state.changes, list(state.markets.values())
@@ -107,18 +107,18 @@ class Boards:
         return changes, n_open, n_final
 
     def leaderboard(self, found: Board, season: str, least: int, page: range) -> dict[str, Any]:
-        """Return rows of a board (R-33, R-34).
+        """Return one page of a board as JSON members (R-33, R-34).
 
         Args:
             found: The board.
-            season: Its name.
-            least: Decisions that are scored, at least.
-            page: Places of rows.
+            season: Name of its season.
+            least: Minimum number of scored decisions.
+            page: Range of row indexes.
         """
         rows = [row for row in found.rows if row.n_scored >= least]
         cursor = str(page.stop) if page.stop < len(rows) else None
         return {
-            "as_of": text_of(found.at_us),
+            "as_of": format_timestamp(found.at_us),
             "scoring_version": found.scoring_version,
             "theater": found.theater,
             "season": season,
@@ -129,46 +129,46 @@ class Boards:
         }
 
     def _row(self, row: Row) -> dict[str, Any]:
-        told = asdict(row)
+        members = asdict(row)
         agent = self._arena.state.agents.get(row.slug)
-        told["display_name"] = None if agent is None else agent.display_name
+        members["display_name"] = None if agent is None else agent.display_name
         for name in ("per_theater", "calibration"):
-            del told[name]
-        return told
+            del members[name]
+        return members
 
     def profile(self, slug: str, *, is_owner: bool) -> dict[str, Any]:
-        """Return an agent with its scores and newest submissions (R-31, R-32)."""
-        agent = known_agent(self._arena.state, slug)
+        """Return an agent with its scores and its newest submissions (R-31, R-32)."""
+        agent = require_agent(self._arena.state, slug)
         row = next((row for row in self.board().rows if row.slug == slug), None)
         if row is None:
-            raise ArenaError("unknown_agent", f"an agent that is registered is required; received {slug!r}")
-        told = asdict(row)
-        # Whoever comes with the agent's own key has seen its decisions before.
+            raise ArenaError("unknown_agent", f"a registered agent is required; received {slug!r}")
+        scores = asdict(row)
+        # The agent's own key also shows its hidden decisions.
         moment = AFTER_ALL if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
-            recent = list(submitted(connection, moment, agent=agent.id, most=RECENT))
-            n = n_submitted(connection, agent.id)
+            recent = list(visible_submissions(connection, moment, agent=agent.id, most=RECENT))
+            n = count_submissions(connection, agent.id)
         return {
             "slug": slug,
             "display_name": agent.display_name,
-            "created_at": text_of(agent.created_at),
+            "created_at": format_timestamp(agent.created_at),
             "suspended": agent.suspended,
             "n_submissions": n,
             "n_scored": row.n_scored,
             "rank": row.rank,
-            **{name: told[name] for name in _SCORES},
+            **{name: scores[name] for name in _SCORES},
             "skill_reference": row.skill_reference,
             "reasons": row.reasons,
-            "calibration": told["calibration"],
-            "per_theater": told["per_theater"],
+            "calibration": scores["calibration"],
+            "per_theater": scores["per_theater"],
             "recent_decisions": [self._submission(each) for each in recent],
         }
 
     def _submission(self, each: Any) -> dict[str, Any]:
         return {
             "submission_id": each.submission_id,
-            "received_at": text_of(each.received_at),
-            "snapshot_as_of": text_of(each.as_of),
+            "received_at": format_timestamp(each.received_at),
+            "snapshot_as_of": format_timestamp(each.as_of),
             "submission_sha256": each.sha256,
             "leaf_index": each.seq,
             "proof_url": f"{self._settings.public}/registry/proof/{each.submission_id}",
@@ -180,6 +180,6 @@ class Boards:
         }
 
 
-def _none(field: str, known: Iterable[str], came: str) -> ArenaError:
+def _unknown(field: str, known: Iterable[str], received: str) -> ArenaError:
     wanted = f"one of {', '.join(known)} is required"
-    return ArenaError("invalid_payload", f"{wanted}; received {came[:32]!r}", field)
+    return ArenaError("invalid_payload", f"{wanted}; received {received[:32]!r}", field)

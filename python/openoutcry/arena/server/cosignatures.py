@@ -1,4 +1,4 @@
-"""Checkpoints that witnesses have cosigned: the newest of each, as files."""
+"""Cosigned checkpoints: the newest of each witness, stored as files."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ _LONGEST = 10_000
 
 
 class Cosignatures:
-    """Takes cosigned checkpoints of a log, and keeps the newest of each witness.
+    """Stores the newest cosigned checkpoint of each known witness.
 
     Args:
-        folder: Where they are kept, a file a witness by the ID of its key.
-        key: What the log signs with.
-        witnesses: Who may cosign.
+        folder: Folder of the files, named by the key ID of each witness.
+        key: The signing key of the log.
+        witnesses: Keys of the witnesses that are accepted.
     """
 
     def __init__(self, folder: Path, key: SignerKey, witnesses: Sequence[VerifierKey]) -> None:
         self._folder, self._key, self._witnesses, self._lock = folder, key, witnesses, threading.Lock()
 
     def add(self, note: bytes, is_of_log: Callable[[Checkpoint], bool]) -> Checkpoint:
-        """Keep what a witness has cosigned, where it is newer than what is kept.
+        """Store a cosigned checkpoint unless a newer one is stored.
 
         Args:
-            note: What came.
-            is_of_log: Whether the log has had a checkpoint.
+            note: The received signed note.
+            is_of_log: Returns whether the log ever had a checkpoint.
 
         Raises:
-            ArenaError: `invalid_payload`: it is no checkpoint of the log. `bad_auth`: no known witness has signed it.
+            ArenaError: `invalid_payload`: the note is not a checkpoint of the log. `bad_auth`: no known witness signed
+                it. `payload_too_large`.
         """
         if len(note) > _LONGEST:
             raise ArenaError("payload_too_large", f"a note of at most {_LONGEST:,} bytes is required; received more")
@@ -41,14 +42,12 @@ class Cosignatures:
             text = note.decode()
             found, parsed = open_checkpoint(text, self._key.verifier), Note.parse(text)
         except (OpenOutcryError, UnicodeDecodeError) as error:
-            raise ArenaError(
-                "invalid_payload", f"a checkpoint that this log has signed is required; {error}"
-            ) from error
+            raise ArenaError("invalid_payload", f"a checkpoint signed by this log is required; {error}") from error
         if not is_of_log(found):
-            raise ArenaError("invalid_payload", f"a checkpoint of this log is required; received that of {found.size}")
+            raise ArenaError("invalid_payload", f"a checkpoint of this log is required; received size {found.size}")
         own = [signature for each in self._witnesses for signature in _of(parsed, each)]
         if not own:
-            names = ", ".join(each.name for each in self._witnesses) or "nobody"
+            names = ", ".join(each.name for each in self._witnesses) or "none"
             raise ArenaError("bad_auth", f"a cosignature of a known witness ({names}) is required; received another")
         with self._lock:
             for signature in own:
@@ -60,21 +59,21 @@ class Cosignatures:
         if path.exists() and Checkpoint.parse(path.read_text(encoding="utf-8")).size > size:
             return
         self._folder.mkdir(exist_ok=True)
-        begun = path.with_suffix(".tmp")
-        # The log's own signature and the witness's, and no other.
-        begun.write_text(self._key.sign(note.text) + signature.line(), encoding="utf-8")
-        begun.replace(path)
+        partial = path.with_suffix(".tmp")
+        # Only the signatures of the log and of this witness: other lines of the note are untrusted.
+        partial.write_text(self._key.sign(note.text) + signature.line(), encoding="utf-8")
+        partial.replace(path)
 
     def __getitem__(self, key_id: str) -> str:
-        """Return the newest note of a witness, by the ID of its key."""
+        """Return the newest cosigned note of a witness, by its key ID."""
         known = {each.key_id.hex() for each in self._witnesses}
         if key_id in known and (self._folder / key_id).exists():
             return (self._folder / key_id).read_text(encoding="utf-8")
-        raise ArenaError("not_found", f"a witness that has cosigned is required; received {key_id[:32]!r}")
+        raise ArenaError("not_found", f"the key id of a known witness is required; received {key_id[:32]!r}")
 
 
 def _of(note: Note, witness: VerifierKey) -> list[Signature]:
-    """Return the cosignature of a witness, where it has signed."""
+    """Return the cosignature of a witness, or an empty list if it has not signed."""
     try:
         return [note.verify(witness)]
     except OpenOutcryError:

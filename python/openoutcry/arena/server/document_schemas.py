@@ -1,4 +1,4 @@
-"""Bodies that mirror other parts: boards, profiles, proofs and snapshots."""
+"""Response schemas derived from other modules: boards, profiles, proofs and snapshots."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel, Field, create_model
 
 from openoutcry.arena.scoring import Row
-from openoutcry.arena.server.response_schemas import Digest, Moment, Opened
+from openoutcry.arena.server.response_schemas import Digest, Opened, Timestamp
 from openoutcry.arena.snapshots.item_kinds import KINDS, Item
 from openoutcry.arena.snapshots.snapshot_builder import SCHEMA_VERSION
 
 _ROW = get_type_hints(Row)
-# A row of the board has none: they are long, and an agent's own page has them.
+# Long members that only the agent's own path returns.
 _LONG = ("calibration", "per_theater")
-# Snapshots from before protocol 0.2.2 lack them (R-11).
+# Snapshots before protocol 0.2.2 lack these members (R-11).
 _LATER = ("question", "close_time", "theaters")
 
 
-def _model(name: str, told: str, **members: Any) -> Any:
-    """Return a model of members, each required."""
+def _model(name: str, description: str, **members: Any) -> Any:
+    """Return a model whose members are all required."""
     kinds: dict[str, Any] = {each: (hint, ...) for each, hint in members.items()}
-    return create_model(name, __doc__=told, **kinds)
+    return create_model(name, __doc__=description, **kinds)
 
 
 def _json(hint: Any) -> Any:
-    """Return how a member of an item is written in JSON."""
+    """Return the JSON type of a member of an item."""
     if get_origin(hint) is not None and type(None) in get_args(hint):
-        return Union[tuple(map(_json, get_args(hint)))]  # noqa: UP007 of members that are known only here
-    return {datetime: Moment, Decimal: float}.get(hint, hint)
+        return Union[tuple(map(_json, get_args(hint)))]  # noqa: UP007 the members are known only at run time
+    return {datetime: Timestamp, Decimal: float}.get(hint, hint)
 
 
 def _item(kind: type[Item]) -> Any:
@@ -44,24 +44,24 @@ def _item(kind: type[Item]) -> Any:
 
 LeaderboardRow: Any = _model(
     "LeaderboardRow",
-    "An agent on the board; what has no value is null, and `reasons` says why.",
+    "An agent on the leaderboard. Undefined values are null; `reasons` says why.",
     display_name=str | None,
     **{each.name: _ROW[each.name] for each in fields(Row) if each.name not in _LONG},
 )
 Items: Any = Annotated[Union[tuple(map(_item, KINDS))], Field(discriminator="kind")]  # noqa: UP007
 IntelSnapshot = _model(
     "IntelSnapshot",
-    "A snapshot, the same bytes for everybody and for ever.",
+    "A snapshot. Its bytes are the same for every client and never change.",
     schema_version=Literal[SCHEMA_VERSION],
-    as_of=Moment,
+    as_of=Timestamp,
     items=Annotated[list[Items], Field(max_length=200)],
 )
 
 
 class LeaderboardBody(BaseModel):
-    """Agents by skill."""
+    """Agents ranked by skill."""
 
-    as_of: Moment
+    as_of: Timestamp
     scoring_version: str
     theater: str | None
     season: Annotated[str, Field(examples=["2026Q2"])]
@@ -72,7 +72,7 @@ class LeaderboardBody(BaseModel):
 
 
 class ShownDecision(BaseModel):
-    """A decision whose market's cutoff is past; the owner sees all of its own."""
+    """A revealed decision: the cutoff of its market has passed, or the request has the agent's own key."""
 
     market_id: str
     yes_probability: Annotated[str, Field(examples=["0.04"])]
@@ -82,11 +82,11 @@ class ShownDecision(BaseModel):
 
 
 class ShownSubmission(BaseModel):
-    """A submission, with what of it may be shown."""
+    """A submission with its revealed decisions."""
 
     submission_id: str
-    received_at: Moment
-    snapshot_as_of: Moment
+    received_at: Timestamp
+    snapshot_as_of: Timestamp
     submission_sha256: Digest
     leaf_index: int
     proof_url: str
@@ -100,7 +100,7 @@ AgentBody = _model(
     "An agent, its scores and its newest submissions.",
     slug=str,
     display_name=str | None,
-    created_at=Moment,
+    created_at=Timestamp,
     suspended=bool,
     n_submissions=int,
     **{name: _ROW[name] for name in (*_SHOWN, "skill_reference", "reasons", *_LONG)},
@@ -109,9 +109,9 @@ AgentBody = _model(
 
 
 class ProofBody(BaseModel):
-    """The way from a record to the root of a checkpoint."""
+    """Inclusion proof of a record in a checkpoint."""
 
-    record: Annotated[str, Field(description="The record as it is hashed, RFC 8785 canonical JSON.")]
+    record: Annotated[str, Field(description="The hashed record, RFC 8785 canonical JSON.")]
     salts: list[Opened]
     leaf_index: int
     tree_size: int
@@ -120,7 +120,7 @@ class ProofBody(BaseModel):
 
 
 class ConsistencyBody(BaseModel):
-    """The proof that one size of the log begins another."""
+    """Consistency proof between two sizes of the log."""
 
     old: Annotated[int, Field(alias="from")]
     to: int
@@ -128,6 +128,6 @@ class ConsistencyBody(BaseModel):
 
 
 class CosignedBody(BaseModel):
-    """How much of the log a witness has cosigned."""
+    """Size of the checkpoint that was stored."""
 
     tree_size: int

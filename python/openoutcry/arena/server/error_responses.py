@@ -1,4 +1,4 @@
-"""Every refusal in the one form of the protocol (R-03)."""
+"""Error responses in the protocol's JSON form (R-03)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.request_schema import wrong
+from openoutcry.arena.request_schema import validation_error
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large", 415: "unsupported_media_type"}
 
 
-def refused(error: ArenaError) -> Response:
-    """Return the answer of a refusal."""
+def error_response(error: ArenaError) -> Response:
+    """Return the HTTP response of an error."""
     headers = {"Cache-Control": "no-store"}
     if error.retry_after is not None:
         headers["Retry-After"] = str(max(1, error.retry_after))
@@ -28,39 +28,39 @@ def refused(error: ArenaError) -> Response:
     return Response(body, error.status, headers, media_type="application/json")
 
 
-async def on_refusal(request: Request, error: Exception) -> Response:
-    """Answer what a route has refused."""
+async def on_arena_error(request: Request, error: Exception) -> Response:
+    """Respond to an `ArenaError` of a route."""
     assert isinstance(error, ArenaError)
-    return refused(error)
+    return error_response(error)
 
 
-async def on_http(request: Request, error: Exception) -> Response:
-    """Answer what the framework has refused: no such path, no such method."""
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Respond to an error of the framework, such as an unknown path or method."""
     assert isinstance(error, HTTPException)
-    code, told = _CODES.get(error.status_code, "invalid_payload"), dict(error.headers or {})
+    code, headers = _CODES.get(error.status_code, "invalid_payload"), dict(error.headers or {})
     if code == "not_found":
-        detail = f"a path that is served is required; received {request.url.path[:200]!r}"
+        detail = f"a path of this server is required; received {request.url.path[:200]!r}"
     elif code == "method_not_allowed":
-        allowed = {each.strip() for each in told.pop("Allow", "").split(",")}
-        # What answers the one answers the other.
-        told["Allow"] = ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
-        detail = f"{told['Allow'].replace(', ', ' or ')} is required of this path; received {request.method}"
+        allowed = {each.strip() for each in headers.pop("Allow", "").split(",")}
+        # Every GET route also serves HEAD.
+        headers["Allow"] = ", ".join(sorted(allowed | {"HEAD"} if "GET" in allowed else allowed))
+        detail = f"{headers['Allow'].replace(', ', ' or ')} is required for this path; received {request.method}"
     else:
-        detail = f"a request of the protocol is required; received one of status {error.status_code}"
-    answer = refused(ArenaError(code, detail))
-    answer.headers.update(told)
-    return answer
+        detail = f"a valid request is required; received one with status {error.status_code}"
+    response = error_response(ArenaError(code, detail))
+    response.headers.update(headers)
+    return response
 
 
-async def on_query(request: Request, error: Exception) -> Response:
-    """Answer a path or a query whose values no route takes."""
+async def on_validation_error(request: Request, error: Exception) -> Response:
+    """Respond to invalid path or query parameters."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    # Where in a request it stands goes without saying.
-    return refused(wrong(first | {"loc": first["loc"][1:]}))
+    # The first part of `loc` is only "path" or "query".
+    return error_response(validation_error(first | {"loc": first["loc"][1:]}))
 
 
-async def on_fault(request: Request, error: Exception) -> Response:
-    """Answer what nobody has foreseen; the server's log has it, without the body."""
-    _LOGGER.error("fault at %s %s", request.method, request.url.path, exc_info=error)
-    return refused(ArenaError("internal_error", "a request that this server can answer is required"))
+async def on_unexpected_error(request: Request, error: Exception) -> Response:
+    """Respond to an unexpected exception, which is logged without the request body."""
+    _LOGGER.error("unexpected error at %s %s", request.method, request.url.path, exc_info=error)
+    return error_response(ArenaError("internal_error", "a request that this server can process is required"))

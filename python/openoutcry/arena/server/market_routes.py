@@ -1,4 +1,4 @@
-"""`GET /markets`: what is open, closed and settled."""
+"""`GET /markets`: open, closed and settled markets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.cached_state import GRACE, Market, State
 from openoutcry.arena.store.tables import markets, quotes
-from openoutcry.arena.timestamps import text_of
+from openoutcry.arena.timestamps import format_timestamp
 
 STATUSES = ("open", "closed", "settled")
 
 
 def status_of(market: Market, moment: int) -> str:
-    """Return whether a market is open, closed or settled at a moment (R-09, R-44)."""
+    """Return `open`, `closed` or `settled`: the status of a market at a time (R-09, R-44)."""
     if market.status is None:
         return "open" if moment <= market.decision_cutoff else "closed"
     assert market.resolved_at is not None
@@ -25,33 +25,33 @@ def status_of(market: Market, moment: int) -> str:
 
 
 def with_market(state: State, body: dict[str, Any], moment: int) -> dict[str, Any]:
-    """Return an open decision with its market and what that is at a moment."""
+    """Return a revealed decision with its market and the market's status at a time."""
     market = state.markets.get(body["market_id"])
     return body | {"market": market, "status": None if market is None else status_of(market, moment)}
 
 
-def listed(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
-    """Return markets by their cutoffs, with their newest prices (R-07, R-08)."""
+def list_markets(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
+    """Return the markets of a status, ordered by cutoff, with their newest prices (R-07, R-08)."""
     if status not in STATUSES:
         raise ArenaError(
             "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {status[:32]!r}", "status"
         )
-    found = [
+    selected = [
         market
         for market in state.markets.values()
         if status_of(market, moment) == status and (theater is None or theater in market.theaters)
     ]
-    found.sort(key=lambda market: (market.decision_cutoff, market.market_id))
-    prices = _newest(engine) if found else {}
-    told = [_body(market, status, prices.get(market.id, (None, None, None))) for market in found]
-    return {"as_of": None if state.latest is None else text_of(state.latest), "markets": told}
+    selected.sort(key=lambda market: (market.decision_cutoff, market.market_id))
+    prices = _newest(engine) if selected else {}
+    bodies = [_body(market, status, prices.get(market.id, (None, None, None))) for market in selected]
+    return {"as_of": None if state.latest is None else format_timestamp(state.latest), "markets": bodies}
 
 
 def _newest(engine: Engine) -> dict[int, tuple[str | None, str | None, str | None]]:
-    # By the market's newest snapshot: to look for the newest price is to read all of them.
-    both = (quotes.c.market == markets.c.id) & (quotes.c.as_of == markets.c.last_as_of)
+    # Joined on each market's newest snapshot: a search for the newest price would read all prices.
+    is_newest = (quotes.c.market == markets.c.id) & (quotes.c.as_of == markets.c.last_as_of)
     with engine.connect() as connection:
-        rows = connection.execute(select(quotes).join(markets, both))
+        rows = connection.execute(select(quotes).join(markets, is_newest))
         return {row.market: (row.mid, row.bid, row.ask) for row in rows}
 
 
@@ -65,8 +65,8 @@ def _body(market: Market, status: str, prices: tuple[str | None, str | None, str
         "yes_mid_price": mid,
         "yes_bid": bid,
         "yes_ask": ask,
-        "decision_cutoff": text_of(market.decision_cutoff),
-        "settlement_at": text_of(market.settlement_at),
+        "decision_cutoff": format_timestamp(market.decision_cutoff),
+        "settlement_at": format_timestamp(market.settlement_at),
         "theaters": list(market.theaters),
         "primary_theater": market.theaters[0] if market.theaters else None,
         "status": status,

@@ -1,4 +1,4 @@
-"""What stands before the framework: routes of a burst are plain ASGI."""
+"""ASGI middleware that sends some routes past FastAPI, and the parsing of their headers and bodies."""
 
 from __future__ import annotations
 
@@ -9,98 +9,98 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from openoutcry.arena.protocol import MOST_BODY, ArenaError
-from openoutcry.arena.server.error_responses import on_fault, refused
+from openoutcry.arena.protocol import MAX_BODY_BYTES, ArenaError
+from openoutcry.arena.server.error_responses import error_response, on_unexpected_error
 
 Headers = list[tuple[bytes, bytes]]
 
 
-class Answer(NamedTuple):
-    """What a plain route answers; its length goes without saying."""
+class RawResponse(NamedTuple):
+    """Response of a fast route; `headers` include the content length."""
 
     status: int
     headers: Headers
     body: bytes
 
 
-class Plain(ABC):
-    """A route that reads and writes ASGI itself."""
+class FastRoute(ABC):
+    """A route that reads and writes ASGI messages directly."""
 
     method: str
 
     @abstractmethod
-    async def answer(self, scope: Scope, receive: Receive) -> Answer:
-        """Answer a request.
+    async def respond(self, scope: Scope, receive: Receive) -> RawResponse:
+        """Respond to a request.
 
         Raises:
-            ArenaError: it is refused.
+            ArenaError: the request is refused.
         """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, whatever comes of it."""
+        """Respond to a request, with an error response if it fails."""
         try:
-            status, headers, body = await self.answer(scope, receive)
+            status, headers, body = await self.respond(scope, receive)
         except ArenaError as error:
-            await refused(error)(scope, receive, send)
-        except Exception as error:  # noqa: BLE001 whoever asks must be told
-            await (await on_fault(Request(scope), error))(scope, receive, send)
+            await error_response(error)(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 the client needs a response
+            await (await on_unexpected_error(Request(scope), error))(scope, receive, send)
         else:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
 
-class Front:
-    """Takes plain routes out of what comes to an application.
+class FastRouteMiddleware:
+    """Sends requests of fast routes to them, and all others to the application.
 
     Args:
-        app: What has all other routes, and these for other methods.
-        routes: Plain ones, by their whole paths.
+        app: The application that serves all other requests.
+        routes: Fast routes by their full paths.
     """
 
-    def __init__(self, app: ASGIApp, routes: Mapping[str, Plain]) -> None:
+    def __init__(self, app: ASGIApp, routes: Mapping[str, FastRoute]) -> None:
         self._app, self._routes = app, routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request to its route."""
-        found = self._routes.get(scope["path"]) if scope["type"] == "http" else None
-        is_plain = found is not None and scope["method"] == found.method
-        await (found if found is not None and is_plain else self._app)(scope, receive, send)
+        """Dispatch a request."""
+        route = self._routes.get(scope["path"]) if scope["type"] == "http" else None
+        is_fast = route is not None and scope["method"] == route.method
+        await (route if route is not None and is_fast else self._app)(scope, receive, send)
 
 
-def headers_of(scope: Scope) -> dict[bytes, bytes]:
-    """Return the headers of a request; of those that come twice, the first."""
+def first_headers(scope: Scope) -> dict[bytes, bytes]:
+    """Return the headers of a request; the first value of a repeated header wins."""
     return dict(reversed(list(scope["headers"])))
 
 
 async def read_body(headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
-    """Return the body of a request, by its headers.
+    """Read the body of a request.
 
     Raises:
-        ArenaError: `payload_too_large`: it has more than 1 MiB.
+        ArenaError: `payload_too_large`: the body exceeds 1 MiB. `invalid_payload`: the client disconnected.
     """
-    wanted = f"a body of at most {MOST_BODY} bytes is required"
+    wanted = f"a body of at most {MAX_BODY_BYTES} bytes is required"
     length = headers.get(b"content-length", b"")
-    if length.isdigit() and int(length[:12]) > MOST_BODY:
+    if length.isdigit() and int(length[:12]) > MAX_BODY_BYTES:
         raise ArenaError("payload_too_large", f"{wanted}; received {int(length[:12])}")
     body, more = bytearray(), True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ArenaError("invalid_payload", "a whole body is required; received a part of one")
+            raise ArenaError("invalid_payload", "a complete body is required; received a part of one")
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > MOST_BODY:
+        if len(body) > MAX_BODY_BYTES:
             raise ArenaError("payload_too_large", f"{wanted}; received more")
     return bytes(body)
 
 
-def check_media(headers: Mapping[bytes, bytes]) -> None:
-    """See that a body says to be JSON, or says nothing (R-30).
+def check_content_type(headers: Mapping[bytes, bytes]) -> None:
+    """Check that the content type of a body is JSON or absent (R-30).
 
     Raises:
         ArenaError: `unsupported_media_type`.
     """
-    told = headers.get(b"content-type", b"").decode("latin-1")
-    kind = told.partition(";")[0].strip().lower()
+    content_type = headers.get(b"content-type", b"").decode("latin-1")
+    kind = content_type.partition(";")[0].strip().lower()
     if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise ArenaError("unsupported_media_type", f"application/json is required; received {told[:80]!r}")
+        raise ArenaError("unsupported_media_type", f"application/json is required; received {content_type[:80]!r}")

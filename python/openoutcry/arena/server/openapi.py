@@ -1,4 +1,4 @@
-"""The OpenAPI document, with what the framework does not see."""
+"""The OpenAPI document: FastAPI's own, plus the fast routes, error responses and security."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     response_schemas.NothingAccepted,
     document_schemas.IntelSnapshot,
 )
-_TOLD = {
+_ERROR_CODES = {
     400: "invalid_payload",
     401: "bad_auth",
     403: "suspended",
@@ -42,22 +42,22 @@ _KEYED: list[dict[str, list[str]]] = [{"key": []}]
 _PUBLIC: list[dict[str, list[str]]] = [{}, {"key": []}]
 
 
-def described(app: FastAPI) -> dict[str, Any]:
-    """Return the document of an application, made once."""
+def openapi_document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of an application, generated once."""
     if app.openapi_schema is None:
-        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         _, schemas = models_json_schema([(each, "validation") for each in _MODELS], ref_template=_REF)
-        components = found.setdefault("components", {})
+        components = document.setdefault("components", {})
         components.setdefault("schemas", {}).update(schemas["$defs"])
-        # Of the framework's own 422, which is never answered.
+        # Schemas of FastAPI's own 422 response, which the server never returns.
         for name in ("HTTPValidationError", "ValidationError"):
             del components["schemas"][name]
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
-        for name, told in found["paths"].items():
-            for method, operation in told.items():
+        for name, operations in document["paths"].items():
+            for method, operation in operations.items():
                 _correct(name, method, operation)
-        found["paths"] |= _plain_paths()
-        app.openapi_schema = found
+        document["paths"] |= _fast_paths()
+        app.openapi_schema = document
     return app.openapi_schema
 
 
@@ -69,17 +69,17 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _errors(*statuses: int, model: type[BaseModel] = response_schemas.ErrorBody) -> dict[str, Any]:
-    """Return how refusals are answered; each may also be that of a fault."""
-    found: dict[str, Any] = {}
+    """Return the error responses of the statuses and of 500, which every route can return."""
+    responses: dict[str, Any] = {}
     for status in (*statuses, 500):
-        found[str(status)] = {"description": _TOLD[status], "content": _schema(model)}
+        responses[str(status)] = {"description": _ERROR_CODES[status], "content": _schema(model)}
         if status in (429, 503):
-            found[str(status)]["headers"] = _WAIT
-    return found
+            responses[str(status)]["headers"] = _WAIT
+    return responses
 
 
 def _correct(path: str, method: str, operation: dict[str, Any]) -> None:
-    """Say what a route answers when it refuses: never the framework's 422."""
+    """Replace FastAPI's 422 response by the error responses of a route."""
     operation["responses"].pop("422", None)
     is_counted = path.startswith(BASE)
     statuses = [400, 401, 429] if is_counted else [400, 401, 413] if method == "post" else []
@@ -87,42 +87,42 @@ def _correct(path: str, method: str, operation: dict[str, Any]) -> None:
         statuses.append(404)
     elif not is_counted and operation.get("parameters"):
         statuses.append(400)
-    refusals = _errors(*sorted(statuses))
+    errors = _errors(*sorted(statuses))
     if not is_counted and method == "get":
-        # Whoever reads pages is told in a page, below the protocol's own paths alone.
-        for each in refusals.values():
+        # A browser receives errors as HTML, except below the protocol's base path.
+        for each in errors.values():
             each["content"] |= {"text/html": {"schema": {"type": "string"}}}
-    operation["responses"] |= refusals
+    operation["responses"] |= errors
     operation["security"] = _PUBLIC if is_counted else []
 
 
-def _plain_paths() -> dict[str, Any]:
+def _fast_paths() -> dict[str, Any]:
     as_of = {
         "name": "as_of",
         "in": "query",
         "required": False,
-        "description": "The moment of a published snapshot; the newest without.",
+        "description": "Time of a published snapshot; the newest by default.",
         "schema": {"type": "string", "format": "date-time", "pattern": f"{ZONE}$"},
     }
     key = {
         "name": "Idempotency-Key",
         "in": "header",
         "required": False,
-        "description": "Whoever sends the same again is told the same.",
+        "description": "Repeating a request with the same key returns the same response.",
         "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
     }
     intel = {
-        "summary": "The bytes of a snapshot, the same for everybody and for ever",
+        "summary": "Return a snapshot; its bytes never change",
         "operationId": "intel",
         "parameters": [as_of],
         "security": _PUBLIC,
         "responses": {
             "200": {"description": "IntelSnapshot", "content": _schema(document_schemas.IntelSnapshot)},
-            "304": {"description": "It is the one that is known."},
+            "304": {"description": "The client's copy is current."},
         }
         | _errors(400, 401, 404, 429, 503),
     }
-    submit = _posting("Decide on markets", "submit", SubmissionBody, {"200": response_schemas.Receipt}, _KEYED)
+    submit = _posting("Submit decisions", "submit", SubmissionBody, {"200": response_schemas.Receipt}, _KEYED)
     submit["parameters"] = [key]
     submit["responses"] |= _errors(401, 403, 404, 409, 413, 415, 429, 503)
     submit["responses"] |= _errors(400, 410, 422, model=response_schemas.NothingAccepted)
@@ -131,7 +131,7 @@ def _plain_paths() -> dict[str, Any]:
     )
     register["responses"] |= _errors(400, 409, 413, 415, 422, 429, 503)
     rotate = _posting(
-        "Another key; the old one dies at once", "rotate", None, {"200": response_schemas.KeyBody}, _KEYED
+        "Replace the API key; the old key is invalid at once", "rotate", None, {"200": response_schemas.KeyBody}, _KEYED
     )
     rotate["responses"] |= _errors(401, 429, 503)
     return {
@@ -146,17 +146,18 @@ def _posting(
     summary: str,
     operation: str,
     body: type[BaseModel] | None,
-    answers: dict[str, type[BaseModel]],
+    responses: dict[str, type[BaseModel]],
     security: list[dict[str, list[str]]],
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    post: dict[str, Any] = {
         "summary": summary,
         "operationId": operation,
         "security": security,
         "responses": {
-            status: {"description": model.__doc__ or "", "content": _schema(model)} for status, model in answers.items()
+            status: {"description": model.__doc__ or "", "content": _schema(model)}
+            for status, model in responses.items()
         },
     }
     if body is not None:
-        told["requestBody"] = {"required": True, "content": _schema(body)}
-    return told
+        post["requestBody"] = {"required": True, "content": _schema(body)}
+    return post

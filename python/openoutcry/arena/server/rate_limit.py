@@ -1,4 +1,4 @@
-"""How often somebody may ask: so many times in any minute."""
+"""Rate limit: a sliding window of one minute for each client."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections import deque
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.timestamps import MINUTE, SECOND
 
-MOST_KNOWN = 100_000
-"""Names that are remembered; for one more, the one that has been quiet for longest is forgotten."""
+MAX_NAMES = 100_000
+"""Clients tracked at most; the least recently seen one is evicted."""
 
 
 class SlidingWindow:
-    """Lets each name through so many times in any 60 seconds (R-06).
+    """Limits the requests of each client in any window of 60 seconds (R-06).
 
-    What is turned away does not count, so that whoever waits as long as he is told gets through.
+    Refused requests do not count, so a client that waits for `retry_after` is admitted.
 
     Args:
-        most: Times a minute; 0 for no bound.
-        span: Microseconds.
+        most: Requests per window; 0 for no limit.
+        span: Length of the window in microseconds.
     """
 
     def __init__(self, most: int, span: int = MINUTE) -> None:
@@ -26,22 +26,22 @@ class SlidingWindow:
         self._hits: dict[object, deque[int]] = {}
 
     def hit(self, name: object, moment: int) -> None:
-        """Let a name through, once.
+        """Count a request of a client.
 
         Raises:
-            ArenaError: `rate_limited`, with the whole seconds after which it gets through.
+            ArenaError: `rate_limited`, with the seconds after which a request is admitted.
         """
         if not self._most:
             return
-        # Out and in again: the names stand by when they last came.
+        # Reinserted, so that the dictionary is ordered by last request.
         hits = self._hits.pop(name, None) or deque()
-        if len(self._hits) >= MOST_KNOWN:
+        if len(self._hits) >= MAX_NAMES:
             del self._hits[next(iter(self._hits))]
         self._hits[name] = hits
         while hits and hits[0] <= moment - self._span:
             hits.popleft()
         if len(hits) >= self._most:
             wait = max(1, -(-(hits[0] + self._span - moment) // SECOND))
-            told = f"at most {self._most} requests in any {self._span // SECOND} s are required; received one more"
-            raise ArenaError("rate_limited", told, retry_after=wait)
+            wanted = f"at most {self._most} requests in any {self._span // SECOND} s are required"
+            raise ArenaError("rate_limited", f"{wanted}; received one more", retry_after=wait)
         hits.append(moment)

@@ -1,4 +1,4 @@
-"""The public log under `/registry`: checkpoints, tiles, proofs, what was opened."""
+"""The public log below `/registry`: checkpoints, tiles, proofs and revealed decisions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from openoutcry.arena.store.tile_store import read_tile, tiles_under
 from openoutcry.openoutcry_py import OpenOutcryError
 
 HASH = 32
-"""Bytes of a hash."""
+"""Size of a hash in bytes."""
 
 
 class Registry:
-    """Reads the log of an arena for anybody.
+    """Reads the public part of an arena's log.
 
     Args:
-        arena: Whose log.
-        settings: What the server was told.
+        arena: An open arena.
+        settings: The clock.
     """
 
     def __init__(self, arena: Arena, settings: Settings) -> None:
@@ -36,19 +36,19 @@ class Registry:
 
     @property
     def key(self) -> VerifierKey:
-        """What checkpoints are verified by."""
+        """The public key that verifies checkpoints."""
         return self._arena.key.verifier
 
     @property
     def checkpoint(self) -> str:
-        """The newest checkpoint, of what is on the disk."""
+        """The newest checkpoint; it covers committed records only."""
         return self._arena.writer.checkpoint
 
     def tile(self, path: str) -> bytes:
-        """Return a tile of hashes or a bundle of records, by its path below `tile/`.
+        """Return a tile of hashes or a bundle of records by its path below `tile/`.
 
         Raises:
-            ArenaError: `not_found`: the log has no such one.
+            ArenaError: `not_found`: the log has no such tile.
         """
         try:
             tile = Tile.parse(path)
@@ -65,14 +65,14 @@ class Registry:
             return bundle(record_texts(connection, tile.first, tile.first + tile.width))
 
     def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
-        """Return the proof of a submission, its record, and what of it is open."""
+        """Return the inclusion proof of a submission, its record and its revealed decisions."""
         if not is_submission_id(submission_id):
             raise _missing(f"submission {submission_id[:32]}")
         with self._arena.reading.connect() as connection:
-            asked = select(submissions.c.seq, submissions.c.opened, records.c.record).join(
+            query = select(submissions.c.seq, submissions.c.opened, records.c.record).join(
                 records, records.c.seq == submissions.c.seq
             )
-            row = connection.execute(asked.where(submissions.c.submission_id == submission_id)).first()
+            row = connection.execute(query.where(submissions.c.submission_id == submission_id)).first()
             checkpoint = self.checkpoint
             if row is None or row.seq >= _size(checkpoint):
                 raise _missing(f"submission {submission_id[:32]}")
@@ -84,17 +84,17 @@ class Registry:
         return proof, bytes(row.record), opened
 
     def consistency(self, old: int, new: int) -> list[str]:
-        """Return the proof that the log of one size begins that of another, in hex."""
+        """Return the consistency proof between two sizes of the log, as hex hashes."""
         if not 1 <= old <= new <= self._size():
-            told = f"sizes from 1 to {self._size()}, the first no greater than the second, are required"
-            raise ArenaError("invalid_payload", f"{told}; received {old} and {new}", "from")
+            wanted = f"sizes from 1 to {self._size()}, the first no greater than the second, are required"
+            raise ArenaError("invalid_payload", f"{wanted}; received {old} and {new}", "from")
         tree = self._arena.writer.log.tree
         with self._arena.reading.connect() as connection:
             tiles = tiles_under(connection, tree, old - 1, new - 1)
         return [each.hex() for each in tree.consistency(old, new, tiles)]
 
     def has(self, checkpoint: Checkpoint) -> bool:
-        """Return whether the log has had a checkpoint."""
+        """Return whether a checkpoint is a prefix of the log."""
         newest = Checkpoint.parse(self.checkpoint)
         if not 0 < checkpoint.size <= newest.size:
             return False
@@ -102,7 +102,7 @@ class Registry:
         return native.merkle_is_consistent(checkpoint.size, newest.size, checkpoint.root, newest.root, proof)
 
     def _size(self) -> int:
-        # Of the newest checkpoint: the tree may already have what is not on the disk.
+        # The tree may already contain records that are not committed yet; the checkpoint does not.
         return _size(self.checkpoint)
 
 
@@ -111,4 +111,4 @@ def _size(checkpoint: str) -> int:
 
 
 def _missing(what: str) -> ArenaError:
-    return ArenaError("not_found", f"something that the log has is required; received {what!r}")
+    return ArenaError("not_found", f"an entry of the log is required; received {what!r}")

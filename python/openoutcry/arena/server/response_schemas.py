@@ -1,4 +1,4 @@
-"""Bodies of answers, as the OpenAPI document describes them."""
+"""Request and response schemas of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from openoutcry.arena.protocol import MOST_DISPLAY_NAME, MOST_EMAIL, SLUG
+from openoutcry.arena.protocol import MAX_DISPLAY_NAME, MAX_EMAIL, SLUG
 
-Moment = Annotated[str, Field(examples=["2026-05-08T12:00:00Z"], description="ISO 8601 in UTC.")]
+Timestamp = Annotated[str, Field(examples=["2026-05-08T12:00:00Z"], description="ISO 8601 in UTC.")]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-# A slug may come in capitals, which become small ones.
+# Slugs are accepted in upper case and stored in lower case.
 _SLUG = SLUG.replace("a-z", "A-Za-z")
-_NAME = "With a letter or a digit, and no character that controls or hides others."
+_NAME = "At least one letter or digit; no control or invisible characters."
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class ErrorBody(BaseModel):
-    """Every error."""
+    """An error response."""
 
     error: Annotated[str, Field(examples=["invalid_payload"])]
     detail: str
@@ -25,20 +25,20 @@ class ErrorBody(BaseModel):
 
 
 class Rejection(BaseModel):
-    """A market of a submission that was not accepted."""
+    """A rejected market of a submission."""
 
     market_id: str
     reason: Literal["decision_cutoff_passed", "duplicate_market", "stale_snapshot", "unknown_market"]
 
 
 class NothingAccepted(ErrorBody):
-    """The error of a submission of which no market was accepted."""
+    """The error of a submission whose markets were all rejected."""
 
     rejected: list[Rejection] = []
 
 
 class Anchor(BaseModel):
-    """Where a submission stands in the public registry."""
+    """Location of a submission in the public registry."""
 
     registry_date: Annotated[str, Field(examples=["2026-05-08"])]
     submission_sha256: Digest
@@ -46,7 +46,7 @@ class Anchor(BaseModel):
 
 
 class Opened(BaseModel):
-    """What a commitment is of: with its salt, anybody can check it."""
+    """A revealed decision with the salt of its commitment."""
 
     v: Literal[1]
     salt: Digest
@@ -57,26 +57,26 @@ class Opened(BaseModel):
 
 
 class SubmissionRecord(BaseModel):
-    """The public record of a submission, which hides what was decided."""
+    """The public record of a submission; commitments hide its decisions."""
 
     v: Literal[1]
     type: Literal["submission"]
     seq: int
     submission_id: str
     agent_slug: str
-    received_at: Moment
-    snapshot_as_of: Moment
+    received_at: Timestamp
+    snapshot_as_of: Timestamp
     snapshot_sha256: str
     prev_sha256: str
     commitments: list[str]
 
 
 class Receipt(BaseModel):
-    """What an accepted submission is answered with; keep it."""
+    """Receipt of an accepted submission; store it."""
 
     submission_id: Annotated[str, Field(min_length=26, max_length=26)]
-    received_at: Moment
-    snapshot_as_of: Moment
+    received_at: Timestamp
+    snapshot_as_of: Timestamp
     n_markets_submitted: int
     n_markets_accepted: int
     rejected: list[Rejection]
@@ -99,8 +99,8 @@ class MarketBody(BaseModel):
     yes_mid_price: Probability | None
     yes_bid: Probability | None
     yes_ask: Probability | None
-    decision_cutoff: Moment
-    settlement_at: Moment
+    decision_cutoff: Timestamp
+    settlement_at: Timestamp
     theaters: list[str]
     primary_theater: str | None
     status: Literal["open", "closed", "settled"]
@@ -108,22 +108,22 @@ class MarketBody(BaseModel):
 
 
 class MarketsBody(BaseModel):
-    """Markets by their cutoffs."""
+    """Markets, ordered by cutoff."""
 
-    as_of: Moment | None
+    as_of: Timestamp | None
     markets: list[MarketBody]
 
 
 class RegistrationBody(BaseModel):
-    """What `POST /register` takes."""
+    """Request body of `POST /register`."""
 
     slug: Annotated[str, Field(examples=["your-agent"], pattern=f"^{_SLUG}$")]
-    display_name: Annotated[str | None, Field(max_length=MOST_DISPLAY_NAME, description=_NAME)] = None
-    contact_email: Annotated[str | None, Field(max_length=MOST_EMAIL, description="Shown to nobody.")] = None
+    display_name: Annotated[str | None, Field(max_length=MAX_DISPLAY_NAME, description=_NAME)] = None
+    contact_email: Annotated[str | None, Field(max_length=MAX_EMAIL, description="Never shown.")] = None
 
 
 class KeyBody(BaseModel):
-    """A key, which is shown once."""
+    """An API key; it is shown once."""
 
     slug: str
     api_key: Annotated[str, Field(pattern="^tarena_[A-Za-z0-9_-]{43,}$")]

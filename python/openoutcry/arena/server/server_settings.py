@@ -1,4 +1,4 @@
-"""What a server is told before it starts."""
+"""Settings of the Arena's server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from openoutcry.errors import refusal
 _PUBLIC = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*")
 
 
-def networks_of(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Return networks of their texts, such as `10.0.0.0/8`.
+def parse_networks(texts: tuple[str, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Parse networks such as `10.0.0.0/8`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: one is none.
+        OpenOutcryError: `argument_invalid`: a text is not a network.
     """
     return tuple(map(_network, texts))
 
@@ -31,61 +31,62 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         raise refusal("argument_invalid", f"{wanted}; received {text[:80]!r}") from error
 
 
-def public_of(text: str) -> str:
-    """Return where an arena is found, or nothing where that is not said.
+def parse_public_url(text: str) -> str:
+    """Return the public address of an arena; empty means relative links.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is no address to which a path can be added.
+        OpenOutcryError: `argument_invalid`: the text is not an http(s) address without a trailing slash.
     """
     if text and not _PUBLIC.fullmatch(text):
-        wanted = "an address such as https://arena.example, without a slash at its end, is required"
+        wanted = "an address such as https://arena.example, without a trailing slash, is required"
         raise refusal("argument_invalid", f"{wanted}; received {text[:200]!r}")
     return text
 
 
-def witnesses_of(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:
-    """Return the keys of witnesses of their texts.
+def parse_witnesses(texts: tuple[str, ...]) -> tuple[VerifierKey, ...]:
+    """Parse the public keys of witnesses.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: one is no key, or that of a log.
+        OpenOutcryError: `argument_invalid`: a text is not a key, or is the key of a log.
     """
-    found = tuple(map(VerifierKey.parse, texts))
-    if any(each.kind != WITNESS for each in found):
-        raise refusal("argument_invalid", f"keys of witnesses are required; received one of a log, of {len(found)}")
-    return found
+    keys = tuple(map(VerifierKey.parse, texts))
+    for key in keys:
+        if key.kind != WITNESS:
+            raise refusal("argument_invalid", f"keys of witnesses are required; received the key of a log, {key}")
+    return keys
 
 
-class Forward:
-    """A clock that stands where another one goes back.
+class MonotonicClock:
+    """A clock that stops while another clock runs backwards.
 
-    What was shown at a moment may not be decided before it.
+    A decision must not be received before the snapshot it is based on.
 
     Args:
-        clock: The other one.
+        clock: The other clock, in microseconds since 1970.
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock, self._newest = clock, 0
 
     def __call__(self) -> int:
-        """Return the newest moment that was told."""
+        """Return the latest time so far."""
         self._newest = max(self._newest, self._clock())
         return self._newest
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a server is told.
+    """Settings of a server.
 
     Attributes:
-        public: Where the arena is found, such as `https://arena.example`; empty for links relative to it.
-        rate_key: Requests a minute of each key; 0 for no bound.
-        rate_anon: Those of each address without a key.
-        register_cap: Registrations a day of each address.
-        proxies: Networks whose `X-Forwarded-For` is believed.
-        witnesses: Keys of those whose cosignatures are taken.
-        stale_after: Microseconds after which the newest snapshot is too old to be served as such.
-        clock: Tells the moment.
+        public: Public address such as `https://arena.example`; empty for relative links.
+        rate_key: Requests per minute for each key; 0 for no limit.
+        rate_anon: Requests per minute for each address without a key; 0 for no limit.
+        register_cap: Registrations per day for each address; 0 for no limit.
+        proxies: Networks whose `X-Forwarded-For` is trusted.
+        witnesses: Keys of the witnesses whose cosignatures are accepted.
+        stale_after: Maximum age of the newest snapshot in microseconds.
+        clock: Returns the time in microseconds since 1970.
     """
 
     public: str = ""

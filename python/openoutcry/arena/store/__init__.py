@@ -1,1 +1,5 @@
-"""The database of an arena: one writer, and as many readers as there are."""
+"""The Arena's database (SQLite or PostgreSQL) and its writer.
+
+`arena_store` opens an arena. `write_queue` commits entries (`entry_writes`, `submission_writes`) in batches on one
+thread; `read_queries` and `cached_state` serve readers. Imports `log`, `scoring` and the Arena's protocol.
+"""

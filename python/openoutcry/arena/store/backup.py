@@ -1,4 +1,4 @@
-"""A copy of an arena in a file, taken while it may be served."""
+"""Online backup of an arena in a SQLite file."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from openoutcry.errors import refusal
 
 
 def backup(folder: Path, out: Path) -> int:
-    """Copy an arena to a new folder, check the copy, and return its records.
+    """Copy an arena to a new folder, verify the copy and return its number of records.
 
     Args:
-        folder: Of an arena in a SQLite file.
-        out: Must be empty, or not be there. It is a folder of an arena then, which can be served.
+        folder: Folder of an arena in a SQLite file; it may be served meanwhile.
+        out: An empty or missing folder. `arena serve` can serve the copy from it.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such arena, or the folder is not empty. `value_invalid`: the
-            copy is not a whole log; it is left for a look at it.
+        OpenOutcryError: `argument_invalid`: the arena is missing, or `out` is not empty. `value_invalid`: the copy is
+            not a complete log; it is kept for inspection.
     """
     if not (folder / FILE).exists() or not (folder / KEY).exists():
-        raise refusal("argument_invalid", f"an arena in a file is required; received '{folder}'")
+        raise refusal("argument_invalid", f"a folder with `{FILE}` and `{KEY}` is required; received '{folder}'")
     if out.exists() and any(out.iterdir()):
         raise refusal("argument_invalid", f"a backup must go to an empty folder; received '{out}'")
     out.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def backup(folder: Path, out: Path) -> int:
     _write(out / FILE, b"")
     with closing(sqlite3.connect(folder / FILE)) as source, closing(sqlite3.connect(out / FILE)) as copy:
         n_before = _size(source)
-        # SQLite's own way: a copy of one moment, whatever is written meanwhile.
+        # SQLite's online backup is consistent even if the source is written meanwhile.
         source.backup(copy)
     _write(out / KEY, (folder / KEY).read_bytes())
     if (folder / COSIGNATURES).exists():
@@ -53,29 +53,29 @@ def backup(folder: Path, out: Path) -> int:
 
 
 def _checked(folder: Path) -> int:
-    """Read a copy back, and return its records: its pages, chain, tiles and key."""
+    """Verify the pages, chain, tiles, checkpoint and key of a copy; return its number of records."""
     key = SignerKey.parse((folder / KEY).read_text(encoding="utf-8").strip())
     database = Database.in_file(folder / FILE)
     try:
         with database.reading.connect() as connection:
-            told = connection.exec_driver_sql("PRAGMA integrity_check").scalar_one()
+            integrity = connection.exec_driver_sql("PRAGMA integrity_check").scalar_one()
             texts = list(record_texts(connection))
-            kept = {(row.level, row.place): bytes(row.hashes) for row in connection.execute(select(tiles))}
+            stored_tiles = {(row.level, row.place): bytes(row.hashes) for row in connection.execute(select(tiles))}
             signed = connection.execute(select(meta.c.value).where(meta.c.key == CHECKPOINT)).scalar()
     finally:
         database.close()
     audit, tree = native.LogAudit(b"".join(text + b"\n" for text in texts)), native.MerkleTree()
     tree.append(texts)
-    faults = [] if told == "ok" else [str(told)]
+    faults = [] if integrity == "ok" else [str(integrity)]
     faults += [f"record {line}: {why}" for line, why in audit.faults()]
-    if kept != {(level, place): tree.tile(level, place) for level, place in full_tiles(0, len(texts))}:
-        faults.append("the tiles that are kept are of other records")
+    if stored_tiles != {(level, place): tree.tile(level, place) for level, place in full_tiles(0, len(texts))}:
+        faults.append("the stored tiles do not match the records")
     if not texts or str(key.verifier).encode() not in texts[0]:
-        faults.append("the key is of another log")
+        faults.append("the key belongs to another log")
     if not faults and signed != checkpoint_of(key, texts):
-        faults.append("the checkpoint that is kept is of other records")
+        faults.append("the stored checkpoint does not match the records")
     if faults:
-        raise refusal("value_invalid", f"a copy of a whole log is required; received one where {faults[0]}")
+        raise refusal("value_invalid", f"a copy of a complete log is required; received one with a fault: {faults[0]}")
     return len(texts)
 
 

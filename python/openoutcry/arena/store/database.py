@@ -1,4 +1,4 @@
-"""Connections to the database, and its migrations."""
+"""Database connections and schema migrations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sqlalchemy.pool import NullPool
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 NEWEST = "0001"
-"""The newest version of the tables, of `migrations/versions`."""
+"""The newest schema version in `migrations/versions`."""
 
 
 class Database:
-    """A database of an arena: SQLite in a file, or what a URL of SQLAlchemy names.
+    """An arena's database: SQLite in a file, or any SQLAlchemy URL.
 
     Args:
         url: Such as `sqlite:////srv/arena/arena.sqlite` or `postgresql+psycopg://arena@host/arena`.
@@ -24,24 +24,24 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        # One connection writes, at the end of its transaction on the disk; readers see what was committed.
+        # One connection writes, and a commit is durable; readers see committed data only.
         self.writing = self._engine(is_writer=True)
         self.reading = self._engine(is_writer=False)
-        # What the driver raises, past SQLAlchemy, where the disk or the server is at fault.
+        # Raised by the driver directly, past SQLAlchemy, if the disk or the database server fails.
         self.operational: type[Exception] = self.writing.dialect.loaded_dbapi.OperationalError
 
     @classmethod
     def in_file(cls, path: Path) -> Database:
-        """Return the database of a SQLite file, which is made where it is missing."""
+        """Return the database of a SQLite file; create the file if it is missing."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Its journals are readable to those to whom it is.
+        # SQLite gives its journals the permissions of the file.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
         return cls(f"sqlite:///{path}")
 
     def migrate(self) -> None:
-        """Bring the tables to the newest version."""
+        """Migrate the schema to the newest version."""
         if self._version() == NEWEST:
-            # What there is nothing to do for takes a tenth of a start to import.
+            # Importing Alembic takes a tenth of the start time, and is not needed here.
             return
         from alembic import command
         from alembic.config import Config
@@ -56,8 +56,8 @@ class Database:
         with self.writing.connect() as connection:
             if not inspect(connection).has_table("alembic_version"):
                 return None
-            told = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-        return None if told is None else str(told)
+            version = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        return None if version is None else str(version)
 
     def close(self) -> None:
         """Close all connections."""
@@ -65,15 +65,15 @@ class Database:
         self.reading.dispose()
 
     def _engine(self, *, is_writer: bool) -> Engine:
-        # A failure is logged, and the values of a statement are what nobody may see before a cutoff.
+        # Errors are logged, and the parameters of a statement may be decisions that are still secret.
         options: dict[str, Any] = {"hide_parameters": True}
         if not self.is_sqlite:
             options["pool_pre_ping"] = True
             if is_writer:
                 engine = create_engine(self.url, pool_size=1, **options)
-                event.listen(engine, "begin", _begin_alone)
+                event.listen(engine, "begin", _begin_exclusive)
                 return engine
-            # All that a reader is told in one transaction is of one moment, as SQLite has it.
+            # A transaction reads one consistent snapshot, as in SQLite.
             return create_engine(self.url, pool_size=8, isolation_level="REPEATABLE READ", **options)
         options["connect_args"] = {"check_same_thread": False}
         if is_writer:
@@ -85,7 +85,7 @@ class Database:
 
 
 def _prepare(connection: Any, _: Any) -> None:
-    # The driver would begin transactions of its own, and late.
+    # Otherwise the driver opens transactions itself, and too late.
     connection.isolation_level = None
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000", "cache_size=-65536"):
         connection.execute(f"PRAGMA {pragma}")
@@ -99,6 +99,6 @@ def _begin(connection: Any) -> None:
     connection.connection.driver_connection.execute("BEGIN")
 
 
-def _begin_alone(connection: Any) -> None:
-    # Until the commit no other process writes, nor sees the end of the log where it is not.
+def _begin_exclusive(connection: Any) -> None:
+    # No other process writes, or reads the end of the log, before the commit.
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtext('openoutcry.arena'))")

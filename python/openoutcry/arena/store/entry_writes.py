@@ -1,4 +1,4 @@
-"""What is written to an arena beside submissions."""
+"""Log entries other than submissions: agents, keys, suspensions, snapshots, results and days."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
 from openoutcry.arena.store.cached_state import GRACE, Agent, Market, State
 from openoutcry.arena.store.tables import agents, days, markets, quotes, registrations, snapshots
 from openoutcry.arena.store.write_batch import Batch
-from openoutcry.arena.timestamps import DAY, SECOND, day_of, text_of
+from openoutcry.arena.timestamps import DAY, SECOND, day_of, format_timestamp
 
 CORRECTIONS = ("amended", "void", "scalar")
-"""Statuses that may follow one that is final: each says that something was wrong before."""
+"""Statuses that may replace a final one: each corrects an earlier result."""
 
 
 def key_digest(key: str) -> bytes:
-    """Return what is kept of an API key."""
+    """Return the stored digest of an API key."""
     return sha256(key.encode()).digest()
 
 
@@ -36,30 +36,30 @@ def new_key() -> str:
     return f"tarena_{secrets.token_urlsafe(32)}"
 
 
-class Told:
-    """An entry whose answer is what it planned.
+class StateChange:
+    """An entry that changes the cached state; its result is its plan.
 
-    Those that come after it must be planned on the state that it leaves.
+    Later entries must see the changed state, so it takes a transaction of its own.
     """
 
-    is_alone = True
+    has_own_transaction = True
 
-    def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
-        """Return what was planned."""
+    def result(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
+        """Return the plan."""
         return planned
 
 
 @dataclass(frozen=True)
-class Registering(Told):
-    """An agent registers, for which its address has some slots a day (R-35 to R-38).
+class RegisterAgent(StateChange):
+    """Register an agent, within the daily limit of its client address (R-35 to R-38).
 
     Attributes:
-        slug: In lower case.
-        display_name: Name for people.
-        contact_email: Told to nobody.
-        at: When.
-        bucket: Whose slots; None takes none.
-        cap: Slots a day; 0 for no bound.
+        slug: Slug in lower case.
+        display_name: Display name.
+        contact_email: Never shown.
+        at: Time.
+        bucket: Address bucket that is counted; None for no count.
+        cap: Registrations per day of a bucket; 0 for no limit.
     """
 
     slug: str
@@ -68,29 +68,35 @@ class Registering(Told):
     at: int
     bucket: str | None = None
     cap: int = 0
-    # It asks the tables, not the state, and nobody has its key before it is committed.
-    is_alone = False
+    # It queries the tables, not the cached state, and its key is unknown before the commit.
+    has_own_transaction = False
 
     def plan(self, batch: Batch) -> str:
-        """Return the API key, which is kept nowhere."""
+        """Return the API key; only its digest is stored."""
         taken = select(agents.c.id).where(agents.c.slug == self.slug)
         if batch.connection.execute(taken).first() is not None:
-            raise ArenaError("slug_taken", f"a slug that nobody has is required; received {self.slug!r}", "slug")
+            raise ArenaError("slug_taken", f"a slug that is not taken is required; received {self.slug!r}", "slug")
         at = batch.moment(self.at)
         self._reserve(batch)
         key = new_key()
         digest = key_digest(key)
-        row = {"slug": self.slug, "display_name": self.display_name, "contact_email": self.contact_email}
-        made = batch.connection.execute(insert(agents).values(**row, created_at=at, key_sha256=digest, suspended=False))
-        assert made.inserted_primary_key is not None
-        agent = Agent(int(made.inserted_primary_key[0]), self.slug, self.display_name, at, digest)
-        told = {"agent_slug": self.slug, "display_name": self.display_name or self.slug}
-        batch.record({"type": "agent"} | told | {"key_sha256": fingerprint(digest)}, at)
+        row: dict[str, Any] = {
+            "slug": self.slug,
+            "display_name": self.display_name,
+            "contact_email": self.contact_email,
+        }
+        inserted = batch.connection.execute(
+            insert(agents).values(**row, created_at=at, key_sha256=digest, suspended=False)
+        )
+        assert inserted.inserted_primary_key is not None
+        agent = Agent(int(inserted.inserted_primary_key[0]), self.slug, self.display_name, at, digest)
+        members = {"agent_slug": self.slug, "display_name": self.display_name or self.slug}
+        batch.record({"type": "agent"} | members | {"key_sha256": fingerprint(digest)}, at)
 
-        def known(state: State) -> None:
+        def update_state(state: State) -> None:
             state.agents[self.slug] = state.keys[digest] = agent
 
-        batch.after(known)
+        batch.after(update_state)
         return key
 
     def _reserve(self, batch: Batch) -> None:
@@ -99,8 +105,8 @@ class Registering(Told):
         of_today = (registrations.c.bucket == self.bucket) & (registrations.c.day == day_of(self.at))
         n = batch.connection.execute(select(registrations.c.n).where(of_today)).scalar()
         if n is not None and n >= self.cap:
-            told = f"at most {self.cap} registrations a day are required of one address; received one more"
-            raise ArenaError("rate_limited", told, retry_after=-(-(DAY - self.at % DAY) // SECOND))
+            detail = f"at most {self.cap} registrations a day from one address are required; received one more"
+            raise ArenaError("rate_limited", detail, retry_after=-(-(DAY - self.at % DAY) // SECOND))
         if n is None:
             row = insert(registrations).values(bucket=self.bucket, day=day_of(self.at), n=1)
             batch.connection.execute(row)
@@ -109,33 +115,33 @@ class Registering(Told):
 
 
 @dataclass(frozen=True)
-class RotatingKey(Told):
-    """An agent gets another key, and the old one dies at once (Q-9)."""
+class RotateKey(StateChange):
+    """Replace the API key of an agent; the old key is invalid at once (Q-9)."""
 
     slug: str
     at: int
 
     def plan(self, batch: Batch) -> str:
         """Return the new key."""
-        agent = known_agent(batch.state, self.slug)
+        agent = require_agent(batch.state, self.slug)
         key = new_key()
         digest = key_digest(key)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(key_sha256=digest))
-        told = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug}
-        batch.record({"type": "key"} | told | {"key_sha256": fingerprint(digest)}, batch.moment(self.at))
+        members = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug}
+        batch.record({"type": "key"} | members | {"key_sha256": fingerprint(digest)}, batch.moment(self.at))
 
-        def known(state: State) -> None:
+        def update_state(state: State) -> None:
             before = state.agents[self.slug]
             del state.keys[before.key_sha256]
             state.agents[self.slug] = state.keys[digest] = replace(before, key_sha256=digest)
 
-        batch.after(known)
+        batch.after(update_state)
         return key
 
 
 @dataclass(frozen=True)
-class Suspending(Told):
-    """An agent may no longer submit, or may again."""
+class SuspendAgent(StateChange):
+    """Suspend an agent, or lift its suspension."""
 
     slug: str
     suspended: bool
@@ -143,45 +149,45 @@ class Suspending(Told):
     at: int
 
     def plan(self, batch: Batch) -> int:
-        """Return the place of the record."""
-        agent = known_agent(batch.state, self.slug)
+        """Return the index of the record in the log."""
+        agent = require_agent(batch.state, self.slug)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(suspended=self.suspended))
-        told = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
-        written = batch.record({"type": "suspension"} | told, batch.moment(self.at))
+        members = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
+        written = batch.record({"type": "suspension"} | members, batch.moment(self.at))
 
-        def known(state: State) -> None:
+        def update_state(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
             state.agents[self.slug] = state.keys[changed.key_sha256] = changed
 
-        batch.after(known)
+        batch.after(update_state)
         return written.seq
 
 
-def known_agent(state: State, slug: str) -> Agent:
+def require_agent(state: State, slug: str) -> Agent:
     """Return an agent by its slug.
 
     Raises:
         ArenaError: `unknown_agent`.
     """
     if slug not in state.agents:
-        raise ArenaError("unknown_agent", f"an agent that is registered is required; received {slug!r}")
+        raise ArenaError("unknown_agent", f"a registered agent is required; received {slug!r}")
     return state.agents[slug]
 
 
 @dataclass(frozen=True)
-class Listing:
-    """A market as a snapshot has it.
+class MarketListing:
+    """A market as a snapshot lists it.
 
     Attributes:
         market_id: Name in the protocol.
-        exchange: Where it is traded.
-        question: What is asked.
+        exchange: The exchange that lists it.
+        question: The question in words.
         theaters: Regions, the primary one first.
-        decision_cutoff: The last moment at which a decision is taken.
-        settlement_at: When it closes.
-        mid: Price of YES as a decimal text; None where there is none.
-        bid: The best bid.
-        ask: The best offer.
+        decision_cutoff: Last time at which a decision is accepted.
+        settlement_at: Scheduled close.
+        mid: Mid price of YES as a decimal string; None without a price.
+        bid: Best bid as a decimal string; None without a bid.
+        ask: Best ask as a decimal string; None without an ask.
     """
 
     market_id: str
@@ -196,19 +202,19 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Publishing(Told):
-    """A snapshot is published; what is published stays as it is (R-16, R-20).
+class PublishSnapshot(StateChange):
+    """Publish a snapshot; a published snapshot never changes (R-16, R-20).
 
     Attributes:
-        as_of: Its moment.
-        bodies: Bytes by coding: `identity`, `gzip`, `br` and `zstd`.
-        listings: Markets that it has.
-        at: When.
+        as_of: Time of the snapshot.
+        bodies: Bytes by content coding: `identity`, `gzip`, `br` and `zstd`.
+        listings: Its markets.
+        at: Time of publication.
     """
 
     as_of: int
     bodies: Mapping[str, bytes] = field(repr=False)
-    listings: Sequence[Listing]
+    listings: Sequence[MarketListing]
     at: int
 
     def plan(self, batch: Batch) -> str:
@@ -217,56 +223,56 @@ class Publishing(Told):
             select(snapshots.c.as_of).order_by(snapshots.c.as_of.desc()).limit(1)
         ).scalar()
         if latest is not None and self.as_of <= latest:
-            told = f"a snapshot newer than {text_of(latest)} is required; received {text_of(self.as_of)}"
-            raise ArenaError("invalid_payload", told)
+            wanted = f"a snapshot newer than {format_timestamp(latest)} is required"
+            raise ArenaError("invalid_payload", f"{wanted}; received {format_timestamp(self.as_of)}")
         body = self.bodies["identity"]
         digest = sha256(body).hexdigest()
         coded = [self.bodies[name] for name in ("gzip", "br", "zstd")]
         batch.add(snapshots, self.as_of, digest, body, *coded)
         sizes = {"sha256": digest, "size": len(body)}
         at = batch.moment(max(self.at, self.as_of))
-        batch.record({"type": "snapshot", "as_of": text_of(self.as_of)} | sizes, at)
-        found = [self._listed(batch, each, at) for each in self.listings]
+        batch.record({"type": "snapshot", "as_of": format_timestamp(self.as_of)} | sizes, at)
+        updated = [self._add_market(batch, each, at) for each in self.listings]
 
-        def known(state: State) -> None:
-            state.markets.update((market.market_id, market) for market in found)
+        def update_state(state: State) -> None:
+            state.markets.update((market.market_id, market) for market in updated)
             state.snapshots[self.as_of] = digest
             state.latest = self.as_of
 
-        batch.after(known)
+        batch.after(update_state)
         return digest
 
-    def _listed(self, batch: Batch, told: Listing, at: int) -> Market:
-        """Keep what the snapshot says of a market, and its price."""
+    def _add_market(self, batch: Batch, listing: MarketListing, at: int) -> Market:
+        """Store a market of the snapshot and its quote."""
         row: dict[str, Any] = {
-            "question": told.question,
-            "theaters": json.dumps(told.theaters),
-            "decision_cutoff": told.decision_cutoff,
-            "settlement_at": told.settlement_at,
+            "question": listing.question,
+            "theaters": json.dumps(listing.theaters),
+            "decision_cutoff": listing.decision_cutoff,
+            "settlement_at": listing.settlement_at,
             "last_as_of": self.as_of,
         }
-        before = batch.state.markets.get(told.market_id)
+        before = batch.state.markets.get(listing.market_id)
         if before is not None and at > before.decision_cutoff:
-            # What was decided is public since then: a market that opened anew would be decided by whoever copies.
+            # Decisions are public since the cutoff: if the market reopened, agents could copy them.
             row["decision_cutoff"] = before.decision_cutoff
         if before is None:
-            ids = {"market_id": told.market_id, "exchange": told.exchange, "first_as_of": self.as_of}
-            made = batch.connection.execute(insert(markets).values(**ids, **row))
-            assert made.inserted_primary_key is not None
-            number, first = int(made.inserted_primary_key[0]), self.as_of
+            ids = {"market_id": listing.market_id, "exchange": listing.exchange, "first_as_of": self.as_of}
+            inserted = batch.connection.execute(insert(markets).values(**ids, **row))
+            assert inserted.inserted_primary_key is not None
+            number, first = int(inserted.inserted_primary_key[0]), self.as_of
         else:
             number, first = before.id, before.first_as_of
             batch.connection.execute(update(markets).where(markets.c.id == number).values(**row))
-        batch.add(quotes, number, self.as_of, told.mid, told.bid, told.ask)
+        batch.add(quotes, number, self.as_of, listing.mid, listing.bid, listing.ask)
         resolved = {} if before is None else _resolved(before)
         return Market(
             number,
-            told.market_id,
-            told.exchange,
-            told.question,
-            told.theaters,
+            listing.market_id,
+            listing.exchange,
+            listing.question,
+            listing.theaters,
             int(row["decision_cutoff"]),
-            told.settlement_at,
+            listing.settlement_at,
             first,
             self.as_of,
             **resolved,
@@ -278,16 +284,16 @@ def _resolved(market: Market) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Resolving(Told):
-    """A market has a result, or another one than before (R-44).
+class ResolveMarket(StateChange):
+    """Record the result of a market, or a new result (R-44).
 
     Attributes:
-        market_id: Which.
-        status: One of `scoring.facts.STATUSES`.
+        market_id: The market.
+        status: One of `scoring.score_inputs.STATUSES`.
         outcome: `yes`, `no` or None.
-        actual_close_time: When it closed, where that was earlier than said.
-        source: Who says so.
-        at: When.
+        actual_close_time: Actual close, if earlier than scheduled.
+        source: Source of the result.
+        at: Time.
     """
 
     market_id: str
@@ -298,44 +304,44 @@ class Resolving(Told):
     at: int
 
     def plan(self, batch: Batch) -> int:
-        """Return the place of the record."""
+        """Return the index of the record in the log."""
         market = batch.state.markets.get(self.market_id)
         if market is None:
-            raise ArenaError("not_found", f"a market of some snapshot is required; received {self.market_id!r}")
+            raise ArenaError("not_found", f"a market of a published snapshot is required; received {self.market_id!r}")
         if self.status not in STATUSES:
             raise ArenaError(
                 "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {self.status!r}"
             )
         if (self.outcome in ("yes", "no")) != (self.status in ("determined", "amended", "finalized")):
-            wanted = "an outcome of yes or no is required where there is a result, and none elsewhere"
+            wanted = "an outcome of yes or no is required for a result, and no outcome for other statuses"
             raise ArenaError("invalid_payload", f"{wanted}; received {self.outcome!r} with {self.status!r}")
         at = batch.moment(self.at)
         if self.actual_close_time is not None and self.actual_close_time > at:
-            wanted = f"a market that has closed by {text_of(at)} is required"
-            raise ArenaError("invalid_payload", f"{wanted}; received {text_of(self.actual_close_time)}")
-        is_said_again = self.outcome is not None and self.outcome == market.outcome
-        # What is final because nobody disputed it in time may still be, and what was final by itself may not.
+            wanted = f"a close time not after {format_timestamp(at)} is required"
+            raise ArenaError("invalid_payload", f"{wanted}; received {format_timestamp(self.actual_close_time)}")
+        is_repeated = self.outcome is not None and self.outcome == market.outcome
+        # A `determined` result may be disputed even after the grace period; other final results may not.
         is_disputed = (self.status, market.status) == ("disputed", "determined")
-        if _is_final(market, at) and not (self.status in CORRECTIONS or is_said_again or is_disputed):
+        if _is_final(market, at) and not (self.status in CORRECTIONS or is_repeated or is_disputed):
+            wanted = f"one of {', '.join(CORRECTIONS)} is required to correct a final result"
             before = f"{market.market_id} is {market.status}, {market.outcome}"
-            wanted = f"one of {', '.join(CORRECTIONS)} is required to correct what is final"
-            raise ArenaError("invalid_payload", f"{wanted}; {before}")
-        told: dict[str, Any] = {"status": self.status, "outcome": self.outcome}
-        # What was said of the close before stands, as it does where it is scored.
-        told["actual_close_time"] = (
+            raise ArenaError("invalid_payload", f"{wanted}; received {self.status!r}, and {before}")
+        changes: dict[str, Any] = {"status": self.status, "outcome": self.outcome}
+        # An earlier close time stays in force unless a new one is given, as in scoring.
+        changes["actual_close_time"] = (
             market.actual_close_time if self.actual_close_time is None else self.actual_close_time
         )
-        batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**told, resolved_at=at))
-        closed = None if self.actual_close_time is None else text_of(self.actual_close_time)
-        said = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
-        said |= {"actual_close_time": closed, "source": self.source}
-        written = batch.record({"type": "resolution"} | said, at)
+        batch.connection.execute(update(markets).where(markets.c.id == market.id).values(**changes, resolved_at=at))
+        closed = None if self.actual_close_time is None else format_timestamp(self.actual_close_time)
+        members = {"market_id": self.market_id, "status": self.status, "outcome": self.outcome}
+        members |= {"actual_close_time": closed, "source": self.source}
+        written = batch.record({"type": "resolution"} | members, at)
 
-        def known(state: State) -> None:
-            changed = replace(state.markets[self.market_id], **told, resolved_at=at)
+        def update_state(state: State) -> None:
+            changed = replace(state.markets[self.market_id], **changes, resolved_at=at)
             state.markets[self.market_id] = changed
 
-        batch.after(known)
+        batch.after(update_state)
         return written.seq
 
 
@@ -346,14 +352,14 @@ def _is_final(market: Market, at: int) -> bool:
 
 
 @dataclass(frozen=True)
-class ClosingDay(Told):
-    """A day in UTC is over: what the log was then."""
+class CloseDay(StateChange):
+    """Close a day in UTC: record the size, root and last hash of the log."""
 
     date: str
     at: int
 
     def plan(self, batch: Batch) -> int | None:
-        """Return the place of the record; None where the day needs none."""
+        """Return the index of the record, or None if the day is closed or before the log."""
         if self.date in batch.state.days or self.date < batch.state.began:
             return None
         written = batch.record({"type": "day", "date": self.date} | batch.head(), batch.moment(self.at))

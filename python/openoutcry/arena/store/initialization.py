@@ -1,4 +1,4 @@
-"""How a log begins, and the rules by which is scored."""
+"""First records of a log, and its scoring rules."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from hashlib import sha256
 from typing import Any
 
 from openoutcry.arena.store.cached_state import State
-from openoutcry.arena.store.entry_writes import Told
+from openoutcry.arena.store.entry_writes import StateChange
 from openoutcry.arena.store.tables import meta
 from openoutcry.arena.store.write_batch import Batch
 from openoutcry.arena.timestamps import day_of
 
 
 @dataclass(frozen=True)
-class SettingRules(Told):
-    """How is scored from here on: a version, its parameters, past rates."""
+class SetScoringRules(StateChange):
+    """Set the scoring rules: version, parameters and base rates."""
 
     version: str
     parameters: Mapping[str, str | int]
@@ -25,32 +25,32 @@ class SettingRules(Told):
     at: int
 
     def plan(self, batch: Batch) -> int:
-        """Return the place of the record."""
+        """Return the index of the record in the log."""
         digest = sha256(self.base_rates).hexdigest()
-        told: dict[str, Any] = {"scoring_version": self.version, "parameters": dict(self.parameters)}
-        told |= {"base_rates": json.loads(self.base_rates), "base_rates_sha256": digest}
+        members: dict[str, Any] = {"scoring_version": self.version, "parameters": dict(self.parameters)}
+        members |= {"base_rates": json.loads(self.base_rates), "base_rates_sha256": digest}
         batch.add(meta, "base_rates", self.base_rates.decode())
-        return batch.record({"type": "scoring"} | told, batch.moment(self.at)).seq
+        return batch.record({"type": "scoring"} | members, batch.moment(self.at)).seq
 
 
 @dataclass(frozen=True)
-class Beginning(Told):
-    """The first records of a log: whose it is, what signs it, and how is scored."""
+class StartLog(StateChange):
+    """Write the first records of a log: its origin, its public key and the scoring rules."""
 
     origin: str
     vkey: str
-    rules: SettingRules
+    rules: SetScoringRules
     at: int
 
     def plan(self, batch: Batch) -> int:
-        """Return the place of the last record."""
+        """Return the index of the last record."""
         salts = "a commitment, of 32 random bytes"
-        told = {"origin": self.origin, "vkey": self.vkey, "salt_of": salts}
+        members = {"origin": self.origin, "vkey": self.vkey, "salt_of": salts}
         began = day_of(self.at)
 
-        def known(state: State) -> None:
+        def update_state(state: State) -> None:
             state.began = began
 
-        batch.after(known)
-        batch.record({"type": "log"} | told, self.at)
+        batch.after(update_state)
+        batch.record({"type": "log"} | members, self.at)
         return self.rules.plan(batch)

@@ -1,6 +1,6 @@
-"""Tables of an arena, made again from the log, what it commits to and snapshots.
+"""Database tables of an arena; the log, the salts and the snapshots determine all others.
 
-Moments are whole microseconds since 1970; shares and prices are decimal texts.
+Times are integer microseconds since 1970; probabilities and prices are decimal strings.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary,
 
 METADATA = MetaData()
 
-# SQLite numbers its rows by an INTEGER alone.
+# SQLite assigns row numbers to INTEGER primary keys only.
 WIDE = BigInteger().with_variant(Integer(), "sqlite")
 
 meta = Table("meta", METADATA, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
@@ -19,11 +19,11 @@ records = Table(
     METADATA,
     Column("seq", WIDE, primary_key=True, autoincrement=False),
     Column("type", Text, nullable=False),
-    # RFC 8785 bytes: the leaf of the tree is their hash.
+    # RFC 8785 bytes; their hash is the leaf of the Merkle tree.
     Column("record", LargeBinary, nullable=False),
 )
 
-# Full tiles of levels 0 and 1, each written once: a server that starts reads those of level 1.
+# Full tiles of levels 0 and 1, each written once. A starting server reads level 1 only.
 tiles = Table(
     "tiles",
     METADATA,
@@ -75,7 +75,7 @@ markets = Table(
     Column("settlement_at", WIDE, nullable=False),
     Column("first_as_of", WIDE, nullable=False),
     Column("last_as_of", WIDE, nullable=False),
-    # The newest resolution: what it says, and since when it is final.
+    # The newest resolution.
     Column("status", Text),
     Column("outcome", Text),
     Column("actual_close_time", WIDE),
@@ -101,13 +101,13 @@ submissions = Table(
     Column("received_at", WIDE, nullable=False),
     Column("as_of", WIDE, nullable=False),
     Column("sha256", Text, nullable=False),
-    # JSON: what each commitment is of, with its salt. Secret until the market's cutoff.
+    # JSON of the decisions and the salts of their commitments. Secret until the market's cutoff.
     Column("opened", Text, nullable=False),
     Index("submissions_by_agent", "agent", "seq"),
     Index("submissions_by_snapshot", "agent", "as_of"),
 )
 
-# Of each agent and market, the decision on the newest snapshot.
+# The decision of each agent and market on its newest snapshot.
 decisions = Table(
     "decisions",
     METADATA,

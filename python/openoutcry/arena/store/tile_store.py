@@ -1,4 +1,4 @@
-"""The log's tree in the database: full tiles, written once and read on demand."""
+"""Merkle tree of the log in the database: full tiles, written once and read on demand."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from openoutcry.arena.log.tiles import WIDTH
 from openoutcry.arena.store.tables import meta, records, tiles
 
 LEVELS = 2
-"""Levels that are kept; the others are few hashes of those."""
+"""Number of stored tile levels; higher levels are few hashes, computed from these."""
 CHECKPOINT = "checkpoint"
-"""Key of `meta` of what was signed last: records that are missing at the end are missed by it."""
+"""Key in `meta` of the last signed checkpoint, which detects missing records at the end of the log."""
 
 
 def full_tiles(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield level and place of each tile that becomes full as a log grows."""
+    """Yield level and index of each tile that becomes full as a log grows."""
     for level in range(LEVELS):
         width = WIDTH ** (level + 1)
         yield from ((level, place) for place in range(begin // width, end // width))
 
 
 def read_log(connection: Connection) -> tuple[native.MerkleTree, Link]:
-    """Return the tree of a log without the leaves of its full tiles, and its end."""
+    """Return the Merkle tree without the leaves of full tiles, and the link to the last record."""
     last = connection.execute(select(func.max(records.c.seq))).scalar()
     size = 0 if last is None else int(last) + 1
     n_full = size // WIDTH
     roots = [_hashes(connection, 1, place) for place in range(n_full // WIDTH)]
     rest = range(n_full - n_full % WIDTH, n_full)
     roots += [native.MerkleTree(_hashes(connection, 0, place)).root() for place in rest]
-    asked = select(records.c.record).where(records.c.seq >= n_full * WIDTH).order_by(records.c.seq)
-    texts = [bytes(text) for text in connection.execute(asked).scalars()]
+    query = select(records.c.record).where(records.c.seq >= n_full * WIDTH).order_by(records.c.seq)
+    texts = [bytes(text) for text in connection.execute(query).scalars()]
     tree = native.MerkleTree.of_tiles(b"".join(roots), b"".join(map(leaf_hash, texts)))
     if not texts and size:
         texts = [bytes(connection.execute(select(records.c.record).where(records.c.seq == last)).scalar_one())]
@@ -43,14 +43,14 @@ def read_log(connection: Connection) -> tuple[native.MerkleTree, Link]:
 
 
 def tiles_under(connection: Connection, tree: native.MerkleTree, *leaves: int) -> dict[int, bytes]:
-    """Return tiles that a proof about leaves needs and a tree does without."""
+    """Return the level-0 tiles that proofs of these leaves need and the tree does not hold."""
     return {leaf // WIDTH: _hashes(connection, 0, leaf // WIDTH) for leaf in leaves if 0 <= leaf < tree.n_cold}
 
 
-def kept_checkpoint(connection: Connection) -> str | None:
-    """Return the checkpoint of the last transaction."""
-    told = connection.execute(select(meta.c.value).where(meta.c.key == CHECKPOINT)).scalar()
-    return None if told is None else str(told)
+def stored_checkpoint(connection: Connection) -> str | None:
+    """Return the checkpoint that the last transaction stored."""
+    note = connection.execute(select(meta.c.value).where(meta.c.key == CHECKPOINT)).scalar()
+    return None if note is None else str(note)
 
 
 def read_tile(connection: Connection, place: int) -> bytes:
@@ -59,5 +59,5 @@ def read_tile(connection: Connection, place: int) -> bytes:
 
 
 def _hashes(connection: Connection, level: int, place: int) -> bytes:
-    asked = select(tiles.c.hashes).where(tiles.c.level == level, tiles.c.place == place)
-    return bytes(connection.execute(asked).scalar_one())
+    query = select(tiles.c.hashes).where(tiles.c.level == level, tiles.c.place == place)
+    return bytes(connection.execute(query).scalar_one())

@@ -1,4 +1,4 @@
-"""One transaction of the writer, which several entries share."""
+"""A transaction of the writer; several entries share it."""
 
 from __future__ import annotations
 
@@ -16,118 +16,118 @@ from openoutcry.arena.log.log_records import Record, seal, seal_submission
 from openoutcry.arena.log.log_writer import LogWriter
 from openoutcry.arena.store.cached_state import State
 from openoutcry.arena.store.tables import decisions, meta, records
-from openoutcry.arena.timestamps import text_of
+from openoutcry.arena.timestamps import format_timestamp
 
-HELD = 500_000
-"""Markets of agents that are remembered, before they are asked for anew."""
+MAX_CACHED = 500_000
+"""Cached agent-market pairs at most; above it the cache is cleared."""
 _RANDOM = 80
-"""Bits of a ULID below its millisecond."""
+"""Random bits of a ULID, below the millisecond."""
 _PAIRS = ["".join(pair) for pair in product("0123456789ABCDEFGHJKMNPQRSTVWXYZ", repeat=2)]
 _KEYS = {decisions: "agent, market", meta: "key"}
-"""Tables whose newer rows replace the older."""
+"""Tables whose rows are replaced by newer ones, with their key columns."""
 
 
-class Accepted:
-    """The newest snapshot that an agent has decided each market on, remembered."""
+class AcceptedDecisions:
+    """Cache of the newest snapshot on which an agent decided each market."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[int, int]] = {}
         self._n = 0
 
     def of(self, connection: Connection, agent: int) -> dict[int, int]:
-        """Return its moment by market."""
-        found = self._known.get(agent)
-        if found is None:
-            # All of an agent at once: a query costs more than what it finds.
+        """Return the snapshot time by market of an agent."""
+        taken = self._known.get(agent)
+        if taken is None:
+            # Loads all markets of an agent at once: the query costs more than its rows.
             cursor = connection.connection.cursor()
             cursor.execute(f"SELECT market, as_of FROM decisions WHERE agent = {int(agent)}")
-            found = self._known[agent] = dict(cursor.fetchall())
-            self._n += len(found) + 1
-        return found
+            taken = self._known[agent] = dict(cursor.fetchall())
+            self._n += len(taken) + 1
+        return taken
 
     def add(self, taken: dict[int, int], markets: Sequence[int], as_of: int) -> None:
-        """Take note of decisions on a newer snapshot, in what `of` returned."""
+        """Add decisions on a newer snapshot to the mapping that `of` returned."""
         before = len(taken)
         taken.update(dict.fromkeys(markets, as_of))
         self._n += len(taken) - before
 
     def trim(self) -> None:
-        """Forget all where it is too much; not within a transaction."""
-        if self._n > HELD:
+        """Clear the cache if it is too large; only between transactions."""
+        if self._n > MAX_CACHED:
             self.forget()
 
     def forget(self) -> None:
-        """Ask for all anew: a transaction has failed."""
+        """Clear the cache, as after a failed transaction."""
         self._known.clear()
         self._n = 0
 
 
-class Ids:
-    """Makes ULIDs, each greater than the one before."""
+class UlidGenerator:
+    """Generates strictly increasing ULIDs."""
 
     def __init__(self) -> None:
         self._last = 0
 
     def follow(self, last: str) -> None:
-        """Go on after one that was made by somebody else, or before a restart."""
+        """Continue after a ULID of another process or of a previous run."""
         pairs = [_PAIRS.index(last[place : place + 2]) for place in range(0, len(last), 2)]
         self._last = max(self._last, sum(pair << 120 - 10 * place for place, pair in enumerate(pairs)))
 
     def next(self, moment: int) -> str:
-        """Return the next one, of a moment or of the latest before, where that is later."""
+        """Return the next ULID, for a time or for the last ULID's time if that is later."""
         drawn = (moment // 1000 << _RANDOM) + randbits(_RANDOM)
-        # Of one millisecond, the next number.
+        # Within one millisecond, increment by one.
         self._last = drawn if drawn >> _RANDOM > self._last >> _RANDOM else self._last + 1
         return "".join([_PAIRS[self._last >> shift & 1023] for shift in range(120, -1, -10)])
 
 
-class Known:
-    """What the writer remembers between transactions."""
+class WriterCache:
+    """What the writer caches between transactions."""
 
     def __init__(self) -> None:
-        self.accepted, self.ids = Accepted(), Ids()
+        self.accepted, self.ids = AcceptedDecisions(), UlidGenerator()
 
 
 class Batch:
-    """What a transaction holds before it is committed.
+    """Rows and records of a transaction before its commit.
 
     Args:
-        connection: In a transaction.
-        state: What the server knows; changed after the commit.
-        log: The log, which the records go on with.
-        known: What is remembered between transactions.
+        connection: A connection in a transaction.
+        state: The cached state; it changes after the commit.
+        log: The log that the records extend.
+        cache: What the writer caches between transactions.
     """
 
-    def __init__(self, connection: Connection, state: State, log: LogWriter, known: Known) -> None:
-        self.connection, self.state, self.accepted = connection, state, known.accepted
+    def __init__(self, connection: Connection, state: State, log: LogWriter, cache: WriterCache) -> None:
+        self.connection, self.state, self.accepted = connection, state, cache.accepted
         self.accepted.trim()
         self.sealed: list[Record] = []
-        # Entries with a key of idempotence that this transaction has, and what they are told.
+        # Entries of this transaction by idempotency key, and their responses.
         self.pending: dict[tuple[int, str], Any] = {}
-        self.answered: dict[Any, bytes] = {}
-        self._log, self._end, self._ids = log, log.end, known.ids
+        self.replies: dict[Any, bytes] = {}
+        self._log, self._end, self._ids = log, log.end, cache.ids
         self._rows: dict[Table, list[tuple[Any, ...]]] = defaultdict(list)
         self._after: list[Callable[[State], None]] = []
         self._is_changed, self._newest = False, state.newest
 
     def moment(self, at: int) -> int:
-        """Return a moment, or the log's newest where that is later: its times rise."""
+        """Return a time, or the log's newest time if that is later: log times never decrease."""
         return max(at, self._newest)
 
     def record(self, entry: Mapping[str, Any], at: int) -> Record:
-        """Make a record of an entry for the log, of a moment, and return it in its place."""
+        """Append an entry to the log and return its record."""
         self._is_changed = True
-        told = {"created_at" if entry["type"] == "log" else "at": text_of(at)}
-        return self._recorded(seal({**entry, **told}, self._end), str(entry["type"]), at)
+        time = {"created_at" if entry["type"] == "log" else "at": format_timestamp(at)}
+        return self._append(seal({**entry, **time}, self._end), str(entry["type"]), at)
 
     def submission(
         self, members: Sequence[str], decided: Sequence[tuple[str, str, str | None, str | None]], received_at: int
     ) -> tuple[Record, str]:
-        """Make a record of a submission, and return it with the bodies that open it."""
+        """Append a submission to the log; return its record and the decisions with their salts as JSON."""
         record, opened = seal_submission(members, decided, self._end)
-        return self._recorded(record, "submission", received_at), opened
+        return self._append(record, "submission", received_at), opened
 
-    def _recorded(self, record: Record, type_: str, at: int) -> Record:
+    def _append(self, record: Record, type_: str, at: int) -> Record:
         self._newest = at
         self._end = record.link
         self.sealed.append(record)
@@ -136,43 +136,43 @@ class Batch:
 
     def head(self) -> dict[str, Any]:
         """Return size, root and last hash of the log before this transaction."""
-        assert not self.sealed, "the root is of what was committed"
+        assert not self.sealed, "the root covers committed records only"
         root = b64encode(self._log.tree.root()).decode()
         return {"tree_size": self._end.seq, "root": root, "head_sha256": self._end.sha256}
 
     def new_id(self, moment: int) -> str:
-        """Return a ULID that is greater than all before, whatever the clock does."""
+        """Return a ULID greater than all earlier ones, even if the clock runs backwards."""
         return self._ids.next(moment)
 
     def add(self, table: Table, *row: Any) -> None:
-        """Add a row, a value a column in their order, which is written before the commit."""
+        """Queue a row, one value per column in table order; it is written before the commit."""
         self._rows[table].append(row)
 
     def flush(self) -> None:
-        """Write the rows so far."""
+        """Write the queued rows."""
         rows, self._rows = self._rows, defaultdict(list)
-        # Past SQLAlchemy, whose work for a row is more than the row's.
+        # Bypasses SQLAlchemy, whose cost per row exceeds the cost of the insert.
         cursor = self.connection.connection.cursor()
-        for table, told in rows.items():
-            cursor.executemany(_insertion(table, self.connection.dialect.paramstyle), told)
+        for table, values in rows.items():
+            cursor.executemany(_insertion(table, self.connection.dialect.paramstyle), values)
         cursor.close()
 
     def after(self, change: Callable[[State], None]) -> None:
-        """Change the state once the transaction is committed."""
+        """Register a change of the cached state that is applied after the commit."""
         self._after.append(change)
 
     def committed(self) -> None:
-        """Let the server know."""
+        """Apply the registered changes to the cached state."""
         for change in self._after:
             change(self.state)
         self.state.newest = self._newest
-        # After them: what is made of a state by its number is then never of an older one.
+        # Last: a cache keyed by this number then never contains an older state.
         self.state.changes += self._is_changed
 
 
 @lru_cache(maxsize=64)
 def _insertion(table: Table, paramstyle: str) -> str:
-    """Return what inserts a row, or replaces the older one."""
+    """Return the SQL that inserts a row or replaces the row of the same key."""
     names = table.c.keys()
     marks = ", ".join(["?" if paramstyle == "qmark" else "%s"] * len(names))
     text = f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})"

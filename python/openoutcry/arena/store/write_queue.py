@@ -1,7 +1,7 @@
-"""The one writer: what is queued while a transaction commits joins the next.
+"""The only writer of an arena: group commit of queued entries.
 
-An entry is answered after its transaction is on the disk, and not before. Under light load that is one entry a
-transaction, at once; under heavy load one transaction for many.
+Entries queued during a commit share the next transaction. An entry's result is returned after its transaction is
+durable on disk. Under light load each entry has its own transaction; under heavy load many share one.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.store.cached_state import State
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.tables import meta, submissions, tiles
-from openoutcry.arena.store.tile_store import CHECKPOINT, full_tiles, kept_checkpoint, read_log
-from openoutcry.arena.store.write_batch import Batch, Known
+from openoutcry.arena.store.tile_store import CHECKPOINT, full_tiles, read_log, stored_checkpoint
+from openoutcry.arena.store.write_batch import Batch, WriterCache
 from openoutcry.errors import refusal
 
 _LOGGER = logging.getLogger("openoutcry.arena")
 
-MOST = 512
-"""Entries of a transaction at most."""
+MAX_ENTRIES = 512
+"""Maximum number of entries in a transaction."""
 _LAST = "SELECT coalesce(max(seq), -1) FROM records"
 _NEWEST_ID = select(func.max(submissions.c.submission_id))
 
 
 class Entry(Protocol):
-    """Something to write.
+    """An entry for the writer.
 
     Attributes:
         is_alone: Whether it takes a transaction of its own.
     """
 
-    is_alone: bool
+    has_own_transaction: bool
 
     def plan(self, batch: Batch) -> Any:
-        """Add what is to be written, or refuse before anything is.
+        """Add records and rows to the batch.
 
         Raises:
-            ArenaError: it is refused, and the batch is as it was.
+            ArenaError: the entry is refused; the batch is unchanged.
         """
 
-    def answer(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
-        """Return what is told after the commit; rows may still be added."""
+    def result(self, planned: Any, log: LogWriter, sealed: LogBatch, batch: Batch) -> Any:
+        """Return the result to report after the commit; rows may still be added."""
 
 
-class _Asked:
-    """An entry with who waits for it."""
+class _QueuedEntry:
+    """A queued entry with the future that waits for its result."""
 
     def __init__(self, entry: Entry, future: Any, loop: asyncio.AbstractEventLoop | None) -> None:
         self.entry, self.future, self.loop = entry, future, loop
@@ -74,20 +74,21 @@ class _Asked:
 
 
 class Writer:
-    """Writes entries in the order in which they come, on a thread of its own.
+    """Writes entries in queue order on a thread of its own.
 
-    Other processes may write too, such as an operator's command: what they wrote is read before anything is added.
+    Other processes may write too, such as an operator's command. Before each transaction the writer reloads the log and
+    the state if they have changed.
 
     Args:
-        database: Migrated.
-        key: What signs checkpoints.
-        state: What the server knows.
+        database: A migrated database.
+        key: The key that signs checkpoints.
+        state: The cached state that commits update.
     """
 
     def __init__(self, database: Database, key: SignerKey, state: State) -> None:
         self._database, self._key, self._state = database, key, state
-        self._queue: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._known = Known()
+        self._queue: queue.SimpleQueue[_QueuedEntry | None] = queue.SimpleQueue()
+        self._cache = WriterCache()
         self._connection: Connection | None = None
         with database.reading.connect() as connection:
             self._read(connection)
@@ -96,52 +97,52 @@ class Writer:
         self._thread.start()
 
     def write(self, entry: Entry) -> Any:
-        """Write an entry, wait until the disk has it, and return its answer.
+        """Write an entry, wait until it is durable, and return its result.
 
         Raises:
-            ArenaError: it is refused.
+            ArenaError: the entry is refused.
         """
         future: Future[Any] = Future()
-        self._queue.put(_Asked(entry, future, None))
+        self._queue.put(_QueuedEntry(entry, future, None))
         return future.result()
 
-    async def written(self, entry: Entry) -> Any:
-        """Do the same without blocking the loop."""
+    async def write_async(self, entry: Entry) -> Any:
+        """Like `write`, without blocking the event loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._queue.put(_Asked(entry, future, loop))
+        self._queue.put(_QueuedEntry(entry, future, loop))
         return await future
 
     def close(self) -> None:
-        """Write what is queued, and stop."""
+        """Commit the queued entries and stop."""
         self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
         is_over = False
         while not is_over:
-            asked, is_over = self._taken()
-            for some in _parted(asked):
-                self._commit(some)
-                _tell(some)
+            entries, is_over = self._next_entries()
+            for group in _transactions(entries):
+                self._commit(group)
+                _resolve(group)
         if self._connection is not None:
             self._connection.close()
 
-    def _taken(self) -> tuple[list[_Asked], bool]:
-        asked = []
+    def _next_entries(self) -> tuple[list[_QueuedEntry], bool]:
+        entries = []
         item = self._queue.get()
         while item is not None:
-            asked.append(item)
-            if len(asked) == MOST:
-                return asked, False
+            entries.append(item)
+            if len(entries) == MAX_ENTRIES:
+                return entries, False
             try:
                 item = self._queue.get_nowait()
             except queue.Empty:
-                return asked, False
-        return asked, True
+                return entries, False
+        return entries, True
 
-    def _commit(self, asked: list[_Asked]) -> None:
-        """Write entries in one transaction, or none; those at fault, alone."""
+    def _commit(self, entries: list[_QueuedEntry]) -> None:
+        """Commit entries in one transaction; if it fails, retry each entry alone."""
         sealed: LogBatch | None = None
         try:
             connection = self.connection()
@@ -150,12 +151,12 @@ class Writer:
                 cursor.execute(_LAST)
                 if cursor.fetchone() != (self.log.end.seq - 1,):
                     self._read(connection)
-                batch = Batch(connection, self._state, self.log, self._known)
-                planned = [self._planned(each, batch) for each in asked]
+                batch = Batch(connection, self._state, self.log, self._cache)
+                planned = [self._planned(each, batch) for each in entries]
                 sealed = self.log.extend(batch.sealed)
-                for each, plan in zip(asked, planned, strict=True):
+                for each, plan in zip(entries, planned, strict=True):
                     if each.error is None:
-                        each.result = each.entry.answer(plan, self.log, sealed, batch)
+                        each.result = each.entry.result(plan, self.log, sealed, batch)
                 if sealed.records:
                     batch.add(meta, CHECKPOINT, sealed.checkpoint)
                 for level, place in full_tiles(sealed.begin.seq, self.log.end.seq):
@@ -163,15 +164,17 @@ class Writer:
                 batch.flush()
         except (OperationalError, self._database.operational) as error:
             self._undo(sealed)
-            told = "a disk that keeps what is written is required; received a failure, and nothing was accepted"
-            _refuse(asked, ArenaError("unavailable", told, retry_after=5), error)
+            detail = "a working database is required; received a write failure, and nothing was accepted"
+            _refuse(entries, ArenaError("unavailable", detail, retry_after=5), error)
             return
-        except Exception as error:  # noqa: BLE001 nobody has foreseen it, and whoever waits must be told
+        except Exception as error:  # noqa: BLE001 the waiting callers need a result
             self._undo(sealed)
-            if len(asked) == 1:
-                _refuse(asked, ArenaError("internal_error", "a request that this server can answer is required"), error)
-            # What is at fault is found out one by one, and the others are written.
-            for each in asked if len(asked) > 1 else ():
+            if len(entries) == 1:
+                _refuse(
+                    entries, ArenaError("internal_error", "a request that this server can process is required"), error
+                )
+            # Retried one by one, so that only the failing entry is refused.
+            for each in entries if len(entries) > 1 else ():
                 each.error = None
                 self._commit([each])
             return
@@ -179,70 +182,70 @@ class Writer:
         self.checkpoint = sealed.checkpoint
 
     def _read(self, connection: Connection) -> None:
-        """Take over log and state as the database has them."""
+        """Load the log and the state from the database."""
         log = LogWriter(self._key, *read_log(connection))
-        if kept_checkpoint(connection) not in (None, log.extend(()).checkpoint):
-            raise refusal("value_invalid", "the records that the last checkpoint is of are required; received others")
+        if stored_checkpoint(connection) not in (None, log.extend(()).checkpoint):
+            raise refusal("value_invalid", "the records of the last checkpoint are required; received others")
         self.log = log
-        self._known.accepted.forget()
-        # The clock may have been set back since.
-        self._known.ids.follow(connection.execute(_NEWEST_ID).scalar() or "")
+        self._cache.accepted.forget()
+        # The clock may have been set back since the last run.
+        self._cache.ids.follow(connection.execute(_NEWEST_ID).scalar() or "")
         self._state.read(connection)
 
     def connection(self) -> Connection:
-        """Return what the writer writes on; for a look at it, while nothing is written."""
+        """Return the writer's connection; tests inspect it while nothing is written."""
         if self._connection is None:
             self._connection = self._database.writing.connect()
         return self._connection
 
-    def _planned(self, asked: _Asked, batch: Batch) -> Any:
+    def _planned(self, queued: _QueuedEntry, batch: Batch) -> Any:
         try:
-            return asked.entry.plan(batch)
+            return queued.entry.plan(batch)
         except ArenaError as error:
-            asked.error = error
+            queued.error = error
             return None
 
     def _undo(self, sealed: LogBatch | None) -> None:
         if sealed is not None:
             self.log.undo(sealed)
-        self._known.accepted.forget()
+        self._cache.accepted.forget()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
-def _parted(asked: list[_Asked]) -> Iterator[list[_Asked]]:
-    """Yield entries in order, by themselves where they take a transaction alone."""
-    held: list[_Asked] = []
-    for each in asked:
-        if each.entry.is_alone:
-            yield from ([held] if held else [])
+def _transactions(entries: list[_QueuedEntry]) -> Iterator[list[_QueuedEntry]]:
+    """Yield the entries of each transaction, in queue order."""
+    group: list[_QueuedEntry] = []
+    for each in entries:
+        if each.entry.has_own_transaction:
+            yield from ([group] if group else [])
             yield [each]
-            held = []
+            group = []
         else:
-            held.append(each)
-    yield from ([held] if held else [])
+            group.append(each)
+    yield from ([group] if group else [])
 
 
-def _refuse(asked: list[_Asked], refusal: ArenaError, error: Exception) -> None:
-    _LOGGER.error("nothing was written of %d entries", len(asked), exc_info=error)
-    for each in asked:
+def _refuse(entries: list[_QueuedEntry], refusal: ArenaError, error: Exception) -> None:
+    _LOGGER.error("none of %d entries was written", len(entries), exc_info=error)
+    for each in entries:
         each.error = refusal
 
 
-def _tell(asked: list[_Asked]) -> None:
-    """Answer all that wait, those of one event loop at once."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Asked]] = {}
-    for each in asked:
+def _resolve(entries: list[_QueuedEntry]) -> None:
+    """Resolve the futures of entries, in one call per event loop."""
+    loops: dict[asyncio.AbstractEventLoop, list[_QueuedEntry]] = {}
+    for each in entries:
         if each.loop is None:
             each.resolve()
         else:
             loops.setdefault(each.loop, []).append(each)
-    for loop, told in loops.items():
+    for loop, waiting in loops.items():
         if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve_all, told)
+            loop.call_soon_threadsafe(_resolve_all, waiting)
 
 
-def _resolve_all(asked: list[_Asked]) -> None:
-    for each in asked:
+def _resolve_all(entries: list[_QueuedEntry]) -> None:
+    for each in entries:
         each.resolve()

@@ -1,4 +1,4 @@
-"""What Alembic runs: migrations on the connection that it is handed."""
+"""Alembic environment: runs the migrations on the connection of `Database.migrate`."""
 
 from __future__ import annotations
 

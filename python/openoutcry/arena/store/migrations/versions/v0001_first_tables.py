@@ -12,14 +12,14 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make them."""
-    _make_people()
-    _make_log()
-    _make_decided()
-    _make_world()
+    """Create the tables."""
+    _create_agents()
+    _create_log()
+    _create_submissions()
+    _create_markets()
 
 
-def _make_people() -> None:
+def _create_agents() -> None:
     op.create_table(
         "agents",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -42,7 +42,7 @@ def _make_people() -> None:
     )
 
 
-def _make_log() -> None:
+def _create_log() -> None:
     op.create_table(
         "days",
         sa.Column("date", sa.Text(), nullable=False),
@@ -71,7 +71,7 @@ def _make_log() -> None:
     )
 
 
-def _make_decided() -> None:
+def _create_submissions() -> None:
     op.create_table(
         "decisions",
         sa.Column("agent", sa.Integer(), autoincrement=False, nullable=False),
@@ -109,7 +109,7 @@ def _make_decided() -> None:
     op.create_index("submissions_by_snapshot", "submissions", ["agent", "as_of"], unique=False)
 
 
-def _make_world() -> None:
+def _create_markets() -> None:
     op.create_table(
         "markets",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -151,7 +151,7 @@ def _make_world() -> None:
 
 
 def downgrade() -> None:
-    """Drop them."""
+    """Drop the tables."""
     op.drop_index("submissions_by_snapshot", table_name="submissions")
     op.drop_index("submissions_by_agent", table_name="submissions")
     op.drop_table("submissions")
