@@ -1,4 +1,4 @@
-"""Test `run_backtest` and its `Run`: what goes in, what is refused, and that all that comes out agrees."""
+"""`run_backtest` and `Run`: accepted inputs, rejected inputs, and consistency of the results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_infinity_is_refused_with_its_bar_and_symbol(place: tuple[int, int], 
     assert refused.value.slug == "weight_not_finite"
 
 
-def test_rows_outside_the_window_are_ignored_whatever_they_hold() -> None:
+def test_rows_outside_the_window_are_ignored() -> None:
     weights, expected = weights_of(), bits(run(weights_of()).nav)
     for garbage in (inf, nan, 1e308, -50.0):
         weights[:5] = weights[49:] = garbage
@@ -146,7 +146,7 @@ def test_weights_of_another_shape_are_refused_with_both(shape: tuple[int, int]) 
     [np.zeros(60), np.zeros((60, 3, 1)), 0.5, np.zeros((60, 3), dtype=bool), [["a"] * 3] * 60, [[None] * 3] * 60, None],
     ids=["1-d", "3-d", "scalar", "bool", "text", "object", "none"],
 )
-def test_what_is_neither_weights_nor_an_agent_is_refused(weights: Any) -> None:
+def test_an_argument_that_is_neither_weights_nor_an_agent_is_refused(weights: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"an agent.* of shape \(60, 3\)") as refused:
         run(weights)
     assert refused.value.slug == "shape_mismatch"
@@ -203,14 +203,14 @@ def test_a_delayed_run_is_the_run_of_the_decisions_one_bar_later(seed: int) -> N
     assert later.window == done.window
 
 
-def test_a_delayed_agent_decides_what_it_decided() -> None:
+def test_a_delayed_agent_run_has_the_same_decisions_one_bar_later() -> None:
     done = run("momentum")
     later = done.delayed()
     assert bits(later.decisions[1:]) == bits(done.decisions[:-1])
     assert "momentum" in later.name
 
 
-def test_a_ruined_account_stays_at_zero_and_orders_nothing() -> None:
+def test_a_ruined_account_stays_at_zero_and_does_not_trade() -> None:
     close = np.array([[1.0], [1.0], [3.0], [1.0], [1.0]])
     dataset = oo.Dataset.from_arrays(MARKET.dates[:5], ["A"], close)
     done = oo.run_backtest(dataset, np.full((5, 1), -1.0), (0, 5), oo.CostModel.zero(), oo.Limits.off())
@@ -263,7 +263,7 @@ def test_a_window_beyond_the_data_or_without_a_decision_is_refused(window: Any) 
 
 
 @pytest.mark.parametrize("window", ["5", "5:6:7", "a:b", "5-50", "2000-1-1:", (-1, 50), (True, 50), ("x", 50), "-5:50"])
-def test_a_window_that_cannot_be_read_is_refused(window: Any) -> None:
+def test_a_window_that_cannot_be_parsed_is_refused(window: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="window") as refused:
         run(weights_of(), window=window)
     assert refused.value.slug == "window_invalid"
@@ -304,7 +304,7 @@ def test_a_limit_out_of_range_is_refused_with_its_name(field: str, value: float)
     assert refused.value.slug == "limit_invalid"
 
 
-def test_an_exception_of_an_agent_comes_through_as_it_was_raised() -> None:
+def test_an_exception_of_an_agent_passes_unchanged() -> None:
     class OwnError(Exception):
         pass
 
@@ -343,15 +343,15 @@ BAD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_decision_of_an_agent_is_refused_with_its_slug(name: str) -> None:
-    answer, slug = BAD[name]
+    decision, slug = BAD[name]
     with pytest.raises(oo.OpenOutcryError) as refused:
-        run(lambda _: answer)
+        run(lambda _: decision)
     assert refused.value.slug == slug
 
 
-def test_an_agent_may_answer_in_json_or_with_numbers_of_numpy() -> None:
-    said = [json.dumps({"orders": [ORDER]}), {"orders": [ORDER | {"target_weight": np.float64(0.5)}]}]
-    assert len({run(lambda _, answer=answer: answer).nav.tobytes() for answer in said}) == 1
+def test_an_agent_may_return_json_text_or_numpy_numbers() -> None:
+    decisions = [json.dumps({"orders": [ORDER]}), {"orders": [ORDER | {"target_weight": np.float64(0.5)}]}]
+    assert len({run(lambda _, decision=decision: decision).nav.tobytes() for decision in decisions}) == 1
 
 
 def test_the_seed_matters_only_with_jitter() -> None:
@@ -377,7 +377,7 @@ dates = np.datetime64("1990-01-01") + np.arange(5000)
 dataset = oo.Dataset.from_arrays(dates, [f"S{i}" for i in range(500)], close)
 weights = random.dirichlet(np.ones(500), 5000)
 with open("/proc/self/clear_refs", "w") as peak:
-    peak.write("5")  # sets the peak back to what is used now
+    peak.write("5")  # resets the peak to the current use
 before = kilobytes("VmRSS")
 run = oo.run_backtest(dataset, weights)
 assert np.isfinite(run.nav).all() and len(run.events) >= 0
@@ -386,7 +386,7 @@ print((kilobytes("VmHWM") - before) * 1024 - weights.nbytes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
-def test_a_run_on_weights_needs_no_more_memory_than_one_copy_of_them() -> None:
+def test_a_run_of_weights_needs_at_most_one_copy_of_them() -> None:
     done = subprocess.run([sys.executable, "-c", PEAK], check=True, capture_output=True, text=True)
     beyond = int(done.stdout)
     print(f"500 x 5,000: peak {beyond / 1e6:+.1f} MB from one copy")

@@ -1,4 +1,4 @@
-"""What a finished run says of itself: its decisions, and numbers that cannot be changed."""
+"""Attributes of a finished `Run`: decisions, ending, and read-only arrays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from builders import bits, dates_of
 
 import openoutcry as oo
-from openoutcry.report import render_run
+from openoutcry.report.render import render_run
 from openoutcry.report.run_report import provenance_of, view_of
 
 FREE = {"costs": oo.CostModel.zero()}
 
 
 def agent_of(dataset: oo.Dataset, weights: list[float]) -> Any:
-    """Return an agent that orders a row of weights of the last symbol, one a bar."""
+    """Return an agent that orders the given weights of the last symbol, one per bar."""
     queue = iter(weights)
 
     def decide(_: object) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def agent_of(dataset: oo.Dataset, weights: list[float]) -> Any:
     return decide
 
 
-def test_what_is_ordered_after_the_end_of_an_account_is_no_decision() -> None:
+def test_orders_after_ruin_or_liquidation_are_not_decisions() -> None:
     closes = [10.0, 10.0, 22.0, 10.0, 10.0, 20.0, 20.0, 20.0]
     dataset = oo.Dataset.from_arrays(dates_of(8), ["A"], np.reshape(closes, (8, 1)))
     weights = [0.0, -1.0, -1.0, 0.5, 1.0, 1.0, 0.0]
@@ -55,7 +55,7 @@ def test_decisions_do_not_depend_on_bars_after_the_window(first_close: int) -> N
 
 
 def arrays_of(run: oo.Run) -> dict[str, np.ndarray[Any, Any]]:
-    """Return every array that a run hands out, by name."""
+    """Return every array of a run, by name."""
     names = ("nav", "returns", "decisions", "weights", "turnover")
     found = {name: getattr(run, name) for name in names}
     for name in ("costs", "gains", "trades"):
@@ -63,7 +63,7 @@ def arrays_of(run: oo.Run) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
-def test_no_array_of_a_run_can_be_written_to() -> None:
+def test_every_array_of_a_run_is_read_only() -> None:
     run = oo.run_backtest(oo.Dataset.synthetic(2, 60), "momentum")
     arrays = arrays_of(run)
     assert len(arrays) == 20
@@ -72,7 +72,7 @@ def test_no_array_of_a_run_can_be_written_to() -> None:
         run.nav[-1] = 2.0
 
 
-def test_a_weight_that_is_not_finite_is_refused_by_the_order_that_has_it() -> None:
+def test_a_weight_that_is_not_finite_is_refused_with_the_index_of_its_order() -> None:
     orders = [{"symbol": "S000", "action": "buy", "target_weight": 0.5}]
     orders += [{"symbol": "S001", "action": "buy", "target_weight": np.float32("nan")}]
     dataset = oo.Dataset.synthetic(2, 60)
@@ -82,7 +82,7 @@ def test_a_weight_that_is_not_finite_is_refused_by_the_order_that_has_it() -> No
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-def test_a_table_of_a_market_has_the_symbols_as_its_columns(make: Any) -> None:
+def test_the_columns_of_a_market_table_must_be_its_symbols(make: Any) -> None:
     dates, values = dates_of(2), {"A": [1.0, 2.0], "B": [3.0, 4.0]}
     plain = oo.Dataset.from_arrays(dates, ["A", "B"], np.array([[1.0, 3.0], [2.0, 4.0]]))
     assert oo.Dataset.from_arrays(dates, ["A", "B"], make(values)) == plain
@@ -99,7 +99,7 @@ def test_a_table_of_a_market_has_the_symbols_as_its_columns(make: Any) -> None:
 
 
 @pytest.mark.parametrize(("margin", "ending"), [(0.0, "ruined"), (0.3, "liquidated")])
-def test_an_account_that_ended_says_so_first(margin: float, ending: str) -> None:
+def test_ruin_or_liquidation_is_stated_first(margin: float, ending: str) -> None:
     closes = (
         np.reshape([10.0, 10.0, 22.0, 10.0, 10.0], (5, 1))
         if margin == 0.0

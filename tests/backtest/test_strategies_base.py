@@ -1,4 +1,4 @@
-"""What any strategy must be: its parameters, its window and its weights."""
+"""Rules for every strategy: parameters, window and weights."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ RANGES: Ranges = {
 
 
 class Same(Strategy):
-    """Hold a constant part of every symbol that is shown.
-
-    With `kind="b"`, nothing.
-    """
+    """Hold a constant fraction of every listed symbol."""
 
     PARAM_RANGES: ClassVar[Ranges] = RANGES
 
@@ -39,7 +36,7 @@ class Same(Strategy):
         return int(self.params["n"])
 
     def weights(self, closes: Array) -> Array:
-        # By a reduction of numpy, whose order of adding depends on the layout.
+        # A numpy reduction: its summation order depends on the memory layout.
         size = self.params["x"] / closes.shape[1] * np.tanh(np.nanmean(closes))
         return np.where(np.isfinite(closes[-1]), size, 0.0)
 
@@ -52,8 +49,8 @@ class Same(Strategy):
         {"y": 1.5}, {"kind": "c"}, {"kind": False}, {"kind": 1.0}, {"kind": []}, {"unknown": 1}, {"z" * 500: 1},
     ],
 )  # fmt: skip
-def test_a_parameter_that_its_range_does_not_have_is_refused(params: dict[str, Any]) -> None:
-    """A15, and the third trap: a text where a number belongs is a refusal, no `TypeError`."""
+def test_a_parameter_outside_its_range_is_refused(params: dict[str, Any]) -> None:
+    """A text in place of a number is an `OpenOutcryError`, not a `TypeError`."""
     with pytest.raises(oo.OpenOutcryError, match=r"^argument_invalid: .{10,400}$"):
         Same(**params)
 
@@ -90,8 +87,7 @@ def choice(choices: Any, default: Any) -> dict[str, Any]:
     ],
     ids=lambda ranges: str(ranges)[:70],
 )  # fmt: skip
-def test_ranges_that_are_none_are_refused(ranges: Any) -> None:
-    """A15."""
+def test_invalid_ranges_are_refused(ranges: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="argument_invalid"):
         check_ranges(ranges)
 
@@ -132,7 +128,6 @@ def test_neighbours_move_each_number_by_a_tenth_or_a_step() -> None:
 
 
 def test_a_strategy_must_have_a_docstring_and_ranges() -> None:
-    """A15."""
     silent = type("Silent", (Same,), {"__doc__": None})
     with pytest.raises(oo.OpenOutcryError, match="docstring"):
         silent()
@@ -156,7 +151,7 @@ def test_a_lookback_must_be_a_number_of_closes(lookback: Any) -> None:
         ([[1], [1, 2]], "argument_invalid"), ([True, False], "argument_invalid"), ([1j, 0], "argument_invalid"),
     ],
 )  # fmt: skip
-def test_weights_that_are_none_are_refused(weights: Any, slug: str) -> None:
+def test_invalid_weights_are_refused(weights: Any, slug: str) -> None:
     kind = type("Odd", (Same,), {"__doc__": "Odd.", "weights": lambda self, closes: weights})
     dataset = oo.Dataset.synthetic(2, 10)
     with pytest.raises(oo.OpenOutcryError, match=f"^{slug}: "):
@@ -165,7 +160,7 @@ def test_weights_that_are_none_are_refused(weights: Any, slug: str) -> None:
         oo.run_backtest(dataset, kind().agent(dataset.symbols), (0, 10), lookback=4)
 
 
-def test_what_cannot_be_held_has_no_weight() -> None:
+def test_an_unlisted_symbol_must_have_weight_0() -> None:
     close = np.full((10, 2), 5.0)
     close[:7, 1] = np.nan
     dataset = oo.Dataset.from_arrays([f"2020-01-{day:02d}" for day in range(1, 11)], ["a", "b"], close)
@@ -174,7 +169,7 @@ def test_what_cannot_be_held_has_no_weight() -> None:
         kind().table(dataset)
 
 
-def test_a_reduction_of_numpy_gives_the_same_bits_through_both_doors() -> None:
+def test_a_numpy_reduction_gives_the_same_bits_through_both_interfaces() -> None:
     dataset = oo.Dataset.synthetic(7, 60, 2)
     for n in (2, 10):
         strategy = Same(n=n)
@@ -185,7 +180,7 @@ def test_a_reduction_of_numpy_gives_the_same_bits_through_both_doors() -> None:
 
 def test_a_strategy_cannot_write_into_the_market() -> None:
     class Vandal(Same):
-        """Write over what it was given."""
+        """Overwrite the window of closes."""
 
         def weights(self, closes: Array) -> Array:
             closes[:] = 1e9
@@ -197,13 +192,13 @@ def test_a_strategy_cannot_write_into_the_market() -> None:
     assert dataset.close.tobytes() == before
 
 
-def test_an_agent_that_is_shown_too_little_refuses() -> None:
+def test_an_agent_refuses_observations_that_are_too_short() -> None:
     dataset = oo.Dataset.synthetic(2, 40)
     with pytest.raises(oo.OpenOutcryError, match="observations must show 10 closes"):
         oo.run_backtest(dataset, Same(n=10).agent(dataset.symbols), (0, 40), lookback=9)
 
 
-def test_a_strategy_is_a_value() -> None:
+def test_a_strategy_can_be_pickled_compared_and_copied() -> None:
     strategy = LIBRARY["trend"](fast=7)
     assert pickle.loads(pickle.dumps(strategy)) == strategy == copy.deepcopy(strategy)
     assert repr(strategy) == "Trend(fast=7, slow=200, side='long')"

@@ -1,4 +1,4 @@
-"""The strategies of the library: what they hold, and the same numbers through every door."""
+"""Library strategies: their positions, and equal numbers through every interface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markets import Market, draw_close, draw_open, draw_splits, halt, list_and_delist
 
 import openoutcry as oo
-from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, of_json, sample
+from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, from_json, sample
 from openoutcry.backtest.strategies.rolling_windows import Array, histories, windows_of
 
 NAMES = list(LIBRARY)
@@ -40,14 +40,14 @@ def rare_market(seed: int, n_bars: int = 110, n_symbols: int = 5) -> oo.Dataset:
     opens = draw_open(rng, close, splits)
     halt(rng, close, opens)
     delistings = list_and_delist(rng, close, opens)
-    # A bar is on the axis because somebody trades on it.
+    # Every bar needs at least one close.
     close[:, 0] = np.where(np.isfinite(close[:, 0]), close[:, 0], 50.0)
     if delistings is not None:
         delistings[:, 0] = np.nan
     return dataset_of(Market(close, open=opens, splits=splits, delistings=delistings))
 
 
-def assert_doors_agree(dataset: oo.Dataset, strategy: Strategy, window: tuple[int, int]) -> oo.Run:
+def assert_interfaces_agree(dataset: oo.Dataset, strategy: Strategy, window: tuple[int, int]) -> oo.Run:
     lookback = max(strategy.lookback, 2)
     table = oo.run_backtest(dataset, strategy.table(dataset), window)
     agent = oo.run_backtest(dataset, strategy.agent(dataset.symbols), window, lookback=lookback)
@@ -61,19 +61,19 @@ def test_a_table_and_an_agent_have_the_same_nav_to_the_bit(name: str, market: st
     dataset, strategy = oo.Dataset.synthetic(2, 300, 3), LIBRARY[name]()
     if market != "synthetic":
         dataset, strategy = oo.data.load(market).between(2500, 2620), short(name)
-    run = assert_doors_agree(dataset, strategy, (0, dataset.n_bars))
+    run = assert_interfaces_agree(dataset, strategy, (0, dataset.n_bars))
     assert run.nav[-1] != 1.0
 
 
 @pytest.mark.parametrize("seed", range(count(60, 3)))
-def test_the_doors_agree_where_symbols_split_halt_list_and_settle(seed: int) -> None:
+def test_the_interfaces_agree_through_splits_halts_listings_and_settlements(seed: int) -> None:
     dataset = rare_market(seed)
     for name in NAMES:
-        assert_doors_agree(dataset, short(name), (0, dataset.n_bars))
+        assert_interfaces_agree(dataset, short(name), (0, dataset.n_bars))
 
 
 @pytest.mark.parametrize("seed", range(count(100, 5)))
-def test_a_window_is_what_the_observation_shows(seed: int) -> None:
+def test_a_window_equals_the_history_of_the_observation(seed: int) -> None:
     dataset, lookback = rare_market(seed, 60), 17
     shown: list[Array] = []
 
@@ -99,27 +99,27 @@ def test_a_window_is_what_the_observation_shows(seed: int) -> None:
 
 @settings(max_examples=count(200, 15))
 @given(data=st.data(), name=st.sampled_from(NAMES), seed=st.integers(0, 50))
-def test_the_bits_of_a_window_do_not_depend_on_how_many_there_are(data: st.DataObject, name: str, seed: int) -> None:
+def test_weights_do_not_depend_on_the_number_of_windows(data: st.DataObject, name: str, seed: int) -> None:
     dataset, strategy = rare_market(seed, n_symbols=1 + seed % 9), short(name)
-    whole = strategy.table(dataset)
+    complete = strategy.table(dataset)
     start = data.draw(st.integers(0, dataset.n_bars - 1))
     end = data.draw(st.integers(start, dataset.n_bars))
     part = strategy.table(dataset, start, end)
-    assert bits(part[start:end]) == bits(whole[start:end])
+    assert bits(part[start:end]) == bits(complete[start:end])
     assert np.isnan(part[:start]).all()
     assert np.isnan(part[end:]).all()
     bar = data.draw(st.integers(strategy.lookback - 1, dataset.n_bars - 1))
     cut = dataset.head(bar + 1)
-    assert bits(strategy.table(cut)[bar]) == bits(whole[bar])
+    assert bits(strategy.table(cut)[bar]) == bits(complete[bar])
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_blocks_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = rare_market(4)
-    whole = short(name).table(dataset)
+    complete = short(name).table(dataset)
     for values in (1, 3000):
         monkeypatch.setattr("openoutcry.backtest.strategies.base._BLOCK_VALUES", values)
-        assert bits(short(name).table(dataset)) == bits(whole)
+        assert bits(short(name).table(dataset)) == bits(complete)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -138,7 +138,7 @@ def flat_market(closes: Array) -> oo.Dataset:
 
 
 @pytest.mark.parametrize("name", ["mean-reversion", "volatility-target", "pairs", "risk-parity"])
-def test_what_never_moves_is_not_held(name: str) -> None:
+def test_a_constant_price_has_weight_0(name: str) -> None:
     table = short(name).table(flat_market(np.full((80, 3), 0.1)))
     assert (table[short(name).lookback :] == 0.0).all()
 
@@ -149,21 +149,21 @@ def test_one_symbol_is_enough(name: str) -> None:
     assert np.isfinite(table[short(name).lookback :]).all()
 
 
-def test_trend_holds_what_rises() -> None:
+def test_trend_holds_rising_symbols() -> None:
     rise = 100.0 * 1.01 ** np.arange(80.0)
     dataset = flat_market(np.stack([rise, rise[::-1]], axis=1))
     assert LIBRARY["trend"](fast=3, slow=65).table(dataset)[-1].tolist() == [0.5, 0.0]
     assert LIBRARY["trend"](fast=3, slow=65, side="long-short").table(dataset)[-1].tolist() == [0.5, -0.5]
 
 
-def test_mean_reversion_buys_what_fell_by_its_deviations() -> None:
+def test_mean_reversion_buys_in_proportion_to_the_deviation() -> None:
     closes = np.array([100.0, 101.0, 99.0, 100.0, 97.0])
     strategy = LIBRARY["mean-reversion"](window=5, width=4.0)
     distance = (closes.mean() - closes[-1]) / closes.std(ddof=1)
     assert strategy.weights(closes[:, None]) == pytest.approx([distance / 4.0], rel=1e-12)
 
 
-def test_momentum_leaves_the_last_bars_out() -> None:
+def test_momentum_skips_the_last_bars() -> None:
     closes = np.full((26, 4), 100.0)
     closes[20:] = [130.0, 90.0, 110.0, 100.0]
     closes[-1] = [1.0, 999.0, 100.0, 100.0]
@@ -176,7 +176,7 @@ def test_volatility_target_halves_a_market_of_twice_the_target() -> None:
     assert LIBRARY["volatility-target"](window=10, target=0.005).weights(closes) == pytest.approx([0.5], rel=1e-12)
 
 
-def test_pairs_trades_the_two_that_move_together() -> None:
+def test_pairs_trades_the_two_most_correlated_symbols() -> None:
     rng = np.random.default_rng(2)
     common = np.cumprod(1.0 + rng.normal(0.0, 0.01, 20))
     closes = np.stack([common, np.cumprod(1.0 + rng.normal(0.0, 0.01, 20)), common], axis=1)
@@ -185,8 +185,8 @@ def test_pairs_trades_the_two_that_move_together() -> None:
     assert weights.tolist() == [0.5, 0.0, -0.5]
 
 
-def test_equal_risk_is_equal() -> None:
-    """The oracle is the definition: weight times marginal risk is the same for all."""
+def test_equal_risk_contributions_are_equal() -> None:
+    """Oracle: by definition, weight times marginal risk is the same for all symbols."""
     rng = np.random.default_rng(3)
     mix = np.array([[1.0, 0.0, 0.0, 0.0], [0.6, 0.5, 0.0, 0.0], [-0.4, 0.2, 2.0, 0.0], [0.1, 0.1, 0.3, 0.2]])
     returns = 0.01 * rng.standard_normal((250, 4)) @ mix.T
@@ -198,13 +198,13 @@ def test_equal_risk_is_equal() -> None:
     assert weights.sum() == pytest.approx(1.0, rel=1e-12)
 
 
-def test_a_strategy_survives_json() -> None:
+def test_a_strategy_round_trips_through_json() -> None:
     for name, kind in LIBRARY.items():
         strategy = kind(**sample(kind.PARAM_RANGES, np.random.default_rng(1)))
         assert strategy.to_json()["strategy"] == name
-        assert of_json(strategy.to_json()) == strategy
-        assert hash(of_json(strategy.to_json())) == hash(strategy)
-    assert of_json({"strategy": "trend"}) == LIBRARY["trend"]()
+        assert from_json(strategy.to_json()) == strategy
+        assert hash(from_json(strategy.to_json())) == hash(strategy)
+    assert from_json({"strategy": "trend"}) == LIBRARY["trend"]()
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_a_strategy_survives_json() -> None:
         {"strategy": "trend", "params": {1: 2}}, {"strategy": "trend", "more": 1},
     ],
 )  # fmt: skip
-def test_json_that_is_no_strategy_is_refused(value: object) -> None:
+def test_json_that_is_not_a_strategy_is_refused(value: object) -> None:
     with pytest.raises(oo.OpenOutcryError, match="argument_invalid"):
-        of_json(value)
+        from_json(value)
 
 
 def test_the_catalogue_describes_every_strategy() -> None:

@@ -1,4 +1,4 @@
-"""Sweeps: the same runs in the same order, whoever runs them."""
+"""Sweeps: the same runs in the same order on every executor."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def crossover(short: int, long: int) -> np.ndarray:
 
 
 class Chaser:
-    """An agent with a memory: it holds what rose since it last looked, and names what does not exist."""
+    """A stateful agent: it buys symbols that rose since its last call, and one that does not exist."""
 
     def __init__(self, weight: float) -> None:
         self.weight = weight
@@ -79,7 +79,7 @@ def infinite(short: int) -> np.ndarray:
 @contextmanager
 def ray() -> Iterator[str]:
     pytest.importorskip("ray")
-    # The functions of this file are sent by the name of their module, which a worker has to find.
+    # Functions of this file are pickled by module name, which a worker must be able to import.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         yield "ray"
@@ -106,7 +106,7 @@ def same(sweep: oo.sweep.Sweep, other: oo.sweep.Sweep) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
-def test_a_sweep_is_its_backtests_in_the_order_of_the_grid(jobs: int) -> None:
+def test_a_sweep_equals_its_backtests_in_grid_order(jobs: int) -> None:
     sweep = oo.run_sweep(MARKET, crossover, GRID, costs=COSTS, seed=3, window=(40, 290), jobs=jobs)
     expected = [{"short": short, "long": long} for short in GRID["short"] for long in GRID["long"]]
     assert list(sweep.params) == expected
@@ -133,7 +133,7 @@ RULES = {
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("n_symbols", [1, 3, 4, 5, 8, 9])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
-def test_tables_that_are_run_together_give_the_bits_of_each_alone(n_symbols: int, rules: str, scale: float) -> None:
+def test_tables_run_together_equal_each_run_alone_to_the_bit(n_symbols: int, rules: str, scale: float) -> None:
     costs, limits = RULES[rules]
     market = oo.Dataset.synthetic(n_symbols, 90, 5)
     rng = np.random.default_rng(n_symbols)
@@ -151,7 +151,7 @@ def test_tables_that_are_run_together_give_the_bits_of_each_alone(n_symbols: int
         assert run.trades["shares"].tobytes() == alone.trades["shares"].tobytes()
 
 
-def test_tables_with_gaps_and_actions_that_are_run_together_give_the_bits_of_each_alone() -> None:
+def test_tables_with_gaps_and_corporate_actions_run_together_equal_each_run_alone_to_the_bit() -> None:
     rng = np.random.default_rng(2)
     close = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.02, (120, 4)), axis=0))
     opens = close * np.exp(rng.normal(0.0, 0.01, close.shape))
@@ -173,7 +173,7 @@ def test_tables_with_gaps_and_actions_that_are_run_together_give_the_bits_of_eac
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_the_executor_changes_no_bit_and_no_order(name: str) -> None:
     here = oo.run_sweep(MARKET, anything, ANYTHING, costs=COSTS, seed=5)
-    handed = []
+    reported = []
     with EXECUTORS[name]() as executor:
         there = oo.run_sweep(
             MARKET,
@@ -183,19 +183,19 @@ def test_the_executor_changes_no_bit_and_no_order(name: str) -> None:
             seed=5,
             jobs=2,
             executor=executor,
-            on_result=lambda *result: handed.append(result),
+            on_result=lambda *result: reported.append(result),
         )
     same(here, there)
     assert any(event["slug"] == "refused" for event in there.runs[2].events)
-    assert [index for index, _, _ in handed] == list(range(8))
-    assert [params for _, params, _ in handed] == list(there.params)
-    assert [run for _, _, run in handed] == list(there.runs)
+    assert [index for index, _, _ in reported] == list(range(8))
+    assert [params for _, params, _ in reported] == list(there.params)
+    assert [run for _, _, run in reported] == list(there.runs)
 
 
 @pytest.mark.parametrize("name", EXECUTORS)
 @pytest.mark.parametrize(("make", "error"), [(failing, ValueError), (infinite, oo.OpenOutcryError)])
-def test_a_fault_names_its_point_and_comes_after_the_runs_before_it(name: str, make: Any, error: type) -> None:
-    handed = []
+def test_an_error_names_its_point_and_is_raised_after_the_runs_before_it(name: str, make: Any, error: type) -> None:
+    reported = []
     with EXECUTORS[name]() as executor, pytest.raises(error) as caught:
         oo.run_sweep(
             MARKET,
@@ -203,16 +203,16 @@ def test_a_fault_names_its_point_and_comes_after_the_runs_before_it(name: str, m
             {"short": [3, 4, 5, 6, 5]},
             jobs=2,
             executor=executor,
-            on_result=lambda index, params, run: handed.append((index, params)),
+            on_result=lambda index, params, run: reported.append((index, params)),
         )
     assert caught.value.__notes__ == ["in run 2 of 5, short=5"]
-    assert handed == [(0, {"short": 3}), (1, {"short": 4})]
+    assert reported == [(0, {"short": 3}), (1, {"short": 4})]
     if error is oo.OpenOutcryError:
         assert caught.value.slug == "weight_not_finite"
 
 
-def test_a_fault_in_the_middle_of_a_block_loses_no_run_before_it() -> None:
-    handed = []
+def test_an_error_in_the_middle_of_a_block_loses_no_run_before_it() -> None:
+    reported = []
 
     def make(point: int) -> np.ndarray:
         if point == 130:
@@ -220,12 +220,12 @@ def test_a_fault_in_the_middle_of_a_block_loses_no_run_before_it() -> None:
         return np.full((MARKET.n_bars, MARKET.n_symbols), 0.001 * point)
 
     with pytest.raises(KeyError) as caught:
-        oo.run_sweep(MARKET, make, {"point": range(200)}, on_result=lambda index, *_: handed.append(index))
-    assert handed == list(range(130))
+        oo.run_sweep(MARKET, make, {"point": range(200)}, on_result=lambda index, *_: reported.append(index))
+    assert reported == list(range(130))
     assert caught.value.__notes__ == ["in run 130 of 200, point=130"]
 
 
-def test_a_fault_of_on_result_ends_the_sweep() -> None:
+def test_an_error_of_on_result_ends_the_sweep() -> None:
     def full(index: int, params: dict, run: oo.Run) -> None:
         raise OSError("no space")
 
@@ -233,8 +233,8 @@ def test_a_fault_of_on_result_ends_the_sweep() -> None:
         oo.run_sweep(MARKET, crossover, GRID, on_result=full)
 
 
-class Elsewhere(Executor):
-    """Runs at once, as if in another process."""
+class ImmediateExecutor(Executor):
+    """Run each call at once, treated like another process."""
 
     def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future:
         future: Future = Future()
@@ -242,12 +242,12 @@ class Elsewhere(Executor):
         return future
 
 
-def test_an_account_that_ends_elsewhere_ends_here() -> None:
+def test_a_liquidation_on_an_executor_is_reproduced_in_this_process() -> None:
     costs, limits = RULES["margin"]
     table = np.full((MARKET.n_bars, MARKET.n_symbols), [2.6, 2.6, -2.6])
     runs = [
         oo.run_sweep(MARKET, [table, table], costs=costs, limits=limits, executor=executor).runs[1]
-        for executor in (None, Elsewhere())
+        for executor in (None, ImmediateExecutor())
     ]
     assert runs[0].terminated_at is not None
     assert runs[0].nav.tobytes() == runs[1].nav.tobytes()
@@ -255,21 +255,21 @@ def test_an_account_that_ends_elsewhere_ends_here() -> None:
     assert runs[0].terminated_at == runs[1].terminated_at
 
 
-class Forger(Executor):
-    """Runs at once, and reports another NAV than came out."""
+class ForgingExecutor(Executor):
+    """Run each call at once and report a different NAV."""
 
     def submit(self, work: Any, /, *args: Any, **kwargs: Any) -> Future:
         future: Future = Future()
         block = work(*args)
-        nav = block.made[0].nav.copy()
+        nav = block.results[0].nav.copy()
         nav[7] *= 1.0 + 1e-15
-        future.set_result(replace(block, made=[replace(block.made[0], nav=nav), *block.made[1:]]))
+        future.set_result(replace(block, results=[replace(block.results[0], nav=nav), *block.results[1:]]))
         return future
 
 
-def test_a_nav_from_elsewhere_that_its_decisions_do_not_give_is_refused() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="one NAV for the same decisions is required") as caught:
-        oo.run_sweep(MARKET, crossover, GRID, executor=Forger())
+def test_a_nav_of_an_executor_that_does_not_follow_from_its_decisions_is_refused() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="the same NAV for the same decisions is required") as caught:
+        oo.run_sweep(MARKET, crossover, GRID, executor=ForgingExecutor())
     assert caught.value.slug == "state_mismatch"
     assert "on bar 7 of the window" in str(caught.value)
 
@@ -291,7 +291,7 @@ def test_a_grid_may_be_a_list_of_points() -> None:
     assert sweep.params[0]["short"] == 9
 
 
-def test_the_best_is_the_highest_of_the_runs_where_the_metric_is_defined() -> None:
+def test_best_returns_the_highest_defined_metric() -> None:
     def cash_or_not(weight: float) -> np.ndarray:
         return np.full((MARKET.n_bars, MARKET.n_symbols), weight)
 
@@ -304,11 +304,11 @@ def test_the_best_is_the_highest_of_the_runs_where_the_metric_is_defined() -> No
     assert sweep.best("sharpe", highest=False)[1].metrics["sharpe"] == min(sharpes)
     with pytest.raises(oo.OpenOutcryError, match="`metric` must be one of"):
         sweep.best("luck")
-    with pytest.raises(oo.OpenOutcryError, match="`sharpe` must be defined in a run"):
+    with pytest.raises(oo.OpenOutcryError, match="`sharpe` must be defined in at least one run"):
         oo.run_sweep(MARKET, cash_or_not, {"weight": [0.0]}).best()
 
 
-def test_a_frame_has_a_row_a_run() -> None:
+def test_a_frame_has_one_row_per_run() -> None:
     pytest.importorskip("pandas")
     sweep = oo.run_sweep(MARKET, crossover, GRID)
     frame = sweep.to_frame()
@@ -320,17 +320,17 @@ def test_a_frame_has_a_row_a_run() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((crossover, None), "must be a list of weights and agents where there is no grid"),
-        (("momentum", None), "must be a list of weights and agents where there is no grid"),
-        ((["momentum"], {"a": [1]}), "must be a callable that is given the params of a point"),
+        ((crossover, None), "must be a list of weights and agents if there is no grid"),
+        (("momentum", None), "must be a list of weights and agents if there is no grid"),
+        ((["momentum"], {"a": [1]}), "must be a callable that takes the params of a point"),
         ((crossover, {"short": 3}), r"`grid\['short'\]` must be a list of values; received 3"),
         ((crossover, {"short": "35"}), r"`grid\['short'\]` must be a list of values"),
         ((crossover, [3]), r"`grid\[0\]` must be a dict of params; received 3"),
-        ((crossover, {"short": []}), "a sweep must have a point"),
-        (([], None), "a sweep must have a point"),
+        ((crossover, {"short": []}), "a sweep must have at least one point"),
+        (([], None), "a sweep must have at least one point"),
     ],
 )
-def test_what_is_no_sweep_is_refused(arguments: tuple[Any, Any], message: str) -> None:
+def test_invalid_points_and_grids_are_refused(arguments: tuple[Any, Any], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=message) as caught:
         oo.run_sweep(MARKET, *arguments)
     assert caught.value.slug == "argument_invalid"
@@ -360,7 +360,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_is_drawn_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_bar_is_drawn_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     shown = {}
     for stream in (Terminal(), io.StringIO()):

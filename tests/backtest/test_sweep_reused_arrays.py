@@ -1,4 +1,4 @@
-"""Sweeps over arrays that are written to again: while others are made, and once the runs are there."""
+"""Sweeps over arrays that are overwritten during the sweep or after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import openoutcry as oo
 MARKET = oo.Dataset.synthetic(3, 300, 11)
 
 
-def test_the_metrics_of_a_sweep_read_nothing_but_its_runs() -> None:
+def test_overwriting_the_weights_after_a_sweep_changes_no_metric() -> None:
     table = np.full((MARKET.n_bars, MARKET.n_symbols), 0.2)
     sweep = oo.run_sweep(MARKET, [table])
     expected = oo.run_backtest(MARKET, table.copy())
@@ -24,14 +24,14 @@ def test_the_metrics_of_a_sweep_read_nothing_but_its_runs() -> None:
 
 
 @pytest.mark.parametrize("is_given", [False, True])
-def test_a_point_keeps_its_weights_though_the_next_is_written_into_the_same_array(
+def test_a_function_may_write_every_point_into_the_same_array(
     is_given: bool,
 ) -> None:
     dataset, table = oo.Dataset.synthetic(3, 60, 1), np.zeros((60, 3))
 
     def filled(size: float) -> np.ndarray:
         np.add(size, 0.0, out=table)
-        time.sleep(0.005)  # Others may run here, as in whatever lets go of the interpreter.
+        time.sleep(0.005)  # Releases the interpreter, so that other threads run here.
         return table
 
     with ThreadPoolExecutor(2) if is_given else nullcontext() as workers:

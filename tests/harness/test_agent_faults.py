@@ -14,7 +14,7 @@ from recorded_run import DATA
 
 import openoutcry as oo
 from openoutcry.agents import Answer, Harness, TextAgent
-from openoutcry.backtest.replay import compare
+from openoutcry.backtest.divergence import compare
 from openoutcry.report.pages.fault_counts import FAULTS
 from openoutcry.scoring.verdict import Score
 
@@ -92,7 +92,7 @@ def test_how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is
     joined = oo.RunRecord.join("x", [sandboxed, inside])
     assert [each.digest for each in joined.runs()] == [sandboxed.digest, inside.digest]
     edited = oo.RunRecord.from_json(sandboxed.to_json().replace('"tier":"T2"', '"tier":"T3"'))
-    assert (edited.is_whole(), oo.replay(edited, DATA).verified) == (False, False)
+    assert (edited.is_intact(), oo.replay(edited, DATA).verified) == (False, False)
     sandboxed.save(tmp_path / "x.jsonl.zst")
     assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == sandboxed
     ((knobs, parting),) = compare(sandboxed, inside).runs

@@ -88,9 +88,9 @@ def test_a_candidate_file_says_what_it_is_and_where_it_came_from(session: tuple[
 
 
 def oo_strategy(told: dict) -> object:
-    from openoutcry.backtest.strategies import of_json
+    from openoutcry.backtest.strategies import from_json
 
-    return of_json({"strategy": told["strategy"], "params": told["params"]})
+    return from_json({"strategy": told["strategy"], "params": told["params"]})
 
 
 def test_an_empty_list_is_told_as_the_good_answer_it_is(tmp_path: Path) -> None:

@@ -1,374 +1,181 @@
-"""The layers of the package: which modules are of each, and what they may import.
+"""The table of layers: which rooms of the package there are, and what each may import.
 
-`test_layers.py` holds every module to its row.
+`tests/tree/test_layers.py` holds every module to its row. A row may name only rows above it, so that imports run one way.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+ANY = "*"
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Python modules with the layers and libraries they may import, `later` being inside a function or for types."""
+    """Modules that belong together, and what they may import.
+
+    Attributes:
+        modules: Names; `a.*` stands for everything below `a`.
+        layers: Rows above this one.
+        libraries: Third-party packages.
+        deferred: Third-party packages that are imported inside a function, since they come with an extra.
+        by_name: Modules that import others by a name that is computed.
+    """
 
     modules: tuple[str, ...]
-    layers: set[str]
-    libraries: set[str]
-    layers_later: frozenset[str] = frozenset()
-    libraries_later: frozenset[str] = frozenset()
-    by_name: bool = False
+    layers: frozenset[str] = frozenset()
+    libraries: frozenset[str] = frozenset()
+    deferred: frozenset[str] = frozenset()
+    by_name: frozenset[str] = field(default_factory=frozenset)
 
 
-CORE = {"agents", "core", "data", "errors", "native"}
+def _layer(modules: str, layers: str = "", libraries: str = "numpy", deferred: str = "", by_name: str = "") -> Layer:
+    names = tuple(f"openoutcry.{name}" for name in modules.split())
+    by = frozenset(f"openoutcry.{name}" for name in by_name.split())
+    return Layer(names, *(frozenset(text.split()) for text in (layers, libraries, deferred)), by)
+
+
+BASE = "native errors"
+CORE = f"{BASE} data scenarios agents records backtest"
+
 LAYERS = {
-    "native": Layer(("openoutcry.openoutcry_py",), set(), {"numpy"}),
-    "root": Layer(("openoutcry",), CORE, set(), frozenset({"gym", "sweep", "vector", "verifiers_door"}), by_name=True),
-    "data": Layer(("openoutcry.data", "openoutcry.data.*"), {"data", "errors"}, {"numpy"}, frozenset({"root"})),
-    "core": Layer(
-        (
-            "openoutcry._pickle",
-            "openoutcry.agents.decision_codec",
-            "openoutcry.arguments",
-            "openoutcry.agents.agent_call",
-            "openoutcry.backtest.run",
-            "openoutcry.data.columns",
-            "openoutcry.data.dataset",
-            "openoutcry.gym.episodes",
-            "openoutcry.agents.untrusted_text",
-            "openoutcry.records.line_sink",
-            "openoutcry.data.masking",
-            "openoutcry.records.run_record",
-            "openoutcry.backtest.rerun",
-            "openoutcry.backtest.replay",
-            "openoutcry.scenarios.scenario",
-            "openoutcry.scoring.scorer",
-            "openoutcry.backtest.settings",
-            "openoutcry.scoring.verdict",
-            "openoutcry.backtest.weights",
-            "openoutcry.data.window",
-        ),
-        CORE,
-        {"numpy"},
-        frozenset({"frames", "picture"}),
-        frozenset({"pyarrow"}),
+    "native": _layer("openoutcry_py", libraries=""),
+    "errors": _layer("errors arguments _pickle", "native"),
+    # The core: needs NumPy alone, and is what `import openoutcry` offers.
+    "data": _layer("data data.*", BASE, deferred="pandas polars pyarrow"),
+    "scenarios": _layer("scenarios scenarios.*", f"{BASE} data"),
+    # The worker runs as a file of its own, where nothing but the standard library need be installed.
+    "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
+    "records": _layer("records records.*", BASE),
+    "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray rich"),
+    # Learners.
+    "gym": _layer(
+        "gym gym.environment gym.vector gym.spaces gym.episodes gym.buffers gym.sub_environments vector",
+        f"{BASE} data scenarios",
+        "gymnasium numpy",
     ),
-    "sweep": Layer(
-        ("openoutcry.backtest.executors", "openoutcry.backtest.parameter_grid", "openoutcry.backtest.sweep"),
-        {*CORE, "sweep"},
-        {"numpy"},
-        frozenset({"frames", "ray"}),
-        frozenset({"rich"}),
+    "sb3": _layer("gym.sb3 sb3", f"{BASE} gym", "gymnasium numpy stable_baselines3"),
+    "puffer": _layer("gym.puffer puffer", f"{BASE} gym", "gymnasium numpy pufferlib"),
+    # Agents in processes of their own. Scripts of the sandbox run without the package.
+    "sandbox": _layer(
+        "harness.sandbox harness.sandbox.*",
+        "native errors",
+        libraries="",
+        deferred="numpy",
+        by_name="harness.sandbox.launcher harness.sandbox.escapes.run_attempt harness.sandbox.escapes.attempt_server"
+        " harness.sandbox.escapes.language",
     ),
-    "strategies": Layer(
-        ("openoutcry.backtest.strategies", "openoutcry.backtest.strategies.*"), {*CORE, "strategies"}, {"numpy"}
+    "harness": _layer("harness harness.*", f"{CORE} sandbox", deferred="httpx"),
+    "conformance": _layer("harness.conformance harness.conformance.*", f"{CORE} sandbox harness"),
+    "mcp": _layer("harness.mcp harness.mcp.*", f"{CORE} harness", "anyio mcp mcp_types numpy pydantic"),
+    # Numbers, then pictures of them.
+    "scoring": _layer("scoring scoring.*", f"{CORE} harness"),
+    "pages": _layer(
+        "report report.charts report.charts.* report.pages report.pages.* report.views report.views.* report.render"
+        " report.text_format report.wasm_engine",
+        "native",
     ),
-    "ray": Layer(("openoutcry.backtest.ray_executor",), {"errors"}, set(), libraries_later=frozenset({"ray"})),
-    "errors": Layer(("openoutcry.errors",), {"native"}, set()),
-    "agents": Layer(("openoutcry.agents",), {"errors", "native", "worker"}, set()),
-    "frames": Layer(
-        ("openoutcry.data.dataframes",),
-        {"errors", "native"},
-        {"numpy"},
-        libraries_later=frozenset({"pandas", "polars", "pyarrow"}),
+    "report": _layer(
+        "report.run_report report.run_statistics report.run_trace report.score_report report.self_verifying",
+        f"{CORE} scoring pages",
     ),
-    "report": Layer(("openoutcry.report", "openoutcry.report.*"), {"native", "report"}, {"numpy"}),
-    "picture": Layer(
-        (
-            "openoutcry.scoring.null_agents",
-            "openoutcry.report.run_statistics",
-            "openoutcry.report.run_report",
-            "openoutcry.report.self_verifying",
-            "openoutcry.report.run_trace",
-        ),
-        {*CORE, "picture", "report", "skill"},
-        {"numpy"},
-        frozenset({"root"}),
+    "audits": _layer(
+        "audits audits.*",
+        f"{CORE} gym harness sandbox scoring pages report",
+        deferred="gymnasium pandas polars",
+        by_name="audits.leakcheck.target_lookup",
     ),
-    "score_picture": Layer(("openoutcry.report.score_report",), {*CORE, "picture", "report", "suite"}, set()),
-    "gym": Layer(
-        ("openoutcry.gym", "openoutcry.gym.spaces"), {*CORE, "gym"}, {"gymnasium", "numpy"}, frozenset({"report"})
+    "testing": _layer("testing testing.*", "conformance", "gymnasium numpy pytest", by_name="testing"),
+    # Apps. One app imports another one way only.
+    "ledger": _layer("ledger ledger.*", f"{CORE} scoring", deferred="fastapi pyarrow uvicorn"),
+    "research": _layer(
+        "research research.*",
+        f"{CORE} harness sandbox scoring pages ledger",
+        deferred="anthropic openai optuna rich",
     ),
-    "vector": Layer(
-        ("openoutcry.gym.sub_environments", "openoutcry.gym.buffers", "openoutcry.vector"),
-        {*CORE, "gym", "vector"},
-        {"gymnasium", "numpy"},
+    "arena_protocol": _layer("arena arena.protocol arena.timestamps", BASE, ""),
+    "arena_log": _layer("arena.log arena.log.*", BASE, "cryptography"),
+    # What ranks news has no say in scores: scoring imports neither snapshots nor sources.
+    "arena_scoring": _layer("arena.scoring arena.scoring.*", f"{BASE} arena_protocol"),
+    "arena_snapshots": _layer("arena.snapshots arena.snapshots.*", "arena_protocol", "brotli zstandard"),
+    "arena_sources": _layer(
+        "arena.sources arena.sources.* arena.demo_season", "arena_protocol arena_snapshots", "feedparser httpx"
     ),
-    "board": Layer(
-        ("openoutcry.scoring.baseline_board", "openoutcry.benchmarks.engine_speed"), {*CORE, "sweep"}, {"numpy"}
+    # Two files for auditors who do not have the package.
+    "arena_verifier": _layer("arena.verifier arena.rescoring", libraries=""),
+    "arena_schemas": _layer(
+        "arena.request_schema arena.submission_schema", f"{BASE} arena_protocol arena_log", "pydantic"
     ),
-    "skill": Layer(
-        ("openoutcry.scoring.power", "openoutcry.scoring.skill", "openoutcry.backtest.trades"),
-        {*CORE, "skill"},
-        {"numpy"},
+    "arena_store": _layer(
+        "arena.store arena.store.* arena.season_scheduler",
+        f"{BASE} arena_protocol arena_log arena_scoring arena_snapshots arena_schemas",
+        "alembic sqlalchemy",
+        "alembic",
     ),
-    "field": Layer(("openoutcry.scoring.multiple_testing",), {"errors", "native"}, {"numpy"}),
-    "worker": Layer(("openoutcry.agents.python_worker",), set(), set(), frozenset({"core"}), by_name=True),
-    "harness": Layer(
-        ("openoutcry.harness", "openoutcry.harness.*"),
-        {"agents", "core", "errors", "harness", "sandbox", "native", "worker"},
-        set(),
-        libraries_later=frozenset({"httpx"}),
+    "arena_export": _layer(
+        "arena.season_export",
+        f"{BASE} arena_protocol arena_log arena_scoring arena_store arena_verifier",
+        "sqlalchemy",
     ),
-    "suite": Layer(
-        (
-            "openoutcry.scoring.suite_evaluation",
-            "openoutcry.scoring.evaluation_journal",
-            "openoutcry.scoring.suite_runner",
-            "openoutcry.scoring.suite",
-        ),
-        {*CORE, "harness", "suite"},
-        {"numpy"},
+    # The prompt of a model knows one snapshot, never a result.
+    "arena_prompt": _layer("arena.forecast_prompt", f"{BASE} agents arena_snapshots", ""),
+    "arena_questions": _layer(
+        "arena.past_questions arena.dataset_splits",
+        f"{BASE} arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
+        "",
     ),
-    "mcp": Layer(
-        ("openoutcry.harness.mcp", "openoutcry.harness.mcp.*"),
-        {*CORE, "harness", "mcp"},
-        {"anyio", "mcp", "mcp_types", "numpy", "pydantic"},
-        frozenset({"root"}),
+    "arena_server": _layer(
+        "arena.server arena.server.*",
+        f"{BASE} arena_protocol arena_log arena_scoring arena_snapshots arena_schemas arena_store",
+        "fastapi pydantic sqlalchemy starlette",
     ),
+    "arena_pages": _layer(
+        "arena.pages arena.pages.*",
+        f"{BASE} pages arena_protocol arena_log arena_scoring arena_schemas arena_store arena_server",
+        "fastapi jinja2 numpy sqlalchemy starlette ulid",
+    ),
+    "arena_app": _layer(
+        "arena.app", f"{BASE} arena_protocol arena_store arena_server arena_pages", "fastapi starlette"
+    ),
+    "arena_witness": _layer("arena.witness", f"{BASE} arena_protocol arena_log", "httpx"),
+    "arena_client": _layer("arena.arena_client arena.event_stream", "arena_protocol", "httpx"),
     # What plays an episode knows nothing of the framework, so that it can be tested and audited without it.
-    "trading_floor": Layer(
-        tuple(
-            f"openoutcry.verifiers_env.{name}"
-            for name in (
-                "answering",
-                "conversation",
-                "desk",
-                "gaming",
-                "keeping",
-                "mandates",
-                "markets",
-                "outcome",
-                "policies",
-                "rewards",
-                "rows",
-                "words",
-            )
-        ),
-        {*CORE, "trading_floor"},
-        {"numpy"},
-        frozenset({"root"}),
+    "rollouts": _layer(
+        "verifiers_env.episode_outcome verifiers_env.mandates verifiers_env.parser verifiers_env.prompts"
+        " verifiers_env.record_conversations verifiers_env.record_store verifiers_env.reward_hacking"
+        " verifiers_env.rewards verifiers_env.rollout_state verifiers_env.row_markets"
+        " verifiers_env.scripted_policies verifiers_env.task_rows",
+        CORE,
     ),
-    # An answer is read as the Arena reads a submission.
-    "forecasting": Layer(
-        ("openoutcry.verifiers_env.forecast_parser",), {"arena", "arena_store", "trading_floor"}, set()
+    # A forecast is read as the Arena reads a submission.
+    "forecasts": _layer("verifiers_env.forecast_parser", "arena_protocol arena_schemas rollouts", ""),
+    "verifiers": _layer(
+        "verifiers_env verifiers_env.arena_tasks verifiers_env.chat_harness verifiers_env.conversation_protocol"
+        " verifiers_env.trading_tasks verifiers_env.verifiers_environment",
+        f"{CORE} arena_questions rollouts forecasts",
+        "aiohttp numpy pydantic verifiers",
+        by_name="verifiers_env",
     ),
-    "verifiers": Layer(
-        tuple(f"openoutcry.verifiers_env.{name}" for name in ("chat", "environment", "questions", "talking", "tasks")),
-        {"arena_questions", "core", "errors", "forecasting", "native", "trading_floor", "verifiers"},
-        {"aiohttp", "pydantic", "verifiers"},
+    "benchmarks": _layer(
+        "benchmarks benchmarks.*", f"{CORE} gym harness sandbox scoring audits", "gymnasium numpy", deferred="arch"
     ),
-    "verifiers_door": Layer(("openoutcry.verifiers_env",), set(), set(), frozenset({"verifiers"}), by_name=True),
-    "reidentify": Layer(("openoutcry.audits.reidentification",), {*CORE, "reidentify"}, {"numpy"}),
-    "sb3": Layer(("openoutcry.sb3",), {"errors"}, {"gymnasium", "numpy", "stable_baselines3"}),
-    "puffer": Layer(("openoutcry.puffer",), {"vector"}, {"gymnasium", "numpy", "pufferlib"}),
-    "testing": Layer(
-        ("openoutcry.testing", "openoutcry.testing.*"), {"conformance", "testing"}, {"gymnasium", "numpy"}
+    "cli": _layer(
+        "cli cli.* __main__",
+        f"{CORE} harness sandbox scoring audits ledger",
+        "numpy rich typer",
+        "httpx sqlalchemy uvicorn",
+        by_name="cli.commands",
     ),
-    "conformance": Layer(
-        ("openoutcry.harness.conformance", "openoutcry.harness.conformance.*"),
-        {*CORE, "conformance", "harness"},
-        {"numpy"},
-        frozenset({"root"}),
-    ),
-    "leakcheck": Layer(
-        ("openoutcry.audits.leakcheck", "openoutcry.audits.leakcheck.*"),
-        {*CORE, "frames", "leakcheck", "report"},
-        {"numpy"},
-        libraries_later=frozenset({"gymnasium", "pandas", "polars"}),
-        by_name=True,
-    ),
-    "pytest_plugin": Layer(("openoutcry.testing.pytest_plugin",), set(), {"pytest"}, frozenset({"leakcheck"})),
-    "agent_bench": Layer(
-        ("openoutcry.benchmarks.agent_speed",), {"board", "data", "harness", "sandbox", "core", "suite"}, set()
-    ),
-    "batch_bench": Layer(("openoutcry.benchmarks.batch_speed",), {*CORE, "vector"}, {"gymnasium", "numpy"}),
-    "scenario_bench": Layer(("openoutcry.benchmarks.scenario_speed",), {*CORE, "board", "leakcheck"}, {"numpy"}),
-    "score_bench": Layer(
-        ("openoutcry.benchmarks.scoring_speed",),
-        {"board", "field", "skill"},
-        {"numpy"},
-        libraries_later=frozenset({"arch"}),
-    ),
-    "score_attacks": Layer(
-        ("openoutcry.audits.score_attacks", "openoutcry.audits.score_attacks.*"),
-        {*CORE, "score_attacks", "skill"},
-        {"numpy"},
-    ),
-    # Its scripts run without the package, in processes of their own.
-    "sandbox": Layer(
-        ("openoutcry.harness.sandbox", "openoutcry.harness.sandbox.*"),
-        {"errors", "sandbox"},
-        set(),
-        libraries_later=frozenset({"numpy"}),
-        by_name=True,
-    ),
-    "realism": Layer(
-        ("openoutcry.audits.realism", "openoutcry.audits.realism.*"),
-        {*CORE, "realism", "sweep"},
-        {"numpy"},
-        by_name=True,
-    ),
-    "martingale": Layer(
-        ("openoutcry.audits.martingale", "openoutcry.audits.martingale.*"),
-        {*CORE, "martingale", "realism", "vector"},
-        {"numpy"},
-    ),
-    "contamination": Layer(
-        ("openoutcry.audits.contamination", "openoutcry.audits.contamination.*"),
-        {*CORE, "contamination", "field", "harness", "report"},
-        {"numpy"},
-    ),
-    "ledger": Layer(
-        (
-            "openoutcry.records.chained_log",
-            "openoutcry.records.chained_lines",
-            "openoutcry.ledger",
-            "openoutcry.ledger.*",
-        ),
-        {*CORE, "ledger", "skill"},
-        {"numpy"},
-        frozenset({"root"}),
-        frozenset({"fastapi", "pyarrow", "uvicorn"}),
-    ),
-    "research": Layer(
-        ("openoutcry.research", "openoutcry.research.*"),
-        {
-            *CORE,
-            "field",
-            "harness",
-            "sandbox",
-            "ledger",
-            "report",
-            "research",
-            "skill",
-            "strategies",
-            "sweep",
-            "worker",
-        },
-        {"numpy"},
-        frozenset({"root"}),
-        frozenset({"anthropic", "openai", "optuna", "rich"}),
-    ),
-    "arena": Layer(("openoutcry.arena", "openoutcry.arena.protocol", "openoutcry.arena.timestamps"), {"errors"}, set()),
-    "arena_store": Layer(
-        (
-            "openoutcry.arena.submission_schema",
-            "openoutcry.arena.season_scheduler",
-            "openoutcry.arena.store",
-            "openoutcry.arena.store.*",
-            "openoutcry.arena.request_schema",
-        ),
-        {"arena", "arena_log", "arena_scoring", "arena_snapshots", "arena_store", "errors", "native"},
-        {"alembic", "pydantic", "sqlalchemy"},
-        libraries_later=frozenset({"alembic"}),
-    ),
-    "arena_export": Layer(
-        ("openoutcry.arena.season_export",),
-        {"arena", "arena_log", "arena_scoring", "arena_store", "arena_verifier", "errors", "native"},
-        {"sqlalchemy"},
-    ),
-    # What is asked has no say in what is known, nor the other way round: `prompting` imports snapshots alone.
-    "arena_prompting": Layer(("openoutcry.arena.forecast_prompt",), {"arena_snapshots", "core", "errors"}, set()),
-    "arena_questions": Layer(
-        ("openoutcry.arena.past_questions", "openoutcry.arena.dataset_splits"),
-        {
-            "arena",
-            "arena_prompting",
-            "arena_questions",
-            "arena_scoring",
-            "arena_snapshots",
-            "arena_verifier",
-            "errors",
-            "native",
-        },
-        set(),
-    ),
-    "arena_server": Layer(
-        ("openoutcry.arena.server", "openoutcry.arena.server.*"),
-        {
-            "arena",
-            "arena_log",
-            "arena_pages",
-            "arena_scoring",
-            "arena_server",
-            "arena_snapshots",
-            "arena_store",
-            "errors",
-            "native",
-        },
-        {"fastapi", "pydantic", "sqlalchemy", "starlette"},
-    ),
-    # They show what the server's parts tell; of these only the application knows them.
-    "arena_pages": Layer(
-        ("openoutcry.arena.pages", "openoutcry.arena.pages.*"),
-        {"arena", "arena_log", "arena_pages", "arena_scoring", "arena_server", "arena_store", "native", "report"},
-        {"fastapi", "jinja2", "numpy", "sqlalchemy", "starlette", "ulid"},
-    ),
-    "arena_witness": Layer(("openoutcry.arena.witness",), {"arena", "arena_log", "errors", "native"}, {"httpx"}),
-    "arena_client": Layer(
-        ("openoutcry.arena.arena_client", "openoutcry.arena.event_stream"), {"arena", "arena_client"}, {"httpx"}
-    ),
-    # What ranks news has no say in scores: they import neither snapshots nor sources.
-    "arena_scoring": Layer(
-        ("openoutcry.arena.scoring", "openoutcry.arena.scoring.*"),
-        {"arena", "arena_scoring", "errors", "native"},
-        {"numpy"},
-    ),
-    "arena_log": Layer(
-        ("openoutcry.arena.log", "openoutcry.arena.log.*"),
-        {"arena_log", "errors", "native"},
-        {"cryptography"},
-    ),
-    # Two files, to be read and run by who has nothing of the package.
-    "arena_verifier": Layer(("openoutcry.arena.rescoring", "openoutcry.arena.verifier"), set(), set()),
-    # Its weights say what is news; no score may know them.
-    "arena_snapshots": Layer(
-        ("openoutcry.arena.snapshots", "openoutcry.arena.snapshots.*"),
-        {"arena", "arena_snapshots"},
-        {"brotli", "zstandard"},
-    ),
-    "arena_sources": Layer(
-        ("openoutcry.arena.demo_season", "openoutcry.arena.sources", "openoutcry.arena.sources.*"),
-        {"arena", "arena_snapshots", "arena_sources", "root"},
-        {"feedparser", "httpx"},
-    ),
-    "cli": Layer(
-        ("openoutcry.__main__", "openoutcry.cli", "openoutcry.cli.*"),
-        {*CORE, "board", "cli", "harness", "sandbox", "ledger", "reidentify", "skill", "suite", "worker"},
-        {"numpy", "rich", "typer"},
-        frozenset(
-            {
-                "root",
-                "arena",
-                "arena_client",
-                "arena_export",
-                "arena_log",
-                "arena_questions",
-                "arena_scoring",
-                "arena_server",
-                "arena_snapshots",
-                "arena_sources",
-                "arena_store",
-                "arena_witness",
-                "agent_bench",
-                "batch_bench",
-                "conformance",
-                "contamination",
-                "leakcheck",
-                "ledger",
-                "martingale",
-                "mcp",
-                "picture",
-                "realism",
-                "report",
-                "research",
-                "scenario_bench",
-                "score_attacks",
-                "score_bench",
-                "score_picture",
-            }
-        ),
-        libraries_later=frozenset({"httpx", "sqlalchemy", "uvicorn"}),
-    ),
+    # The public names, imported when they are first used.
+    "surface": Layer(("openoutcry",), frozenset(BASE.split()), by_name=frozenset({"openoutcry"})),
+}
+
+# Imports inside a function or for types alone that leave the rows above: (module, target) -> why.
+DEFERRED = {
+    ("openoutcry", ANY): "the surface imports a name's module when the name is first used",
+    ("openoutcry.cli.*", ANY): "a command imports what it runs, so that `openoutcry --help` starts at once",
+    ("openoutcry.backtest.run", "openoutcry.report.run_report"): "`Run.report` and `Run.plot` draw the run they are of",
+    ("openoutcry.gym.environment", "openoutcry.report.charts.raster"): "`render_mode='rgb_array'` draws a picture",
+    ("openoutcry.testing.pytest_plugin", "openoutcry.audits.leakcheck"): "pytest loads the plugin in every project",
+    (ANY, "openoutcry"): "`__version__` is defined in the root alone",
 }

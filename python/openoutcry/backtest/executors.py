@@ -1,4 +1,4 @@
-"""Who runs work that can be split: threads, processes of one's own, or Ray."""
+"""Executors for parallel work: threads, processes or Ray."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from openoutcry.errors import refusal
 
 
 class Future(Protocol):
-    """A result to come."""
+    """The pending result of a submitted call."""
 
     def result(self) -> Any: ...
     def cancel(self) -> Any: ...
 
 
 class Executor(Protocol):
-    """What runs a function elsewhere.
+    """An object that runs functions in other threads or processes.
 
-    Any `concurrent.futures.Executor`, or what has its `submit`.
+    Any `concurrent.futures.Executor`, or an object with the same `submit`.
     """
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> Future:
-        """Run `work(*args)` some time and return a future of its result."""
+        """Schedule `work(*args)` and return a future of its result."""
 
 
 @contextmanager
-def crew(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
-    """Yield what runs the blocks, and whether it does so in this process."""
+def open_executor(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
+    """Yield an executor, and whether it runs in this process."""
     if executor is None:
         with ThreadPoolExecutor(n_jobs) as threads:
             yield threads, True
@@ -49,8 +49,8 @@ def crew(executor: Any, n_jobs: int) -> Iterator[tuple[Executor, bool]]:
 
 
 @contextmanager
-def bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], object]]:
-    """Yield what tells a progress bar, if there is to be one, of a run."""
+def progress_bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], object]]:
+    """Yield a function that advances the progress bar by one run, if one is shown."""
     if progress is False or (progress is None and not sys.stderr.isatty()):
         yield lambda: None
         return
@@ -58,13 +58,13 @@ def bar(n_points: int, progress: bool | None) -> Iterator[Callable[[], object]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task("", total=n_points)
-        yield partial(drawn.advance, task)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=n_points)
+        yield partial(shown.advance, task)
 
 
-def processors() -> int:
-    """Return how many processors this process may use."""
+def available_cpus() -> int:
+    """Return the number of CPUs this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The points of a sweep: combinations of values by name, or whatever is listed."""
+"""Points of a sweep: combinations of parameter values, or a list of items."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the grid: its params, and what to run where nothing makes it."""
+    """A point of the grid: its params, and the item to run if the sweep has no function."""
 
     params: Params
     item: Any = None
     name: str = ""
 
     @property
-    def shown(self) -> str:
-        """The params in words."""
+    def label(self) -> str:
+        """The params as text."""
         return ", ".join(f"{name}={value!r}" for name, value in self.params.items()) or "without params"
 
 
-def points_of(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[Point]]:
-    """Return what makes the decisions of a point, if something does, and all points."""
+def grid_points(weights_or_agents: Any, grid: Any) -> tuple[Callable[..., Item] | None, list[Point]]:
+    """Return the function that maps params to an item, or None, and all points."""
     if grid is None:
         if callable(weights_or_agents) or isinstance(weights_or_agents, (str, Mapping)):
-            wanted = "`weights_or_agents` must be a list of weights and agents where there is no grid"
+            wanted = "`weights_or_agents` must be a list of weights and agents if there is no grid"
             raise refusal("argument_invalid", f"{wanted}; received {type(weights_or_agents).__name__}")
         points = [Point({"item": index}, item) for index, item in enumerate(weights_or_agents)]
         make = None
     else:
         make = weights_or_agents
         if not callable(make):
-            wanted = "`weights_or_agents` must be a callable that is given the params of a point"
+            wanted = "`weights_or_agents` must be a callable that takes the params of a point"
             raise refusal("argument_invalid", f"{wanted}; received {type(make).__name__}")
         points = [Point(params, name=", ".join(f"{key}={params[key]}" for key in params)) for params in _params(grid)]
     if not points:
-        raise refusal("argument_invalid", "a sweep must have a point; received none")
+        raise refusal("argument_invalid", "a sweep must have at least one point; received none")
     return make, points
 
 
 def _params(grid: Any) -> list[Params]:
     if isinstance(grid, Mapping):
         if not grid:
-            raise refusal("argument_invalid", "`grid` must have a parameter; received an empty dict")
+            raise refusal("argument_invalid", "`grid` must have at least one parameter; received an empty dict")
         for name, values in grid.items():
             if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
                 raise refusal("argument_invalid", f"`grid[{name!r}]` must be a list of values; received {values!r}")

@@ -10,12 +10,12 @@ _OBJECT_STORE = 256 * 2**20
 
 
 class RayExecutor:
-    """Runs functions on the Ray that is connected, or on a local one.
+    """Run functions on the connected Ray cluster, or on a local one.
 
-    A local one is stopped on leaving.
+    A local cluster is started here and stopped on exit.
 
     Args:
-        n_jobs: Processors of a local Ray.
+        n_jobs: Number of CPUs of a local cluster.
     """
 
     def __init__(self, n_jobs: int) -> None:
@@ -24,9 +24,9 @@ class RayExecutor:
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError("needs `pip install openoutcry[ray]`", name=error.name) from error
         self._ray = ray
-        self._is_mine = not ray.is_initialized()
-        if self._is_mine:
-            # Read when Ray starts; it has no argument for it.
+        self._owns_cluster = not ray.is_initialized()
+        if self._owns_cluster:
+            # Read when Ray starts; `ray.init` has no argument for it.
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
             ray.init(
                 address="local",
@@ -36,27 +36,27 @@ class RayExecutor:
                 log_to_driver=False,
             )
         self._shared: dict[int, tuple[Any, Any]] = {}
-        self._works: dict[Callable[..., Any], Any] = {}
+        self._remote_functions: dict[Callable[..., Any], Any] = {}
 
     def __enter__(self) -> RayExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._is_mine:
+        if self._owns_cluster:
             self._ray.shutdown()
 
     def submit(self, work: Callable[..., Any], shared: Any, *args: Any) -> RayFuture:
-        """Run `work(shared, *args)`; what is shared by many calls is sent once."""
+        """Schedule `work(shared, *args)`; an object shared by many calls is sent once."""
         if id(shared) not in self._shared:
-            # Kept, so that no other object takes its id.
+            # A reference to the object itself, so that no other object takes its id.
             self._shared[id(shared)] = shared, self._ray.put(shared)
-        if work not in self._works:
-            self._works[work] = self._ray.remote(work)
-        return RayFuture(self._ray, self._works[work].remote(self._shared[id(shared)][1], *args))
+        if work not in self._remote_functions:
+            self._remote_functions[work] = self._ray.remote(work)
+        return RayFuture(self._ray, self._remote_functions[work].remote(self._shared[id(shared)][1], *args))
 
 
 class RayFuture:
-    """The result of a call to come."""
+    """The pending result of a remote call."""
 
     def __init__(self, ray: Any, reference: Any) -> None:
         self._ray = ray
@@ -71,5 +71,5 @@ class RayFuture:
             raise (error if cause is None else cause) from error
 
     def cancel(self) -> None:
-        """Forget the call if it has not begun."""
+        """Cancel the call if it has not started."""
         self._ray.cancel(self._reference)

@@ -1,4 +1,4 @@
-"""Replays of records, and records side by side."""
+"""Replay of a record: recompute every step from its decisions and compare bit for bit."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from openoutcry.records.run_record import RunRecord
 
 @dataclass(frozen=True)
 class Difference:
-    """A place at which a record says something else than its replay.
+    """A value of a record that differs from its replay.
 
     Args:
         run: Index of the run; None for the record itself.
         place: `record`, `header`, `step K` or `end`.
-        step: Index of the decision, if the place is one.
+        step: Index of the decision; None if the place is not a step.
         bar: Index of the bar in the dataset; None for record and header.
         date: Date of the bar.
-        field: What differs.
-        recorded: What the record says.
-        replayed: What the replay has there.
-        ulps: How many doubles apart two numbers are; None of anything else.
+        field: Name of the field that differs.
+        recorded: Value in the record.
+        replayed: Value in the replay.
+        ulps: Distance of two numbers in units in the last place; None for other values.
         cause: Slug of the likely cause.
-        because: The likely cause in words.
+        because: Text of the likely cause.
     """
 
     run: int | None
@@ -54,16 +54,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """What became of a record when its decisions were carried out again.
+    """The result of replaying a record.
 
     Args:
-        digest: Digest that belongs to the runs; None for an unfinished record.
-        n_runs: Runs of the record.
-        n_steps: Decisions that were carried out.
-        differences: Where the record says something else, the first place first; of each run its header, then the first
-            places of its course.
-        unfinished: What the record lacks to be finished; None if nothing.
-        signed_by: Public key of a signature that is good; None without one.
+        digest: Digest computed from the runs; None for an unfinished record.
+        n_runs: Number of runs in the record.
+        n_steps: Number of decisions replayed.
+        differences: Values that differ, in order: per run its header, then its first differing steps.
+        unfinished: What is missing from an unfinished record; None for a finished one.
+        signed_by: Public key of a valid signature; None without one.
     """
 
     digest: str | None
@@ -75,12 +74,12 @@ class Replay:
 
     @property
     def verified(self) -> bool:
-        """Whether the record is finished and every bit of it was met."""
+        """Whether the record is finished and equals its replay bit for bit."""
         return self.n_runs > 0 and not self.differences and self.unfinished is None
 
     @property
     def first(self) -> Difference | None:
-        """The first difference; None if there is none."""
+        """The first difference, or None."""
         return self.differences[0] if self.differences else None
 
     def __str__(self) -> str:
@@ -89,7 +88,7 @@ class Replay:
             return f"differs: {self.first}"
         if self.unfinished is not None or not self.n_runs:
             lacks = self.unfinished or "that has no run"
-            return f"unfinished: the record is one {lacks}; all of it that is there was met ({runs})"
+            return f"unfinished: the record is one {lacks}; every recorded step was reproduced ({runs})"
         return f"verified {self.digest} ({runs})"
 
 
@@ -102,22 +101,23 @@ def replay(
     public_key: bytes | str | None = None,
     fill_key: bytes | str | None = None,
 ) -> Replay:
-    """Carry out the decisions of a record again and compare every step, bit for bit.
+    """Recompute the runs of a record from its decisions and compare every step bit for bit.
 
-    Runs are replayed side by side, in threads. Name and commitment of a market must be those of the one at hand, and
-    versions of engine and contract ones that there have been: which of these made the record, no replay can tell.
+    Runs are replayed in parallel threads. The recorded market name and commitment must be those of `dataset`. The
+    recorded versions of engine and contract must be known ones; a replay cannot determine which of them wrote the
+    record.
 
     Args:
         record: The record.
-        dataset: The market, or several for a record with runs on several.
-        costs: What trading must have cost; None takes the record's word.
-        limits: What a decision may have asked for; None takes the record's word.
-        public_key: Key by which the record must be signed; a signature that is there is checked without it, too.
-        fill_key: The 32 bytes behind the commitment of a sealed fill key, or their hexadecimal digits.
+        dataset: The market, or several if the runs of the record are on several markets.
+        costs: Costs that the record must state; None accepts the recorded ones.
+        limits: Limits that the record must state; None accepts the recorded ones.
+        public_key: Key that must have signed the record. A signature in the record is checked in any case.
+        fill_key: The revealed fill key, 32 bytes or their hexadecimal digits, if the record holds its commitment.
 
     Raises:
-        OpenOutcryError: the record cannot be replayed: no dataset was given, a sealed key is needed, or a signature is
-            asked for where there is none.
+        OpenOutcryError: the record cannot be replayed: no dataset was given, a sealed fill key is required, or
+            `public_key` is given and the record has no signature.
     """
     if not isinstance(record, RunRecord):
         raise refusal("argument_invalid", f"`record` must be a RunRecord; received {type(record).__name__}")
@@ -130,16 +130,16 @@ def replay(
 
     headers = record.headers
     if len(headers) > 1:
-        with ThreadPoolExecutor() as crew:
-            runs = list(crew.map(replayed, range(len(headers)), headers))
+        with ThreadPoolExecutor() as executor:
+            runs = list(executor.map(replayed, range(len(headers)), headers))
     else:
         runs = [replayed(0, header) for header in headers]
     n_steps = sum(steps for steps, _ in runs)
-    found = [Difference(**each) for _, differences in runs for each in differences]
-    found += [Difference(**each) for each in record._edited(public_key)]
-    signed_by = record.public_key if all(each.field != "signature" for each in found) else None
+    differences = [Difference(**fields) for _, of_run in runs for fields in of_run]
+    differences += [Difference(**fields) for fields in record._edited(public_key)]
+    signed_by = record.public_key if all(each.field != "signature" for each in differences) else None
     digest = record._core.computed_digest
-    return Replay(digest, len(record), n_steps, tuple(found), record.unfinished, signed_by)
+    return Replay(digest, len(record), n_steps, tuple(differences), record.unfinished, signed_by)
 
 
 def _markets(dataset: Dataset | Iterable[Dataset]) -> dict[str, Dataset]:
@@ -148,72 +148,3 @@ def _markets(dataset: Dataset | Iterable[Dataset]) -> dict[str, Dataset]:
         received = "none" if not markets else ", ".join(sorted({type(each).__name__ for each in markets}))
         raise refusal("argument_invalid", f"`dataset` must be a Dataset, or several; received {received}")
     return {each.fingerprint: each for each in markets}
-
-
-@dataclass(frozen=True)
-class Knob:
-    """A setting in which two runs differ.
-
-    Args:
-        field: Path of the setting, such as `costs.fee_bps`.
-        left: Its value in the first record; `absent` where it has none.
-        right: Its value in the second record.
-    """
-
-    field: str
-    left: str
-    right: str
-
-
-@dataclass(frozen=True)
-class Parting:
-    """The first place at which two runs differ.
-
-    Args:
-        place: `step K` or `end`.
-        step: Index of the decision, if the place is one.
-        bar: Index of the bar in the dataset.
-        field: What differs.
-        left: Its value in the first record.
-        right: Its value in the second record.
-        ulps: How many doubles apart two numbers are; None of anything else.
-    """
-
-    place: str
-    step: int | None
-    bar: int
-    field: str
-    left: str
-    right: str
-    ulps: int | None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two records side by side.
-
-    Args:
-        same: Whether they are one record, to the byte.
-        record: Fields beside the runs that differ.
-        runs: Of each pair of runs the knobs that differ, and where the two part first.
-    """
-
-    same: bool
-    record: tuple[Knob, ...]
-    runs: tuple[tuple[tuple[Knob, ...], Parting | None], ...]
-
-
-def compare(left: RunRecord, right: RunRecord) -> Comparison:
-    """Return what two records differ in: knobs, and the first bar of each run."""
-    beside = (
-        ("agent_id", left.agent_id, right.agent_id),
-        ("in_sample_trials", str(left.in_sample_trials), str(right.in_sample_trials)),
-        ("runs", str(len(left)), str(len(right))),
-        ("public_key", left.public_key or "absent", right.public_key or "absent"),
-    )
-    knobs = tuple(Knob(*each) for each in beside if each[1] != each[2])
-    runs = []
-    for run in range(min(len(left), len(right))):
-        found, parting = left._core.compare(run, right._core)
-        runs.append((tuple(Knob(*each) for each in found), None if parting is None else Parting(**parting)))
-    return Comparison(left == right, knobs, tuple(runs))

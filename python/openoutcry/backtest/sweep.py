@@ -1,4 +1,4 @@
-"""Sweeps: many backtests over the points of a grid, in threads or elsewhere."""
+"""Sweeps: one backtest per point of a parameter grid, on an executor."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import Agent, Baseline
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.arguments import whole
-from openoutcry.backtest.executors import Executor, Future, bar, crew, processors
-from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, points_of
+from openoutcry.arguments import checked_integer
+from openoutcry.backtest.executors import Executor, Future, available_cpus, open_executor, progress_bar
+from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
 from openoutcry.backtest.run import Run, Series, run_backtest
 from openoutcry.backtest.settings import settings_of
-from openoutcry.backtest.weights import table_of_weights
+from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
-from openoutcry.errors import refusal, tell
+from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 
-# A block of runs should be long enough to hide what handing it over costs, and short enough to be handed out soon.
+# A block of runs should be long enough to hide the cost of submitting it, and short enough to report results early.
 _SHORT_BLOCK, _LONG_BLOCK, _MOST_RUNS = 0.02, 0.2, 64
 
 
@@ -47,45 +47,45 @@ def run_sweep(
     progress: bool | None = None,
     on_result: Callable[[int, Params, Run], object] | None = None,
 ) -> Sweep:
-    """Run a backtest for each point of a grid and return all runs in its order.
+    """Run a backtest for each point of a grid and return the runs in grid order.
 
-    The numbers and their order are the same whatever the executor. Elsewhere than in threads a run is made twice: what
-    comes back is its decisions, from which it is made again here, and its NAV must be the same to the bit.
+    Numbers and order do not depend on the executor. Another process returns the decisions of a run; the run is then
+    recomputed in this process and its NAV must be identical to the bit.
 
     Args:
         dataset: The market of every run.
-        weights_or_agents: Called with the params of a point by name, by one thread at a time, returns what
-            `run_backtest` takes: an array of weights, an agent, or the name of a baseline. Without a grid: a list of
-            such things.
-        grid: Values by name, of which every combination is a point, the last name varying fastest; or the params of
-            each point.
-        window: As in `run_backtest`, as are the next four.
-        costs: What trading costs.
-        limits: What a decision may ask for.
+        weights_or_agents: A function that takes the params of a point as keyword arguments and returns an array of
+            weights, an agent, or the name of a baseline, as `run_backtest` takes them. One thread calls it at a time.
+            Without a grid: a list of such items.
+        grid: A dict of values by name, whose combinations are the points, the last name varying fastest; or a list of
+            the params of each point.
+        window: As in `run_backtest`, like the next four.
+        costs: Cost model.
+        limits: Limits on decisions.
         seed: Key of the slippage noise, the same in every run.
-        lookback: Closes an observation shows of a symbol at most.
-        executor: None: threads here, which suit weights and baselines. "ray": Ray, with `openoutcry[ray]`; a local one
-            is started, and stopped again, unless one is connected. Or an executor, such as a `ProcessPoolExecutor`;
-            it stays open.
-        jobs: Runs at a time; None: one a processor.
-        progress: Whether to draw a bar on stderr; None: where that is a terminal.
-        on_result: Called here with index, params and run of each point, in the order of the grid.
+        lookback: Maximum number of closes per symbol in an observation.
+        executor: None for threads, which suit weights and baselines. "ray" for Ray, which needs `openoutcry[ray]`; a
+            local cluster is started and stopped unless one is connected. Or an executor such as a
+            `ProcessPoolExecutor`, which stays open.
+        jobs: Number of parallel runs; None for one per CPU.
+        progress: Whether to draw a progress bar on stderr; None draws it if stderr is a terminal.
+        on_result: Called in this thread with index, params and run of each point, in grid order.
 
     Raises:
-        OpenOutcryError: an argument, or what a point made, cannot be used.
-        Exception: what a point raises passes as it is, with a note of its params, and ends the sweep; `on_result` has
-            then been called for every point before it and for none after it.
+        OpenOutcryError: an argument, or the item of a point, is invalid.
+        Exception: an exception of a point passes unchanged, with a note of its params, and ends the sweep. `on_result`
+            has then been called for every point before it and for none after it.
     """
     settings = settings_of(dataset, window, (costs, limits), seed, lookback)
-    make, points = points_of(weights_or_agents, grid)
-    n_jobs = processors() if jobs is None else whole("jobs", jobs, 1, 4096)
+    make, points = grid_points(weights_or_agents, grid)
+    n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
     runs = []
     with ExitStack() as stack:
-        workers, is_here = stack.enter_context(crew(executor, n_jobs))
-        job = _Job(dataset, make, settings, is_here)
-        advance = stack.enter_context(bar(len(points), progress))
-        made = stack.enter_context(closing(_in_order(workers, job, points, n_jobs)))
-        for index, run in enumerate(made):
+        workers, in_process = stack.enter_context(open_executor(executor, n_jobs))
+        job = _Job(dataset, make, settings, in_process)
+        advance = stack.enter_context(progress_bar(len(points), progress))
+        results = stack.enter_context(closing(_runs_in_order(workers, job, points, n_jobs)))
+        for index, run in enumerate(results):
             if on_result is not None:
                 on_result(index, dict(points[index].params), run)
             runs.append(run)
@@ -101,26 +101,29 @@ class Sweep:
         self.runs = tuple(runs)
 
     def best(self, metric: str = "sharpe", *, highest: bool = True) -> tuple[Params, Run]:
-        """Return the params and the run with the highest value of a metric, or the lowest.
+        """Return the params and the run with the highest, or lowest, value of a metric.
 
-        The first of equals. A run whose metric is undefined is never the best.
+        Ties go to the first run. A run with an undefined metric is never the best.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: there is no such metric, or it is undefined in every run.
+            OpenOutcryError: `argument_invalid`: the metric does not exist, or is undefined in every run.
         """
-        known = self.runs[0].metrics
-        if metric not in known:
-            raise refusal("argument_invalid", f"`metric` must be one of {', '.join(known)}; received {metric!r}")
+        names = self.runs[0].metrics
+        if metric not in names:
+            raise refusal("argument_invalid", f"`metric` must be one of {', '.join(names)}; received {metric!r}")
         values = [(index, value) for index, run in enumerate(self.runs) if (value := run.metrics[metric]) is not None]
         if not values:
-            raise refusal("argument_invalid", f"`{metric}` must be defined in a run; received {len(self)} without it")
+            raise refusal(
+                "argument_invalid",
+                f"`{metric}` must be defined in at least one run; received {len(self)} runs without it",
+            )
         index, _ = (max if highest else min)(values, key=lambda pair: pair[1])
         return dict(self.params[index]), self.runs[index]
 
     def to_frame(self) -> Any:
-        """Return a frame of a row a run: its params, then its metrics.
+        """Return a frame with one row per run: its params, then its metrics.
 
-        An undefined metric is NaN. It is a pandas frame, or a polars one where pandas is not installed.
+        An undefined metric is NaN. The frame is a pandas one, or a polars one if pandas is not installed.
         """
         from openoutcry.data import dataframes
 
@@ -141,10 +144,10 @@ class Sweep:
         return f"Sweep({len(self)} runs on {self.runs[0].dataset.name!r})"
 
 
-class _Turn:
-    """A lock for the threads of a process.
+class _ProcessLock:
+    """A lock for the threads of one process.
 
-    A job that is sent to another process has a new one there.
+    Pickling a job creates a new lock in the other process.
     """
 
     def __init__(self) -> None:
@@ -156,151 +159,148 @@ class _Turn:
     def __exit__(self, *raised: object) -> None:
         self._lock.release()
 
-    def __reduce__(self) -> tuple[type[_Turn], tuple[()]]:
-        return _Turn, ()
+    def __reduce__(self) -> tuple[type[_ProcessLock], tuple[()]]:
+        return _ProcessLock, ()
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What all runs of a sweep share, and whether they are made in this process."""
+    """The settings that all runs of a sweep share."""
 
     dataset: Dataset
     make: Callable[..., Item] | None
     settings: native.Settings
-    is_here: bool
-    turn: _Turn = field(default_factory=_Turn)
+    in_process: bool
+    lock: _ProcessLock = field(default_factory=_ProcessLock)
 
-    def run(self, points: Sequence[Point], made: list[Run | _Record]) -> None:
-        """Append the run of each point to `made`, up to the first fault."""
+    def run(self, points: Sequence[Point], results: list[Run | _RemoteRun]) -> None:
+        """Append the run of each point to `results`, up to the first error."""
         tables: list[Any] = []
         try:
             for point in points:
-                item, table = self.made_of(point)
+                item, table = self.build(point)
                 if table is not None:
                     tables.append(table)
                     continue
                 before, tables = tables, []
-                self.run_tables(before, points, made)
-                made.append(self.run_agent(item, point.name))
+                self.run_tables(before, points, results)
+                results.append(self.run_agent(item, point.name))
         finally:
-            self.run_tables(tables, points, made)
+            self.run_tables(tables, points, results)
 
-    def made_of(self, point: Point) -> tuple[Any, npt.NDArray[np.float64] | None]:
-        """Return what a point is, and as a table if it is weights."""
+    def build(self, point: Point) -> tuple[Any, npt.NDArray[np.float64] | None]:
+        """Return the item of a point, and its weights as a table unless it is an agent."""
         if self.make is None:
-            return point.item, self.table_of(point.item)
-        # One thread at a time, and a table of its own: each may be written into the array of the last.
-        with self.turn:
+            return point.item, self.as_table(point.item)
+        # The lock and the copy allow `make` to reuse one output array for all points.
+        with self.lock:
             item = self.make(**point.params)
-            table = self.table_of(item)
+            table = self.as_table(item)
             return item, None if table is None else table.copy()
 
-    def table_of(self, item: Any) -> npt.NDArray[np.float64] | None:
-        """Return weights as a table, and nothing for agents."""
-        return None if callable(item) or isinstance(item, str) else table_of_weights(self.dataset, item)
+    def as_table(self, item: Any) -> npt.NDArray[np.float64] | None:
+        """Return weights as a table; None for an agent."""
+        return None if callable(item) or isinstance(item, str) else weight_table(self.dataset, item)
 
-    def run_tables(self, tables: Sequence[Any], points: Sequence[Point], made: list[Run | _Record]) -> None:
-        """Append the runs of tables of weights to `made`.
+    def run_tables(self, tables: Sequence[Any], points: Sequence[Point], results: list[Run | _RemoteRun]) -> None:
+        """Append the runs of tables of weights to `results`.
 
-        Side by side they take a fraction of the time.
+        The native module steps the tables together, which takes a fraction of the time.
         """
         if not tables:
             return
-        cores, fault = native.run_tables(self.dataset._core, tables, self.settings)
+        cores, error = native.run_tables(self.dataset._core, tables, self.settings)
         for core in cores:
-            run = Run(self.dataset, core, self.settings, points[len(made)].name or "weights")
-            made.append(run if self.is_here else _Record(run.decisions, run.nav, run.name))
-        if fault is not None:
-            raise fault
+            run = Run(self.dataset, core, self.settings, points[len(results)].name or "weights")
+            results.append(run if self.in_process else _RemoteRun(run.decisions, run.nav, run.name))
+        if error is not None:
+            raise error
 
-    def run_agent(self, agent: Any, name: str) -> Run | _Record:
-        """Return the run of an agent, or what to make it of elsewhere."""
-        if self.is_here:
+    def run_agent(self, agent: Any, name: str) -> Run | _RemoteRun:
+        """Return the run of an agent, or its picklable form in another process."""
+        if self.in_process:
             return self.backtest(agent, name)
         if isinstance(agent, (str, Baseline)):
             run = self.backtest(agent, name)
-            return _Record(agent, run.nav, run.name)
+            return _RemoteRun(agent, run.nav, run.name)
         texts: list[str] = []
         name = name or getattr(agent, "__name__", type(agent).__name__)
-        run = self.backtest(partial(_told, agent, texts), name)
-        return _Record(texts, run.nav, name)
+        run = self.backtest(partial(_record_decision, agent, texts), name)
+        return _RemoteRun(texts, run.nav, name)
 
     def backtest(self, item: Any, name: str) -> Run:
-        told = self.settings
+        settings = self.settings
         return run_backtest(
             self.dataset,
             item,
-            told["window"],
-            told["costs"],
-            told["limits"],
-            told["seed"],
-            lookback=told["lookback"],
+            settings["window"],
+            settings["costs"],
+            settings["limits"],
+            settings["seed"],
+            lookback=settings["lookback"],
             name=name,
         )
 
-    def again(self, record: _Record) -> Run:
-        """Return the run of what was decided elsewhere."""
-        if isinstance(record.decided, list):
-            texts = iter(record.decided)
+    def recompute(self, remote: _RemoteRun) -> Run:
+        """Return the run of another process, recomputed here from its decisions."""
+        if isinstance(remote.decisions, list):
+            texts = iter(remote.decisions)
             core = native.run_callable(self.dataset._core, lambda _: next(texts), self.settings)
-            run = Run(self.dataset, core, self.settings, record.name)
-        elif isinstance(record.decided, np.ndarray):
+            run = Run(self.dataset, core, self.settings, remote.name)
+        elif isinstance(remote.decisions, np.ndarray):
             table = np.full((self.dataset.n_bars, self.dataset.n_symbols), np.nan)
             start, end = self.settings["window"]
-            table[start : end - 1] = record.decided
-            run = self.backtest(table, record.name)
+            table[start : end - 1] = remote.decisions
+            run = self.backtest(table, remote.name)
         else:
-            run = self.backtest(record.decided, record.name)
-        if run.nav.tobytes() != record.nav.tobytes():
-            bar = int(np.flatnonzero(run.nav != record.nav)[0])
-            received = f"{record.nav[bar]!r} elsewhere and {run.nav[bar]!r} here on bar {bar} of the window"
-            raise refusal("state_mismatch", f"one NAV for the same decisions is required; received {received}")
+            run = self.backtest(remote.decisions, remote.name)
+        if run.nav.tobytes() != remote.nav.tobytes():
+            bar = int(np.flatnonzero(run.nav != remote.nav)[0])
+            received = f"{remote.nav[bar]!r} from the executor and {run.nav[bar]!r} here on bar {bar} of the window"
+            raise refusal("state_mismatch", f"the same NAV for the same decisions is required; received {received}")
         return run
 
 
 @dataclass(frozen=True)
-class _Record:
-    """What a run elsewhere decided, and the NAV that came of it.
+class _RemoteRun:
+    """Decisions and NAV of a run in another process.
 
-    Decided as weights, as texts or by a baseline.
+    The decisions are an array of weights, a list of texts, or a baseline to rerun.
     """
 
-    decided: Any
+    decisions: Any
     nav: Series
     name: str
 
 
-def _told(agent: Agent, texts: list[str], observation: Params) -> str:
-    """Ask an agent and keep what it says."""
+def _record_decision(agent: Agent, texts: list[str], observation: Params) -> str:
+    """Call an agent, append its decision to `texts` and return it."""
     texts.append(decision_text(agent(observation)))
     return texts[-1]
 
 
 @dataclass(frozen=True)
 class _Block:
-    """What became of points that were run in one go.
+    """Results of a block of points: the runs before an error, their time, and the error."""
 
-    Those before a fault, the seconds they took, and the fault.
-    """
-
-    made: list[Any]
+    results: list[Any]
     seconds: float
-    fault: Exception | None = None
+    error: Exception | None = None
 
 
 def _run_block(job: _Job, points: Sequence[Point]) -> _Block:
     start = time.perf_counter()
-    made: list[Any] = []
-    fault = None
+    results: list[Any] = []
+    raised = None
     try:
-        job.run(points, made)
-    except Exception as error:  # noqa: BLE001 raised again by `_in_order`, behind the runs before it
-        fault = error
-    return _Block(made, time.perf_counter() - start, fault)
+        job.run(points, results)
+    except Exception as error:  # noqa: BLE001 raised by `_runs_in_order`, after the runs before it
+        raised = error
+    return _Block(results, time.perf_counter() - start, raised)
 
 
-def _in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
-    """Yield the runs in order; the fault of a point comes after all before it."""
+def _runs_in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
+    """Yield the runs in grid order; raise the error of a point after all runs before it."""
     waiting: deque[tuple[int, Future]] = deque()
     taken, size = 0, 1
     try:
@@ -311,15 +311,15 @@ def _in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int
                 taken += len(block)
             first, future = waiting.popleft()
             done = _result(future, points[first])
-            for index, made in enumerate(done.made, first):
-                if not job.is_here:
-                    with _noted(points[index], index, len(points)):
-                        made = job.again(made)
-                yield made
-            if done.fault is not None:
-                index = first + len(done.made)
-                with _noted(points[index], index, len(points)):
-                    raise done.fault
+            for index, run in enumerate(done.results, first):
+                if not job.in_process:
+                    with _note_point(points[index], index, len(points)):
+                        run = job.recompute(run)
+                yield run
+            if done.error is not None:
+                index = first + len(done.results)
+                with _note_point(points[index], index, len(points)):
+                    raise done.error
             if done.seconds < _SHORT_BLOCK:
                 size = min(8 * size, _MOST_RUNS)
             elif done.seconds > _LONG_BLOCK:
@@ -333,16 +333,16 @@ def _result(future: Future, first: Point) -> _Block:
     try:
         done: _Block = future.result()
     except Exception as error:
-        tell(error, f"in the runs from {first.shown} on")
+        add_note(error, f"in the runs from {first.label} on")
         raise
     return done
 
 
 @contextmanager
-def _noted(point: Point, index: int, n_points: int) -> Iterator[None]:
-    """Name the point in what is raised of it."""
+def _note_point(point: Point, index: int, n_points: int) -> Iterator[None]:
+    """Add a note with the params of the point to an exception."""
     try:
         yield
     except Exception as error:
-        tell(error, f"in run {index} of {n_points}, {point.shown}")
+        add_note(error, f"in run {index} of {n_points}, {point.label}")
         raise

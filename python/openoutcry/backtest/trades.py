@@ -1,9 +1,9 @@
-"""Trades of a run, positions from their opening to their close, and its costs.
+"""Round-trip trades of a run, and its costs per year.
 
-A trade opens with the fill that leaves a symbol with shares that it had none of before. Fills of the same sign add to
-it, those of the other sign close a part, and it ends where none are left. A fill that turns the sign closes one trade
-and opens another. The profit is all cash that the position brought, fees and dividends counted; what is open at the end
-is no trade.
+A trade starts with the fill that opens a position in a symbol. Fills of the same sign increase the position, fills of
+the other sign reduce it, and the trade ends when the position is 0. A fill that reverses the sign closes one trade and
+opens another. The profit is the net cash flow of the position, including fees and dividends. A position that is open at
+the end does not count as a trade.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run
 
 Movement = tuple[int, int, str, float, float, float]
-"""Bar, symbol, kind (`fill`, `dividend` or `split`), then shares, price and fee of a fill, or the number of another."""
+"""Bar, symbol, kind, then shares, price and fee of a `fill`, or the value of a `dividend` or `split` and two zeros."""
 
 
 class Trade(NamedTuple):
     """A position from its opening to its close.
 
-    `entry` is the notional of the fills that opened it or added to it, `profit` what it brought after fees.
+    `entry` is the notional of the fills that opened or increased it, `profit` its gain after fees.
     """
 
     symbol: int
@@ -40,20 +40,20 @@ class Trade(NamedTuple):
 
 @dataclass(frozen=True)
 class Trades:
-    """Closed trades and what they were like, in the unit of prices times shares.
+    """Closed trades and their statistics; amounts are in units of price times shares.
 
     Attributes:
-        trades: In the order of their closes.
-        n_open: Positions open at the end, which are no trades.
-        n_trades: Closed trades.
-        win_rate: Share with a profit above 0.
-        profit_factor: Sum of profits over the size of the sum of losses; None without a loss.
-        average_win: Mean profit of those that won.
-        average_loss: Mean loss of those that lost, below 0.
+        trades: The closed trades, in the order of their closes.
+        n_open: Number of positions open at the end; they do not count as trades.
+        n_trades: Number of closed trades.
+        win_rate: Fraction of trades with a profit above 0.
+        profit_factor: Sum of profits over the absolute sum of losses; None without a loss.
+        average_win: Mean profit of the winning trades.
+        average_loss: Mean loss of the losing trades, below 0.
         max_win: Largest profit.
         max_loss: Largest loss, below 0.
-        average_duration: Mean bars from opening to close.
-        undefined: Why a number is None.
+        average_duration: Mean number of bars from opening to close.
+        undefined: Per statistic that is None, the reason.
     """
 
     trades: tuple[Trade, ...]
@@ -69,38 +69,38 @@ class Trades:
     undefined: dict[str, str]
 
 
-def trades_of_movements(movements: Sequence[Movement], n_symbols: int) -> Trades:
-    """Return the trades of movements in the order of time.
+def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trades:
+    """Return the trades of movements, which must be in chronological order.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a number is none, or the movements are out of order.
+        OpenOutcryError: `argument_invalid`: a number is not finite, or the movements are out of order.
     """
-    found = native.trades(list(movements), whole("n_symbols", n_symbols, 0, 2**31 - 1))
-    return Trades(**found | {"trades": tuple(Trade(*each) for each in found["trades"])})
+    fields = native.trades(list(movements), checked_integer("n_symbols", n_symbols, 0, 2**31 - 1))
+    return Trades(**fields | {"trades": tuple(Trade(*trade) for trade in fields["trades"])})
 
 
-def costs_a_year(run: Run) -> dict[str, float]:
-    """Return each kind of cost as a share of NAV a year.
+def annual_costs(run: Run) -> dict[str, float]:
+    """Return each kind of cost as a fraction of NAV per year.
 
-    Their sum is the metric `cost`.
+    The sum is the metric `cost`.
     """
     year = run.dataset.periods_per_year
     return {kind: native.annual_share(np.asarray(paid), np.asarray(run.nav), year) for kind, paid in run.costs.items()}
 
 
 def trades_of(run: Run) -> Trades:
-    """Return the trades of a run: fills, settlements and liquidations, after actions.
+    """Return the trades of a run, from its fills, corporate actions, settlements and liquidations.
 
-    Profits are in units of the starting NAV; symbols are places in `run.dataset.symbols`.
+    Profits are in units of the starting NAV; `symbol` is an index into `run.dataset.symbols`.
     """
-    placed = [*_actions(run), *_fills(run)]
-    return trades_of_movements([movement for _, movement in sorted(placed, key=itemgetter(0))], run.dataset.n_symbols)
+    timed = [*_corporate_actions(run), *_fills(run)]
+    return trades_from_movements([movement for _, movement in sorted(timed, key=itemgetter(0))], run.dataset.n_symbols)
 
 
-def _actions(run: Run) -> list[tuple[tuple[int, int], Movement]]:
-    """Return dividends and splits with their place in time: bar, then step."""
+def _corporate_actions(run: Run) -> list[tuple[tuple[int, int], Movement]]:
+    """Return dividends and splits with their sort key: bar, then order within the bar."""
     start, end = run.window.resolve(run.dataset, run.lookback)
-    found: list[tuple[tuple[int, int], Movement]] = []
+    movements: list[tuple[tuple[int, int], Movement]] = []
     for step, (kind, table, neutral) in enumerate(
         (("dividend", run.dataset.dividends, 0.0), ("split", run.dataset.splits, 1.0))
     ):
@@ -108,21 +108,21 @@ def _actions(run: Run) -> list[tuple[tuple[int, int], Movement]]:
             for bar in range(start + 1, end):
                 for symbol, value in enumerate(table[bar].tolist()):
                     if isfinite(value) and value != neutral:
-                        found.append(((bar, step), (bar, symbol, kind, value, 0.0, 0.0)))
-    return found
+                        movements.append(((bar, step), (bar, symbol, kind, value, 0.0, 0.0)))
+    return movements
 
 
 def _fills(run: Run) -> list[tuple[tuple[int, int], Movement]]:
-    """Return fills, and what an event sold or bought, with their place in time."""
+    """Return fills, settlements and liquidations with their sort key."""
     rate = run.cost_model.fee_bps / 1e4
-    places = {name: place for place, name in enumerate(run.dataset.symbols)}
-    found: list[tuple[tuple[int, int], Movement]] = []
+    indices = {name: index for index, name in enumerate(run.dataset.symbols)}
+    movements: list[tuple[tuple[int, int], Movement]] = []
     for bar, symbol, shares, price in run._core.fills():
-        found.append(((bar, 3), (bar, symbol, "fill", shares, price, rate * abs(shares) * price)))
+        movements.append(((bar, 3), (bar, symbol, "fill", shares, price, rate * abs(shares) * price)))
     for event in run.events:
-        # Both tell of the shares that were held, which are gone.
+        # Both events state the shares of the position that was closed.
         if event["slug"] in {"delisted", "liquidated"}:
             bar, shares, price = event["bar"], -event["shares"], event["price"]
             step, fee = (2, 0.0) if event["slug"] == "delisted" else (4, rate * abs(shares) * price)
-            found.append(((bar, step), (bar, places[event["symbol"]], "fill", shares, price, fee)))
-    return found
+            movements.append(((bar, step), (bar, indices[event["symbol"]], "fill", shares, price, fee)))
+    return movements

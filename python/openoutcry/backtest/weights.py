@@ -1,4 +1,4 @@
-"""Weights as users give them, checked against the market they are for."""
+"""Target weights of users, checked against their market."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import plain
+from openoutcry.arguments import unmasked_array
 from openoutcry.data.columns import unlabelled
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 
-def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
-    """Return weights as a table, if that is what they are.
+def weight_table(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
+    """Return weights as an array of shape `(n_bars, n_symbols)`, float64.
 
-    It must be of numbers, and of the symbols and dates of the dataset.
+    Raises:
+        OpenOutcryError: `shape_mismatch`: `weights` is not a two-dimensional array of numbers, or its index or columns
+            are not the dates and symbols of the dataset.
     """
-    array = plain("weights", unlabelled("weights", weights, dataset.symbols))
+    array = unmasked_array("weights", unlabelled("weights", weights, dataset.symbols))
     if array.dtype.kind not in "fiu" or array.ndim != 2:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
@@ -27,7 +29,7 @@ def table_of_weights(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
 
 
 def _check_index(dataset: Dataset, weights: Any) -> None:
-    """Refuse a pandas frame of other dates: shifted by one bar it would look ahead."""
+    """Refuse a pandas frame with other dates: a shift by one bar would be look-ahead."""
     rows: Any = getattr(weights, "index", None)
     if not hasattr(rows, "inferred_type") or rows.inferred_type == "integer":
         return

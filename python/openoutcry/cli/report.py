@@ -19,7 +19,7 @@ from openoutcry.records.run_record import RunRecord
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 if TYPE_CHECKING:
-    from openoutcry.report import Proof
+    from openoutcry.report.pages.proof_panel import Proof
     from openoutcry.report.run_report import Origin
 
 EXAMPLES = """
@@ -64,7 +64,7 @@ def report(
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
     """Replay a record and write the report of its run."""
-    from openoutcry.backtest.rerun import run_of
+    from openoutcry.backtest.rerun import rerun
     from openoutcry.report.run_report import Origin
     from openoutcry.report.self_verifying import market_of, proof_of
 
@@ -81,7 +81,7 @@ def report(
     if not done.verified:
         typer.echo(f"no report: {done}", err=True)
         raise typer.Exit(1)
-    made = run_of(read, chosen, _market(datasets, read, chosen), fill_key)
+    made = rerun(read, chosen, _market(datasets, read, chosen), fill_key)
     command = f"openoutcry {shlex.join(sys.argv[1:])}"
     origin = Origin(command, record, source[0] if len(source) == 1 else "", read.digest or "")
     proof = None

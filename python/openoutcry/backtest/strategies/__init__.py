@@ -1,15 +1,15 @@
 """Strategies: target weights as pure functions of a window of closes.
 
-`Strategy` is what any of them is, `WindowStrategy` one that decides many windows at once, `LIBRARY` six classic ones by
-name. A strategy runs bar by bar, `run_backtest(data, s.agent(data.symbols), lookback=s.lookback)`, or as a table of
-weights, `run_backtest(data, s.table(data))`, with the same NAV to the bit. Its parameters have `PARAM_RANGES`, which
-`sample` draws from and `neighbours` looks around in.
+`Strategy` is the base class, `WindowStrategy` that of vectorized strategies, `LIBRARY` holds six classic ones.
+A strategy runs bar by bar, `run_backtest(data, s.agent(data.symbols), lookback=s.lookback)`, or as a table of weights,
+`run_backtest(data, s.table(data))`, with the same NAV to the bit. `PARAM_RANGES` declares its parameters; `sample`
+draws from the ranges and `neighbours` varies one parameter. Imports `arguments`, `errors` and `data`.
 """
 
 from __future__ import annotations
 
 from openoutcry.backtest.strategies.base import Strategy, WindowStrategy
-from openoutcry.backtest.strategies.library import LIBRARY, catalogue, of_json
+from openoutcry.backtest.strategies.library import LIBRARY, catalogue, from_json
 from openoutcry.backtest.strategies.mean_reversion import MeanReversion
 from openoutcry.backtest.strategies.momentum import Momentum
 from openoutcry.backtest.strategies.pairs import Pairs
@@ -31,7 +31,7 @@ __all__ = [
     "WindowStrategy",
     "catalogue",
     "check_ranges",
+    "from_json",
     "neighbours",
-    "of_json",
     "sample",
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.strategies import parameter_space, rolling_windows
 from openoutcry.backtest.strategies.json_agent import StrategyAgent
 from openoutcry.backtest.strategies.parameter_space import Ranges, Value
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
 
 MAX_LOOKBACK = 5000
-"""Closes that a strategy may need at most."""
+"""Largest lookback of a strategy, in bars."""
 
 _BLOCK_VALUES = 2**22
 
@@ -28,18 +28,18 @@ _BLOCK_VALUES = 2**22
 class Strategy(ABC):
     """Target weights as a pure function of a bounded window of closes.
 
-    A concrete one has a docstring, whose first line describes it, `PARAM_RANGES`, `lookback` and `weights`.
+    A subclass defines a docstring, whose first line is its description, `PARAM_RANGES`, `lookback` and `weights`.
 
     Args:
         params: Parameters that differ from their defaults.
 
     Attributes:
         PARAM_RANGES: Ranges of the parameters by name.
-        NAME: What it is called where it is one of the library.
+        NAME: Name in the library; empty for other strategies.
         params: All parameters, typed, in the order of their ranges.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a parameter is unknown, of the wrong type, out of range or off its steps;
+        OpenOutcryError: `argument_invalid`: a parameter is unknown, of the wrong type, out of range or not on its step;
             or the class has no docstring or no valid ranges.
     """
 
@@ -56,30 +56,30 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def lookback(self) -> int:
-        """Closes that a decision needs."""
+        """Number of closes that a decision needs."""
 
     @abstractmethod
     def weights(self, closes: Array) -> Array:
         """Return target weights, shape `(n_symbols,)`, float64, signed fractions of NAV.
 
         Args:
-            closes: What the observation of a bar shows: shape `(lookback, n_symbols)`, float64, oldest first. NaN where
-                a symbol was not yet listed; a symbol that has settled, or never closed, is NaN throughout and has
+            closes: Closes of the observation, shape `(lookback, n_symbols)`, float64, oldest first. NaN before the
+                listing of a symbol. A symbol that has settled, or has no close yet, is NaN throughout and must have
                 weight 0.
         """
 
     def table(self, dataset: Dataset, start: int = 0, end: int | None = None) -> Array:
-        """Return target weights of the bars `[start, end)`.
+        """Return target weights of the bars `[start, end)`, shape `(n_bars, n_symbols)`.
 
-        Their shape is `(n_bars, n_symbols)`, as `run_backtest` takes them. Row t is decided on the window that ends
-        at t. It is NaN, a hold, outside `[start, end)` and while no symbol has shown `lookback` closes.
+        Row t is decided on the window that ends at bar t. A row is NaN, a hold, outside `[start, end)` and until a
+        symbol has `lookback` closes.
 
         Raises:
-            OpenOutcryError: `argument_invalid`, `weight_count` or `weight_not_finite`: the weights of a bar are none.
+            OpenOutcryError: `argument_invalid`, `weight_count`, `weight_not_finite`: the weights of a bar are invalid.
         """
         n_bars = dataset.n_bars
-        end = whole("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
-        start = whole("start", start, 0, end, "window_invalid")
+        end = checked_integer("end", n_bars if end is None else end, 0, n_bars, "window_invalid")
+        start = checked_integer("start", start, 0, end, "window_invalid")
         lookback = self.checked_lookback()
         table = np.full((n_bars, dataset.n_symbols), np.nan)
         for first, last, closes in rolling_windows.histories(dataset):
@@ -90,42 +90,42 @@ class Strategy(ABC):
 
     def _fill(self, rows: Array, ends: Array) -> None:
         for row, window in zip(rows, ends, strict=True):
-            # A copy: the same layout as an agent's, so that the reductions of numpy add in the same order.
+            # The copy has the memory layout of an agent's window, so that numpy reductions add in the same order.
             closes = np.array(window, order="C")
-            if has_begun(closes):
+            if has_full_history(closes):
                 row[:] = self.decide(closes)
 
     def decide(self, closes: Array) -> Array:
-        """Return the weights of a window, checked.
+        """Return the validated weights of a window.
 
         Raises:
-            OpenOutcryError: `weight_count`, `weight_not_finite` or `argument_invalid`: they are none.
+            OpenOutcryError: `weight_count`, `weight_not_finite` or `argument_invalid`: the weights are invalid.
         """
-        # Before the call, which may write into its window.
-        is_shown = np.isfinite(closes[-1])
-        return checked(self.weights(closes), is_shown)
+        # Computed before the call, which may write into its window.
+        is_listed = np.isfinite(closes[-1])
+        return checked_weights(self.weights(closes), is_listed)
 
     def checked_lookback(self) -> int:
-        """Return `lookback`, if that is a number of closes.
+        """Return the validated `lookback`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none.
+            OpenOutcryError: `argument_invalid`: `lookback` is not an integer from 1 to `MAX_LOOKBACK`.
         """
-        return whole("lookback", self.lookback, 1, MAX_LOOKBACK)
+        return checked_integer("lookback", self.lookback, 1, MAX_LOOKBACK)
 
     def agent(self, symbols: Sequence[str]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """Return a callable from observation to decision, for one run.
 
-        Observations must show `lookback` closes at least; the callable refuses those that never will.
+        Observations must hold at least `lookback` closes; the callable raises if they never will.
 
         Args:
-            symbols: All symbols of the market, in its order.
+            symbols: All symbols of the market, in market order.
         """
         return StrategyAgent(self.decide, self.checked_lookback(), symbols, self.name)
 
     @property
     def name(self) -> str:
-        """Name in the library, or of the class."""
+        """Name in the library, else the name of the class."""
         return self.NAME or type(self).__name__
 
     @classmethod
@@ -139,10 +139,7 @@ class Strategy(ABC):
         return parameter_space.typed(cls.PARAM_RANGES, {})
 
     def to_json(self) -> dict[str, Any]:
-        """Return name and parameters as JSON can carry them.
-
-        Equal strategies return equal values.
-        """
+        """Return name and parameters as a JSON object; equal strategies return equal objects."""
         return {"strategy": self.name, "params": dict(self.params)}
 
     def __eq__(self, other: object) -> bool:
@@ -159,14 +156,14 @@ class Strategy(ABC):
         return f"{type(self).__name__}({shown})"
 
     def __reduce__(self) -> Any:
-        return _again, (type(self), dict(self.params))
+        return _build, (type(self), dict(self.params))
 
 
 class WindowStrategy(Strategy):
-    """A strategy that decides many windows at once, each as if it were the only one.
+    """A vectorized strategy: one call decides many windows, independently of each other.
 
-    A concrete one has `weigh` in place of `weights`. No number may depend on how many windows there are: over a window,
-    add up by the functions of `openoutcry.backtest.strategies.rolling_windows`.
+    A subclass defines `weigh` in place of `weights`. The weights of a window must not depend on the number of windows:
+    compute sums over a window with the functions of `openoutcry.backtest.strategies.rolling_windows`.
     """
 
     @abstractmethod
@@ -174,7 +171,7 @@ class WindowStrategy(Strategy):
         """Return the weights of windows, shape `(n, n_symbols)`.
 
         Args:
-            ends: Windows, read-only, shape `(n, lookback, n_symbols)`, each as `weights` has it.
+            ends: Windows, read-only, shape `(n, lookback, n_symbols)`; each is the `closes` of `weights`.
         """
 
     def weights(self, closes: Array) -> Array:
@@ -186,27 +183,27 @@ class WindowStrategy(Strategy):
         size = max(1, _BLOCK_VALUES // (ends.shape[1] * ends.shape[2]))
         for at in range(0, len(ends), size):
             block = ends[at : at + size]
-            weights = checked(self.weigh(block), np.isfinite(block[:, -1]))
-            began = np.isfinite(block[:, 0]).any(axis=1)
-            rows[at : at + size][began] = weights[began]
+            weights = checked_weights(self.weigh(block), np.isfinite(block[:, -1]))
+            is_full = np.isfinite(block[:, 0]).any(axis=1)
+            rows[at : at + size][is_full] = weights[is_full]
 
 
-def _again(kind: type[Strategy], params: Mapping[str, Any]) -> Strategy:
+def _build(kind: type[Strategy], params: Mapping[str, Any]) -> Strategy:
     return kind(**params)
 
 
-def has_begun(closes: Array) -> bool:
-    """Return whether a symbol shows a close in every bar of a window."""
+def has_full_history(closes: Array) -> bool:
+    """Return whether at least one symbol has a close on every bar of the window."""
     return bool(np.isfinite(closes[0]).any())
 
 
-def checked(weights: Any, is_shown: rolling_windows.Mask) -> Array:
-    """Return weights, if that is what they are.
+def checked_weights(weights: Any, is_listed: rolling_windows.Mask) -> Array:
+    """Return weights as float64 after validation.
 
-    They are a finite number a symbol, 0 where it is not shown.
+    A weight must be finite, and 0 for a symbol without a close.
 
     Raises:
-        OpenOutcryError: `weight_count`, `weight_not_finite` or `argument_invalid`.
+        OpenOutcryError: `weight_count`, `weight_not_finite` or `argument_invalid`: the weights are invalid.
     """
     try:
         array = np.asarray(weights)
@@ -216,14 +213,14 @@ def checked(weights: Any, is_shown: rolling_windows.Mask) -> Array:
         ) from error
     if array.dtype.kind not in "fiu":
         raise refusal("argument_invalid", f"weights must be numbers; received {array.dtype}")
-    if array.shape != is_shown.shape:
-        raise refusal("weight_count", f"expected {is_shown.shape[-1]} weights, one per symbol; received {array.shape}")
-    array = array.astype(np.float64)
-    if not np.isfinite(array).all():
-        place = tuple(np.argwhere(~np.isfinite(array))[0])
-        raise refusal("weight_not_finite", f"weights[{place[-1]}] must be finite; received {array[place]}")
-    if (array[~is_shown] != 0.0).any():
-        index = int(np.argwhere((array != 0.0) & ~is_shown)[0][-1])
-        raise refusal("argument_invalid", f"weights[{index}] must be 0, of a symbol without a close; received another")
-    found: Array = array
-    return found
+    if array.shape != is_listed.shape:
+        raise refusal("weight_count", f"expected {is_listed.shape[-1]} weights, one per symbol; received {array.shape}")
+    checked: Array = array.astype(np.float64)
+    if not np.isfinite(checked).all():
+        place = tuple(np.argwhere(~np.isfinite(checked))[0])
+        raise refusal("weight_not_finite", f"weights[{place[-1]}] must be finite; received {checked[place]}")
+    if (checked[~is_listed] != 0.0).any():
+        place = tuple(np.argwhere((checked != 0.0) & ~is_listed)[0])
+        wanted = f"weights[{place[-1]}] must be 0 for a symbol without a close"
+        raise refusal("argument_invalid", f"{wanted}; received {checked[place]}")
+    return checked

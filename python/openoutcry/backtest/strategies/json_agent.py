@@ -1,4 +1,4 @@
-"""The JSON door of a strategy: observations in, decisions out."""
+"""JSON interface of a strategy: an agent from observation to decision."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arguments import texts
+from openoutcry.arguments import checked_texts
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 
 
 class StrategyAgent:
-    """An agent that asks a strategy, for one run.
+    """An agent that decides with a strategy, for one run.
 
     Args:
-        decide: What returns the weights of a window.
-        lookback: Closes of a window.
-        symbols: All symbols of the market, in its order.
-        name: What it is called.
+        decide: Function from a window of closes to weights.
+        lookback: Number of closes in a window.
+        symbols: All symbols of the market, in market order.
+        name: Name of the agent.
     """
 
     def __init__(self, decide: Callable[[Array], Array], lookback: int, symbols: Sequence[str], name: str) -> None:
         self.lookback = lookback
         self.__name__ = name
         self._decide = decide
-        self._symbols = texts("symbols", symbols)
-        self._before: tuple[str, dict[str, int]] = ("", {})
+        self._symbols = checked_texts("symbols", symbols)
+        self._previous: tuple[str, dict[str, int]] = ("", {})
 
     def __call__(self, observation: Mapping[str, Any]) -> dict[str, Any]:
         shown = {entry["symbol"]: entry["close_history"] for entry in observation["symbols"]}
@@ -43,17 +43,18 @@ class StrategyAgent:
         return {"orders": [_order(symbol, weight) for symbol, weight in targets if symbol in shown]}
 
     def _check_depth(self, date: str, shown: Mapping[str, Sequence[float]]) -> None:
-        """Refuse observations that show too little.
+        """Raise if observations hold fewer than `lookback` closes.
 
-        From one bar to the next a history grows, unless it is as long as it will ever be.
+        A history grows by one close per bar until it has the maximum length.
         """
-        day, lengths = self._before
+        day, lengths = self._previous
         now = {symbol: len(history) for symbol, history in shown.items()}
         for symbol, length in now.items():
             if length < self.lookback and day < date and lengths.get(symbol) == length:
-                wanted = f"observations must show {self.lookback} closes, as `lookback={self.lookback}` makes them"
-                raise refusal("argument_invalid", f"{wanted}; received {length} of {symbol}")
-        self._before = date, now
+                wanted = f"observations must show {self.lookback} closes"
+                hint = f"hint: pass `lookback={self.lookback}` to `run_backtest`"
+                raise refusal("argument_invalid", f"{wanted}; received {length} of {symbol}; {hint}")
+        self._previous = date, now
 
 
 def _order(symbol: str, weight: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The library: six classic strategies by name."""
+"""Library of six classic strategies by name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from openoutcry.errors import refusal
 
 _CLASSES: tuple[type[Strategy], ...] = (Trend, MeanReversion, Momentum, VolatilityTarget, Pairs, RiskParity)
 
-LIBRARY: Mapping[str, type[Strategy]] = MappingProxyType({each.NAME: each for each in _CLASSES})
-"""The strategies of this package by name."""
+LIBRARY: Mapping[str, type[Strategy]] = MappingProxyType({kind.NAME: kind for kind in _CLASSES})
+"""Strategy classes by name."""
 
 
-def of_json(value: Any) -> Strategy:
-    """Return the strategy of the library that `Strategy.to_json` returned.
+def from_json(value: Any) -> Strategy:
+    """Return the library strategy of a `Strategy.to_json` object.
 
-    Parameters that are missing have their defaults.
+    Missing parameters take their defaults.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is none of that name, or a parameter is not what it must be.
+        OpenOutcryError: `argument_invalid`: the name is unknown, or a parameter is invalid.
     """
     if not isinstance(value, Mapping) or not {"strategy"} <= set(value) <= {"strategy", "params"}:
         raise refusal("argument_invalid", f"a strategy must have `strategy` and `params`; received {shown(value)}")
@@ -41,11 +41,14 @@ def of_json(value: Any) -> Strategy:
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
-    """Return what each strategy of the library does and may be set to.
+    """Return the description and parameter ranges of each library strategy.
 
-    Its form is `{name: {"description": ..., "ranges": PARAM_RANGES}}`.
+    The form is `{name: {"description": ..., "ranges": PARAM_RANGES}}`.
     """
     return {
-        name: {"description": kind.describe(), "ranges": {each: dict(spec) for each, spec in kind.PARAM_RANGES.items()}}
+        name: {
+            "description": kind.describe(),
+            "ranges": {param: dict(spec) for param, spec in kind.PARAM_RANGES.items()},
+        }
         for name, kind in LIBRARY.items()
     }

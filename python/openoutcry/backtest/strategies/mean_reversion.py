@@ -1,4 +1,4 @@
-"""Mean reversion: how far a close lies from the mean of its window."""
+"""Mean reversion: trade against the deviation of the close from its moving average."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class MeanReversion(WindowStrategy):
-    """Buy what lies below the mean of its window, and sell what lies above.
+    """Buy symbols below their moving average, and sell symbols above it.
 
-    How much is in proportion to the deviations that it lies apart. A symbol has at most an equal part of the account,
-    from `width` deviations on.
+    The weight is proportional to the distance in standard deviations. It reaches its maximum, an equal part of the
+    account, at `width` deviations.
     """
 
     NAME = "mean-reversion"
@@ -28,15 +28,15 @@ class MeanReversion(WindowStrategy):
 
     @property
     def lookback(self) -> int:
-        """Closes of the mean."""
+        """Closes of the moving average."""
         return int(self.params["window"])
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = rolling_windows.shown_fully(ends)
+        is_shown = rolling_windows.fully_listed(ends)
         mean = rolling_windows.mean(ends)
         deviation = rolling_windows.deviation(ends, mean)
-        # Where closes do not vary there is no distance to speak of.
+        # The distance is undefined if closes are constant.
         varies = is_shown & (deviation > rolling_windows.NEGLIGIBLE * mean)
         distance = rolling_windows.ratio(mean - ends[:, -1], deviation, varies) / self.params["width"]
         least = -1.0 if self.params["side"] == "long-short" else 0.0

@@ -1,4 +1,4 @@
-"""Momentum: what rose most beside the others."""
+"""Cross-sectional momentum: hold the symbols with the highest past return."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class Momentum(WindowStrategy):
-    """Hold the symbols that rose most, their last bars left out.
+    """Hold the symbols with the highest past return, skipping the last bars.
 
-    Those that rose least are sold short if asked to. The default is a year without its last month in daily bars. A
-    market of one symbol has nothing to choose from and is not traded. Source: Jegadeesh and Titman (1993).
+    With `side="long-short"`, symbols with the lowest return are sold short. The default is a year of daily bars without
+    its last month. A market of one symbol is not traded. Source: Jegadeesh and Titman (1993).
     """
 
     NAME = "momentum"
@@ -29,18 +29,18 @@ class Momentum(WindowStrategy):
 
     @property
     def lookback(self) -> int:
-        """Closes of the window and the one that it starts from."""
+        """Closes of the window, plus its base close."""
         return int(self.params["window"]) + 1
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = rolling_windows.shown_fully(ends)
+        is_shown = rolling_windows.fully_listed(ends)
         rise = rolling_windows.ratio(ends[:, -1 - self.params["skip"]], ends[:, 0], is_shown)
-        # Places from the largest rise on, ties in the order of symbols, what is not shown last.
-        places = np.argsort(np.argsort(np.where(is_shown, -rise, np.inf), axis=1, kind="stable"), axis=1)
+        # Ranks by return, highest first; ties in the order of symbols, unlisted symbols last.
+        ranks = np.argsort(np.argsort(np.where(is_shown, -rise, np.inf), axis=1, kind="stable"), axis=1)
         n_shown = rolling_windows.across(is_shown.astype(np.float64))
         n_held = np.minimum(np.maximum(np.floor(self.params["share"] * n_shown), 1.0), np.floor(n_shown / 2.0))
-        side = (places < n_held).astype(np.float64)
+        side = (ranks < n_held).astype(np.float64)
         if self.params["side"] == "long-short":
-            side = (side - ((places >= n_shown - n_held) & is_shown)) / 2.0
+            side = (side - ((ranks >= n_shown - n_held) & is_shown)) / 2.0
         return rolling_windows.ratio(side, n_held, is_shown & (n_held > 0.0))

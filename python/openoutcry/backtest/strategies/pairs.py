@@ -1,4 +1,4 @@
-"""Pairs: two symbols that move together, when they have moved apart."""
+"""Pairs trading: two correlated symbols whose price ratio has diverged."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Places = npt.NDArray[np.intp]
 
 
 class Pairs(WindowStrategy):
-    """Sell the dear and buy the cheap one of the two most correlated symbols.
+    """Buy the cheap and sell the expensive one of the two most correlated symbols.
 
-    Dear or cheap is the ratio of their closes beside its mean in the window. From `entry` deviations on all of the
-    account is in the pair, half on each side; below `exit` nothing; between them a part. To trade one pair and no
-    other, select its symbols from the market. Source: Gatev, Goetzmann and Rouwenhorst (2006).
+    The signal is the ratio of the two closes relative to its mean in the window. At `entry` standard deviations or more
+    the whole account is in the pair, half on each side; below `exit` nothing; in between a proportional part. To trade
+    one given pair, select its symbols from the market. Source: Gatev, Goetzmann and Rouwenhorst (2006).
     """
 
     NAME = "pairs"
@@ -43,7 +43,7 @@ class Pairs(WindowStrategy):
             return weights
         first, second, is_pair = _closest(ends)
         rows = np.arange(len(ends))
-        # Where there is no pair these are closes that are not shown, and nothing is made of them.
+        # Without a pair these closes are NaN; `varies` masks them out.
         spread = (ends[rows, :, first] / ends[rows, :, second])[:, :, None]
         mean = rolling_windows.mean(spread)
         deviation = rolling_windows.deviation(spread, mean)
@@ -57,15 +57,12 @@ class Pairs(WindowStrategy):
 
 
 def _closest(ends: Array) -> tuple[Places, Places, rolling_windows.Mask]:
-    """Return the pair of each window with the largest correlation.
-
-    And whether it has one.
-    """
+    """Return the pair of symbols with the largest correlation in each window, and whether one exists."""
     firsts, seconds = np.triu_indices(ends.shape[2], 1)
-    moves = rolling_windows.shown_fully(ends)
-    powers = rolling_windows.total(step * step for step in rolling_windows.steps(ends))
+    moves = rolling_windows.fully_listed(ends)
+    powers = rolling_windows.total(step * step for step in rolling_windows.simple_returns(ends))
     moves &= powers > rolling_windows.NEGLIGIBLE**2
-    shared = rolling_windows.total(step[:, firsts] * step[:, seconds] for step in rolling_windows.steps(ends))
+    shared = rolling_windows.total(step[:, firsts] * step[:, seconds] for step in rolling_windows.simple_returns(ends))
     is_pair = moves[:, firsts] & moves[:, seconds]
     size = np.sqrt(powers[:, firsts]) * np.sqrt(powers[:, seconds])
     correlation = np.where(is_pair, rolling_windows.ratio(shared, size, is_pair), -np.inf)

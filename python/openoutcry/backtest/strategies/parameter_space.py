@@ -1,4 +1,4 @@
-"""Ranges of parameters: what a strategy may be set to."""
+"""Parameter ranges of strategies: validation, sampling and neighbours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from openoutcry.arguments import is_truth, is_whole
+from openoutcry.arguments import is_bool, is_integer
 from openoutcry.errors import refusal
 
 Value = int | float | str | bool
@@ -25,15 +25,15 @@ _SHOWN = 80
 
 
 class ParamRange(TypedDict, total=False):
-    """What one parameter may be.
+    """The range of one parameter.
 
     Attributes:
         type: `int`, `float` or `categorical`.
         min: Least value, finite.
         max: Largest value, finite and above `min`.
-        step: Distance of the values from `min` on; 1 for an `int` that has none.
-        choices: Values of a `categorical` one: texts, numbers or truth values.
-        default: What it is unless it is set.
+        step: Distance between values, starting at `min`; 1 by default for an `int`.
+        choices: Values of a `categorical`: strings, numbers or bools.
+        default: Default value.
     """
 
     type: str
@@ -48,16 +48,16 @@ Ranges = Mapping[str, ParamRange]
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: short, whatever it is."""
+    """Return a short representation of any value, for a message."""
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001 a value of a stranger may fail to say what it is
+    except Exception:  # noqa: BLE001 `repr` of an untrusted object may raise anything
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def check_ranges(ranges: Any) -> None:
-    """Refuse ranges that are not what they must be.
+    """Check the ranges of a strategy.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the message names the parameter.
@@ -89,7 +89,7 @@ def _check_spec(name: str, spec: Any) -> None:
 def _check_choices(name: str, choices: Any) -> None:
     is_list = isinstance(choices, (list, tuple)) and len(choices) > 0
     if not is_list or not all(_is_plain(each) for each in choices):
-        wanted = f"`choices` of `{name}` must be a list of texts, finite numbers or truth values"
+        wanted = f"`choices` of `{name}` must be a list of strings, finite numbers or bools"
         raise refusal("argument_invalid", f"{wanted}; received {shown(choices)}")
     if len({(type(each), each) for each in choices}) != len(choices):
         raise refusal("argument_invalid", f"`choices` of `{name}` must differ; received {shown(choices)}")
@@ -117,10 +117,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def n_values(spec: Mapping[str, Any]) -> int | None:
-    """Return how many values a range has.
-
-    None where a float has no step.
-    """
+    """Return the number of values of a range; None for a float without a step."""
     if spec["type"] == "categorical":
         return len(spec["choices"])
     if (step := _step(spec)) is None:
@@ -129,9 +126,9 @@ def n_values(spec: Mapping[str, Any]) -> int | None:
 
 
 def value_at(spec: Mapping[str, Any], index: int) -> Value:
-    """Return the value of a place on the grid of a range.
+    """Return the value at an index of the grid of a range.
 
-    It is the decimal number there: 0.3, not 3 x 0.1.
+    The arithmetic is decimal: 0.3, not 3 x 0.1.
     """
     if spec["type"] == "categorical":
         choice: Value = spec["choices"][index]
@@ -141,12 +138,12 @@ def value_at(spec: Mapping[str, Any], index: int) -> Value:
 
 
 def typed(ranges: Ranges, params: Mapping[str, Any]) -> dict[str, Value]:
-    """Return all parameters of checked ranges, typed, in their order.
+    """Return all parameters of checked ranges, typed, in the order of the ranges.
 
-    Those that are not given have their defaults.
+    Missing parameters take their defaults.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: one is unknown, of the wrong type, out of range or off its steps.
+        OpenOutcryError: `argument_invalid`: a parameter is unknown, of the wrong type, out of range or not on its step.
     """
     for name in params:
         if name not in ranges:
@@ -156,22 +153,22 @@ def typed(ranges: Ranges, params: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def typed_value(name: str, spec: Mapping[str, Any], value: Any) -> Value:
-    """Return a value as a range has it.
+    """Return a value converted to the type of its range.
 
-    An integer may stand for a float; a truth value stands for no number, and 1.0 for no integer.
+    An integer is accepted as a float. A bool is not accepted as a number, nor 1.0 as an integer.
     """
     if spec["type"] == "categorical":
         for choice in spec["choices"]:
             if type(choice) is type(value) and choice == value:
-                found: Value = choice
-                return found
+                equal: Value = choice
+                return equal
         raise refusal("argument_invalid", f"`{name}` must be among {shown(spec['choices'])}; received {shown(value)}")
     is_int = spec["type"] == "int"
-    is_number = is_whole(value) or (not is_int and isinstance(value, (float, np.floating)))
-    if is_truth(value) or not is_number or not spec["min"] <= value <= spec["max"]:
+    is_number = is_integer(value) or (not is_int and isinstance(value, (float, np.floating)))
+    if is_bool(value) or not is_number or not spec["min"] <= value <= spec["max"]:
         wanted = f"`{name}` must be {'an integer' if is_int else 'a number'} from {spec['min']} to {spec['max']}"
         raise refusal("argument_invalid", f"{wanted}; received {shown(value)}")
-    # Of the two zeros one, so that equal values are one configuration.
+    # Adding 0.0 turns -0.0 into 0.0, so that equal values are one configuration.
     number = int(value) if is_int else float(value) + 0.0
     if (step := _step(spec)) is not None:
         place = round((_exact(number) - _exact(spec["min"])) / _exact(step))
@@ -182,7 +179,7 @@ def typed_value(name: str, spec: Mapping[str, Any], value: Any) -> Value:
 
 
 def sample(ranges: Ranges, rng: np.random.Generator) -> dict[str, Value]:
-    """Return parameters drawn evenly from the values of each range."""
+    """Return parameters drawn uniformly from the values of each range."""
     drawn: dict[str, Value] = {}
     for name, spec in ranges.items():
         count = n_values(spec)
@@ -195,15 +192,15 @@ def sample(ranges: Ranges, rng: np.random.Generator) -> dict[str, Value]:
 
 
 def neighbours(ranges: Ranges, params: Mapping[str, Any], share: float = 0.1) -> list[dict[str, Value]]:
-    """Return parameters of which one is moved by a share, down or up.
+    """Return variants of the parameters with one number moved down or up.
 
-    Each number moves by one step at least, and no further than its range; where it cannot move, that neighbour is
-    left out. Choices stay.
+    A number moves by at least one step, and stays in its range; a variant that would not differ is omitted. Categorical
+    parameters do not change.
 
     Args:
         ranges: Checked ranges.
-        params: What to begin from; those not given at their defaults.
-        share: Share of a value by which it moves.
+        params: Base parameters; missing ones take their defaults.
+        share: Fraction of a value by which it moves.
     """
     base = typed(ranges, params)
     moved = ((name, value) for name, spec in ranges.items() for value in _moved(spec, base[name], share))
@@ -216,7 +213,7 @@ def _moved(spec: Mapping[str, Any], value: Any, share: float) -> Iterator[Value]
     least, most = spec["min"], spec["max"]
     count, reach = n_values(spec), abs(value) * share
     if count is None:
-        # A value of 0 has no share to move by.
+        # A fraction of 0 is 0: use the width of the range instead.
         reach = reach or (most - least) * share
         yield from (float(min(max(value + reach * side, least), most)) for side in (-1, 1))
         return
@@ -231,5 +228,5 @@ def _step(spec: Mapping[str, Any]) -> Any:
 
 
 def _exact(value: Any) -> Decimal:
-    """Return a number as the decimal that it is written as."""
+    """Return a number as the decimal of its shortest representation."""
     return Decimal(repr(value))

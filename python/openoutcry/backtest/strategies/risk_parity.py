@@ -1,4 +1,4 @@
-"""Risk parity: every symbol with the same part of the risk."""
+"""Risk parity: equal risk contributions of all symbols."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SWEEPS = 30
 
 
 class RiskParity(WindowStrategy):
-    """Hold all symbols, each with the same part of the risk of the whole.
+    """Hold all symbols with equal contributions to portfolio risk.
 
-    `equal-risk` takes correlations into account; `inverse-volatility` takes them for equal. All of the account is held.
-    Source: Maillard, Roncalli and Teiletche (2010); solved by cyclical coordinate descent, Griveau-Billion, Richard and
-    Roncalli (2013), of a fixed number of sweeps.
+    `equal-risk` accounts for correlations; `inverse-volatility` assumes that they are equal. The account is fully
+    invested. Source: Maillard, Roncalli and Teiletche (2010); solved by cyclical coordinate descent with a fixed number
+    of sweeps, Griveau-Billion, Richard and Roncalli (2013).
     """
 
     NAME = "risk-parity"
@@ -45,30 +45,29 @@ class RiskParity(WindowStrategy):
 
 
 def _correlations(ends: Array, moves: rolling_windows.Mask) -> Array:
-    """Return correlations of returns around 0.
+    """Return correlations of returns around 0, shape `(n_symbols, n_symbols, n)`.
 
-    Their shape is `(n_symbols, n_symbols, n)`; they are 0 where a symbol does not move.
+    The correlations of a symbol with constant price are 0.
     """
-    steps = [np.where(moves, step, 0.0).T for step in rolling_windows.steps(ends)]
+    steps = [np.where(moves, step, 0.0).T for step in rolling_windows.simple_returns(ends)]
     shared = rolling_windows.total(step[:, None] * step[None] for step in steps)
     power = np.sqrt(shared[np.arange(len(shared)), np.arange(len(shared))])
     return rolling_windows.ratio(shared, power[:, None] * power[None], (moves.T[:, None] & moves.T[None]))
 
 
 def _balanced(correlations: Array) -> Array:
-    """Return what to multiply one over the volatilities by.
+    """Return factors of the inverse volatilities for equal risk, shape `(n, n_symbols)`.
 
-    Its shape is `(n, n_symbols)`. Each x of them solves `x (C x) = 1 / n_symbols`, the others as they are, again and
-    again.
+    Each sweep solves `x (C x) = 1 / n_symbols` for one symbol after the other, with the other factors fixed.
     """
     n_symbols = len(correlations)
     budget = 1.0 / n_symbols
-    found = np.full((n_symbols, correlations.shape[2]), np.sqrt(budget))
+    factors = np.full((n_symbols, correlations.shape[2]), np.sqrt(budget))
     for _ in range(_SWEEPS):
         for symbol in range(n_symbols):
-            products = correlations[symbol] * found
-            # Left to right, where a sum of numpy may take another order.
+            products = correlations[symbol] * factors
+            # Accumulates left to right; the order of a numpy sum may differ.
             others = np.add.accumulate(products)[-1] - products[symbol]
-            found[symbol] = (np.sqrt(others * others + 4.0 * budget) - others) / 2.0
-    balanced: Array = found.T
+            factors[symbol] = (np.sqrt(others * others + 4.0 * budget) - others) / 2.0
+    balanced: Array = factors.T
     return balanced

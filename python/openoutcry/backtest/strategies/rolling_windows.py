@@ -1,11 +1,10 @@
-"""Windows of closes, and what is computed over many of them at once.
+"""Rolling windows of closes, and vectorized statistics over many windows.
 
-A window holds what the `close_history` of an observation holds: halts carried forward, splits adjusted for, NaN where
-a symbol is not yet listed or has settled.
+A window equals the `close_history` of an observation: closes are carried forward through halts and adjusted for splits,
+and NaN before the listing and after the settlement of a symbol.
 
-The functions over windows of shape `(n, lookback, n_symbols)` add up row after row and use nothing but `+ - * /`,
-square roots and comparisons. Those are exact to the last bit whatever the number and layout of the windows, which the
-reductions of numpy are not.
+The functions over windows of shape `(n, lookback, n_symbols)` add row by row and use only `+ - * /`, square roots and
+comparisons. Their results do not depend on the number and memory layout of the windows; numpy reductions do.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-# Below this share of the prices, what looks like a deviation is rounding.
+# A deviation below this fraction of the price is rounding error.
 NEGLIGIBLE = 1e-12
 
 
 def histories(dataset: Dataset) -> Iterator[tuple[int, int, Array]]:
-    """Yield closes as they are shown.
+    """Yield the closes that observations show, as consecutive segments of bars.
 
-    They come as `(first, end, closes)` for bars `[first, end)`, one stretch after the other. A window that ends at
-    one of those bars consists of rows of `closes`, of shape `(end, n_symbols)`. What comes next overwrites them: a
-    split changes all rows before it, a settlement takes its symbol away.
+    A segment is `(first, end, closes)`: for a bar in `[first, end)`, the window that ends at the bar consists of rows
+    of `closes`, shape `(end, n_symbols)`. The next segment overwrites the array: a split adjusts all earlier rows, a
+    settlement sets its symbol to NaN.
     """
     closes, settled = dataset.close, dataset.delistings
     splits = np.ones(closes.shape) if dataset.splits is None else dataset.splits
@@ -44,16 +43,13 @@ def histories(dataset: Dataset) -> Iterator[tuple[int, int, Array]]:
             yield first, end, known[:end]
             first = end
         if end < len(closes):
-            # By 1 a close stays what it is.
+            # Division by 1 is exact.
             known[:end] /= splits[end]
             known[:, settles[end]] = np.nan
 
 
 def _carried(closes: Array, splits: Array) -> Array:
-    """Return closes with halts carried forward.
-
-    Each is on the share basis of its own bar.
-    """
+    """Return closes carried forward through halts, adjusted for splits up to their own bar."""
     is_close = np.isfinite(closes)
     bars = np.arange(len(closes))[:, None]
     last = np.maximum.accumulate(np.where(is_close, bars, 0), axis=0)
@@ -67,37 +63,31 @@ def _carried(closes: Array, splits: Array) -> Array:
 def windows_of(closes: Array, lookback: int, first: int, end: int) -> Array:
     """Return the windows that end at bars `[first, end)` of closes.
 
-    It is a view of shape `(end - first, lookback, n_symbols)`; `first` is at least `lookback - 1`.
+    The result is a view of shape `(end - first, lookback, n_symbols)`; `first` is at least `lookback - 1`.
     """
     rows = closes[first - lookback + 1 : end]
     view: Array = np.lib.stride_tricks.sliding_window_view(rows, lookback, axis=0).swapaxes(1, 2)
     return view
 
 
-def shown_fully(windows: Array) -> Mask:
-    """Return which symbols each window shows in all bars.
-
-    Shape `(n, n_symbols)`.
-    """
-    # A symbol that is listed is shown from then on, until it settles.
-    found: Mask = np.isfinite(windows[:, 0]) & np.isfinite(windows[:, -1])
-    return found
+def fully_listed(windows: Array) -> Mask:
+    """Return which symbols have a close on every bar of each window, shape `(n, n_symbols)`."""
+    # A symbol has a close on every bar between its listing and its settlement.
+    is_listed: Mask = np.isfinite(windows[:, 0]) & np.isfinite(windows[:, -1])
+    return is_listed
 
 
-def steps(windows: Array) -> Iterator[Array]:
-    """Yield the simple returns of each bar but the first.
-
-    Each is of shape `(n, n_symbols)`.
-    """
+def simple_returns(windows: Array) -> Iterator[Array]:
+    """Yield the simple returns of each bar but the first, shape `(n, n_symbols)`."""
     for bar in range(1, windows.shape[1]):
         yield windows[:, bar] / windows[:, bar - 1] - 1.0
 
 
 def total(rows: Iterable[Array]) -> Array:
-    """Return the sum of rows, added one after the other."""
-    each = iter(rows)
-    added: Array = next(each).copy()
-    for row in each:
+    """Return the sum of rows, added in order."""
+    remaining = iter(rows)
+    added: Array = next(remaining).copy()
+    for row in remaining:
         added += row
     return added
 
@@ -105,37 +95,37 @@ def total(rows: Iterable[Array]) -> Array:
 def mean(windows: Array) -> Array:
     """Return the mean close of each symbol, shape `(n, n_symbols)`."""
     n_rows = windows.shape[1]
-    found: Array = total(windows[:, bar] for bar in range(n_rows)) / n_rows
-    return found
+    means: Array = total(windows[:, bar] for bar in range(n_rows)) / n_rows
+    return means
 
 
 def deviation(windows: Array, around: Array) -> Array:
-    """Return the standard deviation of closes around their mean.
+    """Return the standard deviation of closes around `around`, shape `(n, n_symbols)`.
 
-    Its shape is `(n, n_symbols)`; it divides by the number of closes less one.
+    The divisor is the number of closes minus one.
     """
     n_rows = windows.shape[1]
-    apart = (windows[:, bar] - around for bar in range(n_rows))
-    found: Array = np.sqrt(total(each * each for each in apart) / (n_rows - 1))
-    return found
+    residuals = (windows[:, bar] - around for bar in range(n_rows))
+    deviations: Array = np.sqrt(total(residual * residual for residual in residuals) / (n_rows - 1))
+    return deviations
 
 
 def volatility(windows: Array) -> Array:
-    """Return the root of the mean squared return a bar of each symbol.
+    """Return the root mean squared return per bar of each symbol, shape `(n, n_symbols)`.
 
-    Its shape is `(n, n_symbols)`. The mean return, small beside it, is taken for 0.
+    The mean return is taken as 0, as it is small in comparison.
     """
-    found: Array = np.sqrt(total(step * step for step in steps(windows)) / (windows.shape[1] - 1))
-    return found
+    volatilities: Array = np.sqrt(total(step * step for step in simple_returns(windows)) / (windows.shape[1] - 1))
+    return volatilities
 
 
 def across(values: Array) -> Array:
-    """Return the sum over symbols, shape `(n, 1)`, one after the other."""
+    """Return the sum over symbols, shape `(n, 1)`, added in order."""
     return total(values[:, symbol : symbol + 1] for symbol in range(values.shape[1]))
 
 
 def ratio(over: Array, under: Array, where: Mask) -> Array:
-    """Return a quotient where it is asked for and 0 elsewhere."""
+    """Return `over / under` where `where` is True, and 0 elsewhere."""
     shape = np.broadcast_shapes(over.shape, under.shape)
-    found: Array = np.divide(over, under, out=np.zeros(shape), where=np.broadcast_to(where, shape))
-    return found
+    quotient: Array = np.divide(over, under, out=np.zeros(shape), where=np.broadcast_to(where, shape))
+    return quotient

@@ -1,4 +1,4 @@
-"""Trend: a fast average of the closes against a slow one."""
+"""Trend following: fast against slow moving average of the closes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class Trend(WindowStrategy):
-    """Hold what has its fast moving average above its slow one.
+    """Hold symbols whose fast moving average is above the slow one.
 
-    What has it below is sold short if asked to. Each symbol gets an equal part of the account.
+    With `side="long-short"`, symbols whose fast average is below are sold short. Each symbol gets an equal part of the
+    account.
     """
 
     NAME = "trend"
@@ -27,12 +28,12 @@ class Trend(WindowStrategy):
 
     @property
     def lookback(self) -> int:
-        """Closes of the slow average."""
+        """Closes of the slow moving average."""
         return int(self.params["slow"])
 
     def weigh(self, ends: Array) -> Array:
         """Return the weights of windows."""
-        is_shown = rolling_windows.shown_fully(ends)
+        is_shown = rolling_windows.fully_listed(ends)
         fast = rolling_windows.mean(ends[:, -self.params["fast"] :])
         slow = rolling_windows.mean(ends)
         below = -1.0 if self.params["side"] == "long-short" else 0.0

@@ -1,4 +1,4 @@
-"""Volatility targeting: as much of the market as keeps a constant risk."""
+"""Volatility targeting: scale exposure to a constant risk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 
 
 class VolatilityTarget(WindowStrategy):
-    """Hold as much of the market as had the volatility aimed at.
+    """Scale an inverse-volatility portfolio to a target volatility.
 
-    Symbols are weighed by one over their volatility. The target is a standard deviation a bar: 0.006 a day is about
-    10 % a year. There is no leverage: where all of the account is calmer than the target, all of it is held.
+    The target is a standard deviation per bar: 0.006 per day is about 10 % per year. There is no leverage: if the fully
+    invested portfolio is below the target, it is held unscaled.
     """
 
     NAME = "volatility-target"
@@ -34,7 +34,10 @@ class VolatilityTarget(WindowStrategy):
         """Return the weights of windows."""
         parts = inverse_volatility(ends)
         is_held = parts > 0.0
-        returns = (rolling_windows.across(np.where(is_held, step, 0.0) * parts) for step in rolling_windows.steps(ends))
+        returns = (
+            rolling_windows.across(np.where(is_held, step, 0.0) * parts)
+            for step in rolling_windows.simple_returns(ends)
+        )
         risk = np.sqrt(rolling_windows.total(each * each for each in returns) / self.params["window"])
         target = np.full(risk.shape, self.params["target"])
         scale = np.where(risk > target, rolling_windows.ratio(target, risk, risk > target), 1.0)
@@ -42,11 +45,11 @@ class VolatilityTarget(WindowStrategy):
 
 
 def inverse_volatility(ends: Array) -> Array:
-    """Return parts of 1 in proportion to one over the volatility.
+    """Return weights proportional to the inverse volatility, with a sum of 1.
 
-    A symbol that stands still has none.
+    A symbol with constant price has weight 0.
     """
     volatility = rolling_windows.volatility(ends)
-    moves = rolling_windows.shown_fully(ends) & (volatility > rolling_windows.NEGLIGIBLE)
+    moves = rolling_windows.fully_listed(ends) & (volatility > rolling_windows.NEGLIGIBLE)
     inverse = rolling_windows.ratio(np.ones(volatility.shape), volatility, moves)
     return rolling_windows.ratio(inverse, rolling_windows.across(inverse), moves)
