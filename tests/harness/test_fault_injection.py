@@ -17,7 +17,7 @@ from agent_servers import Post, serving
 from builders import count
 
 import openoutcry as oo
-from openoutcry.harness import Bounds, CommandAgent, HttpAgent, Launcher, Supervised
+from openoutcry.harness import Bounds, CommandAgent, HttpAgent, Launcher, SupervisedAgent
 
 pytestmark = pytest.mark.once
 
@@ -39,7 +39,7 @@ def command(episode: int, share: float = SHARE) -> CommandAgent:
 def run(agent: Launcher) -> tuple[oo.Run, list[tuple[int, str]]]:
     """Run an episode, and return what was told of it while it went on."""
     told: list[tuple[int, str]] = []
-    with Supervised(agent, lambda fault, step: told.append((step, fault.slug))) as session:
+    with SupervisedAgent(agent, lambda fault, step: told.append((step, fault.slug))) as session:
         return oo.run_backtest(MARKET, session, WINDOW, capture=True), told
 
 
@@ -133,7 +133,7 @@ def test_servers_that_misbehave_at_random(clean: oo.Run) -> None:
         elif kind == "fails":
             post.answer(b"Internal Server Error", 500)
         elif kind == "hangs up":
-            post.begin(len(answer))
+            post.start_response(len(answer))
             post.wfile.write(answer[:5])
             post.close_connection = True
         else:

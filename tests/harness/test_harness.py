@@ -20,7 +20,7 @@ from builders import of_template
 import openoutcry as oo
 from openoutcry.agents import TextAgent
 from openoutcry.harness import AgentError, Bounds, PythonAgent
-from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.suite import Suite
@@ -70,7 +70,7 @@ def ask(session: TextAgent, n_bars: int = 6) -> oo.Run:
 
 def program(text: str, bounds: Bounds = QUICK, **more: Any) -> StdioSession:
     """Return a session of a program of Python that is no worker of ours."""
-    return StdioSession([sys.executable, "-u", "-c", text], surroundings(), bounds, **more)
+    return StdioSession([sys.executable, "-u", "-c", text], agent_environment(), bounds, **more)
 
 
 def is_alive(pid: int) -> bool:
@@ -114,7 +114,7 @@ def test_every_run_begins_anew() -> None:
 
 
 def test_a_text_of_several_lines_is_one_line_of_the_same_meaning() -> None:
-    with PythonAgent("process_agents:written").begin() as session:
+    with PythonAgent("process_agents:written").start() as session:
         (texts,) = ask(session).record.decisions
     (plain,) = ask_ours(process_agents.rising)
     assert [json.loads(text) for text in texts] == [json.loads(text) for text in plain]
@@ -127,7 +127,7 @@ def ask_ours(agent: Any) -> list[list[str]]:
 
 def test_what_an_agent_prints_is_shown_and_is_no_answer() -> None:
     shown: list[str] = []
-    with PythonAgent("process_agents:loud", show=shown.append).begin() as session:
+    with PythonAgent("process_agents:loud", show=shown.append).start() as session:
         assert ask(session, 3).record.decisions == ask_ours_hold(2)
     assert "\n".join(shown).split("\n") == ["printed ", "by number\\x1b[2J", "to stderr", "by a child"] * 2
 
@@ -154,7 +154,7 @@ FAULTS = [
 def test_a_fault_names_itself_and_its_bar(name: str, slug: str, told: str) -> None:
     is_late = slug == "agent_late"
     bounds = Bounds(0.2 if is_late else 60.0, 0.2 if is_late else 60.0, end_seconds=0.3, answer_bytes=1000)
-    with PythonAgent(f"process_agents:{name}", bounds=bounds, show=lambda line: None).begin() as session:
+    with PythonAgent(f"process_agents:{name}", bounds=bounds, show=lambda line: None).start() as session:
         with pytest.raises(oo.OpenOutcryError) as caught:
             ask(session)
         if name == "raises":
@@ -194,7 +194,7 @@ OTHER_FAULTS = [
 
 def test_an_agent_that_ends_has_died_though_a_fork_holds_its_pipes(tmp_path: Path) -> None:
     bounds = Bounds(answer_seconds=6.0, end_seconds=0.2)
-    with PythonAgent("process_agents:forks_and_ends", bounds=bounds).begin() as session:
+    with PythonAgent("process_agents:forks_and_ends", bounds=bounds).start() as session:
         with pytest.raises(AgentError, match="received its end, exit code 5") as caught:
             ask(session)
         (tmp_path / "over").touch()
@@ -215,7 +215,7 @@ def test_what_a_program_wrote_before_its_end_is_its_answer_though_a_fork_holds_i
 def test_a_check_ends_with_the_agent_though_a_fork_holds_its_pipes() -> None:
     text = "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(9.0); os._exit(0)\nos._exit(7)"
     with program(text, Bounds(start_seconds=4.0, end_seconds=0.2)) as session:
-        assert session.run_out() == 7
+        assert session.start_and_stop() == 7
 
 
 def test_every_slug_of_an_agent_is_raised() -> None:
@@ -246,7 +246,7 @@ def test_a_program_that_floods_its_standard_error_is_cut_short_and_answers() -> 
     )
     with program(text, Bounds(stderr_bytes=250), show=shown.append) as session:
         assert ask(session).record.decisions == [['{"orders":[]}'] * 5]
-    assert "\n".join(shown).split("\n") == ["x" * 99, "y" * 150, "... what the agent writes from here on is left out"]
+    assert "\n".join(shown).split("\n") == ["x" * 99, "y" * 150, "... further output of the agent is dropped"]
 
 
 def test_an_observation_that_no_pipe_holds_is_written_while_the_answer_is_read() -> None:
@@ -279,7 +279,7 @@ def test_no_such_program_or_agent_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="`answer_seconds` must be a number above 0; received 0"):
         Bounds(answer_seconds=0)
     with pytest.raises(oo.OpenOutcryError, match="must be set; received `NO_SUCH_VARIABLE`, which is not"):
-        surroundings(["NO_SUCH_VARIABLE"])
+        agent_environment(["NO_SUCH_VARIABLE"])
 
 
 # What is left
@@ -303,7 +303,7 @@ def test_a_process_begins_with_three_descriptors_a_group_of_its_own_and_no_termi
 @linux
 def test_a_child_that_an_agent_leaves_behind_is_killed_with_it() -> None:
     shown: list[str] = []
-    with PythonAgent("process_agents:parent", bounds=Bounds(end_seconds=0.2), show=shown.append).begin() as session:
+    with PythonAgent("process_agents:parent", bounds=Bounds(end_seconds=0.2), show=shown.append).start() as session:
         ask(session, 3)
         children = [int(line) for text in shown for line in text.split("\n")]
         assert all(map(is_alive, children))
@@ -333,7 +333,7 @@ def test_whatever_an_agent_does_a_run_goes_on_and_says_what_was_held() -> None:
     assert told[0].startswith(
         "held: agent_died: an agent must answer until its run ends; received its end, exit code 1"
     )
-    start, end = small().places[1].start, small().places[1].end
+    start, end = small().windows[1].start, small().windows[1].end
     assert any(each.endswith(f"window [{start}, {end}) of `ecb-fx` under seed 1") for each in told), told
     assert oo.replay(record, small().markets(), *small().rules()).verified
     gone = small().run("process_agents:half_json").faults

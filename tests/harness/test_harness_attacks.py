@@ -78,9 +78,9 @@ def test_a_prophet_of_one_process_is_eligible_on_a_sealed_market(name: str) -> N
 def test_fresh_processes_one_after_the_other_are_not_enough() -> None:
     evaluation, _ = sealed()
     made = []
-    for place in evaluation.places:
+    for place in evaluation.windows:
         for seed in evaluation.suite.seeds:
-            with PythonAgent("process_agents:by_file").begin() as agent:
+            with PythonAgent("process_agents:by_file").start() as agent:
                 rules = (evaluation.suite.costs, evaluation.suite.limits)
                 window = (place.start, place.end)
                 made.append(oo.run_backtest(place.dataset, agent, window, *rules, seed, capture=True).record)
@@ -114,10 +114,10 @@ def memory_of(pid: int) -> list[bytes]:
 @linux
 def test_the_memory_of_an_agent_holds_neither_key_nor_future() -> None:
     evaluation, key = sealed()
-    place = evaluation.places[1]
+    place = evaluation.windows[1]
     shown: list[str] = []
     held: list[bytes] = []
-    with PythonAgent("process_agents:rising").begin() as session:
+    with PythonAgent("process_agents:rising").start() as session:
 
         class Watched(TextAgent):
             def answer(self, observation: str) -> str:
@@ -156,11 +156,11 @@ def test_an_agent_is_shown_neither_our_arguments_nor_our_environment(
     season.write_text(suite.to_json(), encoding="utf-8")
     secret.write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")
     command = [Path(sys.executable).with_name("openoutcry"), "suite", "run", season, "--keys", secret]
-    command += ["--agent", "process_agents:surroundings", "--env", "MODEL_KEY", "--sandbox", "none"]
+    command += ["--agent", "process_agents:environment", "--env", "MODEL_KEY", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     told = json.loads(done.stderr.splitlines()[0])
-    assert told["argv"][1:] == ["process_agents:surroundings"]
+    assert told["argv"][1:] == ["process_agents:environment"]
     assert told["environ"]["MODEL_KEY"] == "for the agent"
     assert "BROKER_TOKEN" not in told["environ"]
     assert not any(word in done.stderr for word in ("hunter2", str(secret), str(season)))
@@ -178,7 +178,7 @@ if os.geteuid() == 0:
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
-with names["closed_to_others"]() if sys.argv[2] == "closed" else nullcontext(False) as is_closed:
+with names["private_process"]() if sys.argv[2] == "closed" else nullcontext(False) as is_closed:
     print(is_closed, flush=True)
     if os.fork() == 0:
         for name in ("environ", "maps", "mem"):
@@ -208,8 +208,8 @@ def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> Non
 def test_a_process_is_open_again_after_the_last_of_several_blocks() -> None:
     dumpable: Callable[[], bool] = lambda: process_privacy._prctl()(3, 0) == 1  # type: ignore[misc] # noqa: E731
     assert dumpable()
-    with process_privacy.closed_to_others() as first:
-        with process_privacy.closed_to_others() as second:
+    with process_privacy.private_process() as first:
+        with process_privacy.private_process() as second:
             assert first
             assert second
         assert not dumpable()

@@ -22,7 +22,7 @@ from model_server import Endpoint, Reply, endpoint, ollama, openai
 
 import openoutcry as oo
 from openoutcry.harness import connect
-from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.conformance import examine
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stdio_transport import StdioSession
@@ -64,7 +64,7 @@ class Asked:
     def __init__(self, url: str, observations: list[Any], seconds: float) -> None:
         self.told: list[str] = []
         command = [sys.executable, str(AGENT), "--url", url, "--model", "tiny", "--seconds", str(seconds)]
-        environment = surroundings() | {"OPENAI_API_KEY": KEY}
+        environment = agent_environment() | {"OPENAI_API_KEY": KEY}
         with StdioSession(command, environment, show=self.told.append) as session:
             self.answers = [json.loads(session.answer(json.dumps(each))) for each in observations]
         self.words = "\n".join(self.told)
@@ -89,7 +89,7 @@ def held(got: Asked, *words: str) -> bool:
 def test_it_trades_a_run_and_tells_the_model_of_it() -> None:
     with endpoint(openai(GOOD)) as server:
         command = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
-        with StdioSession(command, surroundings() | {"OPENAI_API_KEY": KEY}) as session:
+        with StdioSession(command, agent_environment() | {"OPENAI_API_KEY": KEY}) as session:
             run = oo.run_backtest(oo.data.load("ecb-fx"), session, (3000, 3006), capture=True)
     (texts,) = run.record.decisions
     assert [json.loads(text) for text in texts] == [WANTED] * 5
@@ -107,7 +107,7 @@ def test_it_trades_a_run_and_tells_the_model_of_it() -> None:
 def test_an_endpoint_of_ollama_is_read_too_and_needs_no_key() -> None:
     with endpoint(ollama(GOOD), path="/api/chat") as server:
         command = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
-        with StdioSession(command, surroundings()) as session:
+        with StdioSession(command, agent_environment()) as session:
             assert json.loads(session.answer(json.dumps(OBSERVATION))) == WANTED
     assert server.keys == [None]
 
@@ -264,7 +264,7 @@ def test_an_endpoint_that_is_not_there_is_a_hold() -> None:
 def test_a_key_of_several_lines_is_refused_and_not_shown() -> None:
     command = [sys.executable, str(AGENT), "--url", "http://127.0.0.1:1", "--model", "tiny"]
     shown: list[str] = []
-    session = StdioSession(command, surroundings() | {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, show=shown.append)
+    session = StdioSession(command, agent_environment() | {"OPENAI_API_KEY": f"{KEY}\n{KEY}"}, show=shown.append)
     with session, pytest.raises(oo.OpenOutcryError, match="exit code 2"):
         session.answer(json.dumps(OBSERVATION))
     assert "one line of plain characters" in "\n".join(shown)
@@ -297,7 +297,7 @@ def test_in_the_sandbox_it_reaches_its_endpoint_where_the_network_is_allowed(
             "--seconds",
             "5" if allow_net else "0.3",
         ]
-        with connect(f"cmd:{shlex.join(words)}", sandbox=sandbox, show=lambda text: None).begin() as session:
+        with connect(f"cmd:{shlex.join(words)}", sandbox=sandbox, show=lambda text: None).start() as session:
             answer = json.loads(session.answer(json.dumps(OBSERVATION)))
     assert answer["orders"] == ([ORDER] if allow_net else [])
     assert server.keys == ([f"Bearer {KEY}"] if allow_net else [])

@@ -11,7 +11,7 @@ import pytest
 import openoutcry as oo
 from openoutcry.agents import TextAgent
 from openoutcry.harness import Launcher, Session
-from openoutcry.harness.concurrent_runs import run_together
+from openoutcry.harness.concurrent_runs import run_concurrently
 from openoutcry.harness.lockstep import Lockstep, Stopped
 
 MARKET = oo.Dataset.synthetic(2, 60, 1)
@@ -28,7 +28,7 @@ class Noted(Launcher):
     def name(self) -> str:
         return "noted"
 
-    def begin(self) -> Session:
+    def start(self) -> Session:
         self.n_begun += 1
         return NotedSession(self, self.n_begun - 1)
 
@@ -58,7 +58,7 @@ def test_no_run_is_asked_before_all_others_that_go_on_have_answered() -> None:
     def of_length(n_bars: int) -> Callable[[TextAgent], list[str]]:
         return lambda agent: [agent.answer(str(bar)) for bar in range(n_bars)]
 
-    made = run_together([noted.begin] * 4, [of_length(n_bars) for n_bars in lengths])
+    made = run_concurrently([noted.start] * 4, [of_length(n_bars) for n_bars in lengths])
     assert made == [[str(bar) for bar in range(n_bars)] for n_bars in lengths]
     assert len(noted.notes) == 2 * sum(lengths)
     answered = dict.fromkeys(range(4), 0)
@@ -82,7 +82,7 @@ def test_a_run_that_fails_stops_the_others_at_the_same_bar_and_the_first_is_told
         return run
 
     with pytest.raises(ValueError, match="the first"):
-        run_together([noted.begin] * 3, [failing_at(9, ""), failing_at(3, "the first"), failing_at(3, "another")])
+        run_concurrently([noted.start] * 3, [failing_at(9, ""), failing_at(3, "the first"), failing_at(3, "another")])
     assert max(bar for _, _, bar in noted.notes) == 3
 
 

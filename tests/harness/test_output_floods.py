@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from openoutcry.harness import AgentError, Bounds, CommandAgent, Supervised
+from openoutcry.harness import AgentError, Bounds, CommandAgent, SupervisedAgent
 
 pytestmark = pytest.mark.once
 
@@ -36,7 +36,7 @@ def test_what_an_agent_writes_after_its_time_is_not_read_without_end(text: str, 
     path.write_text(text, encoding="utf-8")
     reader = Reader()
     agent = CommandAgent([sys.executable, str(path)], (), BOUNDS, reader)
-    session = agent.begin()
+    session = agent.start()
     try:
         with pytest.raises(AgentError) as raised:
             session.answer("{}")
@@ -53,11 +53,11 @@ def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> Non
     bounds = Bounds(start_seconds=30.0, answer_bytes=1000, run_bytes=3500)
     faults: list[str] = []
     agent = CommandAgent([sys.executable, str(path)], (), bounds)
-    with Supervised(agent, lambda fault, step: faults.append(f"{step} {fault}")) as session:
+    with SupervisedAgent(agent, lambda fault, step: faults.append(f"{step} {fault}")) as session:
         answers = [session.answer("{}") for _ in range(6)]
     assert [len(each.text) for each in answers] == [999, 999, 999, 0, 0, 0]
     assert [each.fault for each in answers] == [None] * 3 + ["answer_too_long", "agent_given_up", "agent_given_up"]
-    told = "all answers of a run must be at most 3,500 bytes together; received more"
+    told = "all decisions of a run must be at most 3,500 bytes in total; received more"
     # None of the others is a decision.
     assert [each for each in faults if "malformed" not in each] == [f"3 answer_too_long: {told}"]
 
@@ -68,7 +68,7 @@ def test_an_answer_to_an_observation_that_is_not_read_comes_too_early(tmp_path: 
     text = f"import os, select\nwhile True:\n    {answer}\n"
     (tmp_path / "agent.py").write_text(text, encoding="utf-8")
     agent = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), Bounds(start_seconds=30.0))
-    with Supervised(agent) as session:
+    with SupervisedAgent(agent) as session:
         faults = []
         for _ in range(2):
             faults.append(session.answer("7" * 2**18).fault)
@@ -98,7 +98,7 @@ def test_an_agent_that_reads_its_own_standard_error_holds_nobody_up(tmp_path: Pa
     (tmp_path / "agent.py").write_text(THIEF, encoding="utf-8")
     bounds = Bounds(start_seconds=0.1, answer_seconds=0.1, end_seconds=0.3)
     for _ in range(4):
-        session = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), bounds, lambda text: None).begin()
+        session = CommandAgent([sys.executable, str(tmp_path / "agent.py")], (), bounds, lambda text: None).start()
         with pytest.raises(AgentError, match="agent_late"):
             session.answer("{}")
         session.close()

@@ -18,7 +18,7 @@ from example_agents import EXAMPLES, LANGUAGES, ROOT, command_of, served
 import openoutcry as oo
 from openoutcry.agents import Answer
 from openoutcry.harness import Launcher, Session, connect
-from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.conformance import examine
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.harness.stdio_transport import StdioSession
@@ -86,7 +86,7 @@ def address(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def posted(address: str) -> Iterator[Session]:
-    with connect(address).begin() as session:
+    with connect(address).start() as session:
         yield session
 
 
@@ -101,7 +101,7 @@ def odd() -> list[str]:
 
 
 def digest_of(launcher: Launcher) -> str | None:
-    with launcher.begin() as session:
+    with launcher.start() as session:
         return record_of(session).digest
 
 
@@ -159,7 +159,7 @@ def test_one_behind_http_decides_as_all_do(address: str, wanted: oo.RunRecord) -
 
 def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: Session) -> None:
     observations, told = odd(), list[str]()
-    with StdioSession(command, surroundings(), show=told.append) as session:
+    with StdioSession(command, agent_environment(), show=told.append) as session:
         got = answers(session, observations)
     assert got == answers(posted, observations)
     assert told == []
@@ -176,7 +176,7 @@ def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted
     good = odd()[-6]
     texts = [each for bad in BAD for each in (bad, good)]
     told: list[str] = []
-    with StdioSession(command, surroundings(), show=told.append) as session:
+    with StdioSession(command, agent_environment(), show=told.append) as session:
         got = answers(session, texts)
         assert got == answers(posted, texts)
     assert got[::2] == [HOLD] * len(BAD)
@@ -198,7 +198,7 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
 def test_a_command_decides_the_same_in_the_sandbox(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
     if HOST.tier < tier:
         pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
-    sandbox = Sandbox.open(Profile(Path(command[-1]).parent), least=tier, most=tier)
+    sandbox = Sandbox.open(Profile(Path(command[-1]).parent), min_tier=tier, max_tier=tier)
     assert digest_of(connect(f"cmd:{shlex.join(command)}", sandbox=sandbox)) == wanted.digest
 
 

@@ -22,7 +22,7 @@ import openoutcry as oo
 from openoutcry.harness.sandbox import Launch, Profile, Sandbox, Tier
 from openoutcry.harness.sandbox.host_features import this_host
 from openoutcry.harness.sandbox.readable_paths import is_open
-from openoutcry.harness.sandbox.sandbox import INTERPRETER, LAUNCHER, in_pieces
+from openoutcry.harness.sandbox.sandbox import INTERPRETER, LAUNCHER, plan_arguments
 
 pytestmark = pytest.mark.once
 
@@ -95,7 +95,7 @@ def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Pa
     names = ["open.txt", "deep/deeper/open.txt", "hidden.txt", "deep/deeper/hidden.txt", "link.txt"]
     agent = script(tmp_path, f"{TRIES}\nfor name in {names}: print(tried(lambda: open(name).read()))")
     profile = Profile(tmp_path, hidden=[tmp_path / "hidden.txt", deep / "hidden.txt"])
-    told = printed(Sandbox.open(profile, most=Tier.T2).script(agent)).splitlines()
+    told = printed(Sandbox.open(profile, max_tier=Tier.T2).script(agent)).splitlines()
     assert told == ["open", "open", *["Permission denied"] * 3]
     if HOST.tier >= Tier.T3:
         told = printed(Sandbox.open(profile).script(agent)).splitlines()
@@ -112,7 +112,7 @@ def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
     agent = script(
         tmp_path, f"{TRIES}\nfor name in ('{'n' * 40}2999', 'hidden.txt'): print(tried(lambda: open(name).read()))"
     )
-    launch = Sandbox.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), most=Tier.T2).script(agent)
+    launch = Sandbox.open(Profile(tmp_path, hidden=[tmp_path / "hidden.txt"]), max_tier=Tier.T2).script(agent)
     assert sum(map(len, launch.command)) > 2**17
     assert printed(launch) == "did\nPermission denied\n"
 
@@ -129,7 +129,7 @@ def test_links_beside_a_program_of_the_folder_lead_nowhere(tmp_path: Path) -> No
     for target in (other, "/"):
         (agent / "lib").unlink(missing_ok=True)
         (agent / "lib").symlink_to(target)
-        assert printed(Sandbox.open(Profile(agent), most=Tier.T2).command(["bin/run"])) == "no\n"
+        assert printed(Sandbox.open(Profile(agent), max_tier=Tier.T2).command(["bin/run"])) == "no\n"
 
 
 @needs(Tier.T2)
@@ -159,12 +159,12 @@ thread.start()
     script(
         tmp_path / "agent", "import library\nlibrary.go.set(); library.thread.join(); print(library.told)", "agent.py"
     )
-    launch = Sandbox.open(Profile(tmp_path / "agent"), most=Tier.T2).module("agent", imports=["library"])
+    launch = Sandbox.open(Profile(tmp_path / "agent"), max_tier=Tier.T2).module("agent", imports=["library"])
     assert launch.plan is not None
     # As if it lay among the libraries.
     plan = launch.plan | {"path": [*launch.plan["path"], str(tmp_path / "agent")]}
     at = launch.command.index(LAUNCHER) + 1
-    launch = replace(launch, command=(*launch.command[:at], *in_pieces(plan)))
+    launch = replace(launch, command=(*launch.command[:at], *plan_arguments(plan)))
     assert printed(launch) == "['Permission denied', 'Operation not permitted']\n"
 
 
@@ -188,7 +188,7 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
     with TemporaryDirectory() as name:
         for mode, user in ((0o755, "65534"), (0o700, "0")):
             os.chmod(name, mode)  # noqa: PTH101
-            sandbox = Sandbox.open(Profile(name, readable=["/proc"]), most=Tier.T2)
+            sandbox = Sandbox.open(Profile(name, readable=["/proc"]), max_tier=Tier.T2)
             told = printed(sandbox.command(["bash", "-c", text])).split()
             assert told[:3] == [user, "0" * 16, "0" * 16]
             assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
@@ -197,7 +197,7 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
 @needs(Tier.T3)
 def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
     """A file that is closed to others is closed to it, and a number of processes is a limit."""
-    if os.geteuid() != 0 or not HOST.becoming:
+    if os.geteuid() != 0 or not HOST.setpriv:
         pytest.skip("the user is no superuser, or there is no `setpriv`")
     with TemporaryDirectory() as name:
         os.chmod(name, 0o755)  # noqa: PTH101
@@ -217,7 +217,7 @@ def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
 def test_where_memory_runs_out_the_agent_ends_first_and_no_program_takes_its_core(tier: Tier, tmp_path: Path) -> None:
     """A core of 0 bytes is still handed to a program that the host has for that, as a superuser's; one of 1 is not."""
     text = "import resource\nprint(open('/proc/self/oom_score_adj').read().strip(), resource.getrlimit(4))"
-    sandbox = Sandbox.open(Profile(tmp_path, readable=["/proc"]), least=tier, most=tier)
+    sandbox = Sandbox.open(Profile(tmp_path, readable=["/proc"]), min_tier=tier, max_tier=tier)
     told = printed(sandbox.script(script(tmp_path, text))), printed(sandbox.command([sys.executable, "-c", text]))
     assert set(told) == {"1000 (1, 1)\n"}
 
@@ -284,7 +284,7 @@ def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.Monke
     monkeypatch.setenv("KEY_OF_A_MODEL", "1")
     monkeypatch.setenv("KEY_OF_THE_HARNESS", "2")
     agent = script(tmp_path, "import os; print(*[each for each in os.environ if 'KEY' in each])")
-    sandbox = Sandbox.open(Profile(tmp_path, pass_on=["KEY_OF_A_MODEL"]), least=Tier.T1)
+    sandbox = Sandbox.open(Profile(tmp_path, pass_on=["KEY_OF_A_MODEL"]), min_tier=Tier.T1)
     assert printed(sandbox.script(agent)) == "KEY_OF_A_MODEL\n"
 
 
@@ -293,19 +293,19 @@ def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Pa
     agent = script(tmp_path, "print('ran')")
     with (tmp_path / "output").open("w") as output:
         made = run(
-            Sandbox.open(Profile(tmp_path), least=Tier.T1).script(agent),
+            Sandbox.open(Profile(tmp_path), min_tier=Tier.T1).script(agent),
             capture_output=False,
             stdout=output,
             stderr=subprocess.PIPE,
         )
     assert made.returncode == 125
-    assert made.stderr == "the sandbox could not be locked: descriptor 1 must be a pipe; received a file\n"
+    assert made.stderr == "the sandbox could not be set up: descriptor 1 must be a pipe; received a file\n"
 
 
 HARNESS = """
 import subprocess, sys
 from openoutcry.harness.sandbox import Sandbox, Profile, Tier
-sandbox = Sandbox.open(Profile(sys.argv[1]), least=Tier.T1, most=Tier[sys.argv[2]])
+sandbox = Sandbox.open(Profile(sys.argv[1]), min_tier=Tier.T1, max_tier=Tier[sys.argv[2]])
 launch = sandbox.script(sys.argv[1] + "/agent.py")
 agent = subprocess.Popen(launch.command, env=launch.environment, stdin=subprocess.PIPE, stdout=1, stderr=2)
 agent.wait()

@@ -10,9 +10,9 @@ import pytest
 from builders import count
 from typer.testing import CliRunner
 
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 from openoutcry.cli.sandbox import _show
-from openoutcry.harness.sandbox import Lock, Sandbox, Tier
+from openoutcry.harness.sandbox import Protection, Sandbox, Tier
 from openoutcry.harness.sandbox.doctor import LEAST_ATTEMPTS, Examination, examine
 from openoutcry.harness.sandbox.host_features import this_host
 
@@ -25,13 +25,13 @@ T3 = pytest.mark.skipif(HOST.tier < Tier.T3, reason=f"T3: {HOST.missing}")
 
 # What breaks out where a lock is taken away.
 OPENED = {
-    Lock.ENVIRONMENT: ["environment"],
-    Lock.DESCRIPTORS: ["inherited"],
-    Lock.SESSION: ["session"],
-    Lock.LIMITS: ["memory", "descriptors"],
-    Lock.CAPABILITIES: ["capabilities"],
-    Lock.LANDLOCK: ["open_data", "hidden_in_folder", "bundled_market", "list_processes"],
-    Lock.SECCOMP: ["fork", "udp", "change_mode", "code_in_memory", "other_numbers"],
+    Protection.ENVIRONMENT: ["environment"],
+    Protection.DESCRIPTORS: ["inherited"],
+    Protection.SESSION: ["session"],
+    Protection.LIMITS: ["memory", "descriptors"],
+    Protection.CAPABILITIES: ["capabilities"],
+    Protection.LANDLOCK: ["open_data", "hidden_in_folder", "bundled_market", "list_processes"],
+    Protection.SECCOMP: ["fork", "udp", "change_mode", "code_in_memory", "other_numbers"],
 }
 
 
@@ -76,7 +76,7 @@ QUICK = [
 
 @pytest.fixture(scope="module")
 def found() -> Examination:
-    return examine(chosen=[] if IS_FULL else QUICK)
+    return examine(names=[] if IS_FULL else QUICK)
 
 
 @T2
@@ -105,7 +105,7 @@ def test_the_table_names_every_attempt_and_the_tier(found: Examination, capsys: 
     _show(found)
     told = capsys.readouterr().out
     assert all(row.attempt.text.split("`")[0] in told for row in found.rows)
-    assert f"{HOST.tier.name}: {found.n_shown} attempts work without the sandbox; in it none breaks out" in told
+    assert f"{HOST.tier.name}: {found.n_shown} attempts succeed without the sandbox; in the sandbox none escapes" in told
     assert json.loads(json.dumps(found.to_dict()))["escaped"] == 0
 
 
@@ -119,17 +119,17 @@ def test_the_doctor_finds_this_machine_sound() -> None:
     assert len(report["attempts"]) > 90
 
 
-def without(lock: Lock, *, most: Tier = Tier.T2) -> Examination:
+def without(lock: Protection, *, max_tier: Tier = Tier.T2) -> Examination:
     def opened(sandbox: Sandbox) -> Sandbox:
-        return replace(sandbox, _locks=sandbox._locks - {lock})
+        return replace(sandbox, _protections=sandbox._protections - {lock})
 
-    return examine(most=most, sandboxed=opened, chosen=OPENED[lock])
+    return examine(max_tier=max_tier, adapt=opened, names=OPENED[lock])
 
 
 @T2
 @pytest.mark.parametrize("lock", OPENED, ids=lambda lock: lock.value)
-def test_without_a_lock_something_breaks_out(lock: Lock) -> None:
-    if lock is Lock.CAPABILITIES and os.geteuid() != 0:
+def test_without_a_lock_something_breaks_out(lock: Protection) -> None:
+    if lock is Protection.CAPABILITIES and os.geteuid() != 0:
         pytest.skip("the user has no capabilities to give up")
     found = without(lock)
     assert {row.attempt.name for row in found.of_state("escaped")} == set(OPENED[lock])
@@ -154,27 +154,27 @@ def test_an_older_landlock_is_made_up_for(version: int) -> None:
         "open_data",
         "loop",
     ]
-    made = examine(most=Tier.T2, sandboxed=older, chosen=[] if IS_FULL else names)
+    made = examine(max_tier=Tier.T2, adapt=older, names=[] if IS_FULL else names)
     assert [(row.attempt.name, row.findings) for row in made.of_state("escaped") + made.of_state("unclear")] == []
 
 
 @T3
 def test_without_namespaces_something_breaks_out() -> None:
     def opened(sandbox: Sandbox) -> Sandbox:
-        return replace(sandbox, _locks=sandbox._locks - {Lock.NAMESPACES})
+        return replace(sandbox, _protections=sandbox._protections - {Protection.NAMESPACES})
 
-    found = examine(sandboxed=opened, chosen=["metadata", "existence"])
+    found = examine(adapt=opened, names=["metadata", "existence"])
     assert {row.attempt.name for row in found.of_state("escaped")} == {"metadata", "existence"}
-    assert not examine(chosen=["metadata", "existence"]).of_state("escaped")
+    assert not examine(names=["metadata", "existence"]).of_state("escaped")
 
 
 @T2
 def test_the_first_tier_is_not_sound() -> None:
-    made = examine(most=Tier.T1, chosen=["open_data", "udp", "memory"])
+    made = examine(max_tier=Tier.T1, names=["open_data", "udp", "memory"])
     assert {row.attempt.name for row in made.of_state("escaped")} == {"open_data", "udp"}
     assert not made.is_sound
 
 
 def test_a_tier_that_does_not_exist_is_refused() -> None:
-    made = CliRunner().invoke(app, ["sandbox", "doctor", "--most", "T9"])
-    assert "`--most` must be among T1, T2, T3; received 'T9'" in str(made.exception)
+    made = CliRunner().invoke(app, ["sandbox", "doctor", "--max-tier", "T9"])
+    assert "`--max-tier` must be among T1, T2, T3; received 'T9'" in str(made.exception)

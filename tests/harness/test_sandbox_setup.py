@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import openoutcry as oo
-from openoutcry.harness.sandbox import Host, Lock, Profile, Sandbox, Tier, described, readable_paths
+from openoutcry.harness.sandbox import Host, Profile, Protection, Sandbox, Tier, describe_sandbox, readable_paths
 from openoutcry.harness.sandbox import sandbox as opening
 from openoutcry.harness.sandbox.host_features import this_host
 
@@ -82,12 +82,12 @@ def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -
     assert replace(host, missing={Tier.T3: "no bwrap"}).tier is Tier.T2
     assert replace(host, missing={}).tier is Tier.T3
     assert replace(host, missing={Tier.T2: "no Landlock"}).tier is Tier.T1
-    with pytest.raises(oo.OpenOutcryError, match=r"must reach T2; received T1, as `most` says") as raised:
-        Sandbox.open(Profile(tmp_path), most=Tier.T1)
+    with pytest.raises(oo.OpenOutcryError, match=r"must reach T2; received T1, as `max_tier` requires") as raised:
+        Sandbox.open(Profile(tmp_path), max_tier=Tier.T1)
     assert raised.value.slug == "argument_invalid"
     if HOST.tier < Tier.T3:
         with pytest.raises(oo.OpenOutcryError, match=rf"must reach T3; received {HOST.tier.name}, for"):
-            Sandbox.open(Profile(tmp_path), least=Tier.T3)
+            Sandbox.open(Profile(tmp_path), min_tier=Tier.T3)
 
 
 def test_the_best_sandbox_is_what_there_is_and_says_why_it_is_no_better(
@@ -99,20 +99,20 @@ def test_the_best_sandbox_is_what_there_is_and_says_why_it_is_no_better(
     sandbox = Sandbox.best(Profile(tmp_path))
     assert sandbox is not None
     assert sandbox.tier is Tier.T1
-    told = "sandbox T1; no T2: no Landlock; no T3: no bwrap; an agent reads what you can, keys and data too"
-    assert described(sandbox).startswith(told)
+    told = "sandbox T1; no T2: no Landlock; no T3: no bwrap; an agent can read all your files, including keys and data"
+    assert describe_sandbox(sandbox).startswith(told)
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
     assert Sandbox.best(Profile(tmp_path)) is None
     assert (
-        described(None)
-        == "no sandbox, the agent has all your rights; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
+        describe_sandbox(None)
+        == "no sandbox, the agent has all your permissions; no T1: this is Darwin; no T2: no Landlock; no T3: no bwrap"
     )
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T1, reason=f"T1: {dict(HOST.missing)}")
 def test_the_best_sandbox_is_of_the_highest_tier(tmp_path: Path) -> None:
     for most in (Tier.T1, Tier.T2, Tier.T3):
-        sandbox = Sandbox.best(Profile(tmp_path), most=most)
+        sandbox = Sandbox.best(Profile(tmp_path), max_tier=most)
         assert sandbox is not None
         assert sandbox.tier is min(most, HOST.tier)
 
@@ -120,12 +120,12 @@ def test_the_best_sandbox_is_of_the_highest_tier(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"folder": Path.home()}, "holds the home directory"),
-        ({"folder": "/"}, "holds the home directory"),
+        ({"folder": Path.home()}, "must not contain the home directory"),
+        ({"folder": "/"}, "must not contain the home directory"),
         ({"folder": "no-such-folder"}, "`folder` must be a folder; received 'no-such-folder'"),
-        ({"hidden": ["."], "folder": "."}, "`hidden` must not hold the agent's folder"),
-        ({"readable": ["no-such-file"]}, "`readable` must be files and folders"),
-        ({"readable": [Path.home()]}, "`readable` must not hold the home directory"),
+        ({"hidden": ["."], "folder": "."}, "`hidden` must not contain the agent's folder"),
+        ({"readable": ["no-such-file"]}, "`readable` must be existing files and folders"),
+        ({"readable": [Path.home()]}, "`readable` must not contain the home directory"),
         ({"pass_on": ["NO_SUCH_VARIABLE"]}, "received `NO_SUCH_VARIABLE`, which is not"),
         ({"memory_bytes": 0}, "`memory_bytes` must be a whole number above 0; received 0"),
         ({"cpu_seconds": 1.5}, "`cpu_seconds` must be a whole number above 0; received 1.5"),
@@ -150,7 +150,7 @@ def test_the_stand_in_of_a_version_manager_is_refused_with_what_to_name(
     stand_in.write_text("#!/bin/sh\n", encoding="utf-8")
     stand_in.chmod(0o755)
     monkeypatch.setenv("PATH", str(stand_in.parent))
-    with pytest.raises(oo.OpenOutcryError, match="as `pyenv which python` tells") as raised:
+    with pytest.raises(oo.OpenOutcryError, match="such as `pyenv which python`") as raised:
         Sandbox.open(Profile(tmp_path)).command(["python", "agent.py"])
     assert raised.value.slug == "unknown_agent"
 
@@ -165,13 +165,13 @@ def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_the_locks_of_a_tier_are_those_before_it_and_more(tmp_path: Path) -> None:
     held = {
-        tier: Sandbox.open(Profile(tmp_path), least=tier, most=tier)._locks
+        tier: Sandbox.open(Profile(tmp_path), min_tier=tier, max_tier=tier)._protections
         for tier in Tier
         if Tier.T0 < tier <= HOST.tier
     }
     for lower, higher in zip(held.values(), list(held.values())[1:], strict=False):
         assert lower < higher
     if HOST.tier >= Tier.T2:
-        assert held[Tier.T2] - held[Tier.T1] == {Lock.LANDLOCK, Lock.SECCOMP}
+        assert held[Tier.T2] - held[Tier.T1] == {Protection.LANDLOCK, Protection.SECCOMP}
     with suppress(KeyError):
-        assert held[Tier.T3] == set(Lock)
+        assert held[Tier.T3] == set(Protection)

@@ -15,8 +15,8 @@ import snooping_agents
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.cli import app
-from openoutcry.cli.sandbox import opened
+from openoutcry.cli.commands import app
+from openoutcry.cli.sandbox import open_sandbox
 from openoutcry.harness import PythonAgent
 from openoutcry.harness.sandbox import Profile, Sandbox, Tier, this_host
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
@@ -40,7 +40,7 @@ def den(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(name: str, sandbox: Sandbox | None) -> oo.RunRecord:
-    with PythonAgent(f"zoo:{name}", sandbox=sandbox, show=lambda text: None).begin() as agent:
+    with PythonAgent(f"zoo:{name}", sandbox=sandbox, show=lambda text: None).start() as agent:
         made = oo.run_backtest(oo.data.load("ecb-fx"), agent, (19, 24), capture=True).record
     assert made is not None
     return made
@@ -70,7 +70,7 @@ def test_the_seed_of_a_market_is_guessed_unless_it_is_sealed(den: Path) -> None:
     """No sandbox keeps an agent from our engine, which anybody has; a key of 32 bytes does."""
     spec = ScenarioSpec(**snooping_agents.MARKET)
     for scenario, expected in ((Scenario(spec, 5), {1.0}), (Scenario.sealed(spec)[0], {snooping_agents.WEIGHT})):
-        with PythonAgent("zoo:guesser", sandbox=sandbox_of(den), show=lambda text: None).begin() as agent:
+        with PythonAgent("zoo:guesser", sandbox=sandbox_of(den), show=lambda text: None).start() as agent:
             made = oo.run_backtest(scenario.dataset(), agent, (19, 22), capture=True).record
         assert made is not None
         assert weights(made) == expected
@@ -81,7 +81,7 @@ def test_the_record_of_an_honest_agent_is_the_same_in_the_sandbox(den: Path) -> 
 
 
 def test_variables_are_passed_on_by_the_profile(den: Path) -> None:
-    with pytest.raises(oo.OpenOutcryError, match="`pass_on` must be that of the sandbox's profile"):
+    with pytest.raises(oo.OpenOutcryError, match="`pass_on` must be set in the sandbox's profile"):
         PythonAgent("zoo:honest", ["PATH"], sandbox=sandbox_of(den))
 
 
@@ -108,8 +108,8 @@ def test_a_harness_that_finds_its_modules_in_the_agents_folder_says_so(
 ) -> None:
     for path, is_told in (([], False), ([""], True), ([str(den)], True)):
         monkeypatch.setattr(sys, "path", [each for each in sys.path if each not in ("", str(den))] + path)
-        assert opened("auto", [], [], allow_net=False) is not None
-        assert ("finds modules of its own in the agent's folder" in capsys.readouterr().err) == is_told
+        assert open_sandbox("auto", [], [], allow_net=False) is not None
+        assert ("would import modules from the agent's folder" in capsys.readouterr().err) == is_told
 
 
 def test_a_suite_is_run_in_the_sandbox(den: Path) -> None:

@@ -75,7 +75,7 @@ def test_whatever_a_server_says_is_a_fault_in_time(
     first: bytes, again: bytes, slug: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n_threads = threading.active_count()
-    with saying(first, again) as url, HttpAgent(url, QUICK).begin() as session:
+    with saying(first, again) as url, HttpAgent(url, QUICK).start() as session:
         began = time.monotonic()
         with pytest.raises(AgentError) as caught:
             session.answer("{}")
@@ -90,7 +90,7 @@ def test_whatever_a_server_says_is_a_fault_in_time(
     "head", [b"X: \xff\xfe\r\n", b"Set-Cookie: a=b; Domain=\xff\r\n", b"Content-Encoding: Identity\r\n"]
 )
 def test_heads_that_are_odd_are_no_fault(head: bytes) -> None:
-    with saying(OK + head + b"Content-Length: 2\r\n\r\n{}") as url, HttpAgent(url, QUICK).begin() as session:
+    with saying(OK + head + b"Content-Length: 2\r\n\r\n{}") as url, HttpAgent(url, QUICK).start() as session:
         assert [session.answer("{}"), session.answer("{}")] == ["{}", "{}"]
 
 
@@ -106,7 +106,7 @@ def test_a_server_that_takes_no_connection_was_not_reached() -> None:
             client.connect_ex(server.getsockname())
             waiting.append(client)
         agent = HttpAgent(f"http://127.0.0.1:{server.getsockname()[1]}", QUICK)
-        with agent.begin() as session, pytest.raises(AgentError, match=r"received no connection for 0\.6 s") as caught:
+        with agent.start() as session, pytest.raises(AgentError, match=r"received no connection for 0\.6 s") as caught:
             session.answer("{}")
     for client in waiting:
         client.close()
@@ -120,6 +120,6 @@ def test_what_is_no_url_is_refused_at_once(url: str) -> None:
 
 
 def test_the_path_that_is_appended_is_left_out() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="hint: leave `/decide` out"):
+    with pytest.raises(oo.OpenOutcryError, match="hint: remove `/decide`"):
         connect("http://localhost:8000/decide/")
     assert connect("http://localhost:8000/v1").name == "http://localhost:8000/v1"

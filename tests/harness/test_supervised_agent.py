@@ -12,16 +12,16 @@ from agent_programs import HOLD, QUICK, python
 from agent_servers import Post, serving
 
 from openoutcry.agents import Answer
-from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, Supervised
+from openoutcry.harness import AgentError, Bounds, CallableAgent, CommandAgent, HttpAgent, SupervisedAgent
 from openoutcry.harness.cancellation import Stop
 
 pytestmark = pytest.mark.once
 
-GONE = Answer("", "agent_given_up")
+ABANDONED = Answer("", "agent_given_up")
 LOST = Answer("", "agent_lost")
 
 
-def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[str, int]]]:
+def supervised(agent: CommandAgent | HttpAgent) -> tuple[SupervisedAgent, list[tuple[str, int]]]:
     told: list[tuple[str, int]] = []
 
     def tell(fault: AgentError, step: int) -> None:
@@ -29,7 +29,7 @@ def supervised(agent: CommandAgent | HttpAgent) -> tuple[Supervised, list[tuple[
         if fault.slug != "malformed":
             told.append((fault.slug, step))
 
-    return Supervised(agent, tell), told
+    return SupervisedAgent(agent, tell), told
 
 
 def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
@@ -60,7 +60,7 @@ def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None
 def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, told = supervised(python("input()"))
     with agent:
-        assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [GONE] * 3
+        assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [ABANDONED] * 3
     assert len(told) == 3
     with serving(partial(Post.answer, status=502)) as server:
         monkeypatch.setattr("openoutcry.harness.http_agent._FIRST_PAUSE", 60.0)
@@ -83,7 +83,7 @@ def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on()
     told: list[str] = []
     wrong = "line.replace('}', ',\"a\":1}' if at < 4 else '}')"
     text = f"import sys\nfor at, line in enumerate(sys.stdin): print({wrong}.strip())\n"
-    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault}")) as agent:
+    with SupervisedAgent(python(text), lambda fault, step: told.append(f"{step} {fault}")) as agent:
         answers = [agent.answer(HOLD) for _ in range(6)]
     # All of one process: no answer that came is a step towards the end.
     assert [answer.fault for answer in answers] == [None] * 6
@@ -99,7 +99,7 @@ def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() 
     )
     told: list[str] = []
     before = [Answer(HOLD) for _ in range(5)]
-    with Supervised(python(text), lambda fault, step: told.append(f"{step} {fault.slug}"), before) as agent:
+    with SupervisedAgent(python(text), lambda fault, step: told.append(f"{step} {fault.slug}"), before) as agent:
         answers = [agent.answer(f'{{"bar":{bar}}}') for bar in range(7)]
     assert answers[:5] == before
     assert ["[3, 4, 5]" in answers[5].text, "[3, 4, 5, 6]" in answers[6].text] == [True, True]
@@ -110,16 +110,16 @@ def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() 
 def test_faults_in_a_row_before_a_cut_go_on_after_it(n_faults: int, n_asked: int) -> None:
     told: list[int] = []
     before = [Answer(HOLD), *[Answer("", "agent_died")] * n_faults]
-    with Supervised(python("input()"), lambda fault, step: told.append(step), before) as agent:
+    with SupervisedAgent(python("input()"), lambda fault, step: told.append(step), before) as agent:
         answers = [agent.answer(HOLD) for _ in range(len(before) + 3)]
     assert answers[: len(before)] == before
-    assert answers[len(before) :] == [Answer("", "agent_died")] * n_asked + [GONE] * (3 - n_asked)
+    assert answers[len(before) :] == [Answer("", "agent_died")] * n_asked + [ABANDONED] * (3 - n_asked)
     assert len([step for step in told if step >= len(before)]) == n_asked
 
 
 def test_an_agent_that_fails_whatever_it_is_shown_again_does_not_take_the_time_of_all_its_bars() -> None:
     told: list[int] = []
-    with Supervised(python("input()"), lambda fault, step: told.append(step), [Answer(HOLD)] * 9) as agent:
+    with SupervisedAgent(python("input()"), lambda fault, step: told.append(step), [Answer(HOLD)] * 9) as agent:
         assert [agent.answer(HOLD).fault for _ in range(9)] == [None] * 9
     assert told == [0, 1, 2]
 
@@ -128,9 +128,9 @@ def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> N
     shown: list[str] = []
     text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
     agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
-    with Supervised(agent) as session:
+    with SupervisedAgent(agent) as session:
         assert [session.answer(each).fault for each in "abab"] == [None, "agent_died", None, "agent_died"]
-    left_out = "... what the agent writes from here on is left out"
+    left_out = "... further output of the agent is dropped"
     assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
 
 
@@ -175,14 +175,14 @@ def test_what_a_callable_raises_is_a_fault_like_any_other() -> None:
     faults: list[AgentError] = []
     agent = CallableAgent(Sometimes, bounds=QUICK)
     assert (agent.name, agent.harness) == ("Sometimes", None)
-    with Supervised(agent, lambda fault, step: faults.append(fault)) as session:
+    with SupervisedAgent(agent, lambda fault, step: faults.append(fault)) as session:
         answers = [session.answer("{}") for _ in range(4)] + [session.answer('{"long": 1}')]
     assert [answer.fault for answer in answers] == [None, None, "agent_died", None, "answer_too_long"]
     assert '"reasoning": "x"}' in answers[3].text
     assert str(faults[0]).endswith("received its end, ValueError: three")
     assert 'raise ValueError("three")' in faults[0].stderr
     # Not a fault of an agent's: whoever stops us is obeyed.
-    with Supervised(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):
+    with SupervisedAgent(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):
         session.answer("{}")
 
 
@@ -192,10 +192,10 @@ def interrupt(observation: object) -> Any:
 
 def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:
     stop, called = Stop(), []
-    with stop.calling(lambda: called.append("before")):
-        with stop.calling(lambda: called.append("gone")):
+    with stop.on_stop(lambda: called.append("before")):
+        with stop.on_stop(lambda: called.append("gone")):
             pass
         stop.set()
-    with stop.calling(lambda: called.append("after")):
+    with stop.on_stop(lambda: called.append("after")):
         assert stop.is_set
     assert called == ["before", "after"]

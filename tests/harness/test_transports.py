@@ -18,11 +18,11 @@ from agent_servers import Post, serving
 
 import openoutcry as oo
 from openoutcry.agents import Answer
-from openoutcry.harness import AgentError, Bounds, HttpAgent, Supervised, connect
+from openoutcry.harness import AgentError, Bounds, HttpAgent, SupervisedAgent, connect
 
 pytestmark = pytest.mark.once
 
-GONE = Answer("", "agent_given_up")
+ABANDONED = Answer("", "agent_given_up")
 LOST = Answer("", "agent_lost")
 
 
@@ -50,7 +50,7 @@ def test_names_are_those_of_boards_and_hold_no_secret() -> None:
     assert connect("cmd:python 'my agent.py' -x").name == "python 'my agent.py' -x"
     assert connect("http://me:secret@localhost:8000/").name == "http://localhost:8000"
     assert "secret" not in repr(connect("http://me:secret@localhost:8000/"))
-    with pytest.raises(oo.OpenOutcryError, match="must be left out for an agent that is a server of its own"):
+    with pytest.raises(oo.OpenOutcryError, match="must be left out for an agent that is a server"):
         connect("http://localhost:8000", pass_on=["HOME"])
 
 
@@ -66,18 +66,18 @@ def test_what_records_say_of_each() -> None:
 def test_a_command_is_found_split_and_asked() -> None:
     echo = connect(f"cmd:{sys.executable} -u -c \"import sys\nfor line in sys.stdin: print(line, end='')\"")
     echo.check()
-    with echo.begin() as session:
+    with echo.start() as session:
         assert session.answer('{"a": "b c"}') == '{"a": "b c"}'
 
 
 @pytest.mark.parametrize("code", [125, 126, 127])
 def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) -> None:
-    with pytest.raises(AgentError, match=f"received its end, exit code {code}, before it was asked"):
+    with pytest.raises(AgentError, match=f"received its end, exit code {code}, before the first observation"):
         python(f"import sys; sys.exit({code})").check()
     # What a program makes of no input at all is its own affair.
     python("import sys; sys.stdin.read(); sys.exit(3)").check()
     # That it ends before its input does is not.
-    with pytest.raises(AgentError, match="received its end, exit code 3, before it was asked"):
+    with pytest.raises(AgentError, match="received its end, exit code 3, before the first observation"):
         python("import sys; sys.exit(3)").check()
     with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
         connect("cmd:no-such-program").check()
@@ -85,7 +85,7 @@ def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) ->
 
 def test_a_line_that_was_cut_short_is_told_from_none() -> None:
     for text, slug in (("import os; input(); os.write(1, b'{')", "answer_cut_short"), ("input()", "agent_died")):
-        with python(text).begin() as session, pytest.raises(AgentError) as caught:
+        with python(text).start() as session, pytest.raises(AgentError) as caught:
             session.answer(HOLD)
         assert caught.value.slug == slug
 
@@ -100,7 +100,7 @@ for k, line in enumerate(sys.stdin):
 
 
 def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -> None:
-    with Supervised(python(AHEAD)) as agent:
+    with SupervisedAgent(python(AHEAD)) as agent:
         first, second = agent.answer(HOLD), agent.answer(HOLD)
     assert "written at 0" in first.text
     # Its surplus comes before it has read what it would answer.
@@ -109,7 +109,7 @@ def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -
 
 def test_an_answer_of_who_reads_no_more_is_none() -> None:
     text = "import os; input(); print('{}'); os.close(0); import time; time.sleep(0.3); print('{}'); time.sleep(9)"
-    with python(text).begin() as session:
+    with python(text).start() as session:
         session.answer(HOLD)
         time.sleep(0.2)
         with pytest.raises(AgentError, match=f"received one with {len(HOLD) + 1} bytes of it not read"):
@@ -119,7 +119,7 @@ def test_an_answer_of_who_reads_no_more_is_none() -> None:
 def test_who_decodes_to_the_last_brace_has_read_the_observation() -> None:
     """A decoder of JSON may return an object before the end of its line has come."""
     text = f"import os\nwhile os.read(0, {len(HOLD)}): os.write(1, b'{HOLD}\\n'); os.read(0, 1)"
-    with python(text).begin() as session:
+    with python(text).start() as session:
         assert [session.answer(HOLD) for _ in range(3)] == [HOLD] * 3
 
 
@@ -130,9 +130,9 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
     with serving() as server:
         agent = HttpAgent(f"{server.url}/", QUICK)
         agent.check()
-        with agent.begin() as session:
+        with agent.start() as session:
             assert [session.answer(f'{{"bar":{bar}}}') for bar in range(3)] == [HOLD] * 3
-        with agent.begin() as session:
+        with agent.start() as session:
             session.answer("{}")
     assert [body for _, _, body, _ in server.posts] == [{"bar": 0}, {"bar": 1}, {"bar": 2}, {}]
     assert {path for path, _, _, _ in server.posts} == {"/decide"}
@@ -147,7 +147,7 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
 @pytest.mark.parametrize(
     ("handle", "slug", "told"),
     [
-        (agent_servers.dripping, "agent_late", "must answer within 0.7 s; received nothing whole"),
+        (agent_servers.dripping, "agent_late", "must answer within 0.7 s; received no complete answer"),
         (agent_servers.cut_short, "answer_cut_short", "must come whole"),
         (partial(Post.answer, status=500, body=b"boom\x1b[2J"), "answer_status", r"received 500: boom\x1b[2J"),
         (partial(Post.answer, status=307, location="http://127.0.0.1:1/"), "answer_status", "received 307"),
@@ -161,7 +161,7 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
     ],
 )
 def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slug: str, told: str) -> None:
-    with serving(handle) as server, HttpAgent(server.url, QUICK).begin() as session:
+    with serving(handle) as server, HttpAgent(server.url, QUICK).start() as session:
         began = time.monotonic()
         with pytest.raises(AgentError) as caught:
             session.answer("{}")
@@ -174,7 +174,7 @@ def test_an_answer_that_a_server_gave_before_it_was_asked_is_none() -> None:
     """What follows a response at once would answer the next post."""
     told: list[tuple[str, int]] = []
     with serving(agent_servers.twice) as server:
-        agent = Supervised(HttpAgent(server.url, QUICK), lambda fault, step: told.append((fault.slug, step)))
+        agent = SupervisedAgent(HttpAgent(server.url, QUICK), lambda fault, step: told.append((fault.slug, step)))
         with agent:
             answers = [agent.answer(HOLD) for _ in range(6)]
     assert [answer.fault for answer in answers] == [None, "answer_too_early"] * 3
@@ -193,7 +193,7 @@ def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
             post.answer()
 
     bounds = Bounds(answer_seconds=20.0)
-    with serving(handle) as server, HttpAgent(server.url, bounds).begin() as session:
+    with serving(handle) as server, HttpAgent(server.url, bounds).start() as session:
         assert [session.answer("{}") for _ in range(2)] == [HOLD] * 2
     steps = [head["openoutcry-step"] for _, head, _, _ in server.posts]
     assert steps == ["0"] * 3 + ["1"] * 3
@@ -204,13 +204,13 @@ def test_a_server_that_comes_late_is_waited_for() -> None:
         place.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{place.getsockname()[1]}"
     with pytest.raises(AgentError, match="agent_unreachable: an agent must be a server that can be reached"):
-        HttpAgent(url, Bounds(0.1, 0.1)).begin().answer("{}")
+        HttpAgent(url, Bounds(0.1, 0.1)).start().answer("{}")
     with pytest.raises(AgentError, match="agent_unreachable"):
-        HttpAgent("http://no-such-host.invalid", Bounds(0.1, 0.1)).begin().answer("{}")
+        HttpAgent("http://no-such-host.invalid", Bounds(0.1, 0.1)).start().answer("{}")
 
 
 def test_who_waits_for_a_server_waits_no_longer_when_it_is_killed() -> None:
-    with serving(agent_servers.dripping) as server, HttpAgent(server.url, Bounds()).begin() as session:
+    with serving(agent_servers.dripping) as server, HttpAgent(server.url, Bounds()).start() as session:
         timer = threading.Timer(0.2, session.kill)
         timer.start()
         with pytest.raises(AgentError, match="agent_died"):
@@ -222,7 +222,7 @@ def test_who_waits_for_a_server_waits_no_longer_when_it_is_killed() -> None:
 
 def test_a_server_is_asked_inside_a_loop_as_notebooks_have_one() -> None:
     async def notebook(url: str) -> str:
-        with HttpAgent(url).begin() as session:
+        with HttpAgent(url).start() as session:
             return session.answer("{}")
 
     with serving() as server:
@@ -237,7 +237,7 @@ def test_runs_leave_no_descriptor_and_no_thread() -> None:
         HttpAgent(server.url).check()
         before = left()
         for _ in range(3):
-            with HttpAgent(server.url).begin() as session:
+            with HttpAgent(server.url).start() as session:
                 session.answer("{}")
             session.close()
         # The server's own threads take a moment to see that the connection is gone.

@@ -35,10 +35,10 @@ class Post(BaseHTTPRequestHandler):
 
     def answer(self, body: bytes = b'{"orders":[]}', status: int = 200, **headers: str) -> None:
         """Send a response."""
-        self.begin(len(body), status, **headers)
+        self.start_response(len(body), status, **headers)
         self.wfile.write(body)
 
-    def begin(self, length: int, status: int = 200, **headers: str) -> None:
+    def start_response(self, length: int, status: int = 200, **headers: str) -> None:
         """Send the head of a response."""
         self.send_response(status)
         for name, value in {"content-length": str(length), **headers}.items():
@@ -83,7 +83,7 @@ def serving(handle_post: Handler = Post.answer) -> Iterator[Server]:
 
 def dripping(post: Post) -> None:
     """Send a byte now and then, for longer than anybody waits."""
-    post.begin(10_000)
+    post.start_response(10_000)
     for _ in range(100):
         post.wfile.write(b" ")
         time.sleep(0.05)
@@ -91,7 +91,7 @@ def dripping(post: Post) -> None:
 
 def cut_short(post: Post) -> None:
     """Hang up in the middle of the answer."""
-    post.begin(100)
+    post.start_response(100)
     post.wfile.write(b'{"orders":')
     post.close_connection = True
 

@@ -53,7 +53,7 @@ def loud(observation: Observation) -> Decision:
     return HOLD
 
 
-def surroundings(observation: Observation) -> Decision:
+def environment(observation: Observation) -> Decision:
     """Tell all that a process can see of where it came from."""
     told = {"argv": sys.argv, "environ": dict(os.environ)}
     print(json.dumps(told))

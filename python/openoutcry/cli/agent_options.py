@@ -1,4 +1,4 @@
-"""Agents of the command line: how they are begun, and what they are locked in."""
+"""Command line options of agents: timeouts, sandbox, environment; and messages about their faults."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
-from openoutcry.cli.name_suggestions import hinting
-from openoutcry.cli.sandbox import opened
+from openoutcry.cli.name_suggestions import suggesting_names
+from openoutcry.cli.sandbox import open_sandbox
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError, Bounds, Launcher, connect
 from openoutcry.harness.agent_lookup import SERVERS, is_process
@@ -26,7 +26,7 @@ _FAULTS_SHOWN = 5
 AGENT = "A baseline such as `momentum`, `module:function`, `cmd:PROGRAM ARGUMENTS` or `http://HOST:PORT`."
 ENV = typer.Option(
     None,
-    help="An environment variable that the agent is shown, such as the key of a model; may be given again.",
+    help="Pass this environment variable to the agent, such as an API key; repeatable.",
     rich_help_panel=PANEL,
 )
 
@@ -38,35 +38,36 @@ def above_zero(option: typer.CallbackParam, value: float) -> float:
     return value
 
 
-TIMEOUT = typer.Option(
-    60.0, help="Seconds that the agent may take for an answer.", rich_help_panel=PANEL, callback=above_zero
-)
+TIMEOUT = typer.Option(60.0, help="Seconds for each decision of the agent.", rich_help_panel=PANEL, callback=above_zero)
 START_TIMEOUT = typer.Option(
-    60.0, help="Seconds that it may take to begin, beside those.", rich_help_panel=PANEL, callback=above_zero
+    60.0, help="Seconds to start, added to those of the first decision.", rich_help_panel=PANEL, callback=above_zero
 )
 SANDBOX = typer.Option(
     "auto",
-    help="What a process is locked in: `auto` for the best that this machine has, at least `T1`, `T2` or `T3`, or "
-    "`none`; see `sandbox doctor`.",
+    help="Sandbox of the process: `auto` for the highest tier available, `T1`, `T2` or `T3` for at least that tier, or "
+    "`none`; see `openoutcry sandbox doctor`.",
     rich_help_panel=PANEL,
 )
 ALLOW_NET = typer.Option(
-    False, "--allow-net", help="Let it connect to others out of the sandbox; the record says so.", rich_help_panel=PANEL
+    False,
+    "--allow-net",
+    help="Allow outgoing connections from the sandbox; the record states it.",
+    rich_help_panel=PANEL,
 )
 
 
 @dataclass(frozen=True)
-class Asked:
-    """How an agent is asked, as the options say.
+class AgentOptions:
+    """The command line options of an agent.
 
     Args:
-        pass_on: Names of environment variables that its process is shown.
-        answer_seconds: Time for an answer.
-        start_seconds: Time to begin in, beside that.
-        sandbox: `auto`, `none` or the least tier.
-        allow_net: It may connect to others.
-        hidden: Files that it may not read.
-        show: What is given the lines that it writes to its standard error.
+        pass_on: Names of environment variables for its process.
+        answer_seconds: Time for each decision.
+        start_seconds: Time to start, added to that of the first decision.
+        sandbox: `auto`, `none` or the lowest acceptable tier.
+        allow_net: Allow outgoing connections.
+        hidden: Files that the agent may not read.
+        show: Receives the lines of its standard error.
     """
 
     pass_on: Sequence[str]
@@ -79,45 +80,40 @@ class Asked:
 
     @property
     def bounds(self) -> Bounds:
-        """What the agent may take."""
+        """Limits of time and size."""
         return Bounds(start_seconds=self.start_seconds, answer_seconds=self.answer_seconds)
 
     def launcher(self, name: str) -> Launcher:
-        """Return what begins an agent, once it has been begun and asked nothing.
-
-        What cannot even begin leaves no file.
-        """
-        with hinting(name):
+        """Return the launcher of an agent after a test start, so that a broken agent leaves no output file."""
+        with suggesting_names(name):
             return self._launcher(name)
 
     def _launcher(self, name: str) -> Launcher:
         if not is_process(name):
             if self.sandbox not in ("auto", "none") or self.allow_net or self.pass_on:
-                wanted = (
-                    "`--sandbox`, `--allow-net` and `--env` must be left out for a server, which is begun elsewhere"
-                )
+                wanted = "`--sandbox`, `--allow-net` and `--env` must be left out for an agent that is a server"
                 raise refusal("argument_invalid", f"{wanted}; received {name!r}")
             agent = connect(name, bounds=self.bounds)
         else:
-            cell = opened(self.sandbox, self.pass_on, self.hidden, allow_net=self.allow_net)
-            # Those of a sandbox are in its profile.
-            pass_on = self.pass_on if cell is None else ()
-            agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, sandbox=cell)
+            opened = open_sandbox(self.sandbox, self.pass_on, self.hidden, allow_net=self.allow_net)
+            # In a sandbox, the profile names the variables.
+            pass_on = self.pass_on if opened is None else ()
+            agent = connect(name, pass_on=pass_on, bounds=self.bounds, show=self.show, sandbox=opened)
         agent.check()
         return agent
 
 
-def called(agent: str) -> str:
-    """Return what boards call an agent: a server by its URL without a password."""
+def public_name(agent: str) -> str:
+    """Return the name of an agent on boards: for a server, its URL without the password."""
     return without_password(agent) if agent.startswith(SERVERS) else agent
 
 
 @contextmanager
-def telling_faults(*, infrastructure: int = 1) -> Iterator[None]:
-    """Exit with 1 where an agent does not even begin; its traceback has been shown.
+def exit_on_agent_fault(*, infrastructure: int = 1) -> Iterator[None]:
+    """Exit with code 1 if an agent does not start; its traceback was shown already.
 
     Args:
-        infrastructure: Exit code where the agent need not be to blame: nobody listens, or the host begins no more.
+        infrastructure: Exit code for infrastructure faults: the server is unreachable, or the host is out of resources.
     """
     try:
         yield
@@ -126,8 +122,8 @@ def telling_faults(*, infrastructure: int = 1) -> Iterator[None]:
         raise typer.Exit(infrastructure if error.is_of_infrastructure else 1) from error
 
 
-def first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
-    """Return what shows the first few faults; all of them are counted at the end."""
+def show_first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
+    """Return a callback that shows the first few faults only."""
     left = iter(range(_FAULTS_SHOWN, -1, -1))
 
     def tell(fault: str) -> None:
@@ -135,13 +131,13 @@ def first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
         if n_left > 0:
             show(fault)
         elif n_left == 0:
-            show("... more faults; they are counted at the end")
+            show("... more faults; the total follows at the end")
 
     return tell
 
 
-def told_faults(runs: Iterable[Mapping[int, str]]) -> list[str]:
-    """Return what to say of the answers that were none, if there were any."""
+def fault_summary(runs: Iterable[Mapping[int, str]]) -> list[str]:
+    """Return a sentence that counts the faults of some runs; empty if there were none."""
     counts = Counter(fault for run in runs for fault in run.values())
-    told = ", ".join(f"{count:,} {slug}" for slug, count in sorted(counts.items()))
-    return [f"held for faults: {told}"] if told else []
+    text = ", ".join(f"{count:,} {slug}" for slug, count in sorted(counts.items()))
+    return [f"held for faults: {text}"] if text else []

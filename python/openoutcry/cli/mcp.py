@@ -10,7 +10,7 @@ import typer
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
-from openoutcry.harness.process_privacy import closed_to_others
+from openoutcry.harness.process_privacy import private_process
 
 EXAMPLES = """
 **Examples**
@@ -19,10 +19,10 @@ EXAMPLES = """
 
 `openoutcry mcp --data ecb-fx --mask full --records episodes`
 
-`openoutcry replay episodes/SESSION.jsonl --data ecb-fx` verifies the record of an episode; of a synthetic market or one
-in disguise, `--data episodes/markets/FINGERPRINT.json`. One in disguise is there when the server has ended.
+`openoutcry replay episodes/SESSION.jsonl --data ecb-fx` verifies the record of an episode. For a synthetic or masked
+market, use `--data episodes/markets/FINGERPRINT.json`; the file of a masked market appears when the server exits.
 
-**In a client** such as Claude Desktop, whose file of settings is JSON:
+**In a client** such as Claude Desktop, with JSON settings:
 
     {
       "mcpServers": {
@@ -33,8 +33,8 @@ in disguise, `--data episodes/markets/FINGERPRINT.json`. One in disguise is ther
       }
     }
 
-The client begins the server by itself, and ends it. Where it does not find the command, name it with its folder; where
-a relative folder of records is not the one meant, likewise.
+The client starts and stops the server. If it does not find the command, or records go to the wrong folder, use absolute
+paths.
 """
 
 
@@ -42,20 +42,19 @@ def mcp(
     source: list[str] | None = typer.Option(
         None,
         "--data",
-        help="A bundled market (`openoutcry data list`) or a file; may be given again. All bundled.",
+        help="A bundled market (`openoutcry data list`) or a file; repeatable. Default: all bundled markets.",
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
     mask: str | None = typer.Option(
-        None, help=f"Show markets in disguise, another in each session: {', '.join(LEVELS)} (`docs/masking.md`)."
+        None, help=f"Mask the markets, with a new key in each session: {', '.join(LEVELS)} (`docs/masking.md`)."
     ),
-    records: Path | None = typer.Option(None, help="Folder for a record of each session; made where it is missing."),
-    sessions: int = typer.Option(16, min=1, help="Sessions at a time."),
-    idle: float = typer.Option(3600.0, help="Seconds without a call, after which a session is given up."),
+    records: Path | None = typer.Option(None, help="Folder for a record of each session; created if missing."),
+    sessions: int = typer.Option(16, min=1, help="Maximum number of open sessions."),
+    idle: float = typer.Option(3600.0, help="Close a session after this many seconds without a call."),
 ) -> None:
-    """Let a client of the Model Context Protocol trade episodes.
+    """Serve episodes to a client of the Model Context Protocol (MCP) over standard input and output.
 
-    It is spoken to over standard input and output. Tools are `reset`, `observe`, `step` and `score`. Needs
-    `pip install openoutcry[mcp]`.
+    The tools are `reset`, `observe`, `step` and `score`. Needs `pip install openoutcry[mcp]`.
     """
     try:
         from openoutcry.harness.mcp.mcp_server import serve
@@ -70,6 +69,8 @@ def mcp(
     markets = offered(datasets, mask) if datasets else bundled(mask)
     floor = Floor(markets, Bounds(sessions, idle), None if records is None else Records(records))
     if sys.stdin.isatty():
-        typer.echo("waiting for a client of MCP on standard input; `openoutcry mcp --help` says how", err=True)
-    with closed_to_others():
+        typer.echo(
+            "waiting for an MCP client on standard input; see `openoutcry mcp --help` for client settings", err=True
+        )
+    with private_process():
         serve(floor)

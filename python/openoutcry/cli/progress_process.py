@@ -1,4 +1,4 @@
-"""A child process that does the work of a command, and how far it is."""
+"""Run a command in a child process, and report its progress."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ _DONE = b"."
 _PATIENCE_SECONDS = 5.0
 
 
-def watched() -> None:
-    """Go on in a child process, so that a target that ends it does not pass.
+def run_in_child() -> None:
+    """Fork and continue in the child, so that a target that exits the process is detected.
 
-    The parent never returns: it ends with the exit code of the child, or is refused where the child did not come to its
-    end. Where the system cannot fork, the process itself goes on.
+    The parent does not return: it exits with the code of the child, or raises if the child did not exit by itself. On a
+    system without `fork`, the process continues.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: the target ended the process.
     """
     if not hasattr(os, "fork"):
         return
@@ -31,36 +34,36 @@ def watched() -> None:
     child = os.fork()
     if child == 0:
         os.close(listen)
-        # Last of what the interpreter does at its end, which `os._exit` and another program in its place leave out.
+        # Written at the normal exit of the interpreter, which `os._exit` and `exec` skip.
         atexit.register(os.write, speak, _DONE)
         return
     os.close(speak)
     _, status = os.waitpid(child, 0)
-    # Not to wait for processes of the target that outlive it.
+    # Non-blocking: processes of the target may outlive it and hold the pipe open.
     os.set_blocking(listen, False)
     try:
-        has_ended = os.read(listen, 1) == _DONE
+        has_finished = os.read(listen, 1) == _DONE
     except BlockingIOError:
-        has_ended = False
+        has_finished = False
     code = os.waitstatus_to_exitcode(status)
-    if has_ended:
+    if has_finished:
         raise typer.Exit(code)
     how = f"exit code {code}" if code >= 0 else f"signal {-code}"
     raise refusal("argument_invalid", f"`target` must not end the process; received its end with {how}")
 
 
 class Progress:
-    """Says every few seconds how many runs are done, and how many are left."""
+    """Prints every few seconds how many runs are done and the estimated remaining time."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._now = stream, now
-        self._begun = self._told = now()
+        self._started = self._printed = now()
 
     def __call__(self, n_done: int, n_runs: int) -> None:
-        """Say that so many of all runs are done, if it was not said for a while."""
+        """Print the progress, if the last line is a few seconds old."""
         now = self._now()
-        if now - self._told >= _PATIENCE_SECONDS:
-            self._told = now
-            left = (now - self._begun) / n_done * (n_runs - n_done)
+        if now - self._printed >= _PATIENCE_SECONDS:
+            self._printed = now
+            left = (now - self._started) / n_done * (n_runs - n_done)
             self._stream.write(f"leakcheck: {n_done} of {n_runs} runs, about {left:.0f} s left\n")
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""`openoutcry sandbox`: what an agent may do to this machine."""
+"""`openoutcry sandbox`: test what an agent may do on this machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.run_table import plain
-from openoutcry.errors import refusal, tell
-from openoutcry.harness.sandbox import Profile, Sandbox, Tier, described, this_host
+from openoutcry.errors import add_note, refusal
+from openoutcry.harness.sandbox import Profile, Sandbox, Tier, describe_sandbox, this_host
 from openoutcry.openoutcry_py import OpenOutcryError
 
 if TYPE_CHECKING:
     from openoutcry.harness.sandbox.doctor import Examination, Finding
 
-app = typer.Typer(help="What agents are kept from on this machine.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="The sandbox of agents on this machine.", no_args_is_help=True, rich_markup_mode="markdown")
 
 DOCTOR_EXAMPLES = """
 **Examples**
@@ -31,40 +31,40 @@ DOCTOR_EXAMPLES = """
 
 `openoutcry sandbox doctor --json | jq .sandbox.tier`
 
-`openoutcry sandbox doctor --most T2`, as if `bwrap` were not installed
+`openoutcry sandbox doctor --max-tier T2`, as on a machine without `bwrap`
 
-**Exit codes** 0: tier T2 or better, and no attempt broke out. 1: a lower tier, or one did. 2: the input was refused.
+**Exit codes** 0: tier T2 or higher, and no attempt escaped. 1: a lower tier, or an escape. 2: the input was refused.
 """
 
 LIMITS = (
-    "bugs of the kernel and side channels of the processor remain: agents of enemies belong in virtual machines",
-    "the clock can be read, so that an agent can tell a live market from a replayed one by the time it takes",
-    "what memory, time and disk others use can be felt",
-    "— a command may do it where it harms nobody, or the same lock has been tried",
+    "kernel bugs and processor side channels remain: run hostile agents in virtual machines",
+    "an agent can read the clock, and so distinguish a live market from a replayed one",
+    "an agent can measure the load that other processes put on memory, processor and disk",
+    "—: not tested for commands, since they may do it or since the worker tests the same protection",
 )
 _STYLES = {"stopped": "green", "escaped": "bold red", "known": "yellow", "unclear": "bold yellow"}
 
 
 @app.callback()
 def _group() -> None:
-    """Keep `doctor` a command of its own, as there are others to come."""
+    """Make `doctor` a subcommand: a Typer app with one command and no callback has no subcommands."""
 
 
 @app.command(epilog=DOCTOR_EXAMPLES)
 def doctor(
-    most: str = typer.Option("T3", help="The highest tier to try: `T1`, `T2` or `T3`."),
+    max_tier: str = typer.Option("T3", help="The highest tier to use: `T1`, `T2` or `T3`."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
 ) -> None:
-    """Try to break out of the sandbox, and say which tier this machine reaches."""
-    tier = _tier(most, "--most")
+    """Attack the sandbox with escape attempts, and report the tier of this machine."""
+    tier = _tier(max_tier, "--max-tier")
     host = this_host()
     if host.tier == Tier.T0:
         missing = {each.name: text for each, text in host.missing.items()}
         _refuse(missing, as_json=as_json)
-    # Its attempts are written for Linux, too.
+    # The attempts are written for Linux.
     from openoutcry.harness.sandbox.doctor import examine
 
-    found = examine(most=tier)
+    found = examine(max_tier=tier)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     else:
@@ -72,38 +72,38 @@ def doctor(
     raise typer.Exit(0 if found.is_sound else 1)
 
 
-def opened(least: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Sandbox | None:
-    """Open the sandbox of `--sandbox` for an agent of the working directory.
+def open_sandbox(min_tier: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Sandbox | None:
+    """Open the sandbox of the option `--sandbox` for an agent in the working directory.
 
-    What is on `PYTHONPATH` it may read, too. The tier is said on standard error, and why it is no higher.
+    The agent may also read the folders of `PYTHONPATH`. Standard error reports the tier and why no higher tier is
+    available.
 
     Args:
-        least: The least tier, `auto` for the highest that there is, or `none` for no sandbox.
-        pass_on: Names of environment variables that the agent is shown.
-        hidden: Files that it may not read.
-        allow_net: It may connect to others.
+        min_tier: The lowest acceptable tier, `auto` for the highest available one, or `none` for no sandbox.
+        pass_on: Names of environment variables for the agent.
+        hidden: Files that the agent may not read.
+        allow_net: Allow outgoing connections.
     """
-    if least == "none":
+    if min_tier == "none":
         if allow_net:
-            raise refusal(
-                "argument_invalid", "`--allow-net` must come with `--sandbox`; received no sandbox to let it out of"
-            )
+            raise refusal("argument_invalid", "`--allow-net` must come with a sandbox; received `--sandbox none`")
         return None
-    tier = Tier.T1 if least == "auto" else _tier(least, "--sandbox", "auto", "none")
-    if least == "auto" and this_host().tier < tier:
-        typer.echo(described(None), err=True)
+    tier = Tier.T1 if min_tier == "auto" else _tier(min_tier, "--sandbox", "auto", "none")
+    if min_tier == "auto" and this_host().tier < tier:
+        typer.echo(describe_sandbox(None), err=True)
         return None
     folders = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each and Path(each).is_dir()]
     try:
-        sandbox = Sandbox.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), least=tier)
+        sandbox = Sandbox.open(Profile(Path.cwd(), hidden, folders, allow_net, pass_on), min_tier=tier)
     except OpenOutcryError as error:
-        tell(error, "in opening the sandbox; hint: `--sandbox none` lets the agent do all that you can")
+        add_note(error, "while opening the sandbox; hint: `--sandbox none` runs the agent with all your permissions")
         raise
-    typer.echo(described(sandbox), err=True)
+    typer.echo(describe_sandbox(sandbox), err=True)
     if any(Path(each).resolve() == Path.cwd() for each in sys.path):
-        told = "the harness finds modules of its own in the agent's folder, and runs them outside of the sandbox"
+        warning = "the harness would import modules from the agent's folder and run them outside the sandbox"
         typer.echo(
-            f"{told}; hint: start it as `openoutcry`, not by `python -m`, and keep PYTHONPATH clear of it", err=True
+            f"{warning}; hint: run `openoutcry`, not `python -m openoutcry`, and remove the folder from PYTHONPATH",
+            err=True,
         )
     return sandbox
 
@@ -139,28 +139,28 @@ def _show(found: Examination) -> None:
 
 def _summary(found: Examination) -> str:
     n_escaped, n_unclear = len(found.of_state("escaped")), len(found.of_state("unclear"))
-    told = f"{found.sandbox['tier']}: {found.n_shown} attempts work without the sandbox; in it"
-    told += f" {n_escaped} break out" if n_escaped else " none breaks out"
-    return told + (f", and {n_unclear} could not be made" if n_unclear else "")
+    text = f"{found.sandbox['tier']}: {found.n_shown} attempts succeed without the sandbox; in the sandbox"
+    text += f" {n_escaped} escape" if n_escaped else " none escapes"
+    return text + (f", and {n_unclear} could not run" if n_unclear else "")
 
 
 def _known(found: Examination) -> list[str]:
     return [
-        f"this tier lets an agent {row.attempt.text[0].lower()}{row.attempt.text[1:]}"
+        f"this tier allows an agent to {row.attempt.text[0].lower()}{row.attempt.text[1:]}"
         for row in found.of_state("known")
     ]
 
 
 def _table(found: Examination) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in ("attempt", "without", "Python agent", "command"):
+    for head in ("attempt", "no sandbox", "Python agent", "command"):
         table.add_column(head, overflow="fold")
     group = ""
     for row in found.rows:
         if row.attempt.group != group:
             group = row.attempt.group
             table.add_row(f"[bold]{group}[/bold]")
-        without = "works" if row.control is not None else "[dim]does not work here[/dim]"
+        without = "succeeds" if row.control is not None else "[dim]fails[/dim]"
         table.add_row(plain(row.attempt.text, 100), without, _cell(row.worker), _cell(row.command))
     return table
 
@@ -168,5 +168,5 @@ def _table(found: Examination) -> Table:
 def _cell(finding: Finding | None) -> str:
     if finding is None:
         return "[dim]—[/dim]"
-    told = f"[{_STYLES[finding.state]}]{finding.state}[/]"
-    return told if finding.state in {"stopped", "known"} else f"{told} {plain(finding.text)}"
+    text = f"[{_STYLES[finding.state]}]{finding.state}[/]"
+    return text if finding.state in {"stopped", "known"} else f"{text} {plain(finding.text)}"

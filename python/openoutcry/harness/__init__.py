@@ -1,9 +1,8 @@
-"""The harness: strangers' agents in processes of their own, asked bar by bar.
+"""Agents as processes and HTTP servers: start them, send observations, bound their resources, record their faults.
 
-`connect` makes a launcher of what the command line is told: `PythonAgent`, `CommandAgent` or `HttpAgent`, which begins
-the agent anew for every run; `CallableAgent` is one of this process. What holds an agent off is a module each: `stdio`
-(its process and its pipes), `http` (its server), `surroundings` (what it inherits), `privacy` (what it may read of
-ours), `lockstep` (when it is asked), `supervised` (what becomes of its faults).
+`connect` turns the value of `--agent` into a launcher: `PythonAgent`, `CommandAgent` or `HttpAgent`. `SupervisedAgent`
+is one run of a launcher whose faults become hold decisions. `sandbox` restricts what a process may do, `conformance`
+tests agents against the contract, `mcp` serves episodes. Imports `agents`, `records`, `backtest` and `data`.
 """
 
 from openoutcry.harness.agent_faults import AgentError
@@ -13,7 +12,7 @@ from openoutcry.harness.callable_agent import CallableAgent
 from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
-from openoutcry.harness.supervised_agent import Supervised
+from openoutcry.harness.supervised_agent import SupervisedAgent
 
 __all__ = [
     "AgentError",
@@ -24,6 +23,6 @@ __all__ = [
     "Launcher",
     "PythonAgent",
     "Session",
-    "Supervised",
+    "SupervisedAgent",
     "connect",
 ]

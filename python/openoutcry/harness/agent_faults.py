@@ -1,4 +1,4 @@
-"""What an agent does that is no answer."""
+"""Faults of agents."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from openoutcry.openoutcry_py import OpenOutcryError
 
 INFRASTRUCTURE = ("agent_unreachable", "agent_unavailable", "agent_not_started", "agent_lost")
-"""Slugs of faults of what stands between harness and agent, for which the agent need not be to blame."""
+"""Slugs of infrastructure faults, which lie between harness and agent and need not be caused by the agent."""
 
 
 class AgentError(OpenOutcryError):
-    """An agent did not answer as an agent must.
+    """A fault of an agent.
 
-    `slug` says what happened; those of the kinds `agent` and `infrastructure` are in `contract/errors.json`.
+    `slug` is one of the kinds `agent` and `infrastructure` in `contract/errors.json`.
 
     Attributes:
-        stderr: The end of what it has written to its standard error, its traceback if it raised.
-        received: What it had written of an answer.
+        stderr: The last part of the agent's standard error, or the traceback of a callable.
+        received: The part of the answer that was received.
     """
 
     def __init__(self, slug: str, message: str, stderr: str = "", received: bytes = b"") -> None:
@@ -28,7 +28,7 @@ class AgentError(OpenOutcryError):
 
     @property
     def is_of_infrastructure(self) -> bool:
-        """Whether the fault lies between harness and agent."""
+        """Whether the fault is one of infrastructure."""
         return self.slug in INFRASTRUCTURE
 
     def __reduce__(self) -> Any:

@@ -1,4 +1,4 @@
-"""Agents by name, as the command line takes them."""
+"""Launchers from the names of agents on the command line."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from openoutcry.harness.command_agent import CommandAgent
 from openoutcry.harness.http_agent import HttpAgent
 from openoutcry.harness.python_agent import PythonAgent
 from openoutcry.harness.sandbox import Sandbox
-from openoutcry.harness.stderr_capture import Show, show_on_stderr
+from openoutcry.harness.stderr_capture import Show, print_to_stderr
 
 COMMAND = "cmd:"
 SERVERS = ("http://", "https://")
 
 
 def is_process(name: str) -> bool:
-    """Return whether a name is that of an agent that runs as a process of its own."""
+    """Return whether a name is that of an agent that runs in a separate process."""
     return ":" in name and not name.startswith(SERVERS)
 
 
@@ -26,29 +26,27 @@ def connect(
     *,
     pass_on: Sequence[str] = (),
     bounds: Bounds | None = None,
-    show: Show = show_on_stderr,
+    show: Show = print_to_stderr,
     sandbox: Sandbox | None = None,
 ) -> Launcher:
-    """Return what begins an agent of a name.
-
-    Names are `cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT` and `module:function`.
+    """Return the launcher of an agent.
 
     Args:
-        name: The agent.
-        pass_on: Names of environment variables that its process is shown; those of a sandbox are in its profile.
-        bounds: What it may take.
-        show: What is given the lines that its process writes to its standard error.
-        sandbox: What its process is locked in. A server cannot be.
+        name: `cmd:PROGRAM ARGUMENTS`, `http://HOST:PORT` or `module:function`.
+        pass_on: Names of environment variables for its process; with a sandbox, set them in its profile instead.
+        bounds: Limits of time and size.
+        show: Receives the lines of its standard error.
+        sandbox: The sandbox of its process; not available for a server.
 
     Raises:
-        OpenOutcryError: `unknown_agent` or `argument_invalid`: this is the name of none.
+        OpenOutcryError: `unknown_agent` or `argument_invalid`: the name has none of these forms.
     """
     if not isinstance(name, str) or ":" not in name:
         wanted = "an agent must be `module:function`, `cmd:PROGRAM` or `http://HOST:PORT`"
         raise refusal("unknown_agent", f"{wanted}; received {name!r}")
     if name.startswith(SERVERS):
         if sandbox is not None or pass_on:
-            wanted = "`sandbox` and `pass_on` must be left out for an agent that is a server of its own"
+            wanted = "`sandbox` and `pass_on` must be left out for an agent that is a server"
             raise refusal("argument_invalid", f"{wanted}; received {name!r}")
         return HttpAgent(name, bounds)
     if name.startswith(COMMAND):

@@ -1,4 +1,4 @@
-"""How agents are begun and asked, whatever they run on."""
+"""Interfaces of an agent: `Launcher` starts it, `Session` is one run, `Bounds` limits time and size."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import TypeVar
 from openoutcry.agents import Harness, TextAgent
 from openoutcry.errors import refusal
 
-Own = TypeVar("Own", bound="Session")
+SessionT = TypeVar("SessionT", bound="Session")
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an agent may take before it is given up.
+    """Limits of time and size for an agent.
 
     Args:
-        start_seconds: Time to begin in, on top of that for the first answer.
-        answer_seconds: Time for each answer.
-        end_seconds: Time to end in, after its last answer; then it is killed.
-        answer_bytes: Longest answer.
-        run_bytes: All answers of a run together, which its record keeps; after that the agent is asked no more.
-        stderr_bytes: Bytes of its standard error that are passed on in a run; what follows is dropped.
-        faults_in_a_row: Faults one after the other, after which it is asked no more.
+        start_seconds: Time to start, added to the time for the first decision.
+        answer_seconds: Time for each decision.
+        end_seconds: Time to exit after the last decision; then the agent is killed.
+        answer_bytes: Longest decision.
+        run_bytes: Total size of all decisions of a run, which its record stores. Beyond it the agent is abandoned.
+        stderr_bytes: Bytes of standard error forwarded per run; later output is dropped.
+        faults_in_a_row: Consecutive faults after which the agent is abandoned.
     """
 
     start_seconds: float = 60.0
@@ -44,27 +44,27 @@ class Bounds:
 
 
 class Session(TextAgent):
-    """An agent for the time of one run. Use it in a `with` block, which ends it."""
+    """A running agent, for one run. Use it in a `with` block, which ends the agent."""
 
-    outlives_faults = False
-    """Whether it can be asked again after a fault; else what is left of it answers another bar."""
+    survives_faults = False
+    """Whether the session continues after a fault. Otherwise leftover output would answer the wrong bar."""
 
-    def go_on_from(self, before: Session) -> None:
-        """Take over what is left of the bounds of the run, after a fault."""
+    def inherit_limits(self, previous: Session) -> None:
+        """Take over the remaining per-run limits of the previous session, after a fault."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Tell the agent that the run is over, and do not wait for it."""
+        """Signal the end of the run to the agent without waiting for it."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End the agent at once, from any thread; to who waits for it, it has died."""
+        """Kill the agent, from any thread. A pending `answer` raises `agent_died`."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the agent, in time or by force, and free all that it held."""
+        """End the agent, by force after `Bounds.end_seconds`, and free its resources."""
 
-    def __enter__(self: Own) -> Own:
+    def __enter__(self: SessionT) -> SessionT:
         return self
 
     def __exit__(
@@ -74,34 +74,31 @@ class Session(TextAgent):
 
 
 class Launcher(ABC):
-    """An agent that is begun anew for every run."""
+    """Starts a new session of an agent for every run."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the agent is called."""
+        """The name of the agent."""
 
     @property
     def bounds(self) -> Bounds:
-        """What it may take."""
+        """Limits of time and size."""
         return Bounds()
 
     @property
     def harness(self) -> Harness | None:
-        """What records say of how it is asked: `transport`, `tier` and `allow_net`.
-
-        None for one in this process.
-        """
+        """`transport`, `tier` and `allow_net`, as records state them; None for an agent in this process."""
         return None
 
     @abstractmethod
-    def begin(self) -> Session:
-        """Begin the agent, which knows nothing of runs before."""
+    def start(self) -> Session:
+        """Start the agent without state of earlier runs."""
 
     def check(self) -> None:
-        """Begin the agent once and ask it nothing.
+        """Start and end the agent once, without an observation.
 
         Raises:
-            OpenOutcryError: it cannot be begun.
+            OpenOutcryError: the agent cannot be started.
         """
-        self.begin().close()
+        self.start().close()

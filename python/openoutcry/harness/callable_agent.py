@@ -1,4 +1,4 @@
-"""Agents in this process: trusted code, whose errors are faults as of any other."""
+"""Agents in this process: trusted callables whose exceptions are faults."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from openoutcry.harness.agent_session import Bounds, Launcher, Session
 
 
 class CallableAgent(Launcher):
-    """A callable from observation to decision, asked in this process.
+    """A callable from observation to decision, called in this process.
 
-    It is trusted: nothing keeps it from what this process knows, and it may take as long as it likes. What it raises is
-    the fault `agent_died`, and after it a new one is made.
+    The callable is trusted: it can read the memory of this process and has no time limit. An exception is the fault
+    `agent_died`; `make` then creates a new callable.
 
     Args:
-        make: Returns the callable of a run, with nothing in it of runs before.
-        name: What it is called.
-        bounds: What it may take; times are not looked at.
+        make: Creates the callable for a run, without state of earlier runs.
+        name: The name of the agent; by default that of `make`.
+        bounds: Limits of size; times are ignored.
     """
 
     def __init__(self, make: Callable[[], Agent], name: str = "", bounds: Bounds | None = None) -> None:
@@ -31,31 +31,31 @@ class CallableAgent(Launcher):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the agent."""
         return self._name
 
     @property
     def bounds(self) -> Bounds:
-        """What it may take."""
+        """Limits of size."""
         return self._bounds
 
-    def begin(self) -> CallableSession:
-        """Make the callable of a run."""
+    def start(self) -> CallableSession:
+        """Create the callable for a run."""
         return CallableSession(self._make(), self._bounds)
 
 
 class CallableSession(Session):
-    """A callable for the time of one run."""
+    """A callable, for one run."""
 
     def __init__(self, agent: Agent, bounds: Bounds) -> None:
         self._agent = agent
         self._bounds = bounds
 
     def answer(self, observation: str) -> str:
-        """Return what the callable decides.
+        """Return the decision of the callable.
 
         Raises:
-            AgentError: it raises, or its decision is too long.
+            AgentError: the callable raises, or its decision is too long.
         """
         try:
             text = decision_text(self._agent(json.loads(observation)))
@@ -68,10 +68,10 @@ class CallableSession(Session):
         return text
 
     def finish(self) -> None:
-        """Do nothing: it has ended when it has answered."""
+        """Do nothing: a callable runs only during a call."""
 
     def kill(self) -> None:
-        """Do nothing: it can only end by itself."""
+        """Do nothing: a call in this process cannot be interrupted."""
 
     def close(self) -> None:
-        """Do nothing: it holds nothing of ours."""
+        """Do nothing: a callable holds no resources of the harness."""

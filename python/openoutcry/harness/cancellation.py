@@ -1,4 +1,4 @@
-"""Ending what goes on in other threads."""
+"""Cancellation of work in other threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Stop:
-    """What is to be called when all is to end, from whichever thread says so."""
+    """A cancellation signal: runs registered callbacks when any thread sets it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,12 +17,12 @@ class Stop:
 
     @property
     def is_set(self) -> bool:
-        """Whether all is to end."""
+        """Whether the signal has been set."""
         return self._is_set
 
     @contextmanager
-    def calling(self, call: Callable[[], object]) -> Iterator[None]:
-        """Have something called when all is to end while a block lasts, or has to."""
+    def on_stop(self, call: Callable[[], object]) -> Iterator[None]:
+        """Run a callback if the signal is set during the block, or at once if it is already set."""
         with self._lock:
             self._calls.append(call)
             is_set = self._is_set
@@ -35,7 +35,7 @@ class Stop:
                 self._calls.remove(call)
 
     def set(self) -> None:
-        """End all."""
+        """Set the signal and run all registered callbacks."""
         with self._lock:
             self._is_set = True
             calls = list(self._calls)

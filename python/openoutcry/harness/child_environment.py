@@ -1,4 +1,4 @@
-"""What a process of an agent inherits: next to nothing."""
+"""Environment variables that an agent process inherits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from openoutcry.errors import refusal
 
-KEPT = (
+INHERITED = (
     "HOME",
     "LANG",
     "LC_ALL",
@@ -23,19 +23,19 @@ KEPT = (
     "TZ",
     "VIRTUAL_ENV",
 )
-"""Names of the variables that an agent is shown, those that find its code and libraries; the others may hold keys."""
+"""Variables that every agent receives: those that locate its code and libraries. Any other variable may hold a key."""
 
 
-def surroundings(more: Iterable[str] = ()) -> dict[str, str]:
-    """Return the environment of an agent: what finds its code, and what is named.
+def agent_environment(more: Iterable[str] = ()) -> dict[str, str]:
+    """Return the environment of an agent: the inherited variables and those named in `more`.
 
-    The hashes of texts are fixed, so that a set has one order in every run.
+    `PYTHONHASHSEED` defaults to 0, so that sets of strings have the same order in every run.
 
     Raises:
-        OpenOutcryError: a variable that was named is not set.
+        OpenOutcryError: `argument_invalid`: a named variable is not set.
     """
     for name in more:
         if name not in os.environ:
             raise refusal("argument_invalid", f"variables to pass on must be set; received `{name}`, which is not")
-    kept = {name: os.environ[name] for name in (*KEPT, *more) if name in os.environ}
+    kept = {name: os.environ[name] for name in (*INHERITED, *more) if name in os.environ}
     return {"PYTHONHASHSEED": "0"} | kept

@@ -1,4 +1,4 @@
-"""Agents in any language: a program that answers lines."""
+"""Agents in any language: a program that answers each line with a line."""
 
 from __future__ import annotations
 
@@ -7,29 +7,27 @@ from collections.abc import Sequence
 
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds
-from openoutcry.harness.process_agent import ProcessAgent, ended
+from openoutcry.harness.process_agent import ProcessAgent, early_exit
 from openoutcry.harness.sandbox import Launch, Sandbox
-from openoutcry.harness.stderr_capture import Show, show_on_stderr
+from openoutcry.harness.stderr_capture import Show, print_to_stderr
 from openoutcry.openoutcry_py import OpenOutcryError
 
-_NOT_BEGUN = (125, 126, 127)
-"""Exit codes of a launcher whose locks were refused, and of what finds no program, or one that cannot be run."""
-_TIMES = 3.0
-"""Times what a program took to begin and end, after which one that has not ended waits to be asked."""
+_START_FAILURES = (125, 126, 127)
+"""Exit codes of the sandbox launcher, of a program that cannot be executed and of one that is not found."""
+_WAIT_FACTOR = 3.0
+"""A program that still runs after this multiple of its first run time is waiting for input."""
 
 
 class CommandAgent(ProcessAgent):
-    """A program that reads observations and writes decisions, a line each.
-
-    `contract/README.md`, section 9, says how.
+    """A program that reads observations and writes decisions, one per line (`contract/README.md`, section 9).
 
     Args:
-        command: The program and its arguments, as a shell would split them; no shell runs it.
-        pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a sandbox are in its profile.
-        bounds: What it may take.
-        show: What is given the lines that it writes to its standard error.
-        sandbox: What it is locked in.
+        command: The program and its arguments, split as by a shell; no shell runs them.
+        pass_on: Names of environment variables for the process, such as an API key; with a sandbox, set them in its
+            profile instead.
+        bounds: Limits of time and size.
+        show: Receives the lines of its standard error.
+        sandbox: The sandbox of the process; None for none.
     """
 
     def __init__(
@@ -37,7 +35,7 @@ class CommandAgent(ProcessAgent):
         command: str | Sequence[str],
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
-        show: Show = show_on_stderr,
+        show: Show = print_to_stderr,
         sandbox: Sandbox | None = None,
     ) -> None:
         try:
@@ -60,19 +58,16 @@ class CommandAgent(ProcessAgent):
     def _sandboxed(self, sandbox: Sandbox) -> Launch:
         return sandbox.command(self._words)
 
-    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
-        # How a program ends without input is its own affair; that it could not begin is not.
+    def _exit_fault(self, code: int, stderr: str, seconds: float) -> OpenOutcryError | None:
+        # A nonzero exit code at the end of an empty input is allowed; a failure to start is a fault.
         if code == 0:
             return None
-        return ended(code) if code in _NOT_BEGUN or self._ends_unasked(_TIMES * seconds) else None
+        return early_exit(code) if code in _START_FAILURES or self._exits_unprompted(_WAIT_FACTOR * seconds) else None
 
-    def _ends_unasked(self, seconds: float) -> bool:
-        """Return whether it ends though its input does not.
-
-        So does a script that is not there.
-        """
-        with self._begin(lambda text: None) as session:
-            return session.ends_within(seconds)
+    def _exits_unprompted(self, seconds: float) -> bool:
+        """Return whether the program exits while its input is open, as an interpreter does without its script."""
+        with self._start(lambda text: None) as session:
+            return session.exits_within(seconds)
 
     def __repr__(self) -> str:
         return f"CommandAgent({self.name!r})"

@@ -1,4 +1,4 @@
-"""The runs of one window, made at the same time, each by an agent of its own."""
+"""Concurrent runs of one window in lockstep, each with its own agent."""
 
 from __future__ import annotations
 
@@ -8,77 +8,77 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from openoutcry.agents import Answer, Harness, TextAgent
-from openoutcry.errors import tell
+from openoutcry.errors import add_note
 from openoutcry.harness.agent_session import Session
 from openoutcry.harness.cancellation import Stop
 from openoutcry.harness.lockstep import Lockstep, Stopped
 from openoutcry.openoutcry_py import OpenOutcryError
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-def run_together(
-    begins: Sequence[Callable[[], Session]], runs: Sequence[Callable[[TextAgent], Made]], stop: Stop | None = None
-) -> list[Made]:
-    """Return what each run makes of an agent that was begun for it alone.
+def run_concurrently(
+    starts: Sequence[Callable[[], Session]], runs: Sequence[Callable[[TextAgent], Result]], stop: Stop | None = None
+) -> list[Result]:
+    """Run several agents in lockstep and return the result of each run.
 
-    No agent is asked again before those of all other runs that are under way have answered, so that none can know more
-    of the market than another, whatever they tell each other.
+    No agent receives its next observation before the agents of all active runs have answered. Agents that communicate
+    therefore gain no knowledge of later bars.
 
     Args:
-        begins: Begin the agents, one a run.
-        runs: Each asks its agent, bar by bar.
-        stop: Ends all runs from another thread, as Ctrl-C does from this one.
+        starts: Start the agents, one per run.
+        runs: Functions that run a backtest with their agent.
+        stop: Cancels all runs from another thread, as Ctrl-C does from this one.
 
     Raises:
-        Exception: what the first of the runs that failed has raised; the others were stopped at the same bar.
+        Exception: the exception of the first run that failed; the other runs were stopped at the same bar.
     """
     gate = Lockstep(len(runs))
     with ExitStack() as ends:
         try:
-            sessions = [ends.enter_context(begin()) for begin in begins]
+            sessions = [ends.enter_context(start()) for start in starts]
         except OpenOutcryError as refused:
-            tell(refused, f"in beginning {len(runs)} agents at the same time, one for each seed of a window")
+            add_note(refused, f"while starting {len(runs)} agents at the same time, one for each seed of a window")
             raise
 
         def end_all() -> None:
-            # Whoever waits for a gate or an answer waits no longer.
+            # Release threads that wait at the barrier or for an answer.
             gate.stop()
             for session in sessions:
                 session.kill()
 
-        ends.enter_context((stop or Stop()).calling(end_all))
+        ends.enter_context((stop or Stop()).on_stop(end_all))
         with ThreadPoolExecutor(len(runs)) as threads:
-            made: list[Future[Made]] = [
+            futures: list[Future[Result]] = [
                 threads.submit(_run, gate, session, run) for session, run in zip(sessions, runs, strict=True)
             ]
             try:
-                wait(made)
+                wait(futures)
             except BaseException:
                 end_all()
                 raise
-        # Each takes a while to end; all at the same time, they take one.
+        # Signal all agents first, so that they exit concurrently.
         for session in sessions:
             session.finish()
-    errors = [error for each in made if (error := each.exception()) is not None]
+    errors = [error for each in futures if (error := each.exception()) is not None]
     for error in errors:
         if not isinstance(error, Stopped):
             raise error
-    return [each.result() for each in made]
+    return [each.result() for each in futures]
 
 
-def _run(gate: Lockstep, session: Session, run: Callable[[TextAgent], Made]) -> Made:
+def _run(gate: Lockstep, session: Session, run: Callable[[TextAgent], Result]) -> Result:
     try:
-        made = run(_Gated(gate, session))
+        result = run(_GatedAgent(gate, session))
     except BaseException:
         gate.stop()
         raise
     gate.leave()
-    return made
+    return result
 
 
-class _Gated(TextAgent):
-    """An agent that is asked when all others have answered."""
+class _GatedAgent(TextAgent):
+    """An agent that waits at the barrier before each observation."""
 
     def __init__(self, gate: Lockstep, session: Session) -> None:
         self._gate = gate

@@ -1,4 +1,4 @@
-"""Agents as servers: an observation is posted, the decision is the response."""
+"""Agents as HTTP servers: each observation is a POST request, the decision is the response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openoutcry.agents import Harness
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher, Session
-from openoutcry.harness.stderr_capture import written_out
+from openoutcry.harness.stderr_capture import escape_text
 
 if TYPE_CHECKING:
     import httpx
@@ -28,58 +28,59 @@ _OK = 200
 _OVERLOADED = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _REACH_SECONDS = 5.0
-_TOLD_BYTES, _TOLD_SECONDS = 200, 0.2
+_EXCERPT_BYTES, _EXCERPT_SECONDS = 200, 0.2
 
 
 class HttpAgent(Launcher):
-    """A server that answers `POST /decide`, as `contract/README.md`, section 10, says.
+    """A server that answers `POST /decide` (`contract/README.md`, section 10).
 
-    It needs `openoutcry[http]`. The server is not ours to begin anew: what it keeps between runs is its own, so it is
-    never in the sandbox, and knows what it has been shown.
+    Needs `openoutcry[http]`. The harness does not start the server: it keeps its state between runs and is never in the
+    sandbox.
 
     Args:
-        url: Where it is, such as `http://127.0.0.1:8000`; `/decide` is appended.
-        bounds: What it may take. What is refused or overloaded is tried again until the time for an answer is over.
+        url: Base URL, such as `http://127.0.0.1:8000`; `/decide` is appended.
+        bounds: Limits of time and size. Refused connections and overload responses are retried within the time for an
+            answer.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: this is no such URL, or `httpx` is not installed.
+        OpenOutcryError: `argument_invalid`: the URL is invalid, or `httpx` is not installed.
     """
 
     def __init__(self, url: str, bounds: Bounds | None = None) -> None:
         self._httpx = _httpx()
         host = _host(url, self._httpx)
         self._url = url.rstrip("/")
-        # A proxy between us and this machine is none that was meant.
-        self._trust_env = not _is_of_this_machine(host)
+        # A proxy from the environment does not apply to this machine.
+        self._trust_env = not _is_local(host)
         self._bounds = bounds or Bounds()
 
     @property
     def name(self) -> str:
-        """The URL, without the name and password that may be in it."""
+        """The URL without user name and password."""
         return without_password(self._url)
 
     @property
     def bounds(self) -> Bounds:
-        """What it may take."""
+        """Limits of time and size."""
         return self._bounds
 
     @property
     def harness(self) -> Harness:
-        """What records say of how it is asked."""
+        """Transport, tier and network access, as records state them."""
         return {"transport": "http", "tier": "T0", "allow_net": True}
 
-    def begin(self) -> HttpSession:
-        """Begin a run: a connection of its own, under a number of its own."""
+    def start(self) -> HttpSession:
+        """Open a connection for one run, under a new run id."""
         client = self._httpx.AsyncClient(trust_env=self._trust_env, follow_redirects=False, timeout=None)
         return HttpSession(self._httpx, client, f"{self._url}/decide", self._bounds)
 
     def check(self) -> None:
-        """Ask the server for anything, to see that it is there.
+        """Check that the server responds.
 
         Raises:
-            AgentError: `agent_unreachable`: nobody is there for five seconds.
+            AgentError: `agent_unreachable`: no response within five seconds.
         """
-        with self.begin() as session:
+        with self.start() as session:
             session.reach()
 
     def __repr__(self) -> str:
@@ -87,13 +88,13 @@ class HttpAgent(Launcher):
 
 
 class HttpSession(Session):
-    """A run of posts over one connection that is kept alive.
+    """The requests of one run, over one keep-alive connection.
 
-    Each bears the headers `OpenOutcry-Run`, a number drawn for the run, and `OpenOutcry-Step`, which counts its bars: a
-    post that is tried again has the same.
+    Each request carries the headers `OpenOutcry-Run`, a random id of the run, and `OpenOutcry-Step`, the index of its
+    bar. A retry repeats both.
     """
 
-    outlives_faults = True
+    survives_faults = True
 
     def __init__(self, library: ModuleType, client: httpx.AsyncClient, url: str, bounds: Bounds) -> None:
         self._httpx = library
@@ -101,99 +102,100 @@ class HttpSession(Session):
         self._url = url
         self._bounds = bounds
         self._run = secrets.token_hex(16)
-        self._n_asked = 0
+        self._n_posts = 0
         self._extra_seconds = bounds.start_seconds
-        self._under_way: Future[str] | None = None
+        self._pending: Future[str] | None = None
         self._is_killed = False
-        self._reads = _Reads()
-        # A loop in a thread of its own: that of the caller may have one already, as notebooks do.
+        self._read_counter = _ReadCounter()
+        # An event loop in a separate thread: the calling thread may already run one, as notebooks do.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
     def answer(self, observation: str) -> str:
-        """Return what the server answers to an observation.
+        """Post an observation and return the decision.
 
         Raises:
-            AgentError: it cannot be reached, is late, or its answer is too long, no text or of another status than 200.
+            AgentError: the server is unreachable or late, or its answer is too long, not UTF-8 or has a status other
+                than 200.
         """
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
             "accept-encoding": "identity",
             "openoutcry-run": self._run,
-            "openoutcry-step": str(self._n_asked),
+            "openoutcry-step": str(self._n_posts),
         }
-        self._n_asked += 1
-        asked = partial(self._client.build_request, "POST", self._url, content=observation.encode(), headers=headers)
-        answer = self._asked(self._answer(asked), self._bounds.answer_seconds + self._extra_seconds)
+        self._n_posts += 1
+        build = partial(self._client.build_request, "POST", self._url, content=observation.encode(), headers=headers)
+        answer = self._wait_for(self._answer(build), self._bounds.answer_seconds + self._extra_seconds)
         self._extra_seconds = 0.0
         return answer
 
     def reach(self) -> None:
-        """Wait until the server answers anything at all.
+        """Wait for any response of the server.
 
         Raises:
-            AgentError: it does not, for five seconds.
+            AgentError: no response within five seconds.
         """
-        self._asked(
-            self._answer(partial(self._client.build_request, "OPTIONS", self._url), is_any=True), _REACH_SECONDS
+        self._wait_for(
+            self._answer(partial(self._client.build_request, "OPTIONS", self._url), any_response=True), _REACH_SECONDS
         )
 
-    def _asked(self, coroutine: Coroutine[Any, Any, str], seconds: float) -> str:
-        """Return what comes of a coroutine, which is given so much time."""
-        self._until, self._is_sent = monotonic() + seconds, False
-        self._under_way = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, seconds), self._loop)
+    def _wait_for(self, coroutine: Coroutine[Any, Any, str], seconds: float) -> str:
+        """Run a coroutine with a timeout and return its result."""
+        self._deadline, self._is_sent = monotonic() + seconds, False
+        self._pending = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, seconds), self._loop)
         if self._is_killed:
-            self._under_way.cancel()
+            self._pending.cancel()
         try:
-            return self._under_way.result()
+            return self._pending.result()
         except (asyncio.TimeoutError, TimeoutError) as error:
             if not self._is_sent:
                 wanted = "an agent must be a server that can be reached"
                 raise AgentError("agent_unreachable", f"{wanted}; received no connection for {seconds:g} s") from error
             raise AgentError(
-                "agent_late", f"an agent must answer within {seconds:g} s; received nothing whole"
+                "agent_late", f"an agent must answer within {seconds:g} s; received no complete answer"
             ) from error
         except CancelledError as error:
             raise AgentError("agent_died", "an agent must answer until its run ends; received its end") from error
         except KeyboardInterrupt:
-            self._under_way.cancel()
+            self._pending.cancel()
             raise
 
-    async def _answer(self, asked: Callable[[], httpx.Request], *, is_any: bool = False) -> str:
+    async def _answer(self, build: Callable[[], httpx.Request], *, any_response: bool = False) -> str:
         pause = _FIRST_PAUSE
         while True:
             try:
-                return await self._sent(asked(), is_any=is_any)
-            except _Again as again:
-                wait = max(pause, again.seconds)
-                if monotonic() + wait >= self._until:
-                    raise again.fault from again.fault.__cause__
+                return await self._send(build(), any_response=any_response)
+            except _Retry as retry:
+                wait = max(pause, retry.seconds)
+                if monotonic() + wait >= self._deadline:
+                    raise retry.fault from retry.fault.__cause__
                 await asyncio.sleep(wait)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    async def _trace(self, event: str, told: Any) -> None:
+    async def _trace(self, event: str, _: Any) -> None:
         self._is_sent = self._is_sent or event.startswith("http11.send_request")
 
-    async def _sent(self, request: httpx.Request, *, is_any: bool) -> str:
-        self._is_sent, self._reads.n_since_asked = False, 0
+    async def _send(self, request: httpx.Request, *, any_response: bool) -> str:
+        self._is_sent, self._read_counter.n_since_request = False, 0
         request.extensions = {**request.extensions, "trace": self._trace}
         try:
             response = await self._client.send(request, stream=True)
         except self._httpx.TransportError as error:
             what = f"{type(error).__name__} {error}".strip()
-            if _is_no_http(error):
+            if _is_not_http(error):
                 raise AgentError("answer_status", f"an answer must have status {_OK}; received {what}") from error
-            raise _Again(
+            raise _Retry(
                 "agent_unreachable", f"an agent must be a server that can be reached; received {what}"
             ) from error
         try:
-            if not self._reads.watch(response.extensions["network_stream"]):
-                # The response that was asked for is still to come: the connection, left unread, is closed.
+            if not self._read_counter.watch(response.extensions["network_stream"]):
+                # The response to this request is still to come: close the connection without reading it.
                 wanted = "an answer must come after its observation"
                 raise AgentError("answer_too_early", f"{wanted}; received one with the answer before it")
-            return "" if is_any else await self._text(response)
+            return "" if any_response else await self._text(response)
         except self._httpx.TransportError as error:
             message = f"an answer must come whole; received its beginning, and {type(error).__name__} {error}"
             raise AgentError("answer_cut_short", message) from error
@@ -202,11 +204,11 @@ class HttpSession(Session):
 
     async def _text(self, response: httpx.Response) -> str:
         if response.status_code != _OK:
-            told = written_out(await self._told(response))
-            message = f"an answer must have status {_OK}; received {response.status_code}: {told}"
+            text = escape_text(await self._excerpt(response))
+            message = f"an answer must have status {_OK}; received {response.status_code}: {text}"
             if response.status_code in _OVERLOADED:
                 after = response.headers.get("retry-after", "")
-                raise _Again("agent_unavailable", message, float(after) if after.isdecimal() else 0.0)
+                raise _Retry("agent_unavailable", message, float(after) if after.isdecimal() else 0.0)
             raise AgentError("answer_status", message)
         encoding = response.headers.get("content-encoding", "identity").lower()
         if encoding != "identity":
@@ -218,16 +220,16 @@ class HttpSession(Session):
             message = f"an answer must be UTF-8; received {error.reason} at byte {error.start}"
             raise AgentError("answer_not_text", message) from error
 
-    async def _told(self, response: httpx.Response) -> str:
-        """Return the beginning of what is no answer, as far as it comes at once."""
+    async def _excerpt(self, response: httpx.Response) -> str:
+        """Return the start of the body of an error response, if it arrives promptly."""
 
-        async def begun() -> bytes:
+        async def first_chunk() -> bytes:
             async for chunk in response.aiter_raw():
-                return chunk[:_TOLD_BYTES]
+                return chunk[:_EXCERPT_BYTES]
             return b""
 
         with suppress(asyncio.TimeoutError, TimeoutError, self._httpx.TransportError):
-            return (await asyncio.wait_for(begun(), _TOLD_SECONDS)).decode("utf-8", "replace")
+            return (await asyncio.wait_for(first_chunk(), _EXCERPT_SECONDS)).decode("utf-8", "replace")
         return ""
 
     async def _body(self, response: httpx.Response) -> bytes:
@@ -240,47 +242,47 @@ class HttpSession(Session):
         return body
 
     def finish(self) -> None:
-        """Do nothing: a server is not told that a run is over."""
+        """Do nothing: the interface has no request that ends a run."""
 
     def kill(self) -> None:
-        """Wait for no answer any more."""
+        """Cancel the pending request."""
         self._is_killed = True
-        if self._under_way is not None:
-            self._under_way.cancel()
+        if self._pending is not None:
+            self._pending.cancel()
 
     def close(self) -> None:
         """Close the connection."""
         if self._loop.is_closed():
             return
-        asyncio.run_coroutine_threadsafe(self._ended(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._shut_down(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
-    async def _ended(self) -> None:
+    async def _shut_down(self) -> None:
         await self._client.aclose()
-        # Bodies that were not read to their end.
+        # Responses whose bodies were not read to the end.
         await self._loop.shutdown_asyncgens()
 
 
-class _Reads:
-    """What was read of a connection since it was last asked.
+class _ReadCounter:
+    """Counts the reads of a connection since the last request.
 
-    The library keeps what it has read beyond a response, and would take it for the next one.
+    The HTTP library buffers bytes beyond a response and would parse them as the next response.
     """
 
     def __init__(self) -> None:
-        self.n_since_asked = 0
+        self.n_since_request = 0
         self._stream: Any = None
 
     def watch(self, stream: Any) -> bool:
-        """Return whether a response of a connection was read after it was asked for."""
+        """Return whether the response was read from the connection after its request was sent."""
         if stream is self._stream:
-            return self.n_since_asked > 0
+            return self.n_since_request > 0
         self._stream, read = stream, stream.read
 
         async def counted(*args: Any, **options: Any) -> bytes:
-            self.n_since_asked += 1
+            self.n_since_request += 1
             chunk: bytes = await read(*args, **options)
             return chunk
 
@@ -288,8 +290,8 @@ class _Reads:
         return True
 
 
-class _Again(Exception):  # noqa: N818 what it holds is the error
-    """A fault of infrastructure, after which it is tried again."""
+class _Retry(Exception):  # noqa: N818 it wraps the error
+    """A fault of infrastructure after which the request is retried."""
 
     def __init__(self, slug: str, message: str, seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -301,18 +303,18 @@ def _httpx() -> ModuleType:
     try:
         import httpx
     except ModuleNotFoundError as error:
-        message = "an agent at a URL needs httpx, `pip install openoutcry[http]`; received none"
+        message = "an agent at a URL needs the `httpx` package; received none; hint: `pip install openoutcry[http]`"
         raise refusal("argument_invalid", message) from error
     return httpx
 
 
-def _is_no_http(error: Exception) -> bool:
-    """Return whether what came is no HTTP, and not a connection that broke."""
+def _is_not_http(error: Exception) -> bool:
+    """Return whether the response was not HTTP, as opposed to a broken connection."""
     return type(error).__name__ == "RemoteProtocolError" and "disconnected" not in str(error)
 
 
 def without_password(url: str) -> str:
-    """Return a URL without the name and password that may be in it."""
+    """Return a URL without user name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -326,15 +328,15 @@ def _host(url: str, library: ModuleType) -> str:
     if not is_one or not parts.hostname:
         raise refusal("argument_invalid", f"an agent's URL must be `http://HOST:PORT`; received {url!r}")
     if parts.path.rstrip("/").endswith("/decide"):
-        wanted = "an agent's URL must be what stands before `/decide`"
-        raise refusal("argument_invalid", f"{wanted}; received {url!r}; hint: leave `/decide` out")
+        wanted = "an agent's URL must be the base URL without `/decide`"
+        raise refusal("argument_invalid", f"{wanted}; received {url!r}; hint: remove `/decide`")
     return parts.hostname
 
 
-def _is_of_this_machine(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         address = ip_address(host)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-    # What servers say that listen on every address, 0.0.0.0, is this machine, too.
+    # Servers that listen on every address print 0.0.0.0, which is this machine, too.
     return address.is_loopback or address.is_unspecified

@@ -1,57 +1,57 @@
-"""Runs side by side: none is asked again before all have answered."""
+"""A barrier for concurrent runs: no run starts the next bar before all runs have finished the current one."""
 
 from __future__ import annotations
 
 import threading
 
 
-class Stopped(Exception):  # noqa: N818 no error of this run: another one has failed
-    """Another run of the same lockstep has failed."""
+class Stopped(Exception):  # noqa: N818 not an error of this run: another run failed
+    """Another run of the same lockstep failed."""
 
 
 class Lockstep:
-    """A gate that runs pass together, bar by bar, until each leaves.
+    """A barrier that a number of runs pass together, bar by bar, until each leaves.
 
     Args:
-        n_runs: Runs that will pass.
+        n_runs: Number of runs.
     """
 
     def __init__(self, n_runs: int) -> None:
         self._changed = threading.Condition()
-        self._live = n_runs
-        self._waiting = 0
+        self._n_active = n_runs
+        self._n_waiting = 0
         self._bar = 0
         self._is_stopped = False
 
     def wait(self) -> None:
-        """Wait until every other run that is still live is here, too.
+        """Wait until every other active run has reached this bar.
 
         Raises:
-            Stopped: a run has failed.
+            Stopped: another run has failed.
         """
         with self._changed:
             bar = self._bar
-            self._waiting += 1
-            self._open_if_all_are_here()
+            self._n_waiting += 1
+            self._advance_if_all_wait()
             while self._bar == bar and not self._is_stopped:
                 self._changed.wait()
             if self._is_stopped:
                 raise Stopped
 
     def leave(self) -> None:
-        """Take out a run that has ended."""
+        """Remove a run that has ended."""
         with self._changed:
-            self._live -= 1
-            self._open_if_all_are_here()
+            self._n_active -= 1
+            self._advance_if_all_wait()
 
     def stop(self) -> None:
-        """Let nobody pass any more."""
+        """Stop all runs at the barrier."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
 
-    def _open_if_all_are_here(self) -> None:
-        if self._waiting == self._live:
-            self._waiting = 0
+    def _advance_if_all_wait(self) -> None:
+        if self._n_waiting == self._n_active:
+            self._n_waiting = 0
             self._bar += 1
             self._changed.notify_all()

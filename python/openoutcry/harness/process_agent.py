@@ -1,4 +1,4 @@
-"""Agents as processes: how each is begun, in the sandbox or out of it."""
+"""Agents as processes, inside or outside the sandbox."""
 
 from __future__ import annotations
 
@@ -11,34 +11,37 @@ from openoutcry.agents import Harness
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Launcher
-from openoutcry.harness.child_environment import surroundings
+from openoutcry.harness.child_environment import agent_environment
 from openoutcry.harness.sandbox import Launch, Sandbox, Tier
-from openoutcry.harness.stderr_capture import Show, show_on_stderr
+from openoutcry.harness.stderr_capture import Show, print_to_stderr
 from openoutcry.harness.stdio_transport import StdioSession
 from openoutcry.openoutcry_py import OpenOutcryError
 
 
 class ProcessAgent(Launcher):
-    """An agent of which each run is a process of its own.
+    """An agent that runs in a separate process for each run.
 
     Args:
-        pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a sandbox are in its profile.
-        bounds: What it may take.
-        show: What is given the lines that it writes to its standard error.
-        sandbox: What it is locked in.
+        pass_on: Names of environment variables for the process, such as an API key; with a sandbox, set them in its
+            profile instead.
+        bounds: Limits of time and size.
+        show: Receives the lines of its standard error.
+        sandbox: The sandbox of the process; None for none.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: both `pass_on` and `sandbox` are given.
     """
 
     def __init__(
         self,
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
-        show: Show = show_on_stderr,
+        show: Show = print_to_stderr,
         sandbox: Sandbox | None = None,
     ) -> None:
         if sandbox is not None and pass_on:
             raise refusal(
-                "argument_invalid", f"`pass_on` must be that of the sandbox's profile; received {pass_on!r}, too"
+                "argument_invalid", f"`pass_on` must be set in the sandbox's profile; received {pass_on!r} as well"
             )
         self._sandbox = sandbox
         self._pass_on = tuple(pass_on)
@@ -47,65 +50,68 @@ class ProcessAgent(Launcher):
 
     @property
     def bounds(self) -> Bounds:
-        """What it may take."""
+        """Limits of time and size."""
         return self._bounds
 
     @property
     def harness(self) -> Harness:
-        """What records say of how it is asked."""
+        """Transport, tier and network access, as records state them."""
         tier: Any = Tier.T0.name if self._sandbox is None else self._sandbox.tier.name
-        # Outside the sandbox nothing keeps it from the network.
+        # Outside the sandbox the network is open.
         allow_net = self._sandbox is None or self._sandbox.profile.allow_net
         return {"transport": "stdio", "tier": tier, "allow_net": allow_net}
 
     @abstractmethod
     def _command(self) -> Sequence[str]:
-        """Return the program and its arguments, outside the sandbox."""
+        """Return the program and its arguments outside the sandbox."""
 
     @abstractmethod
     def _sandboxed(self, sandbox: Sandbox) -> Launch:
-        """Return how it is begun in the sandbox."""
+        """Return how to start the agent in the sandbox."""
 
-    def begin(self) -> StdioSession:
-        """Begin a process that answers."""
-        return self._begin(self._show)
+    def start(self) -> StdioSession:
+        """Start a process for one run."""
+        return self._start(self._show)
 
-    def _begin(self, show: Show) -> StdioSession:
+    def _start(self, show: Show) -> StdioSession:
         if self._sandbox is not None:
             launch = self._sandboxed(self._sandbox)
             return StdioSession(launch.command, launch.environment, self._bounds, show)
-        return StdioSession(self._command(), surroundings(self._pass_on), self._bounds, show)
+        return StdioSession(self._command(), agent_environment(self._pass_on), self._bounds, show)
 
     def check(self) -> None:
-        """Begin the agent once and ask it nothing.
+        """Start and end the agent once, without an observation.
 
         Raises:
-            OpenOutcryError: `unknown_agent`: there is no such agent.
-            AgentError: it cannot be begun.
+            OpenOutcryError: `unknown_agent`: the agent does not exist.
+            AgentError: the agent cannot be started.
         """
         texts: list[str] = []
-        began = monotonic()
-        with self._begin(texts.append) as session:
-            code = session.run_out()
+        started = monotonic()
+        with self._start(texts.append) as session:
+            code = session.start_and_stop()
             stderr = session.stderr
-        told = "\n".join(texts)
-        if fault := self._fault_of_end(code, told, monotonic() - began):
-            if told and isinstance(fault, AgentError):
-                self._show(told)
+        shown = "\n".join(texts)
+        if fault := self._exit_fault(code, shown, monotonic() - started):
+            if shown and isinstance(fault, AgentError):
+                self._show(shown)
                 fault.stderr = stderr
             raise fault
-        if told:
-            self._show(told)
+        if shown:
+            self._show(shown)
 
     @abstractmethod
-    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
-        """Return what an exit code says of an agent that was asked nothing.
+    def _exit_fault(self, code: int, stderr: str, seconds: float) -> OpenOutcryError | None:
+        """Return the fault that the exit of a process without input shows, if any.
 
-        It ended in so many seconds.
+        Args:
+            code: Its exit code.
+            stderr: What it wrote to standard error.
+            seconds: How long it ran.
         """
 
 
-def ended(code: int) -> AgentError:
-    """Return the fault of an agent that ended before it was asked."""
+def early_exit(code: int) -> AgentError:
+    """Return the fault of an agent that exited before its first observation."""
     wanted = "an agent must answer until its run ends"
-    return AgentError("agent_died", f"{wanted}; received its end, exit code {code}, before it was asked")
+    return AgentError("agent_died", f"{wanted}; received its end, exit code {code}, before the first observation")

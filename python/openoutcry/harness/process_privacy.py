@@ -1,4 +1,4 @@
-"""What agents may read of this process: nothing, where the system can say so."""
+"""Protection of this process from other processes of the same user."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _lock = threading.Lock()
 
 
 class _Blocks:
-    """The blocks that this process is in, and how it was before the first."""
+    """The number of open `private_process` blocks, and the dumpable flag before the first."""
 
     n_open = 0
     before = 1
 
 
 @contextmanager
-def closed_to_others() -> Iterator[bool]:
-    """Close memory, descriptors and environment of this process to others of its user.
+def private_process() -> Iterator[bool]:
+    """Hide memory, descriptors and environment of this process from other processes of the same user.
 
-    While the block runs, `/proc/PID/mem`, `fd`, `maps` and `environ` belong to the superuser, and no process of the
-    same user may trace this one; there are no core dumps either. The command line stays readable. Only Linux can do it,
-    and nothing stops a process of the superuser.
+    While the block runs, `/proc/PID/mem`, `fd`, `maps` and `environ` belong to root, no process of the same user may
+    trace this one, and it writes no core dumps. The command line stays readable. Works on Linux only, and not against
+    processes of root.
 
     Yields:
-        Whether it is closed.
+        Whether the process is protected.
     """
     prctl = _prctl()
     if prctl is None:
@@ -44,7 +44,7 @@ def closed_to_others() -> Iterator[bool]:
     finally:
         with _lock:
             _Blocks.n_open -= 1
-            # Of several blocks at a time the last one opens it again, if it was open.
+            # The last of several concurrent blocks restores the previous state.
             if _Blocks.n_open == 0 and _Blocks.before == 1:
                 prctl(_SET_DUMPABLE, 1)
 
@@ -53,5 +53,5 @@ def _prctl() -> Callable[[int, int], int] | None:
     if not sys.platform.startswith("linux"):
         return None
     call = ctypes.CDLL(None, use_errno=True).prctl
-    # The other three arguments of the call must be 0 where they are looked at.
+    # The kernel requires the unused three arguments to be 0 for some options.
     return lambda option, value: int(call(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3))

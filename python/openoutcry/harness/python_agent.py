@@ -1,4 +1,4 @@
-"""Agents in Python, each run of which is a process of its own."""
+"""Agents that are Python functions, in a separate process for each run."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from openoutcry.agents import python_worker
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds
-from openoutcry.harness.process_agent import ProcessAgent, ended
+from openoutcry.harness.process_agent import ProcessAgent, early_exit
 from openoutcry.harness.sandbox import Launch, Sandbox
-from openoutcry.harness.stderr_capture import Show, show_on_stderr
+from openoutcry.harness.stderr_capture import Show, print_to_stderr
 from openoutcry.openoutcry_py import OpenOutcryError
 
 
 class PythonAgent(ProcessAgent):
-    """A callable at `module:function`, in a process of its own for every run.
+    """A callable `module:function`, in a separate process for each run.
 
-    The module is looked for in the working directory and on `PYTHONPATH`, or where a sandbox lets it be found.
+    The module is imported from the working directory or `PYTHONPATH`; in a sandbox, from the paths of its profile.
 
     Args:
-        name: `module:function`; a class is called, once a run, for what is asked.
-        pass_on: Names of environment variables that the process is shown, such as the key of a language model; those of
-            a sandbox are in its profile.
-        bounds: What it may take.
-        show: What is given the lines that it prints.
-        sandbox: What it is locked in.
+        name: `module:function`. A class is instantiated once per run and the instance is called.
+        pass_on: Names of environment variables for the process, such as an API key; with a sandbox, set them in its
+            profile instead.
+        bounds: Limits of time and size.
+        show: Receives the lines that the agent prints.
+        sandbox: The sandbox of the process; None for none.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class PythonAgent(ProcessAgent):
         name: str,
         pass_on: Sequence[str] = (),
         bounds: Bounds | None = None,
-        show: Show = show_on_stderr,
+        show: Show = print_to_stderr,
         sandbox: Sandbox | None = None,
     ) -> None:
         module, colon, function = name.partition(":") if isinstance(name, str) else ("", "", "")
@@ -53,10 +53,10 @@ class PythonAgent(ProcessAgent):
     def _sandboxed(self, sandbox: Sandbox) -> Launch:
         return sandbox.script(python_worker.__file__, [self._name])
 
-    def _fault_of_end(self, code: int, told: str, seconds: float) -> OpenOutcryError | None:
+    def _exit_fault(self, code: int, stderr: str, seconds: float) -> OpenOutcryError | None:
         if code == python_worker.NOT_FOUND:
-            return refusal("unknown_agent", told.rpartition("\n")[2])
-        return ended(code) if code != 0 else None
+            return refusal("unknown_agent", stderr.rpartition("\n")[2])
+        return early_exit(code) if code != 0 else None
 
     def __repr__(self) -> str:
         return f"PythonAgent({self._name!r})"

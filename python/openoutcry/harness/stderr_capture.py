@@ -1,4 +1,4 @@
-"""What an agent writes to its standard error, for whoever runs it."""
+"""Standard error of an agent: forwarded line by line, with the last part kept for error reports."""
 
 from __future__ import annotations
 
@@ -6,63 +6,60 @@ import sys
 from collections.abc import Callable
 
 Show = Callable[[str], object]
-"""What is given the lines that an agent writes to its standard error; those written at once come as one text."""
+"""Callback for the standard error of an agent; lines that arrive together are passed as one text."""
 
 _TAIL_BYTES = 2**14
 
 
-def show_on_stderr(text: str) -> None:
-    """Write lines to the standard error of this process."""
+def print_to_stderr(text: str) -> None:
+    """Print text to the standard error of this process."""
     print(text, file=sys.stderr)
 
 
-class Errors:
-    """The standard error of an agent: its lines, passed on as plain text, and its end.
+class StderrCapture:
+    """Forwards the standard error of an agent as plain text and keeps its last part.
 
     Args:
-        show: What is given its lines.
-        n_bytes: Bytes that are passed on; what follows is dropped, and said to be.
+        show: Receives the lines.
+        n_bytes: Bytes to forward; later output is dropped with a notice.
     """
 
     def __init__(self, show: Show, n_bytes: int) -> None:
         self._show = show
-        self.left = n_bytes
-        """Bytes that are still passed on."""
-        self._begun = b""
+        self.remaining = n_bytes
+        """Bytes that may still be forwarded."""
+        self._partial = b""
         self._tail = b""
 
     @property
     def tail(self) -> str:
-        """The last of what was written."""
+        """The last part of the output."""
         return self._tail.decode("utf-8", "replace")
 
     def feed(self, chunk: bytes) -> None:
-        """Take what was written."""
+        """Add output of the agent."""
         self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
-        if self.left <= 0:
+        if self.remaining <= 0:
             return
-        kept, self.left = chunk[: self.left], self.left - len(chunk)
-        *lines, self._begun = (self._begun + kept).split(b"\n")
+        kept, self.remaining = chunk[: self.remaining], self.remaining - len(chunk)
+        *lines, self._partial = (self._partial + kept).split(b"\n")
         if lines:
             self._show("\n".join(map(_plain, lines)))
-        if self.left <= 0:
+        if self.remaining <= 0:
             self.end()
-            self._show("... what the agent writes from here on is left out")
+            self._show("... further output of the agent is dropped")
 
     def end(self) -> None:
-        """Pass on the last line, which may lack its end."""
-        if self._begun:
-            self._show(_plain(self._begun))
-            self._begun = b""
+        """Forward the last line, which may lack a line end."""
+        if self._partial:
+            self._show(_plain(self._partial))
+            self._partial = b""
 
 
 def _plain(line: bytes) -> str:
-    return written_out(line.decode("utf-8", "replace").removesuffix("\r"), "\t")
+    return escape_text(line.decode("utf-8", "replace").removesuffix("\r"), "\t")
 
 
-def written_out(text: str, kept: str = "") -> str:
-    """Return a text without what would move the cursor or begin a line.
-
-    Such characters are written out, but for those that are `kept`.
-    """
+def escape_text(text: str, kept: str = "") -> str:
+    """Return text with control characters escaped, except those in `kept`, so that it cannot move the cursor."""
     return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)

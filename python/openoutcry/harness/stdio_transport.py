@@ -1,4 +1,4 @@
-"""Agents as processes: an observation a line goes in, a decision a line comes out."""
+"""JSON lines over the pipes of a child process: one observation per line in, one decision per line out."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from typing import NamedTuple, NoReturn
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_faults import AgentError
 from openoutcry.harness.agent_session import Bounds, Session
-from openoutcry.harness.stderr_capture import Errors, Show, show_on_stderr
+from openoutcry.harness.stderr_capture import Show, StderrCapture, print_to_stderr
 
 _CHUNK = 2**16
 _MOST_BYTES = 2**20
-"""What a pipe holds at most, where its user is no superuser."""
-_OF_THE_HOST = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-# A fork of the agent holds its pipes open when it has ended, so that they alone do not tell.
-_LOOK_SECONDS = 0.2
-_HINT = "hint: it must read a line at a time, and flush each that it writes"
-_NAP_SECONDS = 0.005
+"""Largest capacity of a pipe for a user without privileges."""
+_HOST_ERRORS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+# A fork of an agent that has exited may hold its pipes open: the end of the pipes alone does not show the exit.
+_EXIT_POLL_SECONDS = 0.2
+_HINT = "hint: the agent must read line by line and flush every line that it writes"
+_SLEEP_SECONDS = 0.005
 
 
-class Ending(NamedTuple):
-    """How a process took the end of its input.
+class ProcessExit(NamedTuple):
+    """How a process exited after the end of its input.
 
     Attributes:
-        code: Its exit code, below 0 for a signal; None if it had to be killed.
-        said: What it wrote beside its answers.
-        stderr: The end of what it wrote to its standard error.
+        code: Exit code, negative for a signal; None if the process had to be killed.
+        extra_output: Standard output beyond the decisions.
+        stderr: The last part of its standard error.
     """
 
     code: int | None
-    said: bytes
+    extra_output: bytes
     stderr: str
 
 
 class StdioSession(Session):
-    """A process that answers lines, alone in a session and process group of its own.
+    """A child process in a new session and process group that answers each line with a line.
 
-    It inherits three pipes and the environment that it is given, no other descriptor and no terminal.
+    The process inherits three pipes and the given environment, no other descriptor and no terminal.
 
     Args:
         command: The program and its arguments.
-        environment: All its variables.
-        bounds: What it may take.
-        show: What is given the lines of its standard error.
+        environment: The complete environment of the process.
+        bounds: Limits of time and size.
+        show: Receives the lines of its standard error.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class StdioSession(Session):
         command: Sequence[str],
         environment: Mapping[str, str],
         bounds: Bounds | None = None,
-        show: Show = show_on_stderr,
+        show: Show = print_to_stderr,
     ) -> None:
         self._bounds = bounds or Bounds()
         if not hasattr(select, "poll"):
-            message = f"an agent in a process of its own needs a POSIX system; received {sys.platform}"
+            message = f"an agent that is a program needs a POSIX system; received {sys.platform}"
             raise refusal("argument_invalid", message)
         try:
             self._process = subprocess.Popen(
@@ -77,39 +77,39 @@ class StdioSession(Session):
                 bufsize=0,
             )
         except OSError as error:
-            if error.errno in _OF_THE_HOST:
+            if error.errno in _HOST_ERRORS:
                 wanted = "as many agents at a time as the host has processes and descriptors for are required"
                 raise AgentError("agent_not_started", f"{wanted}; received one more: {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
-        assert all(pipes), "three pipes were asked for"
+        assert all(pipes), "three pipes were requested"
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)
         for descriptor in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(descriptor, False)
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
-        self._errors = Errors(show, self._bounds.stderr_bytes)
+        self._stderr_capture = StderrCapture(show, self._bounds.stderr_bytes)
         self._received = b""
         self._n_refused = 0
-        self._n_waiting = array("i", [0])
+        self._n_unread = array("i", [0])
         self._extra_seconds = self._bounds.start_seconds
-        self._is_over = False
+        self._is_closed = False
         self._is_killed = False
 
     @property
     def stderr(self) -> str:
-        """The end of what the process has written to its standard error."""
-        return self._errors.tail
+        """The last part of the standard error of the process."""
+        return self._stderr_capture.tail
 
     def answer(self, observation: str) -> str:
-        """Return what the process answers to an observation.
+        """Send an observation and return the decision.
 
         Raises:
-            AgentError: it has ended, is late, or its answer is too long, no text, or came before it was asked.
+            AgentError: the process has exited or is late, or its answer is too long, not UTF-8 or written too early.
         """
-        self._check_silence()
+        self._check_no_early_output()
         seconds = self._bounds.answer_seconds + self._extra_seconds
         line = self._exchange(observation.encode() + b"\n", seconds)
         self._extra_seconds = 0.0
@@ -119,12 +119,12 @@ class StdioSession(Session):
             self._received = line
             self._fail("answer_not_text", f"an answer must be UTF-8; received {error.reason} at byte {error.start}")
 
-    def go_on_from(self, before: Session) -> None:
-        """Write no more to its standard error than the process before it left."""
-        if isinstance(before, StdioSession):
-            self._errors.left = before._errors.left
+    def inherit_limits(self, previous: Session) -> None:
+        """Take over what the previous process left of the limit of standard error."""
+        if isinstance(previous, StdioSession):
+            self._stderr_capture.remaining = previous._stderr_capture.remaining
 
-    def _check_silence(self) -> None:
+    def _check_no_early_output(self) -> None:
         for descriptor, _ in self._poll.poll(0):
             self._read(descriptor)
         if self._received:
@@ -133,12 +133,12 @@ class StdioSession(Session):
 
     def _exchange(self, line: bytes, seconds: float) -> bytes:
         now = monotonic()
-        until, look, has_ended = now + seconds, now + _LOOK_SECONDS, False
+        deadline, next_check, has_exited = now + seconds, now + _EXIT_POLL_SECONDS, False
         unsent = self._send(line)
         if unsent:
             self._poll.register(self._stdin, select.POLLOUT)
         while True:
-            wait = 0.0 if has_ended else max(0.0, min(until, look) - now)
+            wait = 0.0 if has_exited else max(0.0, min(deadline, next_check) - now)
             ready = [descriptor for descriptor, _ in self._poll.poll(wait * 1000.0)]
             for descriptor in ready:
                 if descriptor != self._stdin:
@@ -147,58 +147,55 @@ class StdioSession(Session):
                 unsent = self._send(unsent)
                 if not unsent:
                     self._poll.unregister(self._stdin)
-            answer = self._taken()
+            answer = self._next_line()
             if answer is not None:
-                self._check_read(unsent)
+                self._check_observation_read(unsent)
                 return answer
-            # What it wrote before its end has been read.
-            if has_ended and self._stdout not in ready:
+            # All output before the exit has been read.
+            if has_exited and self._stdout not in ready:
                 self._fail_as_dead()
             now = monotonic()
-            if now > until:
+            if now > deadline:
                 came = f"{len(self._received):,} bytes of a line" if self._received else f"nothing; {_HINT}"
                 self._fail("agent_late", f"an agent must answer within {seconds:g} s; received {came}")
-            if now >= look:
-                look, has_ended = now + _LOOK_SECONDS, self._is_killed or self._has_ended()
+            if now >= next_check:
+                next_check, has_exited = now + _EXIT_POLL_SECONDS, self._is_killed or self._has_exited()
 
-    def _check_read(self, unsent: bytes) -> None:
-        """See that the agent has read what it answers.
+    def _check_observation_read(self, unsent: bytes) -> None:
+        """Check that the agent has read the observation that it answers.
 
-        Of surplus lines that come at the pace of the questions its output shows none.
+        The output alone does not reveal surplus lines that are written at the pace of the observations.
         """
-        n_unread = len(unsent) + self._n_refused + self._in_pipe()
-        # The observation ends before its line does: a decoder of JSON need not read on to know it.
+        n_unread = len(unsent) + self._n_refused + self._n_in_pipe()
+        # The JSON text ends before the line end: a decoder may stop there.
         if unsent or n_unread > 1:
             came = f"one with {n_unread:,} bytes of it not read"
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
-    def _in_pipe(self) -> int:
-        """Return how many bytes the agent was sent and has not read.
-
-        0 where the system does not tell.
-        """
-        # Not at the top: Windows has neither.
+    def _n_in_pipe(self) -> int:
+        """Return the number of sent bytes that the agent has not read; 0 if the system does not report it."""
+        # Not at the top: Windows has neither module.
         import fcntl
         import termios
 
         with suppress(OSError):
-            fcntl.ioctl(self._stdin, termios.FIONREAD, self._n_waiting)
-        return self._n_waiting[0]
+            fcntl.ioctl(self._stdin, termios.FIONREAD, self._n_unread)
+        return self._n_unread[0]
 
-    def _taken(self) -> bytes | None:
-        """Return the answer, once its line has come."""
-        found = self._received.find(b"\n")
-        if found > self._bounds.answer_bytes or (found < 0 and len(self._received) > self._bounds.answer_bytes):
+    def _next_line(self) -> bytes | None:
+        """Return the received line without its end; None while it is incomplete."""
+        end = self._received.find(b"\n")
+        if end > self._bounds.answer_bytes or (end < 0 and len(self._received) > self._bounds.answer_bytes):
             most = f"{self._bounds.answer_bytes:,} bytes"
             self._fail("answer_too_long", f"an answer must be a line of at most {most}; received more")
-        if found < 0:
+        if end < 0:
             return None
-        answer, self._received = self._received[:found], self._received[found + 1 :]
+        answer, self._received = self._received[:end], self._received[end + 1 :]
         return answer
 
-    def _has_ended(self) -> bool:
-        """Return whether the process has ended, and do not reap it."""
-        # Reaped, its number would be free, and so would that of its group, which is still to be killed.
+    def _has_exited(self) -> bool:
+        """Return whether the process has exited, without reaping it."""
+        # Reaping frees the process id and the id of its group, which is still to be killed.
         if self._process.returncode is not None:
             return True
         if not hasattr(os, "waitid"):
@@ -213,12 +210,12 @@ class StdioSession(Session):
         except BlockingIOError:
             return unsent
         except BrokenPipeError:
-            # It reads no more. Whether it lives, its standard output tells.
+            # The agent has closed its input; its standard output shows whether it still runs.
             self._n_refused = len(unsent)
             return b""
 
     def _read(self, descriptor: int) -> None:
-        """Take what a pipe holds; the end of standard output is the end of the agent."""
+        """Read from a pipe. The end of standard output counts as the end of the agent."""
         try:
             chunk = os.read(descriptor, _CHUNK)
         except BlockingIOError:
@@ -228,7 +225,7 @@ class StdioSession(Session):
                 self._fail_as_dead()
             self._received += chunk
         elif chunk:
-            self._errors.feed(chunk)
+            self._stderr_capture.feed(chunk)
         else:
             self._poll.unregister(self._stderr)
 
@@ -244,42 +241,42 @@ class StdioSession(Session):
         self._fail("agent_died", f"an agent must answer until its run ends; received its end, {how}")
 
     def _fail(self, slug: str, message: str) -> NoReturn:
-        # What it has said so far is part of the story.
-        self._take_last_words()
-        raise AgentError(slug, message, self._errors.tail, self._received)
+        # Its standard error so far belongs to the error.
+        self._read_remaining_stderr()
+        raise AgentError(slug, message, self._stderr_capture.tail, self._received)
 
-    def _take_last_words(self) -> None:
-        """Take what the standard error holds, and no more.
+    def _read_remaining_stderr(self) -> None:
+        """Read what standard error holds now, without waiting for its end.
 
-        Who writes may fill it as fast as it is read.
+        A process may write as fast as this reads.
         """
         with suppress(BlockingIOError):
             for _ in range(_MOST_BYTES // _CHUNK):
                 chunk = os.read(self._stderr, _CHUNK)
                 if not chunk:
                     break
-                self._errors.feed(chunk)
-        self._errors.end()
+                self._stderr_capture.feed(chunk)
+        self._stderr_capture.end()
 
     def _drain(self, last: int, seconds: float) -> bool:
-        """Read what the process still writes, and return whether `last` ended in time."""
-        until, pipes = monotonic() + seconds, select.poll()
+        """Read remaining output and return whether the pipe `last` reached its end in time."""
+        deadline, pipes = monotonic() + seconds, select.poll()
         for descriptor in {last, self._stderr}:
             pipes.register(descriptor, select.POLLIN)
-        # Who writes more than an answer can be is not waited for.
-        while (left := until - monotonic()) > 0.0 and len(self._received) <= self._bounds.answer_bytes:
-            ready = pipes.poll(min(left, _LOOK_SECONDS) * 1000.0)
-            # It will say no more, whoever holds its output open.
-            if not ready and last == self._stdout and self._has_ended():
+        # Output beyond the longest answer is not waited for.
+        while (left := deadline - monotonic()) > 0.0 and len(self._received) <= self._bounds.answer_bytes:
+            ready = pipes.poll(min(left, _EXIT_POLL_SECONDS) * 1000.0)
+            # After its exit no output follows, even if another process holds the pipe open.
+            if not ready and last == self._stdout and self._has_exited():
                 return True
             for descriptor, _ in ready:
                 try:
                     chunk = os.read(descriptor, _CHUNK)
                 except BlockingIOError:
-                    # The agent has read it itself: both ends of its pipes are in its reach.
+                    # The agent can read its own output: both ends of its pipes are open to it.
                     continue
                 if descriptor == self._stderr:
-                    self._errors.feed(chunk)
+                    self._stderr_capture.feed(chunk)
                 else:
                     self._received += chunk
                 if not chunk:
@@ -288,75 +285,74 @@ class StdioSession(Session):
                         return True
         return False
 
-    def end(self, seconds: float | None = None) -> Ending:
-        """Tell the process that the run is over, and return how it takes that.
+    def end(self, seconds: float | None = None) -> ProcessExit:
+        """Close the input of the process and return how it exits.
 
         Args:
-            seconds: Time that it has for it; that of its bounds by default.
+            seconds: Time to exit; `Bounds.end_seconds` by default.
         """
         seconds = self._bounds.end_seconds if seconds is None else seconds
-        until = monotonic() + seconds
+        deadline = monotonic() + seconds
         self.finish()
-        has_ended = self._drain(self._stdout, seconds) and self._ends_until(until)
+        has_exited = self._drain(self._stdout, seconds) and self._exits_before(deadline)
         self.kill()
         self.close()
-        return Ending(self._process.returncode if has_ended else None, self._received, self._errors.tail)
+        return ProcessExit(self._process.returncode if has_exited else None, self._received, self._stderr_capture.tail)
 
-    def _ends_until(self, until: float) -> bool:
+    def _exits_before(self, deadline: float) -> bool:
         if not hasattr(os, "waitid"):
             with suppress(subprocess.TimeoutExpired):
-                return self._process.wait(max(0.0, until - monotonic())) is not None
+                return self._process.wait(max(0.0, deadline - monotonic())) is not None
             return False
-        while not (has_ended := self._has_ended()) and monotonic() < until:
-            sleep(_NAP_SECONDS)
-        return has_ended
+        while not (has_exited := self._has_exited()) and monotonic() < deadline:
+            sleep(_SLEEP_SECONDS)
+        return has_exited
 
-    def ends_within(self, seconds: float) -> bool:
-        """Return whether the process ends in time though it is asked nothing."""
-        return self._ends_until(monotonic() + seconds)
+    def exits_within(self, seconds: float) -> bool:
+        """Return whether the process exits in time while its input stays open and empty."""
+        return self._exits_before(monotonic() + seconds)
 
-    def run_out(self) -> int:
-        """Return the exit code of a process that is asked nothing.
+    def start_and_stop(self) -> int:
+        """Close the input at once and return the exit code.
 
         Raises:
-            AgentError: it does not end in the time that it may take to begin.
+            AgentError: the process does not exit within `Bounds.start_seconds`.
         """
         self.finish()
         seconds = self._bounds.start_seconds
         if not self._drain(self._stdout, seconds):
-            self._fail(
-                "agent_late", f"an agent must begin, and end with its input, within {seconds:g} s; received no end"
-            )
+            wanted = f"an agent must start, and exit at the end of its input, within {seconds:g} s"
+            self._fail("agent_late", f"{wanted}; received no exit")
         self._drain(self._stderr, self._bounds.end_seconds)
         self.kill()
         return self._process.wait()
 
     def finish(self) -> None:
-        """Tell the process by the end of its input that the run is over."""
+        """Close the input of the process, which signals the end of the run."""
         if self._process.stdin and not self._process.stdin.closed:
             with suppress(KeyError):
                 self._poll.unregister(self._stdin)
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """Kill the process and those that it has started, as far as they are in its group."""
+        """Kill the process group: the process and those of its children that stayed in the group."""
         self._is_killed = True
-        # Not reaped yet, so that the number is still its own.
+        # Not reaped yet, so that the process id is still its own.
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the process, kill what is left of its group, and reap it."""
-        if self._is_over:
+        """End the process, kill the rest of its group and reap it."""
+        if self._is_closed:
             return
-        self._is_over = True
+        self._is_closed = True
         self.finish()
         if self._process.returncode is None:
             self._drain(self._stdout, self._bounds.end_seconds)
         self.kill()
         self._process.wait()
-        self._take_last_words()
+        self._read_remaining_stderr()
         for pipe in (self._process.stdout, self._process.stderr):
             if pipe:
                 pipe.close()

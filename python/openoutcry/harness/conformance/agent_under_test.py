@@ -20,7 +20,7 @@ from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.conformance import random_market
 from openoutcry.harness.conformance.decision_rules import Failure, complaint
 from openoutcry.harness.conformance.kit import EPISODE, Case, Kit, episode
-from openoutcry.harness.stdio_transport import Ending, StdioSession
+from openoutcry.harness.stdio_transport import ProcessExit, StdioSession
 
 Said = list[tuple[str, str]]
 """Observations and the answers to them, in order."""
@@ -94,7 +94,7 @@ class Watched(TextAgent):
             return None
         return f"agent_late: an agent must answer within {most:g} s; received its answer after {seconds:.3g} s"
 
-    def end(self) -> Ending | None:
+    def end(self) -> ProcessExit | None:
         """Return how the agent takes the end of its input; None for one that has none."""
         if not isinstance(self.session, StdioSession):
             return None
@@ -144,7 +144,7 @@ class Subject:
     times: Times = field(default_factory=Times)
     said: dict[str, Said] = field(default_factory=dict)
     interleaved: dict[str, Said] = field(default_factory=dict)
-    first: Ending | None = None
+    first: ProcessExit | None = None
     n_answers: int = 0
     n_orders: int = 0
 
@@ -153,7 +153,7 @@ class Subject:
         """Begin the agent, and end it."""
         begun = perf_counter()
         with told(None):
-            session = self.launcher.begin()
+            session = self.launcher.start()
         with session:
             watched = Watched(session, self.launcher.bounds, begun, self.times)
             try:
@@ -234,7 +234,7 @@ def _door(market: Dataset, window: tuple[Edge, Edge]) -> native.TradingEnv:
     )
 
 
-def check_silence(ending: Ending, last: tuple[str, str] | None) -> None:
+def check_silence(ending: ProcessExit, last: tuple[str, str] | None) -> None:
     """Raise a failure if an agent wrote what nobody had asked for."""
     if ending.said:
         wanted = "an agent must write one line for each that it reads, and nothing else"
@@ -244,7 +244,7 @@ def check_silence(ending: Ending, last: tuple[str, str] | None) -> None:
         raise Failure(f"answer_too_early: {wanted}; received {len(ending.said):,} bytes more", sent, whole)
 
 
-def check_ending(ending: Ending, last: tuple[str, str] | None) -> None:
+def check_ending(ending: ProcessExit, last: tuple[str, str] | None) -> None:
     """Raise a failure if an agent did not end with its input, and well."""
     check_silence(ending, last)
     sent, answer = last or (None, None)

@@ -30,17 +30,17 @@ class Lines(LineSink):
         self._put = put
         self.whole: native.Record | None = None
 
-    def tell(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Pass on a line."""
         self._put(line)
 
-    def told(self, record: native.Record) -> None:
+    def finish_run(self, record: native.Record) -> None:
         """Take note of the run."""
         self.whole = record
 
     def add(self, record: RunRecord) -> None:
         """Take note of a run that is finished already."""
-        self.told(record._core)
+        self.finish_run(record._core)
 
 
 def first_line(agent: str, n_trials: int) -> str:

@@ -82,7 +82,7 @@ class Episode:
         """
         n_bytes = self._n_bytes + len(decision)
         if n_bytes > self.most_bytes:
-            wanted = f"all answers of a run must be at most {self.most_bytes:,} bytes together"
+            wanted = f"all decisions of a run must be at most {self.most_bytes:,} bytes in total"
             raise refusal("answer_too_long", f"{wanted}; received {n_bytes:,}")
         self._observation, reward, self._done, info = self._env.step(decision)
         self._texts.append(decision)

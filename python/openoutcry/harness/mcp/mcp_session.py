@@ -79,7 +79,7 @@ class Session:
         came = self.episode.step(decision)
         if records is not None:
             if self._live is None:
-                self._live = records.begin(self.name, self.episode, self._trials(sights))
+                self._live = records.start(self.name, self.episode, self._trials(sights))
             self._live.tell(decision)
         return came
 

@@ -42,7 +42,7 @@ class Records:
         """Return the file of a session's record."""
         return self.folder / f"{session}.jsonl"
 
-    def begin(self, session: str, episode: Episode, n_trials: int) -> Live:
+    def start(self, session: str, episode: Episode, n_trials: int) -> Live:
         """Begin to write the record of an episode while it goes on."""
         return Live(self.path(session), n_trials, episode.dataset, episode.rules)
 

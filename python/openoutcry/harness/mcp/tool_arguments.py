@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
 from openoutcry.agents.decision_codec import decision_text
-from openoutcry.arguments import text, whole
+from openoutcry.arguments import checked_integer, checked_text
 from openoutcry.backtest.settings import settings_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
@@ -47,13 +47,13 @@ def rules(dataset: Dataset, given: Mapping[str, Any], hides_dates: bool) -> Rule
 
     Where dates are made up, anew in each session, a window is of indices.
     """
-    window = Window.parse(text("window", given["window"])) if "window" in given else None
+    window = Window.parse(checked_text("window", given["window"])) if "window" in given else None
     if hides_dates and window is not None and any(isinstance(edge, str) for edge in (window.start, window.end)):
         wanted = "a window of a market whose dates are made up must be of indices, such as `+100:+140`"
         raise refusal("window_invalid", f"{wanted}; received {given['window']!r}")
     costs, limits = _object("costs", CostModel, given), _object("limits", Limits, given)
-    lookback = whole("lookback", given.get("lookback", native.DEFAULT_LOOKBACK), 1, MOST_LOOKBACK)
-    agent = text("agent", given.get("agent", AGENT))
+    lookback = checked_integer("lookback", given.get("lookback", native.DEFAULT_LOOKBACK), 1, MOST_LOOKBACK)
+    agent = checked_text("agent", given.get("agent", AGENT))
     if not 0 < len(agent) <= MOST_AGENT:
         wanted = f"`agent` must be a name of at most {MOST_AGENT} characters"
         raise refusal("argument_invalid", f"{wanted}; received {len(agent)} characters")
@@ -64,7 +64,7 @@ def rules(dataset: Dataset, given: Mapping[str, Any], hides_dates: bool) -> Rule
 
 def seed(given: Mapping[str, Any]) -> int:
     """Return the seed that is given, or 0."""
-    return whole("seed", given.get("seed", 0), 0, MOST_SEED)
+    return checked_integer("seed", given.get("seed", 0), 0, MOST_SEED)
 
 
 def choice(given: Mapping[str, Any], markets: Sequence[str]) -> tuple[str, bool]:

@@ -1,4 +1,4 @@
-"""The place that is attacked: files, servers and a process made for it."""
+"""The target of the escape attempts: files, servers and a process created for the examination."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ from typing import Any
 from openoutcry.harness.sandbox import readable_paths
 
 VARIABLE = "OPENOUTCRY_SANDBOX_DOCTOR"
-"""The variable of the environment that stands for a key of the harness."""
+"""Environment variable that stands for a secret of the harness."""
 
 _DECOY = """
 import ctypes, sys
-held = ctypes.create_string_buffer(b"secret")
-print(ctypes.addressof(held), flush=True)
+secret = ctypes.create_string_buffer(b"secret")
+print(ctypes.addressof(secret), flush=True)
 sys.stdin.read()
 """
 
 
-class Arena:
-    """What there is to reach.
-
-    Use it in a `with` block, which takes everything away again.
+class AttackTarget:
+    """Everything that an attempt tries to reach. Use it in a `with` block, which removes all of it.
 
     Attributes:
-        secret: The text that nobody may read.
-        folder: The agent's own folder, which holds a link to the data and a file that is hidden from it.
-        hidden: The file of the folder that is hidden.
-        descriptor: A file that the harness has open, inheritable.
+        secret: The text that no attempt may read.
+        folder: The agent's folder, with a symbolic link to the data and a hidden file.
+        hidden: The hidden file in the folder.
+        descriptor: An open file of the harness, inheritable.
     """
 
     def __init__(self) -> None:
         self.secret = f"secret-{secrets.token_hex(8)}"
         self._exits = ExitStack()
 
-    def __enter__(self) -> Arena:
+    def __enter__(self) -> AttackTarget:
         try:
             self._make()
         except BaseException:
@@ -67,7 +65,7 @@ class Arena:
         self.hidden = self.folder / "hidden.csv"
         for path in (self._data, self.hidden):
             path.write_text(self.secret)
-        # Not every file system has such.
+        # Not every file system supports extended attributes.
         with suppress(OSError):
             os.setxattr(self._data, "user.note", self.secret.encode())
         (self.folder / "link.csv").symlink_to(self._data)
@@ -75,7 +73,7 @@ class Arena:
         self._exits.callback(os.close, self.descriptor)
         os.environ[VARIABLE] = self.secret
         self._exits.callback(os.environ.pop, VARIABLE, None)
-        self._place = {
+        self._target = {
             "secret": str(self._data),
             "folder": str(self.folder),
             "hidden": str(self.hidden),
@@ -91,12 +89,12 @@ class Arena:
             **self._servers(),
         }
 
-    def place(self, name: str, *, in_harness: bool = False) -> dict[str, Any]:
-        """Return what an attempt is told of the place; each has files of its own to harm.
+    def for_attempt(self, name: str, *, in_harness: bool = False) -> dict[str, Any]:
+        """Return the target of one attempt, with files of its own to damage.
 
         Args:
-            name: Of the attempt.
-            in_harness: It runs where a harness would run it that keeps nobody out, with the data at hand.
+            name: Name of the attempt.
+            in_harness: The attempt runs in the process of a harness, with the future prices in the caller's frame.
         """
         outside = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._outside))
         victim = outside / "victim"
@@ -104,15 +102,15 @@ class Arena:
         number, own = tempfile.mkstemp(dir=self.folder / "own")
         os.fchmod(number, 0o644)
         os.close(number)
-        # A file that has not been read since it was written keeps the time of the next reading.
+        # With `relatime`, a file that was not read since its last change records the time of the next read.
         os.utime(own, (0, os.stat(own).st_mtime))
-        told = self._place | {"outside": str(outside), "victim": str(victim), "own": own}
+        target = self._target | {"outside": str(outside), "victim": str(victim), "own": own}
         if in_harness:
-            told |= {"future": [1234567.0, 1234568.0, 1234569.0], "account": {"nav": 1.0}}
-        return told
+            target |= {"future": [1234567.0, 1234568.0, 1234569.0], "account": {"nav": 1.0}}
+        return target
 
     def _segment(self) -> int:
-        """Make shared memory of System V that holds the secret; -1 where there is none."""
+        """Create a System V shared memory segment; -1 if the system has none."""
         libc = ctypes.CDLL(None)
         if not hasattr(libc, "shmget"):
             return -1
@@ -122,7 +120,7 @@ class Arena:
         return segment
 
     def _decoy(self) -> dict[str, int]:
-        """Start a process to be attacked in place of one that matters."""
+        """Start a process as the victim of attacks on processes."""
         decoy = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _DECOY],
             stdin=subprocess.PIPE,
@@ -132,7 +130,7 @@ class Arena:
         )
         self._exits.enter_context(decoy)
         self._exits.callback(decoy.kill)
-        assert decoy.stdout is not None, "a pipe was asked for"
+        assert decoy.stdout is not None, "a pipe was requested"
         return {"decoy": decoy.pid, "address": int(decoy.stdout.readline())}
 
     def _servers(self) -> dict[str, Any]:
@@ -156,14 +154,14 @@ class Arena:
         }
 
     def _bound(self, family: int, address: Any, kind: int = socket.SOCK_DGRAM) -> socket.socket:
-        made = self._exits.enter_context(socket.socket(family, kind))
-        made.bind(address)
-        return made
+        server = self._exits.enter_context(socket.socket(family, kind))
+        server.bind(address)
+        return server
 
     def _listening(self, family: int, address: Any) -> socket.socket:
-        made = self._bound(family, address, socket.SOCK_STREAM)
-        made.listen(64)
-        return made
+        server = self._bound(family, address, socket.SOCK_STREAM)
+        server.listen(64)
+        return server
 
     def _pass(self, server: socket.socket) -> None:
         with server.accept()[0] as connected:
@@ -177,7 +175,7 @@ class Arena:
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        # What waits in a socket goes on when it is shut down, not when it is closed.
+        # A thread that waits on a socket wakes up when it is shut down, not when it is closed.
         self._exits.callback(thread.join, 1.0)
         self._exits.callback(_shut, served)
 
@@ -185,7 +183,7 @@ class Arena:
 def _echo(served: socket.socket) -> None:
     message, sender = served.recvfrom(512)
     if not message:
-        raise ConnectionAbortedError("it was shut down")
+        raise ConnectionAbortedError("the socket was shut down")
     served.sendto(b"pong", sender)
 
 

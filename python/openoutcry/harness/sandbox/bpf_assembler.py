@@ -1,7 +1,7 @@
-"""An assembler for the filters that the kernel asks before each system call.
+"""Assembler for seccomp filters, which the kernel runs before each system call.
 
-A filter is a list of rules, one a system call: clauses of tests of its arguments in order, and what happens where none
-holds. It becomes a program of classic BPF that first settles the architecture, then looks for the call.
+A filter is a list of rules, one per system call: clauses of argument tests, evaluated in order, and a default action.
+It is assembled to a classic BPF program that checks the architecture first and then finds the rule of the call.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Instruction = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Low:
-    """The low half of an argument, masked, is `value`.
+    """Test that the low 32 bits of an argument, masked, equal `value`.
 
-    For those that the kernel takes as 32 bits, or as flags.
+    Used for arguments that the kernel reads as 32 bits, or as flags.
     """
 
     argument: int
@@ -42,14 +42,14 @@ class Low:
 
 @dataclass(frozen=True)
 class Null:
-    """An argument is 0 in all its 64 bits, as a pointer to nothing is."""
+    """Test that all 64 bits of an argument are 0, as in a null pointer."""
 
     argument: int
 
 
 @dataclass(frozen=True)
 class OwnPid:
-    """An argument is the number of the process that installs the filter."""
+    """Test that an argument is the id of the process that installs the filter."""
 
     argument: int
 
@@ -60,10 +60,7 @@ Clause = tuple[Sequence[Test], int]
 
 @dataclass(frozen=True)
 class Rule:
-    """What happens to one system call.
-
-    It is the action of the first clause all of whose tests hold, or `otherwise`.
-    """
+    """The rule of one system call: the action of the first clause whose tests all hold, or `otherwise`."""
 
     otherwise: int
     clauses: Sequence[Clause] = ()
@@ -71,11 +68,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Program:
-    """A filter as the kernel takes it, 8 bytes an instruction.
+    """A filter in the binary form of the kernel, 8 bytes per instruction.
 
     Attributes:
         code: All instructions.
-        own_pid: Indices of those whose constant is the number of the process that installs it.
+        own_pid: Indices of instructions whose constant is the id of the process that installs the filter.
     """
 
     code: bytes
@@ -83,18 +80,18 @@ class Program:
 
 
 def assemble(machine: str, rules: Mapping[str, Rule], otherwise: int, last: int | None = None) -> Program:
-    """Return the filter of a machine, such as `x86_64`.
+    """Return the filter for a machine, such as `x86_64`.
 
-    Calls of any other architecture, and of x32, end the process.
+    Calls of another architecture, and of x32, kill the process.
 
     Args:
-        machine: As `platform.machine()` has it.
-        rules: By the name of the system call; those that the machine does not have are left out.
-        otherwise: What happens to calls without a rule.
-        last: The highest number of a call that is known; those above it do not exist (`ENOSYS`).
+        machine: Value of `platform.machine()`.
+        rules: Rules by name of the system call; calls that the machine does not have are ignored.
+        otherwise: Action for calls without a rule.
+        last: The highest known call number; calls above it return `ENOSYS`.
 
     Raises:
-        KeyError: a machine or a call that the tables do not have.
+        KeyError: the machine or a call is not in the tables.
     """
     audit, column = ARCHITECTURES[machine]
     code: list[Instruction] = [
@@ -124,7 +121,7 @@ def _block(rule: Rule) -> tuple[list[Instruction], list[int]]:
     patched: list[int] = []
     for tests, action in rule.clauses:
         body: list[Instruction] = [(_RETURN, 0, 0, action)]
-        at_end: list[int] = []  # of constants to be put in, counted from the end of the clause
+        at_end: list[int] = []  # positions of process id constants, counted from the end of the clause
         for test in reversed(tests):
             if isinstance(test, OwnPid):
                 at_end.append(len(body) + 1)
@@ -135,7 +132,7 @@ def _block(rule: Rule) -> tuple[list[Instruction], list[int]]:
 
 
 def _test(test: Test, n_after: int) -> list[Instruction]:
-    """Return a test that jumps to the next clause where it does not hold."""
+    """Return a test that jumps to the next clause if it does not hold."""
     low = _ARGUMENTS_AT + 8 * test.argument
     if isinstance(test, Null):
         return [(_LOAD, 0, 0, low), (_EQUAL, 0, n_after + 2, 0), (_LOAD, 0, 0, low + 4), (_EQUAL, 0, n_after, 0)]

@@ -1,4 +1,4 @@
-"""The doctor: attacks the sandbox of this machine, and says what came of it."""
+"""The sandbox doctor: attacks the sandbox of this machine and reports each attempt."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any
 
-from openoutcry.harness.sandbox.attack_target import Arena
-from openoutcry.harness.sandbox.attempt_process import Made, Server, make
+from openoutcry.harness.sandbox.attack_target import AttackTarget
+from openoutcry.harness.sandbox.attempt_process import AttemptResult, AttemptServer, run_attempt
 from openoutcry.harness.sandbox.escape_attempts import FOLDER, Attempt, attempts
 from openoutcry.harness.sandbox.host_features import Tier
 from openoutcry.harness.sandbox.profile import Profile
 from openoutcry.harness.sandbox.sandbox import Launch, Sandbox
 
-SCRIPT = FOLDER / "attempt.py"
+SCRIPT = FOLDER / "run_attempt.py"
 LEAST_ATTEMPTS = 40
-"""Attempts that must have been shown to work without a sandbox, for a sandbox to have been shown anything."""
+"""Attempts that must work without a sandbox for the examination to be conclusive."""
 
 _MEMORY_BYTES, _HEAVY_BYTES, _CPU_SECONDS = 256 * 2**20, 2**30, 1
-# For any attempt; where it goes on until it is ended; where it computes, or imports a library.
+# For any attempt; for one that runs until it is killed; for one that computes or imports a library.
 _SECONDS, _PATIENCE_SECONDS, _SLOW_SECONDS = 2.0, 0.2, 10.0
 _STOPS = ("OSError", "ValueError", "LookupError", "MemoryError", "RuntimeError")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one attempt in one sandbox.
+    """The result of one attempt in one sandbox.
 
     Attributes:
-        state: `stopped`, `escaped`, `known` where its tier is known not to stop it, or `unclear` where it did not get
-            as far as the wall that it was to try.
-        text: How it was stopped, or what it reached.
+        state: `stopped`, `escaped`, `known` if the tier is documented not to stop it, or `unclear` if the attempt
+            failed before it reached the protection under test.
+        text: How the attempt was stopped, or what it reached.
     """
 
     state: str
@@ -45,13 +45,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Row:
-    """One attempt: whether it works without a sandbox, and what came of it in one.
+    """One attempt: its result without a sandbox and in each sandbox.
 
     Attributes:
-        attempt: What was tried.
-        control: What it reaches without a sandbox; `None` where the machine itself keeps it from that.
-        worker: In the sandbox of a Python agent.
-        command: In that of a foreign command; `None` where the command may do it.
+        attempt: What was chosen.
+        control: What it reaches without a sandbox; `None` if the machine itself prevents it.
+        worker: Result in the sandbox of a Python agent.
+        command: Result in the sandbox of a foreign command; `None` if a command is allowed to do it.
     """
 
     attempt: Attempt
@@ -61,16 +61,16 @@ class Row:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What came of it, in each sandbox."""
+        """The results in the sandboxes."""
         return tuple(each for each in (self.worker, self.command) if each is not None)
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What the doctor found.
+    """The results of the doctor.
 
     Attributes:
-        sandbox: What was attacked, as `Sandbox.to_dict` has it.
+        sandbox: The attacked sandbox, as `Sandbox.to_dict` returns it.
         rows: All attempts.
     """
 
@@ -79,26 +79,23 @@ class Examination:
 
     @property
     def n_shown(self) -> int:
-        """Attempts that work without a sandbox."""
+        """Number of attempts that work without a sandbox."""
         return sum(row.control is not None for row in self.rows)
 
     def of_state(self, state: str) -> list[Row]:
-        """Return the attempts that a sandbox has in a state."""
+        """Return the attempts that have a state in any sandbox."""
         return [row for row in self.rows if any(each.state == state for each in row.findings)]
 
     @property
     def is_sound(self) -> bool:
-        """Whether the sandbox is of the second tier or better, and tight.
-
-        All attempts were stopped, and enough of them work without it.
-        """
+        """Whether the tier is T2 or higher, every attempt was stopped and enough attempts work without a sandbox."""
         is_tight = not self.of_state("escaped") and not self.of_state("unclear")
         return Tier[self.sandbox["tier"]] >= Tier.T2 and is_tight and self.n_shown >= LEAST_ATTEMPTS
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON has it."""
+        """Return the results as JSON types."""
 
-        def told(finding: Finding | None) -> dict[str, str] | None:
+        def to_json(finding: Finding | None) -> dict[str, str] | None:
             return None if finding is None else {"state": finding.state, "text": finding.text}
 
         rows = [
@@ -107,8 +104,8 @@ class Examination:
                 "name": row.attempt.name,
                 "text": row.attempt.text,
                 "control": row.control,
-                "worker": told(row.worker),
-                "command": told(row.command),
+                "worker": to_json(row.worker),
+                "command": to_json(row.command),
             }
             for row in self.rows
         ]
@@ -118,38 +115,39 @@ class Examination:
 
 def examine(
     *,
-    most: Tier = Tier.T3,
-    sandboxed: Callable[[Sandbox], Sandbox] = lambda sandbox: sandbox,
-    chosen: Iterable[str] = (),
+    max_tier: Tier = Tier.T3,
+    adapt: Callable[[Sandbox], Sandbox] = lambda sandbox: sandbox,
+    names: Iterable[str] = (),
     n_jobs: int | None = None,
 ) -> Examination:
     """Attack the sandbox of the highest tier that this machine reaches.
 
-    Every attempt is made by a process of its own, once without a sandbox and once in each.
+    Every attempt runs in separate processes, once without a sandbox and once in each sandbox.
 
     Args:
-        most: The highest tier to try.
-        sandboxed: What makes of the sandbox the one that is attacked.
-        chosen: Names of attempts; all by default.
-        n_jobs: Attempts at a time.
+        max_tier: The highest tier to use.
+        adapt: Maps the opened sandbox to the one to attack.
+        names: Names of attempts; all by default.
+        n_jobs: Number of concurrent servers.
     """
-    names = set(chosen)
-    tried = [each for each in attempts() if not names or each.name in names]
-    with Arena() as arena:
-        profile = Profile(arena.folder, [arena.hidden], [FOLDER], memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
-        sandbox = sandboxed(Sandbox.open(profile, least=Tier.T1, most=most))
+    selected = set(names)
+    chosen = [each for each in attempts() if not selected or each.name in selected]
+    with AttackTarget() as target:
+        paths = target.folder, [target.hidden], [FOLDER]
+        profile = Profile(*paths, memory_bytes=_MEMORY_BYTES, cpu_seconds=_CPU_SECONDS)
+        sandbox = adapt(Sandbox.open(profile, min_tier=Tier.T1, max_tier=max_tier))
         with ExitStack() as exits:
-            stage = _Stage(arena, sandbox, n_jobs or os.cpu_count() or 1, exits)
-            # Some wait, and others compute meanwhile.
+            stage = _Stage(target, sandbox, n_jobs or os.cpu_count() or 1, exits)
+            # More threads than servers: most attempts wait.
             threads = exits.enter_context(ThreadPoolExecutor(4 * stage.n_jobs))
-            # Those that take their time go first, beside the others.
-            order = sorted(tried, key=lambda attempt: (not attempt.is_slow, not attempt.is_ended))
-            begin = threads.submit
-            made = {
-                each: (begin(stage.control, each), begin(stage.worker, each), begin(stage.command, each))
+            # Slow attempts start first.
+            order = sorted(chosen, key=lambda attempt: (not attempt.is_slow, not attempt.is_ended))
+            submit = threads.submit
+            futures = {
+                each: (submit(stage.control, each), submit(stage.worker, each), submit(stage.command, each))
                 for each in order
             }
-            rows = [_row(each, *made[each]) for each in tried]
+            rows = [_row(each, *futures[each]) for each in chosen]
     return Examination(sandbox.to_dict(), rows)
 
 
@@ -160,60 +158,60 @@ def _row(
 
 
 class _Stage:
-    """Where attempts are made: without a sandbox, and in each of two."""
+    """Runs attempts without a sandbox, in the sandbox of a worker and in that of a command."""
 
-    def __init__(self, arena: Arena, sandbox: Sandbox, n_jobs: int, exits: ExitStack) -> None:
+    def __init__(self, target: AttackTarget, sandbox: Sandbox, n_jobs: int, exits: ExitStack) -> None:
         self.n_jobs = n_jobs
-        self._arena = arena
+        self._target = target
         self._sandbox = sandbox
         self._heavy = replace(sandbox, profile=replace(sandbox.profile, memory_bytes=_HEAVY_BYTES))
-        bare = [sys.executable, "-I", "-S", str(FOLDER / "serve.py")]
+        bare = [sys.executable, "-I", "-S", str(FOLDER / "attempt_server.py")]
         command = sandbox.command([os.path.realpath(sys.executable), *bare[1:]])
         self._bare = self._servers(Launch(tuple(bare), dict(os.environ)), exits)
         self._command = self._servers(command, exits)
 
-    def _servers(self, launch: Launch, exits: ExitStack) -> SimpleQueue[Server]:
-        free: SimpleQueue[Server] = SimpleQueue()
+    def _servers(self, launch: Launch, exits: ExitStack) -> SimpleQueue[AttemptServer]:
+        free: SimpleQueue[AttemptServer] = SimpleQueue()
         for _ in range(self.n_jobs):
-            server = Server(launch, self._arena.descriptor)
+            server = AttemptServer(launch, self._target.descriptor)
             exits.callback(server.close)
             free.put(server)
         return free
 
     def control(self, attempt: Attempt) -> str | None:
-        """Make an attempt without a sandbox."""
-        made = self._served(self._bare, attempt, in_harness=True)
-        return _reached(made, attempt, self._arena.secret, True)
+        """Run an attempt without a sandbox."""
+        result = self._served(self._bare, attempt, in_harness=True)
+        return _reached(result, attempt, self._target.secret, True)
 
     def worker(self, attempt: Attempt) -> Finding:
-        """Make an attempt in the sandbox of a Python agent."""
+        """Run an attempt in the sandbox of a Python agent."""
         sandbox = self._heavy if attempt.is_heavy else self._sandbox
         return self._alone(sandbox.script(SCRIPT, [attempt.group, attempt.name]), attempt)
 
     def command(self, attempt: Attempt) -> Finding | None:
-        """Make an attempt in the sandbox of a foreign command."""
+        """Run an attempt in the sandbox of a foreign command."""
         if not attempt.for_command:
             return None
         if not attempt.is_ended:
             return self._finding(self._served(self._command, attempt), attempt)
-        # The harness ends it, which a server in the sandbox may not.
+        # The harness kills it; a server inside the sandbox may not signal it.
         program = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), attempt.group, attempt.name]
         return self._alone(self._sandbox.command(program), attempt)
 
     def _alone(self, launch: Launch, attempt: Attempt) -> Finding:
-        told = marshal.dumps(self._arena.place(attempt.name)).hex().encode() + b"\n"
-        return self._finding(make(launch, told, self._arena.descriptor, _seconds(attempt)), attempt)
+        request = marshal.dumps(self._target.for_attempt(attempt.name)).hex().encode() + b"\n"
+        return self._finding(run_attempt(launch, request, self._target.descriptor, _seconds(attempt)), attempt)
 
-    def _served(self, free: SimpleQueue[Server], attempt: Attempt, *, in_harness: bool = False) -> Made:
-        place = self._arena.place(attempt.name, in_harness=in_harness)
+    def _served(self, free: SimpleQueue[AttemptServer], attempt: Attempt, *, in_harness: bool = False) -> AttemptResult:
+        target = self._target.for_attempt(attempt.name, in_harness=in_harness)
         server = free.get()
         try:
-            return server.make(attempt.group, attempt.name, place, _seconds(attempt))
+            return server.run(attempt.group, attempt.name, target, _seconds(attempt))
         finally:
             free.put(server)
 
-    def _finding(self, made: Made, attempt: Attempt) -> Finding:
-        return _finding(made, attempt, self._arena.secret, self._sandbox.tier)
+    def _finding(self, result: AttemptResult, attempt: Attempt) -> Finding:
+        return _finding(result, attempt, self._target.secret, self._sandbox.tier)
 
 
 def _seconds(attempt: Attempt) -> float:
@@ -222,28 +220,28 @@ def _seconds(attempt: Attempt) -> float:
     return _PATIENCE_SECONDS if attempt.is_ended else _SECONDS
 
 
-def _reached(made: Made, attempt: Attempt, secret: str, in_harness: bool) -> str | None:
-    if "reached" in made.told:
-        return str(made.told["reached"])
-    if secret in made.output:
-        return "wrote what it had read"
-    if made.is_left:
-        return "lives on after it was killed"
-    # Without a sandbox, what has to be ended would have held up the harness.
-    if in_harness and attempt.is_ended and (made.killed or made.code < 0):
-        return made.ending
+def _reached(result: AttemptResult, attempt: Attempt, secret: str, in_harness: bool) -> str | None:
+    if "reached" in result.report:
+        return str(result.report["reached"])
+    if secret in result.output:
+        return "printed the secret"
+    if result.left_running:
+        return "still running after it was killed"
+    # Without a sandbox, an attempt that had to be killed would have blocked the harness.
+    if in_harness and attempt.is_ended and (result.killed or result.code < 0):
+        return result.ending
     return None
 
 
-def _finding(made: Made, attempt: Attempt, secret: str, tier: Tier) -> Finding:
-    reached = _reached(made, attempt, secret, False)
+def _finding(result: AttemptResult, attempt: Attempt, secret: str, tier: Tier) -> Finding:
+    reached = _reached(result, attempt, secret, False)
     if reached is not None:
         return Finding("known" if attempt.in_namespaces and tier < Tier.T3 else "escaped", reached)
-    if not made.begun:
-        return Finding("unclear", f"it did not begin: {made.stderr or made.ending}")
-    if "stopped" in made.told:
-        text = str(made.told["stopped"])
-        return Finding("stopped" if made.is_wall(_STOPS) else "unclear", text)
-    if made.killed and not attempt.is_ended:
-        return Finding("unclear", made.ending)
-    return Finding("stopped", made.ending)
+    if not result.started:
+        return Finding("unclear", f"it did not start: {result.stderr or result.ending}")
+    if "stopped" in result.report:
+        text = str(result.report["stopped"])
+        return Finding("stopped" if result.is_refusal(_STOPS) else "unclear", text)
+    if result.killed and not attempt.is_ended:
+        return Finding("unclear", result.ending)
+    return Finding("stopped", result.ending)

@@ -1,4 +1,4 @@
-"""The attempts to break out, by name."""
+"""The list of escape attempts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _GROUPS = (language, files, processes, network, kernel, resources)
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt to break out.
+    """One attempt to escape from the sandbox.
 
     Attributes:
-        group: Its module.
-        name: Its function there.
-        text: What it tries, in words.
-        for_command: Whether a foreign command is stopped, too; it may fork and thread.
-        is_ended: Whether it goes on until it is ended, by the harness or by itself.
-        in_namespaces: Whether it is stopped from the third tier on, and not before.
+        group: Name of its module in `escapes`.
+        name: Name of its function.
+        text: Description, the first line of its docstring.
+        for_command: Whether a foreign command must be stopped, too; a command may fork and start threads.
+        is_ended: Whether it runs until it is killed or crashes.
+        in_namespaces: Whether only tier T3 stops it.
         is_heavy: Whether it imports a library.
-        is_slow: Whether it computes for a second.
+        is_slow: Whether it takes a second of processor time.
     """
 
     group: str

@@ -1,4 +1,4 @@
-"""What this machine offers to lock an agent in with, and why it offers no more."""
+"""Sandbox features of this machine, and the reason for each missing tier."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from types import MappingProxyType
 from openoutcry.harness.sandbox.syscall_numbers import ARCHITECTURES
 
 LEAST_LANDLOCK = 3
-"""Versions before it, of kernels before Linux 6.2, let files be cut to nothing."""
+"""Earlier versions (before Linux 6.2) do not restrict the truncation of files."""
 
 
 class Tier(IntEnum):
-    """How well an agent is locked in; each tier holds those before it."""
+    """Tier of the sandbox; each tier includes the protections of those below it."""
 
     T0 = 0
-    """Not at all: a process like any other."""
+    """No sandbox."""
     T1 = 1
-    """A process of its own, with limits, no capabilities and nothing inherited."""
+    """A separate process with resource limits, no capabilities and no inherited descriptors or variables."""
     T2 = 2
     """Landlock and a filter of system calls."""
     T3 = 3
@@ -34,48 +34,48 @@ class Tier(IntEnum):
 
 @dataclass(frozen=True)
 class Host:
-    """What a machine offers.
+    """Sandbox features of a machine.
 
     Attributes:
         machine: Its architecture, such as `x86_64`.
-        landlock: Version of Landlock; 0 where there is none.
-        bwrap: Path of `bwrap`, where it works.
-        missing: Why a tier is not reached, by tier.
-        becoming: Command before `bwrap` by which a superuser becomes nobody; empty where none does.
+        landlock: Version of Landlock; 0 if it is unavailable.
+        bwrap: Path of `bwrap`; None if it does not work.
+        missing: Reason why a tier is unavailable, by tier.
+        setpriv: Command prefix of `bwrap` that changes root to `nobody`; empty if it does not work.
     """
 
     machine: str
     landlock: int
     bwrap: str | None
     missing: Mapping[Tier, str]
-    becoming: tuple[str, ...] = ()
+    setpriv: tuple[str, ...] = ()
 
     @property
     def tier(self) -> Tier:
-        """The highest tier that is reached."""
+        """The highest available tier."""
         return max(each for each in Tier if not any(tier <= each for tier in self.missing))
 
 
 @lru_cache(maxsize=1)
 def this_host() -> Host:
-    """Return what this machine offers, asked once."""
+    """Return the features of this machine, detected once."""
     machine, missing, landlock, bwrap = platform.machine(), {}, 0, None
-    becoming: tuple[str, ...] = ()
+    setpriv: tuple[str, ...] = ()
     if not sys.platform.startswith("linux"):
-        missing[Tier.T1] = f"the locks are those of Linux; this is {platform.system()}"
+        missing[Tier.T1] = f"the sandbox needs Linux; this is {platform.system()}"
     else:
-        landlock, told = _landlock(machine)
-        if told:
-            missing[Tier.T2] = told
-        bwrap, told = _bwrap()
-        if told:
-            missing[Tier.T3] = told
-        becoming = _becoming(bwrap)
-    return Host(machine, landlock, bwrap, MappingProxyType(missing), becoming)
+        landlock, error = _landlock(machine)
+        if error:
+            missing[Tier.T2] = error
+        bwrap, error = _bwrap()
+        if error:
+            missing[Tier.T3] = error
+        setpriv = _setpriv(bwrap)
+    return Host(machine, landlock, bwrap, MappingProxyType(missing), setpriv)
 
 
 def _landlock(machine: str) -> tuple[int, str]:
-    """Return the version of Landlock, and what is missing of the second tier."""
+    """Return the version of Landlock, and why tier T2 is unavailable."""
     from openoutcry.harness.sandbox.launcher import check_seccomp, landlock_abi
 
     if machine not in ARCHITECTURES:
@@ -84,40 +84,40 @@ def _landlock(machine: str) -> tuple[int, str]:
         check_seccomp(machine)
         version = landlock_abi()
     except OSError as error:
-        return 0, f"the kernel has it not, or switched off: {error.strerror}"
+        return 0, f"Landlock or seccomp is missing or disabled in the kernel: {error.strerror}"
     if version < LEAST_LANDLOCK:
         return version, f"Landlock must be version {LEAST_LANDLOCK} or later (Linux 6.2); this kernel has {version}"
     return version, ""
 
 
 def _bwrap() -> tuple[str | None, str]:
-    """Return `bwrap`, and what is missing of the third tier."""
+    """Return the path of `bwrap`, and why tier T3 is unavailable."""
     path = shutil.which("bwrap")
     if path is None:
         return None, "`bwrap` (bubblewrap) is not installed"
-    told = _fault_of([path])
-    return (None, told) if told else (path, "")
+    error = _namespace_error([path])
+    return (None, error) if error else (path, "")
 
 
-def _becoming(bwrap: str | None) -> tuple[str, ...]:
-    """Return what is put before `bwrap` so that a superuser becomes nobody."""
+def _setpriv(bwrap: str | None) -> tuple[str, ...]:
+    """Return the command prefix that changes root to `nobody` before `bwrap`."""
     from openoutcry.harness.sandbox.namespaces import NOBODY
 
-    setpriv = shutil.which("setpriv")
-    if bwrap is None or setpriv is None or os.geteuid() != 0:
+    path = shutil.which("setpriv")
+    if bwrap is None or path is None or os.geteuid() != 0:
         return ()
-    command = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--")
-    # Some machines let nobody but the superuser make namespaces.
-    return () if _fault_of([*command, bwrap]) else command
+    command = (path, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--")
+    # Some machines permit namespaces for root only.
+    return () if _namespace_error([*command, bwrap]) else command
 
 
-def _fault_of(bwrap: Sequence[str]) -> str:
-    """Return why a command makes no namespaces; nothing where it does."""
+def _namespace_error(bwrap: Sequence[str]) -> str:
+    """Return why a command cannot create namespaces; empty if it can."""
     from openoutcry.harness.sandbox.namespaces import NAMESPACES
 
     command = [*bwrap, *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", "true"]
     try:
-        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5.0)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5.0)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"`bwrap` does not run: {error}"
-    return f"`bwrap` makes no namespaces: {' '.join(made.stderr.split())}" if made.returncode != 0 else ""
+    return f"`bwrap` cannot create namespaces: {' '.join(done.stderr.split())}" if done.returncode != 0 else ""

@@ -1,22 +1,21 @@
-"""The launcher: locks itself in, step by step, then becomes the agent.
+"""The launcher: applies the protections to its own process, then runs the agent in it.
 
-It is run as `python -s -S -B launcher.py PLAN...` with a minimal environment, before anything but the standard library
-is imported, and by the one thread of a new process. The plan, `Launch.plan` in `marshal` and hexadecimal, is made by
+Run as `python -s -S -B launcher.py PLAN...` with a minimal environment, by the single thread of a new process that has
+imported only the standard library. The plan, `Launch.plan` in `marshal` and hexadecimal, comes from
 `openoutcry.harness.sandbox`: which protections to set, which paths are readable, and the system call filter. The
-launcher only carries it out, and ends with exit code 125 where the kernel refuses a step. A Python agent stays in this
-process: libraries are imported inside Landlock, and the filter closes over all threads that they have started before
-the first line of the agent is read. A foreign command replaces it.
+launcher applies it and exits with code 125 if the kernel refuses a step. A Python agent runs in this process: libraries
+are imported inside Landlock, then the filter is installed for all threads that they started, before the first line of
+the agent is read. A foreign command replaces this process.
 """
 
-
-# What is imported costs each agent its time, and comes after the folder of this file has left the path.
+# Imports delay the start of every agent, and must follow the removal of this folder from the path.
 
 from __future__ import annotations
 
 import sys
 
 if __name__ == "__main__":
-    # The folder of this file: nothing in it may stand in for a module of the standard library.
+    # The folder of this file: its modules must not shadow the standard library.
     del sys.path[0]
 
 import ctypes
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FAILED = 125
-"""Exit code where a lock could not be set; nothing of the agent has run."""
+"""Exit code if a protection could not be set; the agent has not started."""
 
 SYSCALLS = {"landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446}
 SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -41,19 +40,19 @@ _SET_PDEATHSIG, _CAPBSET_DROP, _SET_SECUREBITS, _SET_NO_NEW_PRIVS, _CAP_AMBIENT 
 _NO_ROOT_LOCKED, _CLEAR_ALL, _CAPABILITY_VERSION = 3, 4, 0x20080522
 _FILTER_MODE, _ALL_THREADS, _ACTION_AVAILABLE = 1, 1, 2
 _PATH_RULE = 1
-# To execute, write and read; others are those of a folder.
+# Execute, write and read; the other rights apply to folders only.
 _RIGHTS_OF_A_FILE = 1 | 2 | 4
 _SIGKILL = 9
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class LockError(Exception):
-    """The kernel refused a lock."""
+class ProtectionError(Exception):
+    """A protection could not be set."""
 
 
 def call(name: str, number: int, *arguments: Any) -> int:
-    """Make a system call; all arguments are passed in their full width."""
+    """Make a system call with 64-bit arguments."""
     wide = [each if isinstance(each, ctypes.c_void_p) else ctypes.c_ulong(each) for each in arguments]
     result = int(_libc.syscall(ctypes.c_long(number), *wide))
     if result < 0:
@@ -62,58 +61,55 @@ def call(name: str, number: int, *arguments: Any) -> int:
 
 
 def prctl(name: str, option: int, *values: int) -> None:
-    """Make a call of `prctl`."""
+    """Call `prctl`."""
     padded = [ctypes.c_ulong(each) for each in (*values, 0, 0, 0, 0)[:4]]
     if _libc.prctl(option, *padded) != 0:
         raise OSError(ctypes.get_errno(), f"prctl {name}: {os.strerror(ctypes.get_errno())}")
 
 
 def address(data: Any) -> ctypes.c_void_p:
-    """Return where a buffer of `ctypes` is."""
+    """Return the address of a `ctypes` buffer."""
     return ctypes.cast(data, ctypes.c_void_p)
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock that the kernel has.
+    """Return the Landlock version of the kernel.
 
     Raises:
-        OSError: it has none, or it is switched off.
+        OSError: Landlock is missing or disabled.
     """
     return call("Landlock", SYSCALLS["landlock_create_ruleset"], 0, 0, 1)
 
 
 def check_seccomp(machine: str) -> None:
-    """Ask whether the kernel filters system calls.
+    """Check that the kernel supports seccomp filters.
 
     Raises:
-        OSError: it does not.
+        OSError: the kernel does not support them.
     """
     action = ctypes.c_uint32(0x80000000)
     call("seccomp", SECCOMP[machine], _ACTION_AVAILABLE, 0, address(ctypes.pointer(action)))
 
 
 def close_descriptors() -> None:
-    """Close all descriptors but 0 to 2, and refuse files among those.
+    """Close all descriptors except 0 to 2, and refuse regular files as output.
 
-    A limit of 0 bytes a file would end the agent at its first word, without one.
+    The file size limit of 0 bytes would kill the agent at its first write, without a message.
     """
     os.closerange(3, 2**20)
     for descriptor in (1, 2):
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise LockError(f"descriptor {descriptor} must be a pipe; received a file")
+            raise ProtectionError(f"descriptor {descriptor} must be a pipe; received a file")
 
 
 def go_first() -> None:
-    """Let the kernel end this process first where memory runs out.
-
-    That goes for those that it starts, too.
-    """
+    """Make this process and its children the first to be killed when memory runs out."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def limit(limits: dict[str, int]) -> None:
-    """Set resource limits, the soft and the hard one."""
+    """Set soft and hard resource limits."""
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
@@ -122,14 +118,14 @@ def limit(limits: dict[str, int]) -> None:
 
 
 def become(user: int) -> None:
-    """Become a user without rights."""
+    """Change to an unprivileged user and group."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)
 
 
 def bound_capabilities() -> None:
-    """See to it that no program gives the superuser's rights back."""
+    """Clear the capability bounding set, so that no program regains privileges of root."""
     if os.geteuid() != 0:
         return
     try:
@@ -137,21 +133,21 @@ def bound_capabilities() -> None:
         for capability in range(64):
             prctl("bounding set", _CAPBSET_DROP, capability)
     except OSError as error:
-        # After the last capability there is no such (`EINVAL`); without the right to drop them there are none.
+        # `EINVAL`: past the last capability. `EPERM`: the process has no capabilities to drop.
         if error.errno not in (errno.EINVAL, errno.EPERM):
             raise
 
 
 def drop_capabilities() -> None:
-    """Give up what a superuser may do, for good."""
+    """Drop all capabilities permanently."""
     header, nothing = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0)), (ctypes.c_uint32 * 6)()
     if _libc.capset(header, nothing) != 0:
-        raise LockError(f"capabilities must be given up: {os.strerror(ctypes.get_errno())}")
+        raise ProtectionError(f"capabilities must be dropped; received {os.strerror(ctypes.get_errno())}")
     prctl("ambient capabilities", _CAP_AMBIENT, _CLEAR_ALL)
 
 
 def restrict_files(rules: dict[str, Any]) -> None:
-    """Restrict this process to the paths, ports and processes of some rules."""
+    """Restrict this process by Landlock to the given paths, ports and processes."""
     wide = struct.pack("=QQQ", rules["files"], rules["net"], rules["scoped"])
     attributes = ctypes.create_string_buffer(wide[: rules["size"]], rules["size"])
     ruleset = call("Landlock", SYSCALLS["landlock_create_ruleset"], address(attributes), rules["size"], 0)
@@ -163,7 +159,7 @@ def restrict_files(rules: dict[str, Any]) -> None:
 
 
 def grant(ruleset: int, path: str, rights: int) -> None:
-    """Allow what is below a path, or a file."""
+    """Grant access to a file or to everything below a folder."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -178,7 +174,7 @@ def grant(ruleset: int, path: str, rights: int) -> None:
 
 
 def filter_calls(machine: str, code: bytes, own_pid: list[int]) -> None:
-    """Install a filter of system calls over all threads of this process."""
+    """Install a system call filter for all threads of this process."""
     instructions = bytearray(code)
     for index in own_pid:
         instructions[8 * index + 4 : 8 * index + 8] = struct.pack("=I", os.getpid())
@@ -186,15 +182,15 @@ def filter_calls(machine: str, code: bytes, own_pid: list[int]) -> None:
     program = ctypes.create_string_buffer(
         struct.pack("@HP", len(instructions) // 8, address(buffer).value), struct.calcsize("@HP")
     )
-    # Where a thread cannot be included its number comes back.
+    # The call returns the id of a thread that cannot be included.
     if call("seccomp", SECCOMP[machine], _FILTER_MODE, _ALL_THREADS, address(program)) != 0:
-        raise LockError("all threads must take the filter; received one that does not")
+        raise ProtectionError("all threads must accept the filter; received one that does not")
 
 
 def lock(plan: dict[str, Any]) -> None:
-    """Set all locks but the filter of system calls."""
+    """Set all protections except the system call filter."""
     if len(os.listdir("/proc/self/task")) != 1:
-        raise LockError("the launcher must be a single thread")
+        raise ProtectionError("the launcher must be a single thread")
     if plan["session"] and os.getsid(0) != os.getpid():
         os.setsid()
     if plan["descriptors"]:
@@ -209,18 +205,18 @@ def lock(plan: dict[str, Any]) -> None:
         become(plan["user"])
     if plan["capabilities"]:
         drop_capabilities()
-    # After the user has changed, which clears it.
+    # After the change of user, which clears this setting.
     if plan["parent"] is not None:
         prctl("death signal", _SET_PDEATHSIG, _SIGKILL)
         if os.getppid() != plan["parent"]:
-            raise LockError("the parent must live; received its end")
+            raise ProtectionError("the parent process must still run; received its exit")
     prctl("no new privileges", _SET_NO_NEW_PRIVS, 1)
     if plan["landlock"]:
         restrict_files(plan["landlock"])
 
 
 def main() -> None:
-    """Carry out a plan; returns only where the agent is a Python module that ends."""
+    """Apply the plan and run the agent; returns only after a Python agent has finished."""
     plan = marshal.loads(bytes.fromhex("".join(sys.argv[1:])))
     filtering = plan["seccomp"]
     try:
@@ -230,13 +226,13 @@ def main() -> None:
             __import__(module)
         if filtering:
             filter_calls(filtering["machine"], filtering["code"], filtering["own_pid"])
-        # From here on what the agent calls like a library stands before the library.
+        # From here on the agent's modules take precedence over libraries of the same name.
         sys.path[:0] = plan["own_path"]
         sys.argv[:] = plan["arguments"]
         if plan["how"] == "command":
             os.execve(sys.argv[0], sys.argv, dict(os.environ))
-    except (OSError, LockError) as error:
-        print(f"the sandbox could not be locked: {error}", file=sys.stderr)
+    except (OSError, ProtectionError) as error:
+        print(f"the sandbox could not be set up: {error}", file=sys.stderr)
         sys.exit(FAILED)
     if plan["how"] == "script":
         with open(sys.argv[0], "rb") as file:

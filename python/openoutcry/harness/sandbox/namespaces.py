@@ -1,4 +1,4 @@
-"""Namespaces of `bwrap`: a machine that holds nothing but what an agent may read."""
+"""Command lines of `bwrap`: namespaces that contain only what an agent may read."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ NAMESPACES = (
     str(NOBODY),
     "--die-with-parent",
     "--new-session",
-    # Of the processes in there alone. A program finds by it what lies beside its own file, as the JVM its libraries.
+    # Shows only processes of the namespace. Programs such as the JVM locate their libraries through it.
     "--proc",
     "/proc",
 )
 
 
 def in_namespaces(bwrap: str, roots: Sequence[str], hidden: Iterable[str], *, allow_net: bool) -> list[str]:
-    """Return the command before which another one runs in namespaces of its own.
+    """Return the command prefix that runs another command in new namespaces.
 
     Args:
         bwrap: Path of `bwrap`.
-        roots: What may be read, by the paths that name it.
-        hidden: What may not, below those.
-        allow_net: Leave it in the network of the machine.
+        roots: Readable paths, as the program names them.
+        hidden: Paths below them that are not readable.
+        allow_net: Keep the network of the machine.
     """
     command = [bwrap, *NAMESPACES, *(() if allow_net else ("--unshare-net",))]
     command += ["--size", str(SCRATCH_BYTES), "--tmpfs", "/tmp", "--dev", "/dev"]
     bound: list[str] = ["/dev", "/proc"]
-    # What lies in another comes with it.
+    # A path below another one is bound with it.
     for root in sorted(set(roots), key=len):
         if not any(_is_below(root, each) for each in bound):
             command += ["--ro-bind-try", root, root]
             bound.append(root)
     for path in hidden:
-        # What is yet to be made is not allowed by Landlock, which names what is there.
+        # A path that does not exist yet needs no mount: Landlock grants only existing paths.
         if os.path.exists(path) and any(_is_below(path, os.path.realpath(root)) for root in roots):
             command += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     return [*command, "--chdir", "/", "--"]

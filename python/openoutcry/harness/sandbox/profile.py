@@ -1,4 +1,4 @@
-"""What an agent may have."""
+"""`Profile`: what an agent in the sandbox may access."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from pathlib import Path
 
 from openoutcry.errors import refusal
 
-# Of the loader, the C library and Python, which the launcher itself runs on.
+# Variables of the loader, the C library and Python, which also affect the launcher.
 _LOADING = ("LD_", "GCONV_", "GLIBC_", "LOCPATH", "MALLOC_", "PYTHON")
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What an agent may have, in any tier.
+    """What an agent may access, in every tier.
 
     Args:
-        folder: Its own folder, where it starts and which it may read.
-        hidden: Files and folders that it may not read wherever they lie, such as the data and the keys of a suite.
-        readable: Files and folders that it may read besides. A Python agent finds modules there, too, and a command may
-            execute programs there.
-        allow_net: It may connect to others, as one that asks a language model must. To be said wherever it is ranked.
-        pass_on: Names of environment variables that it is shown; none that says what a program loads as it begins,
-            before it is locked in.
+        folder: The agent's folder: its working directory, which it may read.
+        hidden: Files and folders that it may not read, wherever they are, such as the data and the keys of a suite.
+        readable: Further files and folders that it may read. A Python agent may import modules from there, and a
+            command may execute programs there.
+        allow_net: Allow outgoing connections, which an agent that calls a language model needs. Report it wherever the
+            agent is ranked.
+        pass_on: Names of environment variables for the agent. Variables that load code into a starting program are
+            refused, since they take effect before the sandbox.
         memory_bytes: Address space of each process.
         cpu_seconds: Processor time of each process.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a folder does not exist, or holds the home directory; a variable is not
-            set, or loads code; a limit is no whole number above 0.
+            set, or loads code; a limit is not an integer above 0.
     """
 
     folder: str | os.PathLike[str] = "."
@@ -46,19 +47,19 @@ class Profile:
         if not folder.is_dir():
             raise refusal("argument_invalid", f"`folder` must be a folder; received '{self.folder}'")
         if Path.home().resolve().is_relative_to(folder):
-            message = "`folder` must be a folder of the agent's own; received one that holds the home directory"
+            message = "`folder` must not contain the home directory; received one that does"
             raise refusal("argument_invalid", f"{message}: '{folder}'")
         if any(folder.is_relative_to(Path(each).resolve()) for each in self.hidden):
-            raise refusal("argument_invalid", f"`hidden` must not hold the agent's folder; received '{folder}'")
+            raise refusal("argument_invalid", f"`hidden` must not contain the agent's folder; received '{folder}'")
         for each in self.readable:
             if not Path(each).exists():
-                raise refusal("argument_invalid", f"`readable` must be files and folders; received '{each}'")
+                raise refusal("argument_invalid", f"`readable` must be existing files and folders; received '{each}'")
             if Path.home().resolve().is_relative_to(Path(each).resolve()):
-                message = "`readable` must not hold the home directory"
+                message = "`readable` must not contain the home directory"
                 raise refusal("argument_invalid", f"{message}; received '{each}', which does")
         for name in self.pass_on:
             if name.startswith(_LOADING):
-                wanted = "variables to pass on must not load code before the agent is locked in"
+                wanted = "variables to pass on must not load code before the sandbox is set up"
                 raise refusal("argument_invalid", f"{wanted}; received `{name}`")
             if name not in os.environ:
                 raise refusal("argument_invalid", f"variables to pass on must be set; received `{name}`, which is not")

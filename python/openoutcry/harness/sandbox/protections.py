@@ -1,26 +1,26 @@
-"""The locks of the sandbox, by name."""
+"""The protections of the sandbox, by name."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 
-class Lock(str, Enum):
-    """One lock, and what it keeps an agent from."""
+class Protection(str, Enum):
+    """One protection of the sandbox."""
 
     ENVIRONMENT = "environment"
-    """An environment of its own: no key of the harness is in it."""
+    """A new environment without the harness's variables, such as API keys."""
     DESCRIPTORS = "descriptors"
-    """Three pipes, and nothing else that the harness has open."""
+    """Three pipes and no other open descriptor of the harness."""
     SESSION = "session"
-    """A session and a process group of its own, which end with the harness."""
+    """A new session and process group, which end with the harness."""
     LIMITS = "limits"
-    """Memory, processor time, open files, bytes written."""
+    """Limits of memory, processor time, open files and bytes written."""
     CAPABILITIES = "capabilities"
-    """No rights of the superuser, if it is one."""
+    """No capabilities, also if started by root."""
     LANDLOCK = "landlock"
-    """Files, ports, signals: those that are named."""
+    """Access only to listed files, ports and processes."""
     SECCOMP = "seccomp"
-    """System calls: those that an agent needs."""
+    """A filter of system calls."""
     NAMESPACES = "namespaces"
-    """A machine of its own: users, processes, network, mounts."""
+    """Separate namespaces of users, processes, network and mounts."""

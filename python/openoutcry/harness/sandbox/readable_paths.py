@@ -1,7 +1,7 @@
-"""Which paths an agent may read: its folder and what its language is made of.
+"""Paths that an agent may read: its folder, and the interpreter and libraries of its language.
 
-Landlock allows what is below a path and knows no exceptions. A folder that holds something hidden is therefore allowed
-child by child, without symbolic links, whose targets have to be allowed as themselves.
+Landlock grants everything below a path, without exceptions. A folder that contains a hidden path is therefore granted
+child by child, without symbolic links, whose targets must be granted separately.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LIST = 1 << 3
 READ = 1 << 2 | LIST
 EXECUTE = READ | 1 << 0
 WRITE = READ | 1 << 1
-"""Rights over what is below a path, as Landlock numbers them."""
+"""Access rights below a path, as Landlock numbers them."""
 
 Root = tuple[str, int]
 Grant = tuple[int, str, list[str]]
@@ -27,7 +27,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 
 _DEVICES: tuple[Root, ...] = (("/dev/null", WRITE), ("/dev/zero", READ), ("/dev/random", READ), ("/dev/urandom", READ))
 _LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib32", "/lib64")
-_FACTS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/usr/share/zoneinfo")
 _PROGRAMS = ("/usr", "/bin", "/sbin")
 _CRYPTOGRAPHY = ("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf")
 _NAMES = ("/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services")
@@ -41,7 +41,7 @@ _CERTIFICATES = (
 
 
 def libraries() -> list[str]:
-    """Return where this interpreter finds modules, but for folders of its user."""
+    """Return the import paths of this interpreter, without folders of its user."""
     places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     if site.ENABLE_USER_SITE:
         places.add(site.getusersitepackages())
@@ -51,27 +51,27 @@ def libraries() -> list[str]:
 
 
 def of_worker() -> list[Root]:
-    """Return what a Python agent may read besides its own folder."""
+    """Return what a Python agent may read in addition to its folder."""
     modules = [each for each in libraries() if Path(each) != PACKAGE.parent or Path(each).name.endswith("-packages")]
     interpreter = os.path.join(sys.base_prefix, "lib")
-    roots = [(each, READ) for each in (*_LIBRARIES, *_FACTS, interpreter, *modules, str(PACKAGE))]
-    # Of the folder of the package only the package, which has to be found there: beside it may lie anything.
-    beside = str(PACKAGE.parent)
-    return [*roots, *([] if _is_broad(beside) else [(beside, LIST)]), *_DEVICES]
+    roots = [(each, READ) for each in (*_LIBRARIES, *_SYSTEM_FILES, interpreter, *modules, str(PACKAGE))]
+    # Import needs to list the parent folder of the package; only the package in it is readable.
+    parent = str(PACKAGE.parent)
+    return [*roots, *([] if _is_broad(parent) else [(parent, LIST)]), *_DEVICES]
 
 
 def of_command(program: str, folder: str) -> list[Root]:
-    """Return what a foreign command may read and execute besides its own folder.
+    """Return what a foreign command may read and execute in addition to its folder.
 
-    What lies beside a program, as `lib` beside `bin`, is allowed as far as it does not lead elsewhere.
+    The installation prefix of the program, such as `lib` next to `bin`, is granted unless it links elsewhere.
 
     Args:
-        program: Its path.
-        folder: The folder of the agent, whose author has no say in what lies beside a program there.
+        program: Path of the program.
+        folder: The agent's folder. A program inside it grants no prefix.
     """
     roots = [(each, EXECUTE) for each in (*_PROGRAMS, *_LIBRARIES)] + [(program, EXECUTE)]
-    # Links of Debian's, by which programs such as `java` and `awk` are found in namespaces.
-    roots += [(each, READ) for each in (*_FACTS, *_CRYPTOGRAPHY, "/etc/alternatives")] + [*_DEVICES]
+    # Debian's links, which resolve programs such as `java` and `awk` in namespaces.
+    roots += [(each, READ) for each in (*_SYSTEM_FILES, *_CRYPTOGRAPHY, "/etc/alternatives")] + [*_DEVICES]
     for found in (program, os.path.realpath(program)):
         prefix = os.path.dirname(os.path.dirname(found))
         is_installed = os.path.basename(os.path.dirname(found)) == "bin" and not _is_broad(prefix)
@@ -83,38 +83,39 @@ def of_command(program: str, folder: str) -> list[Root]:
 
 
 def of_network() -> list[Root]:
-    """Return what is read to find and to trust others."""
+    """Return the files of name resolution and TLS certificates."""
     return [(each, READ) for each in (*_NAMES, *_CERTIFICATES)]
 
 
 def bundled_data() -> list[str]:
-    """Return the markets of this package, whose future no agent may read."""
-    return sorted(str(path) for path in (PACKAGE / "data").iterdir() if path.is_file() and path.suffix != ".py")
+    """Return the bundled market data, which no agent may read."""
+    folder = PACKAGE / "data" / "bundled"
+    return sorted(str(path) for path in folder.iterdir() if path.is_file() and path.suffix != ".py")
 
 
 def grants(roots: Iterable[Root], hidden: Sequence[str]) -> list[Grant]:
-    """Return what is allowed without what is hidden.
+    """Return the Landlock grants for paths without the hidden ones.
 
-    Each is rights, a folder, and names in it.
+    Each grant is the rights, a folder and names in it.
     """
-    veil = _Veil(hidden)
+    hidden_paths = _HiddenPaths(hidden)
     granted: list[Grant] = []
     for path, rights in roots:
         found = os.path.realpath(path)
-        if not os.path.exists(found) or veil.covers(found):
+        if not os.path.exists(found) or hidden_paths.covers(found):
             continue
-        granted += _split(found, rights, veil)
-        if path != found and not veil.is_within(found):
-            # In namespaces what a link leads to is there by the link's name.
+        granted += _split(found, rights, hidden_paths)
+        if path != found and not hidden_paths.is_within(found):
+            # In namespaces the target of a link is mounted at the link's own path.
             granted.append((rights, *_named(path)))
     return granted
 
 
-class _Veil:
-    """What is hidden, by what it is.
+class _HiddenPaths:
+    """Hidden paths, compared by device and inode.
 
-    A file has as many names as hard links and mounts give it, and where case does not matter each of them has more.
-    What is yet to be made has only its name.
+    Hard links, mounts and case-insensitive file systems give a file several names. A path that does not exist yet is
+    compared by name.
     """
 
     def __init__(self, hidden: Iterable[str]) -> None:
@@ -123,15 +124,15 @@ class _Veil:
         self._above = _identities(str(parent) for each in self._names for parent in Path(each).parents)
 
     def hides(self, path: str) -> bool:
-        """Return whether a path is hidden itself."""
+        """Return whether a path itself is hidden."""
         return path in self._names or bool(_identities([path]) & self._found)
 
     def covers(self, path: str) -> bool:
-        """Return whether a path is hidden, or below what is."""
+        """Return whether a path is hidden or below a hidden one."""
         return any(self.hides(str(each)) for each in (path, *Path(path).parents))
 
     def is_within(self, path: str) -> bool:
-        """Return whether something hidden is below a path."""
+        """Return whether a hidden path is below a path."""
         return bool(_identities([path]) & self._above)
 
 
@@ -144,20 +145,20 @@ def _identities(paths: Iterable[str]) -> set[tuple[int, int]]:
     return found
 
 
-def _split(folder: str, rights: int, veil: _Veil) -> list[Grant]:
-    if rights == LIST or not veil.is_within(folder):
+def _split(folder: str, rights: int, hidden_paths: _HiddenPaths) -> list[Grant]:
+    if rights == LIST or not hidden_paths.is_within(folder):
         return [(rights, *_named(folder))]
     split: list[Grant] = [(LIST, *_named(folder))]
-    whole = []
+    visible = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
-        if os.path.islink(path) or veil.hides(path):
+        if os.path.islink(path) or hidden_paths.hides(path):
             continue
-        if veil.is_within(path):
-            split += _split(path, rights, veil)
+        if hidden_paths.is_within(path):
+            split += _split(path, rights, hidden_paths)
         else:
-            whole.append(name)
-    return [*split, (rights, folder, whole)]
+            visible.append(name)
+    return [*split, (rights, folder, visible)]
 
 
 def _named(path: str) -> tuple[str, list[str]]:
@@ -170,12 +171,12 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def is_open(path: str) -> bool:
-    """Return whether users of no rights may read a path."""
+    """Return whether unprivileged users may read a path."""
     found = os.path.realpath(path)
     parents = Path(found).parents
     return all(each.stat().st_mode & 0o1 for each in parents) and bool(os.stat(found).st_mode & 0o4)
 
 
 def _is_broad(folder: str) -> bool:
-    """Return whether a folder holds more than programs: the root, or a home."""
+    """Return whether a folder contains more than programs: the root, or a home directory."""
     return folder in {"/", "/usr"} or Path.home().is_relative_to(folder)

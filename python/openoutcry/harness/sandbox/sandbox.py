@@ -1,4 +1,4 @@
-"""Opening a sandbox, and what to start in it."""
+"""`Sandbox`: choose the tier, and build the commands that start agents in it."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from openoutcry.harness.sandbox import readable_paths
 from openoutcry.harness.sandbox.host_features import Host, Tier, this_host
 from openoutcry.harness.sandbox.namespaces import NOBODY, in_namespaces
 from openoutcry.harness.sandbox.profile import Profile
-from openoutcry.harness.sandbox.protections import Lock
+from openoutcry.harness.sandbox.protections import Protection
 from openoutcry.harness.sandbox.seccomp_filters import command_filter, worker_filter
 
-# A link may lead through folders that are not there in a namespace.
+# Resolved: a symbolic link may lead through folders that a namespace does not contain.
 INTERPRETER = os.path.realpath(sys.executable)
 LAUNCHER = str(Path(__file__).resolve().with_name("launcher.py"))
 N_PROCESSES = 256
-"""Processes and threads that a command may have beside those that its user already has."""
+"""Limit of processes and threads for a command, in addition to those that its user already has."""
 
-_TIERS = {Lock.LANDLOCK: Tier.T2, Lock.SECCOMP: Tier.T2, Lock.NAMESPACES: Tier.T3}
-# The version of Landlock, newest first, and all rights over files from then on.
+_TIERS = {Protection.LANDLOCK: Tier.T2, Protection.SECCOMP: Tier.T2, Protection.NAMESPACES: Tier.T3}
+# Landlock version, newest first, and all file access rights of that version.
 _FILE_RIGHTS = ((5, (1 << 16) - 1), (3, (1 << 15) - 1))
 _ARGUMENT_LENGTH = 2**16
 _BIND_TCP, _CONNECT_TCP = 1, 2
 _SCOPED_SOCKETS, _SCOPED_SIGNALS = 1, 2
 _WORKER_ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
-    # Sets of texts have one order in every run.
+    # Sets of strings have the same order in every run.
     "PYTHONHASHSEED": "0",
     "MKL_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -44,14 +44,14 @@ _WORKER_ENVIRONMENT = {
 _COMMAND_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-def in_pieces(plan: Mapping[str, Any]) -> list[str]:
-    """Return a plan as arguments, none of which is longer than the kernel takes."""
+def plan_arguments(plan: Mapping[str, Any]) -> list[str]:
+    """Return a plan as command line arguments, split to the longest that the kernel accepts."""
     text = marshal.dumps(dict(plan)).hex()
     return [text[at : at + _ARGUMENT_LENGTH] for at in range(0, len(text), _ARGUMENT_LENGTH)]
 
 
 def n_tasks(user: int) -> int:
-    """Return how many processes and threads a user has."""
+    """Return the number of processes and threads of a user."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -60,27 +60,24 @@ def n_tasks(user: int) -> int:
     return count
 
 
-def described(sandbox: Sandbox | None) -> str:
-    """Return which sandbox an agent is in, and why in none that is better.
-
-    What holds less in it than it could is said, too.
-    """
+def describe_sandbox(sandbox: Sandbox | None) -> str:
+    """Return a line with the tier of a sandbox, why no higher tier is available, and its limitations."""
     missing = this_host().missing if sandbox is None else sandbox.host.missing
-    reached = "no sandbox, the agent has all your rights" if sandbox is None else f"sandbox {sandbox.tier.name}"
-    told = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
-    return "; ".join([reached, *told, *(sandbox.notes if sandbox else ())])
+    reached = "no sandbox, the agent has all your permissions" if sandbox is None else f"sandbox {sandbox.tier.name}"
+    reasons = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
+    return "; ".join([reached, *reasons, *(sandbox.notes if sandbox else ())])
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start, with pipes as its three descriptors.
+    """A command to start, with pipes as its three descriptors.
 
-    Start it in a session of its own, by a thread that outlives it.
+    Start it in a new session, from a thread that outlives it.
 
     Attributes:
         command: The program and its arguments.
-        environment: All its variables.
-        plan: What the launcher is told, as the last arguments say in `marshal`.
+        environment: The complete environment.
+        plan: The plan of the launcher, which the last arguments hold in `marshal`.
     """
 
     command: tuple[str, ...]
@@ -89,62 +86,57 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class _Shut:
-    """The locks of a kind of agent, without what is started.
-
-    `user` is who it is to the kernel.
-    """
+class _Plan:
+    """The launch plan of a kind of agent, without the program: user id, plan, command prefix and environment."""
 
     user: int
     plan: dict[str, Any]
-    before: tuple[str, ...]
+    prefix: tuple[str, ...]
     environment: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A sandbox of a tier, open for any number of agents. Made by `Sandbox.open`.
+    """A sandbox of a tier, for any number of agents. Create it with `Sandbox.open`.
 
     Attributes:
-        profile: What an agent may have.
-        tier: How well it is locked in.
-        host: What the machine offers.
+        profile: What an agent may access.
+        tier: The tier of protection.
+        host: Sandbox features of the machine.
     """
 
     profile: Profile
     tier: Tier
     host: Host
-    _locks: frozenset[Lock]
+    _protections: frozenset[Protection]
 
     @classmethod
-    def open(cls, profile: Profile, *, least: Tier = Tier.T2, most: Tier = Tier.T3) -> Sandbox:
-        """Open a sandbox of the highest tier that this machine reaches, up to `most`.
-
-        Where it reaches none there is no sandbox.
+    def open(cls, profile: Profile, *, min_tier: Tier = Tier.T2, max_tier: Tier = Tier.T3) -> Sandbox:
+        """Open a sandbox of the highest tier that this machine reaches, up to `max_tier`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the machine does not reach `least`; the message says why.
+            OpenOutcryError: `argument_invalid`: the machine does not reach `min_tier`; the message says why.
         """
         host = this_host()
-        tier, least = min(host.tier, most), max(least, Tier.T1)
-        if tier < least:
-            why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= least)
-            reached = f"{tier.name}, as `most` says" if most < least else f"{tier.name}, for {why}"
-            raise refusal("argument_invalid", f"the sandbox must reach {least.name}; received {reached}")
-        locks = frozenset(each for each in Lock if tier >= _TIERS.get(each, Tier.T1))
-        return cls(profile, tier, host, locks)
+        tier, min_tier = min(host.tier, max_tier), max(min_tier, Tier.T1)
+        if tier < min_tier:
+            why = "; ".join(f"{each.name}: {text}" for each, text in sorted(host.missing.items()) if each <= min_tier)
+            reached = f"{tier.name}, as `max_tier` requires" if max_tier < min_tier else f"{tier.name}, for {why}"
+            raise refusal("argument_invalid", f"the sandbox must reach {min_tier.name}; received {reached}")
+        protections = frozenset(each for each in Protection if tier >= _TIERS.get(each, Tier.T1))
+        return cls(profile, tier, host, protections)
 
     @classmethod
-    def best(cls, profile: Profile, *, most: Tier = Tier.T3) -> Sandbox | None:
+    def best(cls, profile: Profile, *, max_tier: Tier = Tier.T3) -> Sandbox | None:
         """Open the sandbox of the highest tier that this machine reaches.
 
-        On Linux that is T1 at least; elsewhere there is none, `None`. Below T2 it keeps no stranger's agent from files
-        and the network: say what came of it, as `described` does.
+        On Linux that is at least T1; on other systems the result is None. Below T2 the agent can read files and use the
+        network: report the tier, for example with `describe_sandbox`.
         """
-        return None if this_host().tier is Tier.T0 else cls.open(profile, least=Tier.T1, most=most)
+        return None if this_host().tier is Tier.T0 else cls.open(profile, min_tier=Tier.T1, max_tier=max_tier)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a record says of the sandbox, and why its tier is no higher."""
+        """Return the description for records: the tier and why no higher tier is available."""
         return {
             "tier": self.tier.name,
             "missing": {each.name: text for each, text in sorted(self.host.missing.items())},
@@ -155,133 +147,128 @@ class Sandbox:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What holds less here than it could, in words."""
-        told = []
+        """Limitations of this sandbox, as sentences."""
+        notes = []
         if self.tier is Tier.T1:
-            told.append("an agent reads what you can, keys and data too, and connects to whom it likes")
+            notes.append("an agent can read all your files, including keys and data, and use the network")
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
-            told.append("a command may signal itself alone: Landlock keeps signals inside from version 6 on")
+            notes.append("a command can signal only itself: Landlock scopes signals from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
-            becomes = "an agent becomes nobody where all that it reads is open to others; else it "
-            if self.tier >= Tier.T3 and not self.host.becoming:
-                becomes = "in namespaces an agent, without a `setpriv` that works, "
-            stays = "stays a superuser without rights, for whom a number of processes is no limit"
-            told.append(f"the superuser started it: {becomes}{stays}")
+            becomes = "an agent runs as `nobody` if all its files are world-readable; otherwise it "
+            if self.tier >= Tier.T3 and not self.host.setpriv:
+                becomes = "without a working `setpriv` an agent in namespaces "
+            stays = "stays root without capabilities, and the limit of processes does not apply"
+            notes.append(f"started by root: {becomes}{stays}")
         if self.profile.allow_net:
-            told.append("the network is open: servers of this machine and its neighbours can be reached, too")
-        return tuple(told)
+            notes.append("the network is open, including servers of this machine and of the local network")
+        return tuple(notes)
 
     def module(self, name: str, arguments: Sequence[str] = (), *, imports: Sequence[str] = ("openoutcry",)) -> Launch:
-        """Return how to start a Python module as `python -m` would.
+        """Return the command that starts a Python module, as `python -m` does.
 
-        It is found in the standard library, in site-packages, beside this package and in the profile's folder.
+        The module is imported from the standard library, site-packages, the parent folder of this package or the
+        folders of the profile.
 
         Args:
             name: The module.
             arguments: Its arguments.
-            imports: Modules that are imported before the system calls are filtered, those that start threads.
+            imports: Modules to import before system calls are filtered, such as those that start threads.
         """
         return self._python("module", [name, *arguments], imports)
 
     def script(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> Launch:
-        """Return how to start a Python file.
-
-        Nothing but the standard library is imported for it.
-        """
+        """Return the command that starts a Python file, with only the standard library imported before it."""
         return self._python("script", [str(Path(path).resolve()), *arguments], ())
 
     def command(self, command: Sequence[str]) -> Launch:
-        """Return how to start a program in any language.
+        """Return the command that starts a program in any language.
 
         Raises:
-            OpenOutcryError: `unknown_agent`: there is no such program, or it is the stand-in of a version manager.
+            OpenOutcryError: `unknown_agent`: the program does not exist, or is a shim of a version manager.
         """
         folder, name = self._folder, command[0] if command else ""
-        # A path is one from the agent's folder, as the program itself would see it.
+        # A relative path starts at the agent's folder, the working directory of the program.
         program = shutil.which(os.path.join(folder, name) if os.sep in name else name)
         if not name or program is None:
             raise refusal("unknown_agent", f"an agent must be a program that can be run; received {name!r}")
         if Path(program).parent.name == "shims":
-            wanted = "a program in the sandbox must be itself, and none that looks for it"
-            hint = f"hint: the path that its version manager has for it, as `pyenv which {Path(program).name}` tells"
+            wanted = "a program in the sandbox must be the executable itself, not a shim of a version manager"
+            hint = f"hint: use the path that the version manager prints, such as `pyenv which {Path(program).name}`"
             raise refusal("unknown_agent", f"{wanted}; received '{program}'; {hint}")
         if program not in self._commands:
-            self._commands[program] = self._shut(readable_paths.of_command(program, folder), is_worker=False)
-        shut = self._commands[program]
-        limits = shut.plan["limits"]
-        if limits and shut.user != 0:
-            limits = limits | {"NPROC": n_tasks(shut.user) + N_PROCESSES}
-        told = {"how": "command", "arguments": [program, *command[1:]], "limits": limits}
-        return self._launch(shut, told)
+            self._commands[program] = self._plan_for(readable_paths.of_command(program, folder), is_worker=False)
+        base = self._commands[program]
+        limits = base.plan["limits"]
+        if limits and base.user != 0:
+            limits = limits | {"NPROC": n_tasks(base.user) + N_PROCESSES}
+        start = {"how": "command", "arguments": [program, *command[1:]], "limits": limits}
+        return self._launch(base, start)
 
     def _python(self, how: str, arguments: list[str], imports: Sequence[str]) -> Launch:
         own = [self._worker.plan["folder"], *(str(Path(each).resolve()) for each in self.profile.readable)]
-        told = {"how": how, "arguments": arguments, "imports": list(imports)}
-        return self._launch(self._worker, told | {"path": readable_paths.libraries(), "own_path": own})
+        start = {"how": how, "arguments": arguments, "imports": list(imports)}
+        return self._launch(self._worker, start | {"path": readable_paths.libraries(), "own_path": own})
 
     @cached_property
-    def _worker(self) -> _Shut:
-        return self._shut(readable_paths.of_worker(), is_worker=True)
+    def _worker(self) -> _Plan:
+        return self._plan_for(readable_paths.of_worker(), is_worker=True)
 
     @cached_property
-    def _commands(self) -> dict[str, _Shut]:
+    def _commands(self) -> dict[str, _Plan]:
         return {}
 
-    def _shut(self, roots: list[readable_paths.Root], *, is_worker: bool) -> _Shut:
-        """Return the locks of a Python agent or of a command."""
-        held = self._locks.__contains__
-        is_outside = not held(Lock.NAMESPACES)
+    def _plan_for(self, roots: list[readable_paths.Root], *, is_worker: bool) -> _Plan:
+        """Return the launch plan of a Python agent or of a command."""
+        is_active = self._protections.__contains__
+        is_outside = not is_active(Protection.NAMESPACES)
         folder = self._folder
         right = readable_paths.READ if is_worker else readable_paths.EXECUTE
         roots += [(each, right) for each in (folder, *(str(Path(each).resolve()) for each in self.profile.readable))]
         if self.profile.allow_net:
             roots += readable_paths.of_network()
-        # In namespaces the interpreter and its launcher have to be there before they lock themselves in.
-        seen = (
+        # In namespaces the interpreter and the launcher must be visible until Landlock applies.
+        visible = (
             roots
             if is_outside
             else [*roots, *readable_paths.of_worker(), *readable_paths.of_command(INTERPRETER, folder)]
         )
-        user = self._user([path for path, _ in seen if os.path.exists(path)], is_outside=is_outside)
+        user = self._user([path for path, _ in visible if os.path.exists(path)], is_outside=is_outside)
         plan: dict[str, Any] = {
             "folder": folder,
             "imports": [],
             "path": [],
             "own_path": [],
-            "session": held(Lock.SESSION) and is_outside,
-            "descriptors": held(Lock.DESCRIPTORS),
-            "limits": self._limits if held(Lock.LIMITS) else {},
+            "session": is_active(Protection.SESSION) and is_outside,
+            "descriptors": is_active(Protection.DESCRIPTORS),
+            "limits": self._limits if is_active(Protection.LIMITS) else {},
             "user": user if is_outside and user != os.geteuid() else None,
-            "capabilities": held(Lock.CAPABILITIES),
-            "landlock": self._landlock(roots) if held(Lock.LANDLOCK) else None,
-            "seccomp": self._seccomp(is_worker=is_worker) if held(Lock.SECCOMP) else None,
+            "capabilities": is_active(Protection.CAPABILITIES),
+            "landlock": self._landlock(roots) if is_active(Protection.LANDLOCK) else None,
+            "seccomp": self._seccomp(is_worker=is_worker) if is_active(Protection.SECCOMP) else None,
         }
-        before = () if is_outside else self._bwrap(seen, user)
-        return _Shut(user, plan, before, self._environment(is_worker=is_worker))
+        prefix = () if is_outside else self._bwrap(visible, user)
+        return _Plan(user, plan, prefix, self._environment(is_worker=is_worker))
 
     def _user(self, read: Iterable[str], *, is_outside: bool) -> int:
-        """Return who an agent is that reads some paths.
-
-        It is nobody instead of the superuser, where that can be.
-        """
-        can_become = os.geteuid() == 0 and (is_outside or bool(self.host.becoming))
+        """Return the user id of an agent: `nobody` instead of root, if `nobody` can read the paths."""
+        can_become = os.geteuid() == 0 and (is_outside or bool(self.host.setpriv))
         return NOBODY if can_become and all(map(readable_paths.is_open, read)) else os.geteuid()
 
-    def _launch(self, shut: _Shut, told: dict[str, Any]) -> Launch:
-        # Within namespaces the parent is `bwrap`, which ends all with its own end.
-        plan = shut.plan | told | {"parent": os.getpid() if shut.plan["session"] else None}
-        command = (*shut.before, INTERPRETER, "-s", "-S", "-B", LAUNCHER, *in_pieces(plan))
-        return Launch(command, shut.environment, plan)
+    def _launch(self, base: _Plan, start: dict[str, Any]) -> Launch:
+        # In namespaces the parent is `bwrap`, which kills all processes when it exits.
+        plan = base.plan | start | {"parent": os.getpid() if base.plan["session"] else None}
+        command = (*base.prefix, INTERPRETER, "-s", "-S", "-B", LAUNCHER, *plan_arguments(plan))
+        return Launch(command, base.environment, plan)
 
-    def _bwrap(self, seen: Iterable[readable_paths.Root], user: int) -> tuple[str, ...]:
-        assert self.host.bwrap is not None, "the third tier was reached"
-        needed = [path for path, rights in seen if rights != readable_paths.LIST]
+    def _bwrap(self, visible: Iterable[readable_paths.Root], user: int) -> tuple[str, ...]:
+        assert self.host.bwrap is not None, "tier T3 was reached"
+        needed = [path for path, rights in visible if rights != readable_paths.LIST]
         command = in_namespaces(self.host.bwrap, needed, self._hidden, allow_net=self.profile.allow_net)
-        return (*(self.host.becoming if user != os.geteuid() else ()), *command)
+        return (*(self.host.setpriv if user != os.geteuid() else ()), *command)
 
     def _environment(self, *, is_worker: bool) -> dict[str, str]:
         fixed = _WORKER_ENVIRONMENT if is_worker else _COMMAND_ENVIRONMENT
-        if Lock.ENVIRONMENT not in self._locks:
+        if Protection.ENVIRONMENT not in self._protections:
             return dict(os.environ) | fixed
         return fixed | {name: os.environ[name] for name in self.profile.pass_on}
 
@@ -296,16 +283,16 @@ class Sandbox:
     @property
     def _limits(self) -> dict[str, int]:
         most = {"AS": self.profile.memory_bytes, "CPU": self.profile.cpu_seconds, "NOFILE": 64, "FSIZE": 0}
-        # Of 0 bytes it is still written to a program, where the host has one for cores.
+        # With a limit of 0 the kernel still pipes the core dump to a handler program, if the host has one.
         return most | {"CORE": 1}
 
     def _seccomp(self, *, is_worker: bool) -> dict[str, Any]:
         machine, allow_net = self.host.machine, self.profile.allow_net
         if is_worker:
-            made = worker_filter(machine, allow_net=allow_net)
+            program = worker_filter(machine, allow_net=allow_net)
         else:
-            made = command_filter(machine, allow_net=allow_net, landlock_abi=self.host.landlock)
-        return {"machine": machine, "code": made.code, "own_pid": list(made.own_pid)}
+            program = command_filter(machine, allow_net=allow_net, landlock_abi=self.host.landlock)
+        return {"machine": machine, "code": program.code, "own_pid": list(program.own_pid)}
 
     def _landlock(self, roots: Iterable[readable_paths.Root]) -> dict[str, Any]:
         version = self.host.landlock

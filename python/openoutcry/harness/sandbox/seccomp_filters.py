@@ -1,9 +1,9 @@
-"""Which system calls an agent may make.
+"""System call filters for Python agents and for foreign commands.
 
-Our worker is known code, so its filter is a list of what it needs; anything else is refused (`EPERM`). A foreign
-command may be a Go, Node or Java program that threads, forks and compiles as it runs: a list of what all of them need
-would hold nearly everything, and break the next one. Its filter is a list of what reaches out of the sandbox, and calls
-that are newer than our tables do not exist (`ENOSYS`), so that a new kernel brings no new hole.
+The Python worker is known code, so its filter is an allow list; every other call is refused (`EPERM`). A foreign
+command may be a Go, Node or Java program that uses threads, forks and compiles at run time: an allow list for all of
+them would contain nearly every call and still break the next program. Its filter is a deny list of calls that reach
+outside the sandbox. Calls newer than the tables return `ENOSYS`, so that a newer kernel opens no gap.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from openoutcry.harness.sandbox.syscall_numbers import LAST
 
 _UNIX, _INET, _INET6, _STREAM, _DATAGRAM, _TCP, _UDP = 1, 2, 10, 1, 2, 6, 17
 _WRITE, _EXECUTE, _ANONYMOUS = 2, 4, 0x20
-# Flags of `clone`: those that make a namespace, and that which makes a child of the harness.
+# Flags of `clone`: those that create a namespace, and `CLONE_PARENT`, which would create a child of the harness.
 _NEW_NAMESPACE, _CHILD_OF_PARENT = 0x7E020000, 0x8000
 _SCOPED_ABI = 6
-"""Landlock keeps signals and abstract sockets inside from this version on."""
+"""Landlock version from which on signals and abstract sockets are scoped."""
 
 _GRANTED = Rule(ALLOW)
 _DENIED = Rule(EPERM)
@@ -48,7 +48,7 @@ _NETWORK = """
     connect getpeername getsockname getsockopt recvfrom recvmmsg recvmsg sendmmsg sendmsg sendto setsockopt shutdown
 """
 
-# What a command is refused, by what it would reach.
+# Calls that a command is refused, grouped by what they reach.
 _REACHES_OUT = """
     bind listen accept accept4
 
@@ -74,17 +74,14 @@ _REACHES_OUT = """
 
 
 def worker_filter(machine: str, *, allow_net: bool) -> Program:
-    """Return the filter of the Python worker.
-
-    It makes no process, thread, socket or code.
-    """
+    """Return the filter of the Python worker: no new process, thread, socket or executable memory."""
     rules = dict.fromkeys(_WORKER.split(), _GRANTED)
     rules["mmap"] = Rule(ALLOW, _NO_NEW_CODE)
     rules["mprotect"] = Rule(EPERM, [([Low(2, 0, _EXECUTE)], ALLOW)])
     rules["fcntl"] = _one_of(1, (0, 1, 2, 3, 4, 5, 1030, 1032))
-    # What a terminal is, how much there is to read, close on exec, do not block.
+    # Terminal attributes and size, bytes to read, close-on-exec, non-blocking.
     rules["ioctl"] = _one_of(1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451))
-    # The name of a thread, and of a piece of memory.
+    # Names of a thread and of a memory mapping.
     rules["prctl"] = _one_of(0, (15, 16, 0x53564D41))
     rules["prlimit64"] = Rule(EPERM, [([Low(0, 0), Null(2)], ALLOW)])
     rules["tgkill"] = _OWN
@@ -94,29 +91,26 @@ def worker_filter(machine: str, *, allow_net: bool) -> Program:
 
 
 def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Program:
-    """Return the filter of a foreign command.
-
-    It may thread, fork, execute and compile, but reach nobody.
-    """
+    """Return the filter of a foreign command: threads, forks, programs and generated code, but no outside access."""
     rules = dict.fromkeys(_REACHES_OUT.split(), _DENIED)
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
-    # A pair of streams is a pipe; one of datagrams can be sent to others.
+    # A pair of stream sockets is a pipe; a datagram socket of a pair can send to other sockets.
     rules["socketpair"] = Rule(EPERM, [([Low(0, _UNIX), Low(1, _STREAM, 0xF)], ALLOW)])
     rules["clone"] = Rule(EPERM, [([Low(0, 0, _NEW_NAMESPACE | _CHILD_OF_PARENT)], ALLOW)])
-    # Its flags are behind a pointer; who is told that it does not exist takes `clone`.
+    # Its flags are behind a pointer, which a filter cannot read; on `ENOSYS` programs fall back to `clone`.
     rules["clone3"] = Rule(ENOSYS)
     rules["prlimit64"] = Rule(EPERM, [([Low(0, 0)], ALLOW), ([OwnPid(0)], ALLOW), ([Null(2)], ALLOW)])
     rules["sched_setaffinity"] = Rule(EPERM, [([Low(0, 0)], ALLOW), ([OwnPid(0)], ALLOW)])
     rules["personality"] = Rule(EPERM, [([Low(0, 0)], ALLOW), ([Low(0, 0xFFFFFFFF)], ALLOW)])
-    # The signal of the parent's death, and a core that is shared.
+    # The parent death signal, and core scheduling.
     rules["prctl"] = _none_of(0, (1, 62))
     rules["fcntl"] = _one_of(1, _DESCRIPTOR)
-    # Any socket asks about the network, one of a pair, too.
+    # Any socket, also one of a pair, can query network interfaces.
     kinds = (_OF_TERMINALS, _OF_SOCKETS) if allow_net else (_OF_TERMINALS,)
-    rules["ioctl"] = Rule(ENOTTY, [*_TAKING, *(([Low(1, kind, 0xFF00)], ALLOW) for kind in kinds)])
-    # Their text is content, of files that may not be read; Landlock looks at neither.
+    rules["ioctl"] = Rule(ENOTTY, [*_TERMINAL_CONTROL, *(([Low(1, kind, 0xFF00)], ALLOW) for kind in kinds)])
+    # Extended attributes are content of files, and Landlock does not restrict them.
     rules |= dict.fromkeys(("getxattr", "lgetxattr", "listxattr", "llistxattr"), Rule(ENOTSUP))
-    # From a store that is one for the machine.
+    # Takes from a limit that the whole machine shares.
     rules["io_setup"] = Rule(ENOSYS)
     if landlock_abi < _SCOPED_ABI:
         rules |= dict.fromkeys(("kill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"), _OWN)
@@ -125,19 +119,19 @@ def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Progr
 
 
 _OWN = Rule(EPERM, [([OwnPid(0)], ALLOW)])
-# Memory that may be executed is that of a file, which nobody here can write, and stays as it is.
+# Executable memory must map a file, which no process in the sandbox can write, and must not become writable.
 _NO_NEW_CODE: tuple[Clause, ...] = (
     ([Low(2, _EXECUTE | _WRITE, _EXECUTE | _WRITE)], EPERM),
     ([Low(2, _EXECUTE, _EXECUTE), Low(3, _ANONYMOUS, _ANONYMOUS)], EPERM),
 )
-# Copies, flags, locks, the size of a pipe, seals and what is asked; not owners and signals, leases, notices of a folder
-# and hints, which a file keeps.
+# Duplicates, flags, locks, pipe sizes, seals and queries; not owners and signals, leases, directory notifications and
+# hints, which persist in a file.
 _DESCRIPTOR = (*range(8), 9, 11, 16, 36, 37, 38, 1025, 1027, 1028, *range(1030, 1036), 1037)
-# Those of terminals say how much there is to read, too. File systems have hundreds of their own, some of which write
-# into a file that is open to be read.
+# Terminal requests include the number of bytes to read. File systems define hundreds of further requests, some of which
+# write to a file that is open for reading.
 _OF_TERMINALS, _OF_SOCKETS = 0x5400, 0x8900
-# What types into a terminal or takes it, and owners.
-_TAKING: tuple[Clause, ...] = tuple(
+# Requests that insert input into a terminal or take it over, and owners of sockets.
+_TERMINAL_CONTROL: tuple[Clause, ...] = tuple(
     ([Low(1, value)], EPERM) for value in (0x540E, 0x5412, 0x541C, 0x541D, 0x5423, 0x8901, 0x8902)
 )
 _INTERNET: tuple[Clause, ...] = tuple(

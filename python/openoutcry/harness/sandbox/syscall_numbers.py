@@ -1,15 +1,15 @@
-"""Numbers of the system calls that the filters name, from the headers of Linux.
+"""Numbers of the system calls in the filters, from the Linux headers.
 
-A test compares them with the headers of the machine where it has them.
+`tests/harness/test_sandbox_seccomp_filters.py` compares them with the installed headers.
 """
 
 from __future__ import annotations
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""By `platform.machine()`: what the kernel calls the architecture, and its column of `NUMBERS`."""
+"""By `platform.machine()`: the audit constant of the architecture, and its column of `NUMBERS`."""
 
 LAST = 462
-"""The highest number that the tables were made with (`mseal`); they are the same for all from 424 on."""
+"""The highest call number in the tables (`mseal`); from 424 on numbers are the same for all architectures."""
 
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "accept": (43, 202),
@@ -252,4 +252,4 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "write": (1, 64),
     "writev": (20, 66),
 }
-"""By name: the number on x86_64 and on aarch64, `None` where there is no such call."""
+"""By name: the number on x86_64 and on aarch64, `None` if the architecture has no such call."""

@@ -1,6 +1,6 @@
-"""Attempts to break out: each function of these modules is one.
+"""Attempts to escape from the sandbox: each function of these modules is one attempt.
 
-`attempt.py` makes it in a process of its own. An attempt is given a place, what there is to reach, and returns what it
-reached in words; it raises or ends where it was stopped. All are small enough to harm nothing where a lock fails. They
-run without the package, on the standard library alone.
+`run_attempt.py` runs an attempt in a separate process. An attempt receives `target`, a dict of what it attacks, and
+returns a text of what it reached; it raises or exits if it was stopped. All attempts are harmless if they succeed. They
+import the standard library only and run without the package.
 """

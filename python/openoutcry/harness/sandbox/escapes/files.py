@@ -1,4 +1,4 @@
-"""Attempts on files: to read what is not its own, and to write anywhere."""
+"""Attempts on files: read files outside the agent's folder, and write anywhere."""
 
 from __future__ import annotations
 
@@ -10,202 +10,202 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Place = dict[str, Any]
+    Target = dict[str, Any]
 
 
-def open_data(place: Place) -> str:
-    """Open the data by its path."""
-    return f"read {content(place['secret'])[:40]!r}"
+def open_data(target: Target) -> str:
+    """Open the data file by its path."""
+    return f"read {content(target['secret'])[:40]!r}"
 
 
-def parent_folder(place: Place) -> str:
-    """Go up from its own folder by `..`."""
-    return open_data({"secret": f"{place['folder']}/../outside/secret.csv"})
+def parent_folder(target: Target) -> str:
+    """Leave the agent's folder through `..`."""
+    return open_data({"secret": f"{target['folder']}/../outside/secret.csv"})
 
 
-def symbolic_link(place: Place) -> str:
-    """Open a link in its own folder that leads to the data."""
-    return open_data({"secret": f"{place['folder']}/link.csv"})
+def symbolic_link(target: Target) -> str:
+    """Open a symbolic link in the agent's folder to the data."""
+    return open_data({"secret": f"{target['folder']}/link.csv"})
 
 
-def hidden_in_folder(place: Place) -> str:
-    """Open data that lies in its own folder."""
-    return open_data({"secret": place["hidden"]})
+def hidden_in_folder(target: Target) -> str:
+    """Open a hidden data file inside the agent's folder."""
+    return open_data({"secret": target["hidden"]})
 
 
-def bundled_market(place: Place) -> str:
-    """Open a market that the package brings along."""
-    return f"read {len(content(place['market']))} bytes"
+def bundled_market(target: Target) -> str:
+    """Open a market bundled with the package."""
+    return f"read {len(content(target['market']))} bytes"
 
 
-def list_folder(place: Place) -> str:
-    """List a folder that is not its own."""
-    return f"{len(os.listdir(place['outside']))} names"
+def list_folder(target: Target) -> str:
+    """List a folder outside the agent's folder."""
+    return f"{len(os.listdir(target['outside']))} names"
 
 
-def list_home(place: Place) -> str:
+def list_home(target: Target) -> str:
     """List the home directory."""
-    return f"{len(os.listdir(place['home']))} names"
+    return f"{len(os.listdir(target['home']))} names"
 
 
-def metadata(place: Place) -> str:
-    """Look at the size of the data, and when it was changed."""
-    found = os.stat(place["secret"])
-    return f"{found.st_size} bytes, {found.st_mtime:.0f}"
+def metadata(target: Target) -> str:
+    """Read size and modification time of the data file."""
+    status = os.stat(target["secret"])
+    return f"{status.st_size} bytes, {status.st_mtime:.0f}"
 
 
-def own_folder(place: Place) -> str:
-    """Write into its own folder, where the next run would find it."""
-    return written(place["folder"])
+def own_folder(target: Target) -> str:
+    """Write into the agent's folder, where the next run would find the file."""
+    return new_file(target["folder"])
 
 
-def temporary(place: Place) -> str:
-    """Write a temporary file, without a name."""
-    return nameless(place["temporary"])
+def temporary(target: Target) -> str:
+    """Write an unnamed temporary file."""
+    return unnamed_file(target["temporary"])
 
 
-def home(place: Place) -> str:
-    """Write into the home directory, without a name."""
-    return nameless(place["home"])
+def home(target: Target) -> str:
+    """Write an unnamed file in the home directory."""
+    return unnamed_file(target["home"])
 
 
-def shared_memory(place: Place) -> str:
-    """Write shared memory that another process could open."""
-    return written("/dev/shm")
+def shared_memory(target: Target) -> str:
+    """Create shared memory that another process could open."""
+    return new_file("/dev/shm")
 
 
-def overwrite(place: Place) -> str:
-    """Write into a file that is there."""
-    with open(place["victim"], "r+") as file:
+def overwrite(target: Target) -> str:
+    """Overwrite an existing file."""
+    with open(target["victim"], "r+") as file:
         file.write("x")
     return "wrote a byte"
 
 
-def truncate(place: Place) -> str:
-    """Cut a file to nothing."""
-    os.truncate(place["victim"], 0)
+def truncate(target: Target) -> str:
+    """Truncate a file."""
+    os.truncate(target["victim"], 0)
     return "cut to 0 bytes"
 
 
-def truncate_as_read(place: Place) -> str:
-    """Cut a file to nothing while opening it to read."""
-    os.close(os.open(place["victim"], os.O_RDONLY | os.O_TRUNC))
+def truncate_as_read(target: Target) -> str:
+    """Truncate a file while opening it for reading."""
+    os.close(os.open(target["victim"], os.O_RDONLY | os.O_TRUNC))
     return "cut to 0 bytes"
 
 
-def remove(place: Place) -> str:
+def remove(target: Target) -> str:
     """Remove a file."""
-    os.remove(place["victim"])
+    os.remove(target["victim"])
     return "removed"
 
 
-def rename(place: Place) -> str:
+def rename(target: Target) -> str:
     """Rename a file."""
-    os.rename(place["victim"], place["victim"] + ".1")
+    os.rename(target["victim"], target["victim"] + ".1")
     return "renamed"
 
 
-def folder(place: Place) -> str:
-    """Make a folder."""
-    os.mkdir(place["outside"] + "/folder")
-    return "made"
+def folder(target: Target) -> str:
+    """Create a folder."""
+    os.mkdir(target["outside"] + "/folder")
+    return "created"
 
 
-def hard_link(place: Place) -> str:
-    """Give the data a second name."""
-    os.link(place["secret"], place["outside"] + "/second")
+def hard_link(target: Target) -> str:
+    """Create a hard link to the data."""
+    os.link(target["secret"], target["outside"] + "/second")
     return "linked"
 
 
-def soft_link(place: Place) -> str:
-    """Make a symbolic link to the data."""
-    os.symlink(place["secret"], place["outside"] + "/soft")
+def soft_link(target: Target) -> str:
+    """Create a symbolic link to the data."""
+    os.symlink(target["secret"], target["outside"] + "/soft")
     return "linked"
 
 
-def fifo(place: Place) -> str:
-    """Make a named pipe, through which two runs could talk."""
-    os.mkfifo(place["outside"] + "/fifo")
-    return "made"
+def fifo(target: Target) -> str:
+    """Create a named pipe, through which two runs could communicate."""
+    os.mkfifo(target["outside"] + "/fifo")
+    return "created"
 
 
-def bound_name(place: Place) -> str:
-    """Make a socket with a name."""
+def bound_name(target: Target) -> str:
+    """Bind a socket to a path."""
     import socket
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
-        made.bind(place["outside"] + "/bound")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+        server.bind(target["outside"] + "/bound")
     return "bound"
 
 
-def change_mode(place: Place) -> str:
-    """Open a file to everybody, which Landlock does not look at."""
-    os.chmod(place["victim"], 0o666)
+def change_mode(target: Target) -> str:
+    """Make a file writable for all users, which Landlock does not restrict."""
+    os.chmod(target["victim"], 0o666)
     return "mode 666"
 
 
-def change_owner(place: Place) -> str:
-    """Set the owner of a file, to whom it belongs already."""
-    os.chown(place["victim"], os.getuid(), os.getgid())
+def change_owner(target: Target) -> str:
+    """Set the owner of a file to its present owner."""
+    os.chown(target["victim"], os.getuid(), os.getgid())
     return "owner set"
 
 
-def change_times(place: Place) -> str:
+def change_times(target: Target) -> str:
     """Set the times of a file, a channel between two runs."""
-    os.utime(place["victim"], (0, 0))
+    os.utime(target["victim"], (0, 0))
     return "from 1970"
 
 
-def attribute(place: Place) -> str:
+def attribute(target: Target) -> str:
     """Write an extended attribute of a file, a channel between two runs."""
-    os.setxattr(place["victim"], "user.note", b"up")
+    os.setxattr(target["victim"], "user.note", b"up")
     return "attribute set"
 
 
-def generation(place: Place) -> str:
-    """Number a file that it may read, a note for the next run."""
-    return f"number {asked_of(place['own'], fcntl.ioctl, 0x40087602)}"
+def generation(target: Target) -> str:
+    """Set the generation number of a readable file, a message to the next run."""
+    return f"number {set_number(target['own'], fcntl.ioctl, 0x40087602)}"
 
 
-def hint(place: Place) -> str:
-    """Hint how long a file that it may read will live, a note for the next run."""
-    return f"hint {asked_of(place['own'], fcntl.fcntl, 1036)}"
+def hint(target: Target) -> str:
+    """Set the write-lifetime hint of a readable file, a message to the next run."""
+    return f"hint {set_number(target['own'], fcntl.fcntl, 1036)}"
 
 
-def lease(place: Place) -> str:
-    """Take a lease of a file that it may read, which holds up whoever writes it."""
-    descriptor = os.open(place["own"], os.O_RDONLY)
+def lease(target: Target) -> str:
+    """Take a lease on a readable file, which delays its writers."""
+    descriptor = os.open(target["own"], os.O_RDONLY)
     fcntl.fcntl(descriptor, 1024, fcntl.F_RDLCK)
     return "taken"
 
 
-def read_time(place: Place) -> str:
-    """Leave the time at which it has read a file, a note for the next run."""
-    before = os.stat(place["own"]).st_atime
-    content(place["own"])
-    if os.stat(place["own"]).st_atime == before:
-        raise LookupError("no time is kept")
-    return f"read, first since {before:.0f}"
+def read_time(target: Target) -> str:
+    """Set the access time of a file by reading it, a message to the next run."""
+    before = os.stat(target["own"]).st_atime
+    content(target["own"])
+    if os.stat(target["own"]).st_atime == before:
+        raise LookupError("access times are not recorded")
+    return f"read; access time changed from {before:.0f}"
 
 
-def read_attribute(place: Place) -> str:
-    """Read an extended attribute of the data, which Landlock does not look at."""
-    return f"read {os.getxattr(place['secret'], 'user.note')!r}"
+def read_attribute(target: Target) -> str:
+    """Read an extended attribute of the data, which Landlock does not restrict."""
+    return f"read {os.getxattr(target['secret'], 'user.note')!r}"
 
 
-def watch(place: Place) -> str:
-    """Watch what happens to a file."""
+def watch(target: Target) -> str:
+    """Watch the events of a file."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
     descriptor = libc.inotify_init1(0)
-    if descriptor < 0 or libc.inotify_add_watch(descriptor, place["victim"].encode(), 0x3) < 0:
+    if descriptor < 0 or libc.inotify_add_watch(descriptor, target["victim"].encode(), 0x3) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return "watched"
 
 
-def ring(place: Place) -> str:
-    """Set up a ring, which opens files without a call that is filtered."""
+def ring(target: Target) -> str:
+    """Set up `io_uring`, which opens files without filtered system calls."""
     import ctypes
 
     parameters = ctypes.create_string_buffer(120)
@@ -213,7 +213,7 @@ def ring(place: Place) -> str:
     descriptor = libc.syscall(ctypes.c_long(425), ctypes.c_ulong(1), parameters)
     if descriptor < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return "a ring was made"
+    return "a ring was created"
 
 
 def content(path: str) -> bytes:
@@ -222,30 +222,30 @@ def content(path: str) -> bytes:
         return file.read()
 
 
-def written(where: str) -> str:
-    """Make a file, and remove it again."""
+def new_file(where: str) -> str:
+    """Create a file and remove it."""
     path = f"{where}/openoutcry-{os.urandom(8).hex()}"
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     os.remove(path)
     return "made a file"
 
 
-def nameless(where: str) -> str:
-    """Write a file without a name, which is gone when it is closed."""
+def unnamed_file(where: str) -> str:
+    """Write an unnamed file, which disappears when it is closed."""
     descriptor = os.open(where, os.O_TMPFILE | os.O_RDWR, 0o600)
     os.write(descriptor, b"x")
     return "wrote a byte"
 
 
-def asked_of(path: str, ask: Any, command: int) -> int:
-    """Ask the kernel to set a number of a file, and return the number."""
+def set_number(path: str, call: Any, command: int) -> int:
+    """Set a number of a file by `ioctl` or `fcntl`, and return it."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        return int(struct.unpack("@l", ask(descriptor, command, struct.pack("@l", 2)))[0])
+        return int(struct.unpack("@l", call(descriptor, command, struct.pack("@l", 2)))[0])
     finally:
         os.close(descriptor)
 
 
-HELPERS = {"content", "written", "nameless", "asked_of"}
-# Landlock does not look at these; namespaces do.
+HELPERS = {"content", "new_file", "unnamed_file", "set_number"}
+# Landlock does not restrict these; namespaces do.
 NAMESPACES = {"metadata", "read_time"}

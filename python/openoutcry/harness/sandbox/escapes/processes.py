@@ -1,4 +1,4 @@
-"""Attempts on processes: to make one, to read one, to reach one."""
+"""Attempts on processes: create, read, signal or trace one."""
 
 from __future__ import annotations
 
@@ -12,244 +12,244 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Place = dict[str, Any]
+    Target = dict[str, Any]
 CAT = next((each for each in ("/usr/bin/cat", "/bin/cat") if os.path.exists(each)), "cat")
 LOADERS = ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1")
 PTRACE_SEIZE, SIGURG = 0x4206, 23
 
 
-def environment(place: Place) -> str:
+def environment(target: Target) -> str:
     """Read a key of the harness from the environment."""
-    return f"read {os.environ[place['variable']]!r}"
+    return f"read {os.environ[target['variable']]!r}"
 
 
-def inherited(place: Place) -> str:
-    """Read a file that the harness has open, by its number."""
-    return f"read {os.pread(place['descriptor'], 40, 0)!r}"
+def inherited(target: Target) -> str:
+    """Read an open file of the harness by its descriptor number."""
+    return f"read {os.pread(target['descriptor'], 40, 0)!r}"
 
 
-def session(place: Place) -> str:
-    """Stay in the session of the harness, with its terminal."""
-    if os.getsid(0) != place["session"]:
-        raise PermissionError("it has a session of its own")
-    return f"session {place['session']}"
+def session(target: Target) -> str:
+    """Stay in the session of the harness, which owns its terminal."""
+    if os.getsid(0) != target["session"]:
+        raise PermissionError("the process has a new session")
+    return f"session {target['session']}"
 
 
-def capabilities(place: Place) -> str:
-    """Hold a right of the superuser."""
+def capabilities(target: Target) -> str:
+    """Hold a capability of root."""
     header, sets = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0)), (ctypes.c_uint32 * 6)()
     checked(ctypes.CDLL(None, use_errno=True).capget(header, sets))
     if not (sets[0] or sets[3]):
-        raise PermissionError("it holds none")
+        raise PermissionError("no capabilities")
     return f"capabilities {sets[3]:x}{sets[0]:08x}"
 
 
-def parents_environment(place: Place) -> str:
+def parents_environment(target: Target) -> str:
     """Read the environment of its parent."""
     return f"{length(f'/proc/{os.getppid()}/environ')} bytes"
 
 
-def parents_command(place: Place) -> str:
+def parents_command(target: Target) -> str:
     """Read the command line of its parent."""
     return f"{length(f'/proc/{os.getppid()}/cmdline')} bytes"
 
 
-def decoys_environment(place: Place) -> str:
+def decoys_environment(target: Target) -> str:
     """Read the environment of another process."""
-    decoy = place["decoy"]
+    decoy = target["decoy"]
     return f"{length(f'/proc/{decoy}/environ')} bytes"
 
 
-def list_processes(place: Place) -> str:
+def list_processes(target: Target) -> str:
     """List the processes of the machine."""
     return f"{len([each for each in os.listdir('/proc') if each.isdigit()])} processes"
 
 
-def existence(place: Place) -> str:
-    """Tell whether another process is there, by its group."""
-    return f"group {os.getpgid(place['decoy'])}"
+def existence(target: Target) -> str:
+    """Test whether another process exists, by its group."""
+    return f"group {os.getpgid(target['decoy'])}"
 
 
-def own_memory(place: Place) -> str:
-    """Open its own memory to write, past the protection of pages."""
+def own_memory(target: Target) -> str:
+    """Open its own memory for writing, past page protection."""
     os.close(os.open("/proc/self/mem", os.O_RDWR))
     return "opened"
 
 
-def own_maps(place: Place) -> str:
-    """Read where in memory everything is."""
+def own_maps(target: Target) -> str:
+    """Read its own memory map."""
     return f"{length('/proc/self/maps')} bytes"
 
 
-def fork(place: Place) -> str:
-    """Make a process."""
-    return forked(1)
+def fork(target: Target) -> str:
+    """Fork a process."""
+    return fork_many(1)
 
 
-def forks(place: Place) -> str:
-    """Make eight processes."""
-    return forked(8)
+def forks(target: Target) -> str:
+    """Fork eight processes."""
+    return fork_many(8)
 
 
-def thread(place: Place) -> str:
+def thread(target: Target) -> str:
     """Start a thread."""
     import threading
 
-    made = threading.Thread(target=int)
-    made.start()
-    made.join()
+    worker = threading.Thread(target=int)
+    worker.start()
+    worker.join()
     return "a thread ran"
 
 
-def spawn(place: Place) -> str:
+def spawn(target: Target) -> str:
     """Spawn a program that reads the data."""
-    number = os.posix_spawn(CAT, ["cat", place["secret"]], {})
-    return ended(os.waitpid(number, 0)[1])
+    number = os.posix_spawn(CAT, ["cat", target["secret"]], {})
+    return exit_text(os.waitpid(number, 0)[1])
 
 
-def subprocess_run(place: Place) -> str:
-    """Run a program that reads the data, and take its output."""
+def subprocess_run(target: Target) -> str:
+    """Run a program that reads the data, and capture its output."""
     import subprocess
 
-    made = subprocess.run([CAT, place["secret"]], capture_output=True)
-    return f"read {made.stdout[:40]!r}" if made.stdout else ended(made.returncode)
+    done = subprocess.run([CAT, target["secret"]], capture_output=True)
+    return f"read {done.stdout[:40]!r}" if done.stdout else exit_text(done.returncode)
 
 
-def shell(place: Place) -> str:
-    """Let a shell of the C library read the data."""
-    return ended(ctypes.CDLL(None).system(f"exec {CAT} '{place['secret']}'".encode()))
+def shell(target: Target) -> str:
+    """Read the data through `system` of the C library."""
+    return exit_text(ctypes.CDLL(None).system(f"exec {CAT} '{target['secret']}'".encode()))
 
 
-def execute(place: Place) -> str:
-    """Become a program that reads the data."""
-    os.execv(CAT, ["cat", place["secret"]])
+def execute(target: Target) -> str:
+    """Execute a program that reads the data."""
+    os.execv(CAT, ["cat", target["secret"]])
 
 
-def loader(place: Place) -> str:
-    """Become the loader of programs, which reads what may not be executed."""
+def loader(target: Target) -> str:
+    """Execute the dynamic loader, which runs files that are readable but not executable."""
     path = next(each for each in LOADERS if os.path.exists(each))
-    os.execv(path, [path, CAT, place["secret"]])
+    os.execv(path, [path, CAT, target["secret"]])
 
 
-def memory_file(place: Place) -> str:
-    """Become a program that lies in memory alone."""
+def memory_file(target: Target) -> str:
+    """Execute a program from an in-memory file."""
     descriptor = os.memfd_create("program", 0)
     with open(CAT, "rb") as file:
         os.write(descriptor, file.read())
-    os.execve(descriptor, ["cat", place["secret"]], {})
+    os.execve(descriptor, ["cat", target["secret"]], {})
 
 
-def signal_decoy(place: Place) -> str:
-    """Send another process a signal, one that it ignores."""
-    os.kill(place["decoy"], SIGURG)
+def signal_decoy(target: Target) -> str:
+    """Send another process a signal that it ignores."""
+    os.kill(target["decoy"], SIGURG)
     return "sent"
 
 
-def queue_signal(place: Place) -> str:
+def queue_signal(target: Target) -> str:
     """Send another process a signal with a value."""
     filled = ctypes.create_string_buffer(struct.pack("=iii", SIGURG, 0, -1), 128)
-    checked(libc("rt_sigqueueinfo", place["decoy"], SIGURG, filled))
+    checked(libc("rt_sigqueueinfo", target["decoy"], SIGURG, filled))
     return "sent"
 
 
-def signal_by_descriptor(place: Place) -> str:
-    """Send another process a signal by a descriptor of it."""
-    checked(libc("pidfd_send_signal", checked(libc("pidfd_open", place["decoy"], 0)), SIGURG, 0, 0))
+def signal_by_descriptor(target: Target) -> str:
+    """Send another process a signal through a pidfd."""
+    checked(libc("pidfd_send_signal", checked(libc("pidfd_open", target["decoy"], 0)), SIGURG, 0, 0))
     return "sent"
 
 
-def owner_signal(place: Place) -> str:
-    """Have the kernel signal another process, as the owner of a pipe."""
+def owner_signal(target: Target) -> str:
+    """Let the kernel signal another process as the owner of a pipe."""
     reader, writer = os.pipe()
     fcntl.fcntl(reader, 10, SIGURG)
-    fcntl.fcntl(reader, fcntl.F_SETOWN, place["decoy"])
+    fcntl.fcntl(reader, fcntl.F_SETOWN, target["decoy"])
     fcntl.fcntl(reader, fcntl.F_SETFL, os.O_ASYNC)
     os.write(writer, b"x")
     return "owner set"
 
 
-def trace(place: Place) -> str:
+def trace(target: Target) -> str:
     """Trace another process."""
-    checked(libc("ptrace", PTRACE_SEIZE, place["decoy"], 0, 0))
+    checked(libc("ptrace", PTRACE_SEIZE, target["decoy"], 0, 0))
     return "traced"
 
 
-def read_memory(place: Place) -> str:
+def read_memory(target: Target) -> str:
     """Read the memory of another process."""
     buffer = ctypes.create_string_buffer(8)
     into = ctypes.create_string_buffer(struct.pack("@PN", ctypes.addressof(buffer), 8))
-    source = ctypes.create_string_buffer(struct.pack("@PN", place["address"], 8))
-    checked(libc("process_vm_readv", place["decoy"], into, 1, source, 1, 0))
+    source = ctypes.create_string_buffer(struct.pack("@PN", target["address"], 8))
+    checked(libc("process_vm_readv", target["decoy"], into, 1, source, 1, 0))
     return f"read {buffer.raw!r}"
 
 
-def take_descriptor(place: Place) -> str:
+def take_descriptor(target: Target) -> str:
     """Take an open file of another process."""
-    checked(libc("pidfd_getfd", checked(libc("pidfd_open", place["decoy"], 0)), 0, 0))
+    checked(libc("pidfd_getfd", checked(libc("pidfd_open", target["decoy"], 0)), 0, 0))
     return "taken"
 
 
-def limit_decoy(place: Place) -> str:
-    """Set a limit of another process, to what it is."""
-    now = resource.prlimit(place["decoy"], resource.RLIMIT_CORE)
-    resource.prlimit(place["decoy"], resource.RLIMIT_CORE, now)
+def limit_decoy(target: Target) -> str:
+    """Set a resource limit of another process to its present value."""
+    now = resource.prlimit(target["decoy"], resource.RLIMIT_CORE)
+    resource.prlimit(target["decoy"], resource.RLIMIT_CORE, now)
     return "set"
 
 
-def slow_decoy(place: Place) -> str:
-    """Set the priority of another process, to what it is."""
-    checked(libc("setpriority", 0, place["decoy"], os.getpriority(os.PRIO_PROCESS, place["decoy"])))
+def slow_decoy(target: Target) -> str:
+    """Set the priority of another process to its present value."""
+    checked(libc("setpriority", 0, target["decoy"], os.getpriority(os.PRIO_PROCESS, target["decoy"])))
     return "set"
 
 
-def move_decoy(place: Place) -> str:
-    """Set the processors of another process, to what they are."""
-    os.sched_setaffinity(place["decoy"], os.sched_getaffinity(place["decoy"]))
+def move_decoy(target: Target) -> str:
+    """Set the processor affinity of another process to its present value."""
+    os.sched_setaffinity(target["decoy"], os.sched_getaffinity(target["decoy"]))
     return "set"
 
 
-def shared_segment(place: Place) -> str:
-    """Attach memory of another process."""
+def shared_segment(target: Target) -> str:
+    """Attach a shared memory segment of another process."""
     attach = ctypes.CDLL(None, use_errno=True).shmat
     attach.restype = ctypes.c_void_p
-    address = attach(place["segment"], None, 0)
+    address = attach(target["segment"], None, 0)
     if address in (None, ctypes.c_void_p(-1).value):
         checked(-1)
     return f"read {ctypes.string_at(address, 6)!r}"
 
 
-def message_queue(place: Place) -> str:
-    """Make a queue of messages that another process can open."""
+def message_queue(target: Target) -> str:
+    """Create a message queue that another process can open."""
     queue = checked(libc("msgget", 0, 0o1600))
     checked(libc("msgctl", queue, 0, 0))
-    return "made"
+    return "created"
 
 
-def keyring(place: Place) -> str:
-    """Find the keys of its user in the kernel."""
+def keyring(target: Target) -> str:
+    """Find the keyring of its user in the kernel."""
     return f"keyring {checked(libc('keyctl', 0, ctypes.c_ulong(2**64 - 4), 1)) > 0}"
 
 
-def raise_limits(place: Place) -> str:
-    """Raise a limit that only the superuser may raise."""
+def raise_limits(target: Target) -> str:
+    """Raise a limit that only root may raise."""
     now, most = resource.getrlimit(resource.RLIMIT_NICE)
     resource.setrlimit(resource.RLIMIT_NICE, (now, most + 1))
     return f"from {most} to {most + 1}"
 
 
-def leave_group(place: Place) -> str:
-    """Leave the group that is killed together."""
+def leave_group(target: Target) -> str:
+    """Leave the process group that the harness kills."""
     if (child := os.fork()) == 0:
         try:
             os.setsid()
         except OSError:
             os._exit(1)
         os._exit(0)
-    return ended(os.waitpid(child, 0)[1])
+    return exit_text(os.waitpid(child, 0)[1])
 
 
-def outlive(place: Place) -> str:
-    """Give up dying with its parent."""
+def outlive(target: Target) -> str:
+    """Cancel the signal at the death of its parent."""
     checked(libc("prctl", 1, 0, 0, 0, 0))
     return "no signal at the parent's death"
 
@@ -275,14 +275,14 @@ def libc(name: str, *arguments: Any) -> int:
 
 
 def checked(result: int) -> int:
-    """Return a result that is no error."""
+    """Return the result of a system call, or raise its error."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def forked(n: int) -> str:
-    """Make processes that end at once."""
+def fork_many(n: int) -> str:
+    """Fork processes that exit at once."""
     children = []
     for _ in range(n):
         if (child := os.fork()) == 0:
@@ -290,21 +290,21 @@ def forked(n: int) -> str:
         children.append(child)
     for child in children:
         os.waitpid(child, 0)
-    return f"{n} made"
+    return f"{n} forked"
 
 
-def ended(status: int) -> str:
-    """Return that a program ended well."""
+def exit_text(status: int) -> str:
+    """Return a text for exit status 0, or raise."""
     if status != 0:
-        raise PermissionError(f"it ended with status {status}")
-    return "it ended well"
+        raise PermissionError(f"exit status {status}")
+    return "exit status 0"
 
 
 def length(path: str) -> int:
-    """Return how many bytes there are in a file that has some.
+    """Return the number of bytes of a file that is not empty.
 
     Raises:
-        LookupError: it has none.
+        LookupError: the file is empty.
     """
     with open(path, "rb") as file:
         n_bytes = len(file.read())
@@ -313,8 +313,8 @@ def length(path: str) -> int:
     return n_bytes
 
 
-HELPERS = {"libc", "checked", "forked", "ended", "length"}
-# What a foreign command may do: its effect is what counts, and it has none outside.
+HELPERS = {"libc", "checked", "fork_many", "exit_text", "length"}
+# A foreign command may do these: they have no effect outside the sandbox.
 WORKER = {"fork", "forks", "thread"}
-# It may ask by numbers, where it sees them.
+# Process ids are visible outside of namespaces.
 NAMESPACES = {"existence"}

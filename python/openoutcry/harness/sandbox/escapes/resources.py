@@ -1,4 +1,4 @@
-"""Attempts on what the machine has: memory, time, descriptors, patience."""
+"""Attempts on resources: memory, processor time, descriptors, wall-clock time."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Place = dict[str, Any]
+    Target = dict[str, Any]
 
 
-def memory(place: Place) -> str:
-    """Take 300 MB in steps."""
+def memory(target: Target) -> str:
+    """Allocate 300 MB in steps."""
     taken = [bytes(10**7) for _ in range(30)]
     return f"{sum(map(len, taken)) // 10**6} MB"
 
 
-def descriptors(place: Place) -> str:
-    """Open two hundred files."""
+def descriptors(target: Target) -> str:
+    """Open 200 descriptors."""
     return f"{len([os.dup(0) for _ in range(200)])} open"
 
 
-def processor(place: Place) -> str:
-    """Ignore all signals and compute on past its second."""
+def processor(target: Target) -> str:
+    """Ignore all signals and compute beyond the limit of one second."""
     import signal
 
     for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        # Those that the C library keeps for itself cannot be ignored.
+        # The signals reserved by the C library cannot be ignored.
         if not 32 <= each < 34:
             signal.signal(each, signal.SIG_IGN)
     while time.process_time() < 1.1:
@@ -37,28 +37,28 @@ def processor(place: Place) -> str:
     return f"{time.process_time():.1f} s"
 
 
-def loop(place: Place) -> str:
-    """Loop for ever."""
+def loop(target: Target) -> str:
+    """Loop forever."""
     while True:
         time.sleep(0.01)
 
 
-def expression(place: Place) -> str:
-    """Match an expression that never ends, and hold the interpreter."""
+def expression(target: Target) -> str:
+    """Match a regular expression in exponential time, which blocks the interpreter."""
     import re
 
     return str(re.match(r"(a+)+$", "a" * 64 + "b"))
 
 
-def flood(place: Place) -> str:
+def flood(target: Target) -> str:
     """Write 16 MiB without a line end."""
     for _ in range(256):
         os.write(1, b"x" * 2**16)
     return ""
 
 
-def recursion(place: Place) -> str:
-    """Nest so deep that the stack ends."""
+def recursion(target: Target) -> str:
+    """Overflow the stack by deep nesting."""
     nested: list[Any] = []
     for _ in range(500_000):
         nested = [nested]
@@ -66,9 +66,9 @@ def recursion(place: Place) -> str:
     return str(len(repr(nested)))
 
 
-# The harness ends these, or they end themselves; the harness goes on.
+# The harness ends these, or they crash; the harness continues.
 ENDED = {"loop", "expression", "flood", "recursion"}
-# It takes a second of its own, which takes longer where others compute.
+# Takes one second of processor time, which is longer in wall-clock time on a busy machine.
 SLOW = {"processor"}
-# One limit for both; a second of computing is enough.
+# The limit is the same for worker and command, so the worker alone is tested.
 WORKER = {"processor"}
