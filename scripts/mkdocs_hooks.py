@@ -1,15 +1,19 @@
-"""Publish the contract, which lives outside `docs/`, as pages and files of the site, and follow links to it.
+"""Build the site from the pages of `docs/`.
 
-A link in a page names a file of the repository, so that it works where the repository is read; here it becomes a link
-to the page made of that file.
+The contract, which lives outside `docs/`, is published as pages and files. A link in a page names a file of the
+repository, so that it works where the repository is read; here it becomes a link to the page of that file. Tables of
+contract files are written into the pages that ask for them, and the first use of a glossary term on a page is linked.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
+from typing import Any
 
+from markdown.extensions.toc import slugify
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -27,6 +31,8 @@ PUBLISHED = {
 SOURCES = {published: source for source, published in PUBLISHED.items()}
 
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?=[)#])")
+# Code, links and HTML, which no term is looked for in.
+_KEPT = re.compile(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>|\*\*[^*]*\*\*)")
 _FENCE_WORD = re.compile(r"^```python notest$", re.MULTILINE)
 _FOREIGN = re.compile(r"<(?:script|img|iframe|link(?! rel=.canonical))[^>]+(?:src|href)=.?(?:https?:)?//", re.I)
 
@@ -48,7 +54,56 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         published = PUBLISHED.get(target, target.removeprefix("docs/") if here in SOURCES else None)
         return posixpath.relpath(published, posixpath.dirname(here) or ".") if published else link["path"]
 
-    return _LINK.sub(follow, _FENCE_WORD.sub("```python", markdown))
+    text = markdown.replace("<!-- table: contract/errors.json -->", error_table())
+    text = _LINK.sub(follow, _FENCE_WORD.sub("```python", text))
+    return text if here in ("glossary.md", *SOURCES) else link_terms(text, here)
+
+
+def error_table() -> str:
+    """Return the errors of the contract as Markdown, a section for each slug."""
+    errors = json.loads((ROOT / "contract" / "errors.json").read_text(encoding="utf-8"))["errors"]
+    return "\n\n".join(_error(each) for each in errors)
+
+
+def _error(error: dict[str, Any]) -> str:
+    given = error["example"]["given"]
+    shown = given if isinstance(given, str) else json.dumps(given)
+    example = f"Example: `{shown}` raises `{error['example']['message']}`." if "`" not in shown else ""
+    return f"### {error['slug']}\n\n{error['message']}\n\nKind: {error['kind']}. {example}"
+
+
+def terms() -> dict[str, str]:
+    """Return the anchor of each glossary term by its lower-case name; the longest names first."""
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = {}
+    for heading in headings:
+        for name in re.split(r",| \(|\)", heading):
+            if name.strip():
+                anchors[name.strip().lower()] = slugify(heading, "-")
+    return dict(sorted(anchors.items(), key=lambda item: -len(item[0])))
+
+
+def link_terms(markdown: str, page: str) -> str:
+    """Link the first use of each glossary term in the prose of a page."""
+    prefix = posixpath.relpath("glossary.md", posixpath.dirname(page) or ".")
+    left = terms()
+    lines = markdown.split("\n")
+    fenced = False
+    for number, line in enumerate(lines):
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if fenced or not left or line.startswith(("#", "|", "    ", "<", "!", ":::", "```")):
+            continue
+        for name in list(left):
+            word = re.compile(rf"(?<![\w`\[/-]){re.escape(name)}s?(?![\w`\]/-])", re.IGNORECASE)
+            parts = _KEPT.split(line)
+            for place in range(0, len(parts), 2):
+                if match := word.search(parts[place]):
+                    link = f"[{match[0]}]({prefix}#{left.pop(name)})"
+                    parts[place] = parts[place][: match.start()] + link + parts[place][match.end() :]
+                    line = "".join(parts)
+                    break
+        lines[number] = line
+    return "\n".join(lines)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
