@@ -1,13 +1,13 @@
-"""Measure the bands of `openoutcry realism` on real markets and write `bands.json`.
+"""Measure the reference bands of `openoutcry realism` on real markets and write `bands.json`.
 
     python scripts/realism_bands.py SKFOLIO_WHEEL ARCH_WHEEL
 
-`pip download --no-deps skfolio==1.12.2 arch==8.0.0` fetches both. Their price files are read from the wheels; nothing
-of them but the resulting numbers is kept. `ecb-fx` is bundled.
+`pip download --no-deps skfolio==1.12.2 arch==8.0.0` fetches both wheels. The script reads their price files and stores
+only the resulting numbers. `ecb-fx` is bundled.
 
-A draw is ten years of blocks of consecutive days, taken with replacement, and half of the symbols without: the
-spread of a mean over half of the symbols is that of a bootstrap over all of them, and no pair is a symbol twice.
-A band is the central 95 % of the draws.
+A draw is a block bootstrap of ten years of consecutive days, with replacement, over half of the symbols without
+replacement: a mean over half of the symbols has the spread of a bootstrap over all of them, and no pair contains the
+same symbol twice. A band is the central 95 % of the draws.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Table = npt.NDArray[np.float64]
 
 SEED, DRAWS, YEARS = 20260101, 4000, 10
 LEVELS = (0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975, 0.995, 0.999)
-TARGET = Path(__file__).resolve().parents[1] / "python" / "openoutcry" / "realism" / "bands.json"
-# Before 2000 the adjusted closes of several stocks are below 1 and rounded to 0.001: their returns are rounding.
+TARGET = Path(__file__).resolve().parents[1] / "python" / "openoutcry" / "audits" / "realism" / "bands.json"
+# Before 2000 the adjusted closes of several stocks are below 1 and rounded to 0.001, so returns are mostly rounding.
 STOCKS_FROM = "1999-12-31"
 UNSIGNED = "acf_return_1 of days with random signs"
 STOCKS, INDEX = "skfolio/datasets/data/sp500_dataset.csv.gz", "skfolio/datasets/data/sp500_index.csv.gz"
@@ -50,7 +50,7 @@ LITERATURE: dict[str, tuple[float, float, str]] = {
 
 @dataclass(frozen=True)
 class Tier:
-    """What a tier is measured on: blocks of days, those between two quantiles of volatility."""
+    """Source of the bands of a tier: blocks of days between two quantiles of volatility."""
 
     source: str
     block: int
@@ -67,10 +67,10 @@ TIERS = {
 
 
 def main() -> None:
-    """Measure, and write the file."""
+    """Measure the bands and write the file."""
     skfolio, arch = (zipfile.ZipFile(path) for path in sys.argv[1:3])
-    stocks = of_csv(skfolio, STOCKS, STOCKS_FROM)
-    index = of_csv(skfolio, INDEX)
+    stocks = read_prices(skfolio, STOCKS, STOCKS_FROM)
+    index = read_prices(skfolio, INDEX)
     fx = data.load("ecb-fx")
     markets = {"stocks": stocks, "index": index, "ecb-fx": fx}
     about = {
@@ -78,7 +78,7 @@ def main() -> None:
         "index": "S&P 500, skfolio 1.12.2 load_sp500_index",
         "ecb-fx": "nine currencies against the euro, bundled",
     }
-    beside = {name: seen(name, of_csv(arch, path)) for name, path in ARCH.items()}
+    index_facts = {name: facts_of_index(name, read_prices(arch, path)) for name, path in ARCH.items()}
     with ProcessPoolExecutor() as pool:
         measured = pool.map(measure, TIERS, TIERS.values(), [markets] * len(TIERS))
         tiers = dict(zip(TIERS, measured, strict=True))
@@ -88,8 +88,8 @@ def main() -> None:
         "draws": DRAWS,
         "years": YEARS,
         "levels": LEVELS,
-        "sources": {name: told(about[name], market) for name, market in markets.items()},
-        "seen": beside,
+        "sources": {name: describe_source(about[name], market) for name, market in markets.items()},
+        "seen": index_facts,
         "tiers": tiers,
     }
     text = re.sub(r"\[[^\[\]{}]*\]", one_line, json.dumps(found, indent=1))
@@ -97,12 +97,12 @@ def main() -> None:
 
 
 def one_line(numbers: re.Match[str]) -> str:
-    """Return a list of numbers without line breaks."""
+    """Format a list of numbers on one line."""
     return "".join(numbers[0].split()).replace(",", ", ")
 
 
-def of_csv(wheel: zipfile.ZipFile, path: str, start: str = "") -> Dataset:
-    """Return the market of a price file of a wheel, from a date on."""
+def read_prices(wheel: zipfile.ZipFile, path: str, start: str = "") -> Dataset:
+    """Read a price file of a wheel, starting at a date."""
     text = gzip.decompress(wheel.read(path)).decode()
     rows = [row for row in csv.DictReader(io.StringIO(text)) if row["Date"] >= start]
     dates = [iso(row.pop("Date")) for row in rows]
@@ -114,7 +114,7 @@ def of_csv(wheel: zipfile.ZipFile, path: str, start: str = "") -> Dataset:
 
 
 def iso(date: str) -> str:
-    """Return a date as ISO 8601; arch writes month, day and year."""
+    """Convert a date to ISO 8601; arch writes month/day/year."""
     return date[:10] if "-" in date else "{2}-{0:0>2}-{1:0>2}".format(*date.split("/"))
 
 
@@ -122,25 +122,25 @@ def measure(name: str, tier: Tier, markets: dict[str, Dataset]) -> dict[str, Any
     """Return the bands of a tier by fact."""
     rng = np.random.default_rng([SEED, list(TIERS).index(name)])
     market = markets[tier.source]
-    draws = drawn(market, tier, rng)
-    # Chosen by volatility, years are chosen by return too, and stocks of today are survivors: an index, all years.
+    draws = bootstrap_draws(market, tier, rng)
+    # Years selected by volatility are selected by return too, and current stocks are survivors: use an index, all years.
     sharpe_source = "index" if tier.source == "stocks" else tier.source
-    sharpe = drawn(markets[sharpe_source], Tier(sharpe_source, 500), rng)["buy_and_hold_sharpe"]
-    bands = {fact: banded(values, tier.source) for fact, values in draws.items() if fact != UNSIGNED}
-    # The sign of each day is drawn anew: its volatility clusters as it does, its returns do not predict each other.
+    sharpe = bootstrap_draws(markets[sharpe_source], Tier(sharpe_source, 500), rng)["buy_and_hold_sharpe"]
+    bands = {fact: band(values, tier.source) for fact, values in draws.items() if fact != UNSIGNED}
+    # A random sign for each day keeps the volatility clustering and removes the predictability of returns.
     why = f"{tier.source}, the sign of each day drawn at random"
-    bands["acf_return_1"] = banded(draws[UNSIGNED], why) | {"measured": quantiles(draws["acf_return_1"])}
-    bands["buy_and_hold_sharpe"] = banded(sharpe, f"{sharpe_source}, all years")
+    bands["acf_return_1"] = band(draws[UNSIGNED], why) | {"measured": quantiles(draws["acf_return_1"])}
+    bands["buy_and_hold_sharpe"] = band(sharpe, f"{sharpe_source}, all years")
     if tier.source == "stocks":
         for fact, (low, high, source) in LITERATURE.items():
             bands[fact] = {"source": source, "low": low, "high": high}
     return {"blocks": asdict(tier), "facts": {fact: bands[fact] for fact in FACTS if fact in bands}}
 
 
-def drawn(market: Dataset, tier: Tier, rng: np.random.Generator) -> dict[str, list[float]]:
-    """Return the values of each fact that the market has, one a draw."""
+def bootstrap_draws(market: Dataset, tier: Tier, rng: np.random.Generator) -> dict[str, list[float]]:
+    """Return the bootstrap draws of each fact that the market has."""
     returns, bars = panel_of(market).returns, market.periods_per_year
-    starts = starts_of(returns, tier)
+    starts = block_starts(returns, tier)
     n_bars, n_symbols = int(YEARS * bars), max(market.n_symbols // 2, 1)
     found: dict[str, list[float]] = {}
     for _ in range(DRAWS):
@@ -156,16 +156,16 @@ def drawn(market: Dataset, tier: Tier, rng: np.random.Generator) -> dict[str, li
     return found
 
 
-def starts_of(returns: Table, tier: Tier) -> npt.NDArray[np.int64]:
-    """Return where blocks may begin: the volatility of their mean return lies between the tier's quantiles."""
+def block_starts(returns: Table, tier: Tier) -> npt.NDArray[np.int64]:
+    """Return the start rows of blocks whose market volatility lies between the quantiles of a tier."""
     total = np.concatenate([[0.0], np.cumsum(np.nanmean(returns, axis=1) ** 2)])
     volatility = total[tier.block :] - total[: -tier.block]
     low, high = np.quantile(volatility, [tier.least_volatile, tier.most_volatile])
     return np.flatnonzero((volatility >= low) & (volatility <= high))
 
 
-def banded(values: list[float], source: str) -> dict[str, Any]:
-    """Return a band, its source and the quantiles of all draws."""
+def band(values: list[float], source: str) -> dict[str, Any]:
+    """Return a band with its source and the quantiles of all draws."""
     found = quantiles(values)
     low, high = found[LEVELS.index(0.025)], found[LEVELS.index(0.975)]
     return {"source": source, "low": low, "high": high, "quantiles": found}
@@ -176,19 +176,19 @@ def quantiles(values: list[float]) -> list[float]:
     return [round(float(each), 4) for each in np.quantile(values, LEVELS)]
 
 
-def told(about: str, market: Dataset) -> dict[str, str]:
-    """Return what a source is and its dates."""
+def describe_source(about: str, market: Dataset) -> dict[str, str]:
+    """Describe a source and its first and last date."""
     return {"what": about, "from": market.dates[0], "to": market.dates[-1]}
 
 
-def seen(name: str, market: Dataset) -> dict[str, Any]:
-    """Return the facts of an index of arch, which the bands from the literature stand beside.
+def facts_of_index(name: str, market: Dataset) -> dict[str, Any]:
+    """Return the facts of an index of arch, for comparison with the bands from the literature.
 
-    Its opens are not what its first trades paid, so that the overnight share is left out.
+    The overnight share is omitted because the opens of the index are not prices of trades.
     """
     facts = {fact: each.value for fact, each in facts_of(panel_of(market)).items() if each.value is not None}
     facts.pop("overnight_share")
-    return told(f"{name}, arch 8.0.0", market) | {fact: round(value, 4) for fact, value in facts.items()}
+    return describe_source(f"{name}, arch 8.0.0", market) | {fact: round(value, 4) for fact, value in facts.items()}
 
 
 if __name__ == "__main__":

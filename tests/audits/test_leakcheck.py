@@ -1,4 +1,4 @@
-"""Planted leaks are found and named, and pipelines without one give no alarm."""
+"""The leak check finds planted leaks and reports none for causal targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import openoutcry as oo
 from openoutcry.audits.leakcheck import Report, assert_no_lookahead, check, market_frames
-from openoutcry.audits.leakcheck.cut_points import cuts_of
+from openoutcry.audits.leakcheck.cut_points import grid_cuts
 from openoutcry.gym import OpenOutcryEnv
 
 pytestmark = pytest.mark.once
@@ -27,7 +27,7 @@ def frame_of(kind: str = "pipeline", library: str = "pandas", n_bars: int = N_BA
 
 
 def found(report: Report) -> dict[str, tuple[int, int]]:
-    """Return the horizon and first row of each column that looks ahead."""
+    """Return the horizon and the first row of each column that looks ahead."""
     return {leak.reach.column: (leak.reach.horizon, leak.reach.first) for leak in report.leaks}
 
 
@@ -48,9 +48,7 @@ OHLCV = ("open", "high", "low", "close", "volume")
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
-def test_a_planted_leak_of_a_pipeline_is_found_and_named(
-    target: Callable[[Any], Any], leaks: dict[str, tuple[int, int]]
-) -> None:
+def test_a_planted_leak_of_a_pipeline_is_found(target: Callable[[Any], Any], leaks: dict[str, tuple[int, int]]) -> None:
     report = check(target, frame_of())
     assert report.kind == "pipeline"
     assert found(report) == leaks
@@ -58,13 +56,13 @@ def test_a_planted_leak_of_a_pipeline_is_found_and_named(
     assert is_whole == {column for column, (horizon, _) in leaks.items() if horizon > 100}
 
 
-def test_a_leak_of_a_millionth_of_a_millionth_is_found() -> None:
+def test_a_leak_of_1e_12_of_a_value_is_found() -> None:
     (leak,) = check(targets.tiny, frame_of()).leaks
     assert (leak.reach.column, leak.reach.horizon, leak.reach.kinds) == ("next", 1, ("garbage",))
 
 
 @pytest.mark.parametrize("name", targets.CAUSAL)
-def test_a_causal_pipeline_gives_no_alarm(name: str) -> None:
+def test_a_causal_pipeline_has_no_leak(name: str) -> None:
     report = assert_no_lookahead(targets.CAUSAL[name], frame_of(), name=name)
     assert report.is_clean
     assert not report.unchecked
@@ -86,18 +84,18 @@ def test_a_shifted_average_looks_ahead_by_its_shift(lag: int, window: int, cuts:
     assert found(report) == ({"average": (-lag, first)} if lag < 0 else {})
 
 
-def test_a_leak_buys_a_sharpe_ratio_that_one_bar_of_delay_loses() -> None:
+def test_the_sharpe_ratio_of_a_leak_vanishes_with_one_bar_of_delay() -> None:
     (leak,) = check(targets.shifted, frame_of()).leaks
     worth = {each.signal: each for each in leak.worth}
     assert set(worth) == {"sign", "change", "zscore"}
     assert worth["change"].sharpe > 10.0
-    assert abs(worth["change"].late) < 2.0
-    assert worth["change"].bought == worth["change"].sharpe - worth["change"].late
-    # A price is above 0 on every bar, which is buy-and-hold, whatever the bar.
-    assert abs(worth["sign"].bought) < 0.5
+    assert abs(worth["change"].delayed) < 2.0
+    assert worth["change"].drop == worth["change"].sharpe - worth["change"].delayed
+    # The sign of a price is always 1, which is buy-and-hold with or without delay.
+    assert abs(worth["sign"].drop) < 0.5
 
 
-def test_a_column_without_prices_has_no_worth_and_says_why() -> None:
+def test_a_leak_without_prices_has_a_reason_instead_of_a_sharpe_ratio() -> None:
     table = np.random.default_rng(1).normal(size=(60, 2))
     (leak,) = check(lambda array: np.append(array[1:, 0], 0.0), table, kind="pipeline").leaks
     assert (leak.worth, leak.unpriced) == ((), "the data has no column of closes")
@@ -123,7 +121,7 @@ def test_rows_of_one_date_are_one_bar_in_any_order() -> None:
         assert report.leaks[0].date == "2000-01-03"
 
 
-def test_a_target_may_change_the_frame_it_is_given() -> None:
+def test_a_target_may_modify_its_input_frame() -> None:
     def in_place(frame: Any) -> Any:
         frame["close"] = frame["close"].shift(1)
         frame.pop("open")
@@ -133,22 +131,25 @@ def test_a_target_may_change_the_frame_it_is_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "complaint"),
+    ("target", "message"),
     [
-        (targets.random_noise, "`target` must give the same for the same data; received another `open` at row 0"),
-        (targets.remembers, "`target` must give the same for the same data"),
-        (targets.breaks, "`target` must run on the data as it is; received KeyError: 'volume_usd'"),
+        (
+            targets.random_noise,
+            "`target` must return the same values for the same data; received a different `open` at row 0",
+        ),
+        (targets.remembers, "`target` must return the same values for the same data"),
+        (targets.breaks, "`target` must run on the unchanged data; received KeyError: 'volume_usd'"),
         (targets.shorter, "a result must have a row for each of 300 rows; received 290 rows"),
         (lambda frame: 1.0, "a pipeline must return a pandas or polars frame or a 1-D, 2-D or structured array"),
     ],
 )
-def test_a_target_that_cannot_be_checked_is_refused(target: Callable[[Any], Any], complaint: str) -> None:
+def test_a_target_that_cannot_be_checked_is_refused(target: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"^[a-z_]+: ") as refused:
         check(target, frame_of(), kind="pipeline")
-    assert complaint in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_a_future_that_makes_a_target_raise_is_no_leak_and_is_told() -> None:
+def test_an_error_on_a_perturbation_is_reported_and_is_not_a_leak() -> None:
     def refuses_much(frame: Any) -> Any:
         if frame["close"].isna().sum() > 20:
             raise ValueError("no NaN, please")
@@ -157,10 +158,10 @@ def test_a_future_that_makes_a_target_raise_is_no_leak_and_is_told() -> None:
     report = assert_no_lookahead(refuses_much, frame_of())
     count, message = report.errors["nan"]
     assert (0 < count < report.n_cuts, message) == (True, "ValueError: no NaN, please")
-    assert f"{count} of the runs with nan gave nothing to compare, which is no leak by itself" in report.notes[0]
+    assert f"{count} runs with nan had no output to compare, which is not a leak" in report.notes[0]
 
 
-def test_a_target_that_raises_on_every_future_is_refused() -> None:
+def test_a_target_that_raises_on_every_perturbation_is_refused() -> None:
     calls = iter(range(1_000))
 
     def tires(frame: Any) -> Any:
@@ -168,7 +169,7 @@ def test_a_target_that_raises_on_every_future_is_refused() -> None:
             raise RuntimeError("no more")
         return frame
 
-    with pytest.raises(oo.OpenOutcryError, match=r"`target` must run on some other future; .* RuntimeError: no more"):
+    with pytest.raises(oo.OpenOutcryError, match=r"`target` must run on a perturbation; .* RuntimeError: no more"):
         check(tires, frame_of(), kind="pipeline")
 
 
@@ -187,7 +188,7 @@ def test_an_observation_off_by_one_is_found(make: Any, leaks: dict[str, tuple[in
     report = check(lambda frame: make(frame), frame_of("env"))
     assert report.kind == "env"
     assert report.clock is not None
-    assert (report.clock.start, report.clock.told_by) == (start, "reward")
+    assert (report.clock.start, report.clock.known_from) == (start, "reward")
     assert found(report) == leaks
 
 
@@ -199,15 +200,15 @@ def test_the_start_of_an_environment_can_be_given() -> None:
     }
 
 
-def test_an_environment_of_scaled_data_is_found() -> None:
+def test_an_environment_on_scaled_data_is_found() -> None:
     report = check(targets.scaled_env, frame_of("env"))
     assert {leak.reach.column for leak in report.leaks} == {f"observation[{k}]" for k in range(5)} | {"reward"}
     assert all(leak.reach.is_whole for leak in report.leaks)
     assert report.clock is not None
-    assert report.clock.told_by == "length"
+    assert report.clock.known_from == "length"
 
 
-def test_our_environment_does_not_look_ahead() -> None:
+def test_the_openoutcry_environment_does_not_look_ahead() -> None:
     def make(frame: Any) -> OpenOutcryEnv:
         dates = [str(date)[:10] for date in frame.index]
         tables = {name: frame[[name]].to_numpy() for name in ("open", "high", "low", "volume")}
@@ -216,12 +217,12 @@ def test_our_environment_does_not_look_ahead() -> None:
 
     report = assert_no_lookahead(make, frame_of("env", n_bars=120), n_cuts=12)
     assert report.clock is not None
-    assert (report.clock.start, report.clock.told_by) == (4, "date and reward")
+    assert (report.clock.start, report.clock.known_from) == (4, "date and reward")
     assert {"observation.closes", "observation.history[4]", "info.nav", "reward"} <= set(report.columns)
 
 
 @pytest.mark.parametrize("agent", [targets.momentum, targets.reads_news])
-def test_an_agent_that_uses_what_it_is_shown_gives_no_alarm(agent: Any) -> None:
+def test_an_agent_that_uses_its_observation_has_no_leak(agent: Any) -> None:
     report = check(agent, frame_of("agent", n_bars=60), n_cuts=10)
     assert (report.kind, report.leaks) == ("agent", ())
     assert report.columns == ("weight[S000]", "weight[S001]", "weight[S002]")
@@ -231,10 +232,10 @@ def test_an_agent_with_news_of_tomorrow_is_found() -> None:
     report = check(targets.future_news, frame_of("agent", n_bars=60), n_cuts=10)
     assert report.kind == "agent"
     assert found(report) == {f"weight[S00{k}]": (1, 0) for k in range(3)}
-    assert all(max(each.bought for each in leak.worth) > 5.0 for leak in report.leaks)
+    assert all(max(each.drop for each in leak.worth) > 5.0 for leak in report.leaks)
 
 
-def test_a_dataset_is_a_market_for_every_kind_of_target() -> None:
+def test_a_dataset_works_for_every_kind_of_target() -> None:
     dataset = oo.data.load("ecb-fx", ["USD"]).head(200)
     assert found(check(targets.shifted, dataset)) == {"next": (1, 0)}
     assert check(targets.momentum, dataset, n_cuts=6).is_clean
@@ -248,7 +249,7 @@ def test_an_assertion_names_every_column() -> None:
 def test_cuts_are_within_the_data_and_reach_its_last_bar() -> None:
     for n_bars in (8, 9, 30, 300, 2_500):
         for n_cuts in (1, 5, 24, 100):
-            cuts = cuts_of(n_bars, n_cuts)
+            cuts = grid_cuts(n_bars, n_cuts)
             assert cuts == sorted(set(cuts))
             assert (cuts[0], cuts[-1]) == (0, n_bars - 2)
             assert len(cuts) <= max(n_cuts, 3)

@@ -1,4 +1,4 @@
-"""Order, type and beginning: what is not in the values, or in their first rows alone, is compared too."""
+"""Leaks through column order, row order, types, spaces and the first rows of a column."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_an_order_or_type_that_the_future_chooses_is_a_leak(name: str) -> None:
+def test_an_order_or_type_that_depends_on_the_future_is_a_leak(name: str) -> None:
     target, column = PLANTED[name]
     frame = frame_of() * np.linspace(1.0, 3.0, 160)[:, None] ** (1.0 if name != "size of floats" else 0.0)
     report = check(target, frame, kind="pipeline")
@@ -52,12 +52,12 @@ def test_an_order_or_type_that_the_future_chooses_is_a_leak(name: str) -> None:
 
 
 def by_day(frame: pd.DataFrame) -> pd.DataFrame:
-    """Sort by a key that many rows share, in any order within."""
+    """Sort by a key with ties, in any order within a tie."""
     return frame.assign(day=pd.DatetimeIndex(frame.index).dayofweek).sort_values("day")
 
 
 def shorter_types(frame: pd.DataFrame) -> pd.DataFrame:
-    """Have types that depend on whether a value is missing."""
+    """Return columns with types that depend on missing values."""
     days = np.arange(len(frame))
     side = pd.Series(np.where(days < 50, 1, 0), index=frame.index)
     return pd.DataFrame({"gap": side.where(days != 90), "word": pd.Series("a", index=frame.index).where(days > 20)})
@@ -67,12 +67,12 @@ def by_threads(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("date").agg(pl.col("close").last())
 
 
-def test_rows_that_threads_put_in_any_order_are_no_leak() -> None:
+def test_a_row_order_that_depends_on_threads_is_not_a_leak() -> None:
     assert_no_lookahead(by_threads, market_frames.synthetic("pipeline", "polars", 160), kind="pipeline")
 
 
 @pytest.mark.parametrize("target", [by_day, shorter_types, lambda f: f.sort_values("close")])
-def test_an_order_or_type_of_the_past_is_no_leak(target: Any) -> None:
+def test_an_order_or_type_that_depends_on_the_past_is_not_a_leak(target: Any) -> None:
     assert_no_lookahead(target, frame_of(), kind="pipeline")
 
 
@@ -93,7 +93,7 @@ def test_a_pivot_has_a_row_for_each_date() -> None:
     assert report.columns == ("S000", "S001", "S002")
     report = check(lambda each: wide(each).shift(-1)[["S001"]].reset_index(), frame, kind="pipeline")
     assert found(report) == {"S001": 0}
-    assert max(each.bought for each in report.leaks[0].worth) > 5.0
+    assert max(each.drop for each in report.leaks[0].worth) > 5.0
     with pytest.raises(ValueError, match=r"received 10 rows; hint: keep the columns `date` and `symbol`"):
         check(lambda each: each["close"].to_numpy()[:10], frame, kind="pipeline")
 
@@ -107,7 +107,7 @@ def test_lists_with_nan_in_them_are_compared() -> None:
     assert found(check(lambda each: pairs(each, -1), frame_of(60))) == {"pair": 0}
 
 
-def test_a_column_that_begins_late_is_cut_where_it_begins() -> None:
+def test_cuts_are_added_where_a_column_starts() -> None:
     def filled(each: pd.DataFrame, warm_up: float = np.nan) -> pd.DataFrame:
         return each["close"].rolling(50).mean().bfill(limit=3).fillna(warm_up).to_frame("average")
 
@@ -116,7 +116,7 @@ def test_a_column_that_begins_late_is_cut_where_it_begins() -> None:
 
 
 class Hints(targets.Market):
-    """Knows the next close when it is reset."""
+    """Shows the next close at reset."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         seen, _ = super().reset(seed=seed, options=options)
@@ -124,7 +124,7 @@ class Hints(targets.Market):
 
 
 class BackFilled(targets.Market):
-    """Shows an average whose first rows know what comes after them."""
+    """Shows an average whose first rows are back-filled."""
 
     def __init__(self, frame: pd.DataFrame, window: int) -> None:
         super().__init__(frame, window)
@@ -135,7 +135,7 @@ class BackFilled(targets.Market):
 
 
 @pytest.mark.parametrize(("make", "column"), [(Hints, "info.hint"), (BackFilled, "observation")])
-def test_an_environment_is_cut_at_its_first_observation(make: Any, column: str) -> None:
+def test_cuts_are_added_at_the_first_observation_of_an_environment(make: Any, column: str) -> None:
     report = check(
         lambda each: make(each, window=40), market_frames.synthetic("env", "pandas", 100), kind="env", n_cuts=12
     )
@@ -145,7 +145,7 @@ def test_an_environment_is_cut_at_its_first_observation(make: Any, column: str) 
 
 
 class Shown(targets.Market):
-    """Its info depends on the next move."""
+    """The info depends on the next move."""
 
     one: Any = None
     two: Any = None
@@ -167,19 +167,19 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_how_a_value_is_shown_is_compared(name: str) -> None:
+def test_the_structure_of_a_value_is_compared(name: str) -> None:
     one, two, column = SHOWN[name]
     make = type("Made", (Shown,), {"one": one, "two": two})
     report = check(make, market_frames.synthetic("env", "pandas", 60), kind="env", n_cuts=10)
     assert found(report) == {column: 6}
-    assert report.unread == ()
+    assert report.not_compared == ()
 
 
 def test_the_order_of_keys_and_the_spaces_are_compared() -> None:
     class Ordered(Shown):
         def step(self, action: int) -> Any:
-            *told, info = super().step(action)
-            return (*told, {"a": 1, "b": 2} if info["m"] else {"b": 2, "a": 1})
+            *values, info = super().step(action)
+            return (*values, {"a": 1, "b": 2} if info["m"] else {"b": 2, "a": 1})
 
     class Bounded(targets.Market):
         def __init__(self, frame: Any) -> None:
@@ -194,7 +194,7 @@ def test_the_order_of_keys_and_the_spaces_are_compared() -> None:
     assert {name.partition(".")[0].partition("[")[0] for name in leaks} == {"observation_space", "action_space"}
 
 
-def test_a_start_that_the_length_of_the_data_chooses_is_nothing_to_compare_with() -> None:
+def test_a_start_that_depends_on_the_length_of_the_data_has_no_comparable_output() -> None:
     class Anywhere(targets.Market):
         def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
             _, info = super().reset(seed=seed, options=options)
@@ -211,17 +211,17 @@ def test_a_start_that_the_length_of_the_data_chooses_is_nothing_to_compare_with(
     assert "observation[4]" in found(check(Knows, frame, kind="env", n_cuts=6))
 
 
-def test_what_an_agent_says_is_compared_unless_it_says_other_words_each_time() -> None:
+def test_texts_of_an_agent_are_compared_unless_they_differ_between_runs() -> None:
     words = iter(range(1_000_000))
 
-    def make(frame: pd.DataFrame, told: Any) -> Any:
+    def make(frame: pd.DataFrame, decision: Any) -> Any:
         closes = frame.pivot(index="date", columns="symbol", values="close")
         rises = (closes.shift(-1) > closes)[closes.columns[0]]
 
         def decide(observation: Any) -> Any:
             later = bool(rises.get(pd.Timestamp(observation["date"]), False))
             order = {"symbol": closes.columns[0], "action": "buy", "target_weight": 0.3}
-            return told(order, later)
+            return decision(order, later)
 
         return decide
 
@@ -230,10 +230,10 @@ def test_what_an_agent_says_is_compared_unless_it_says_other_words_each_time() -
     other = lambda order, _: {"orders": [order], "reasoning": f"{next(words)}"}  # noqa: E731
     frame = market_frames.synthetic("agent", "pandas", 40)
 
-    def checked(told: Any) -> Report:
-        return check(lambda each: make(each, told), frame, kind="agent", n_cuts=6)
+    def checked(decision: Any) -> Report:
+        return check(lambda each: make(each, decision), frame, kind="agent", n_cuts=6)
 
     assert found(checked(says)) == {"reasoning": 0}
     assert found(checked(sure)) == {"confidence[S000]": 0}
     report = checked(other)
-    assert (report.leaks, report.unread) == ((), ("reasoning (differs from run to run)",))
+    assert (report.leaks, report.not_compared) == ((), ("reasoning (differs from run to run)",))

@@ -1,4 +1,4 @@
-"""`openoutcry leakcheck` and the pytest plugin, as a user calls them."""
+"""The command `openoutcry leakcheck` and the pytest plugin, run as a user runs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from openoutcry.audits.leakcheck import check, market_frames
-from openoutcry.audits.leakcheck.leak_chart import picture_of
+from openoutcry.audits.leakcheck.leak_chart import render_leaks
 
 pytestmark = pytest.mark.once
 
@@ -28,15 +28,15 @@ SHORT = ("--bars", "120", "--cuts", "8")
 NUMBER, TEXT, COUNT = {"type": "number"}, {"type": "string"}, {"type": "integer", "minimum": 0}
 
 
-def a_record(**fields: Any) -> dict[str, Any]:
+def record_schema(**fields: Any) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
-def a_map(each: Any) -> dict[str, Any]:
+def map_schema(each: Any) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": each}
 
 
-LEAK = a_record(
+LEAK = record_schema(
     column=TEXT,
     horizon={"type": "integer", "minimum": 1},
     whole_sample={"type": "boolean"},
@@ -44,10 +44,10 @@ LEAK = a_record(
     first_bar=COUNT,
     first_date={"type": ["string", "null"]},
     perturbations={"type": "array", "items": {"enum": ["garbage", "nan", "permutation", "truncation"]}, "minItems": 1},
-    worth=a_map(a_record(sharpe=NUMBER, one_bar_later=NUMBER, bought=NUMBER)),
+    worth=map_schema(record_schema(sharpe=NUMBER, one_bar_later=NUMBER, bought=NUMBER)),
     unpriced={"type": ["string", "null"]},
 )
-SCHEMA = a_record(
+SCHEMA = record_schema(
     target=TEXT,
     kind={"enum": ["pipeline", "env", "agent"]},
     clean={"type": "boolean"},
@@ -57,14 +57,14 @@ SCHEMA = a_record(
     n_cuts=COUNT,
     n_runs=COUNT,
     leaks={"type": "array", "items": LEAK},
-    errors=a_map(a_record(count=COUNT, message=TEXT)),
+    errors=map_schema(record_schema(count=COUNT, message=TEXT)),
     unchecked={"type": "array", "items": COUNT},
     answers={"type": ["boolean", "null"]},
-    clock={"oneOf": [{"type": "null"}, a_record(start={"type": "integer"}, told_by=TEXT)]},
+    clock={"oneOf": [{"type": "null"}, record_schema(start={"type": "integer"}, told_by=TEXT)]},
     episode={
         "oneOf": [
             {"type": "null"},
-            a_record(
+            record_schema(
                 n_steps=COUNT,
                 last_bar={"type": "integer"},
                 ended_by={"type": "array", "items": {"enum": ["terminated", "truncated"]}},
@@ -92,7 +92,7 @@ def call(*words: str, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
         ("future_news", "agent", ["weight[S000]", "weight[S001]", "weight[S002]"]),
     ],
 )
-def test_the_exit_code_and_json_say_what_looks_ahead(name: str, kind: str, columns: list[str]) -> None:
+def test_the_exit_code_and_json_report_the_leaks(name: str, kind: str, columns: list[str]) -> None:
     done = call(f"leak_targets:{name}", "--json", *SHORT)
     assert done.returncode == bool(columns), done.stderr
     report = json.loads(done.stdout)
@@ -108,17 +108,17 @@ def test_the_table_names_column_horizon_and_row() -> None:
     assert re.search(r"average +19 +0 \(2000-01-03\) +garbage, nan, permutation", done.stdout)
     refused = call("leak_targets:refuses_nan", *SHORT)
     assert refused.returncode == 2
-    assert "of the runs with nan gave nothing to compare, which is no leak by itself" in refused.stdout
+    assert "runs with nan had no output to compare, which is not a leak" in refused.stdout
     assert "error: argument_invalid: `target` must run with nan at one cut at least; received ValueError: no NaN" in (
         refused.stderr
     )
     clean = call("leak_targets:refuses_nan", "--without", "nan", *SHORT)
     assert clean.returncode == 0
-    assert "nothing looks ahead" in clean.stdout
-    assert "left out: nan" in clean.stdout
+    assert "no lookahead" in clean.stdout
+    assert "skipped: nan" in clean.stdout
 
 
-def test_an_episode_that_ends_early_and_what_is_not_compared_are_told() -> None:
+def test_an_early_end_and_outputs_that_are_not_compared_are_reported() -> None:
     ending = "the episode ended at bar 15 of 119 (terminated)"
     done = call("leak_targets:Ruined", *SHORT)
     assert done.returncode == 0, done.stderr
@@ -136,46 +136,44 @@ def test_an_episode_that_ends_early_and_what_is_not_compared_are_told() -> None:
 def test_a_transform_that_spreads_nan_is_unsure_with_exit_code_0() -> None:
     done = call("leak_targets:fft_of_nan", *SHORT)
     assert done.returncode == 0, done.stderr
-    assert "nothing looks ahead, 1 unsure" in done.stdout
-    assert (
-        "not counted: average: later NaN make all of it NaN, or one value, and nothing else changes it" in done.stdout
-    )
+    assert "no lookahead, 1 unsure" in done.stdout
+    assert "not counted: average: only later NaN change it, and make all of it NaN or one value" in done.stdout
     report = json.loads(call("leak_targets:fft_of_nan", "--json", *SHORT).stdout)
     jsonschema.validate(report, SCHEMA)
     assert (report["clean"], report["unsure"]) == (True, ["average"])
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("words", "message"),
     [
-        (["leak_targets:breaks"], "`target` must run on the data as it is; received KeyError: 'volume_usd'"),
-        (["leak_targets:random_noise"], "`target` must give the same for the same data"),
+        (["leak_targets:breaks"], "`target` must run on the unchanged data; received KeyError: 'volume_usd'"),
+        (["leak_targets:random_noise"], "`target` must return the same values for the same data"),
         (["leak_targets:nothing"], "`leak_targets` must have a callable `nothing`"),
         (["no_such_module:build"], "no module 'no_such_module'"),
         (["leak_targets"], "a target must be `module:function`; received 'leak_targets'"),
         (["leak_targets:shifted", "--kind", "model"], "`kind` must be one of pipeline, env, agent; received 'model'"),
         (["leak_targets:shifted", "--frame", "excel"], "`frame` must be one of pandas, polars, numpy"),
-        (["leak_targets:shifted", "--data", "nothing.csv"], "a dataset must be a CSV or Parquet file"),
+        (["leak_targets:shifted", "--data", "nothing.csv"], "a dataset must be a readable CSV or Parquet file"),
         (["leak_targets:shifted", "--data", "ecb-fx", "--bars", "90"], "must be left out with `--data`"),
         (["leak_targets:shifted", "--picture", "leaks.png"], "`--picture` must be a path that ends in `.svg`"),
     ],
 )
-def test_what_cannot_be_checked_is_exit_code_2(words: list[str], complaint: str) -> None:
+def test_an_invalid_check_exits_with_code_2(words: list[str], message: str) -> None:
     done = call(*words)
     assert done.returncode == 2, done.stdout
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("error: ")
-    assert complaint in last
+    assert message in last
 
 
-def test_a_module_that_cannot_be_imported_is_exit_code_2_with_its_traceback(tmp_path: Path) -> None:
+def test_a_module_that_fails_to_import_exits_with_code_2_and_its_traceback(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("1 / 0\n", encoding="utf-8")
     done = call("mine:build", cwd=tmp_path)
     assert done.returncode == 2
     assert "ZeroDivisionError" in done.stderr
 
 
-def test_files_and_bundled_markets_are_data(tmp_path: Path) -> None:
+def test_data_accepts_files_and_bundled_markets(tmp_path: Path) -> None:
     frame = market_frames.synthetic("pipeline", "pandas", 90)
     frame.to_csv(tmp_path / "prices.csv")
     frame.to_parquet(tmp_path / "prices.parquet")
@@ -198,10 +196,10 @@ def test_a_picture_has_a_chart_for_each_leak(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "numpy"])
-def test_a_picture_shows_values_before_the_cut_that_another_future_changes(library: str) -> None:
+def test_a_picture_shows_values_before_the_cut_that_a_perturbation_changes(library: str) -> None:
     target = targets.centred if library == "pandas" else lambda table: np_centred(table["close"])
     frame = market_frames.synthetic("pipeline", library, 120)
-    svg = picture_of(check(target, frame, kind="pipeline"))
+    svg = render_leaks(check(target, frame, kind="pipeline"))
     ET.fromstring(svg)
     assert "looks 5 bars ahead" in svg
     assert svg.count('class="oo-line') == 2
@@ -214,7 +212,7 @@ def np_centred(close: Any) -> Any:
     return smooth
 
 
-def test_the_plugin_lends_the_assertion_as_a_fixture(tmp_path: Path) -> None:
+def test_the_plugin_provides_the_assertion_as_a_fixture(tmp_path: Path) -> None:
     tests = (
         "import pytest\n\n"
         "def test_clean(assert_no_lookahead):\n    assert_no_lookahead(lambda frame: frame.shift(1))\n\n"
@@ -232,13 +230,13 @@ def test_the_plugin_lends_the_assertion_as_a_fixture(tmp_path: Path) -> None:
         str(tmp_path),
     ]
     environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    # As where the package is not installed, or the plugin would be there twice.
+    # Without autoload, because an installed package would register the plugin twice.
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "`close` looks 1 bar ahead, first at row 0 (2000-01-03)" in done.stdout
 
 
-def test_pytest_finds_the_plugin_of_the_installed_package_by_itself(tmp_path: Path) -> None:
+def test_pytest_autoloads_the_plugin_of_the_installed_package(tmp_path: Path) -> None:
     given = "def test_mine(assert_no_lookahead):\n    assert_no_lookahead(lambda frame: frame.shift(1))\n"
     (tmp_path / "test_mine.py").write_text(given, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--trace-config", str(tmp_path)]
@@ -248,7 +246,7 @@ def test_pytest_finds_the_plugin_of_the_installed_package_by_itself(tmp_path: Pa
     assert re.search(r"PLUGIN registered: <module 'openoutcry.testing.pytest_plugin'", done.stdout)
 
 
-def test_the_plugin_loads_nothing_but_pytest(tmp_path: Path) -> None:
+def test_the_plugin_imports_only_pytest(tmp_path: Path) -> None:
     code = "import sys, pytest; import openoutcry.testing.pytest_plugin;"
     code += "print('pandas' in sys.modules, 'numpy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)

@@ -1,4 +1,4 @@
-"""What an environment's episode tells: when it ends, lists that change their size, and what is not compared."""
+"""Leaks through the end of an episode, lists of variable size, and outputs that are not compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from openoutcry.audits.leakcheck import Report, check, market_frames
-from openoutcry.audits.leakcheck.leak_chart import picture_of
+from openoutcry.audits.leakcheck.leak_chart import render_leaks
 
 pytestmark = pytest.mark.once
 
@@ -47,39 +47,39 @@ def test_an_end_that_depends_on_the_future_is_a_leak(make: Any, leaks: dict[str,
     assert set(report.leaks[0].reach.kinds) <= {"garbage", "permutation"}
     assert report.clock is not None
     assert report.clock.start == 5
-    assert "looks" in picture_of(report)
+    assert "looks" in render_leaks(report)
 
 
-def test_an_end_before_a_crash_of_the_data_themselves_is_a_leak() -> None:
+def test_an_end_before_a_crash_in_the_data_is_a_leak() -> None:
     frame = frame_of()
     frame.iloc[90:] *= 0.5
     report = check(targets.Flees, frame, kind="env")
     assert found(report) == {"terminated": 1}
-    assert report.ending == "the episode ended at bar 89 of 159 (terminated)"
+    assert report.early_end == "the episode ended at bar 89 of 159 (terminated)"
 
 
 CAUSAL = [targets.Market, targets.Ruined, targets.Crashed, targets.without_gaps, targets.without_outliers]
 
 
 @pytest.mark.parametrize("make", CAUSAL)
-def test_an_end_of_what_is_known_or_of_the_data_is_no_leak(make: Any) -> None:
+def test_an_end_by_known_data_or_by_the_end_of_the_data_is_not_a_leak(make: Any) -> None:
     report = check(make, frame_of(), kind="env")
     assert report.leaks == ()
     assert {"terminated", "truncated"} <= set(report.columns)
 
 
 @pytest.mark.parametrize("make", [targets.Market, targets.Ruined, targets.Crashed])
-def test_an_end_at_a_crash_that_is_shown_is_no_leak(make: Any) -> None:
+def test_an_end_at_an_observed_crash_is_not_a_leak(make: Any) -> None:
     frame = frame_of()
     frame.iloc[90:] *= 0.5
     assert check(make, frame, kind="env").leaks == ()
 
 
-def test_an_off_by_one_environment_that_ends_sooner_has_no_leaking_end() -> None:
+def test_the_earlier_end_of_an_off_by_one_environment_is_not_a_second_leak() -> None:
     assert found(check(targets.OffByOne, frame_of(), kind="env")) == {"observation[4]": 1}
 
 
-def test_an_episode_that_ends_before_the_data_says_so() -> None:
+def test_an_early_end_of_an_episode_is_reported() -> None:
     frame = frame_of()
     frame.iloc[90:] *= 0.5
     report = check(targets.Crashed, frame, kind="env")
@@ -87,16 +87,16 @@ def test_an_episode_that_ends_before_the_data_says_so() -> None:
     assert f"{ending}; nothing later was compared" in report.notes
     assert f"note: {ending}; nothing later was compared" in str(report)
     assert report.to_dict()["episode"] == {"n_steps": 85, "last_bar": 90, "ended_by": ["terminated"]}
-    assert f"look ahead; {ending}</text>" in picture_of(report)
+    assert f"look ahead; {ending}</text>" in render_leaks(report)
     whole = check(targets.Crashed, frame_of(), kind="env")
-    assert (whole.ending, whole.to_dict()["episode"]["last_bar"]) == (None, 159)
+    assert (whole.early_end, whole.to_dict()["episode"]["last_bar"]) == (None, 159)
     assert check(lambda each: each, frame_of(), kind="pipeline").to_dict()["episode"] is None
 
 
-def test_a_start_told_by_the_length_says_what_that_takes_for_granted() -> None:
+def test_a_start_known_from_the_episode_length_states_its_assumption() -> None:
     notes = check(targets.scaled_env, frame_of(), kind="env").notes
-    told = "told by the length of the episode, as if its 154 steps ended with the data"
-    assert f"the first observation is of bar 5, at the latest, {told}" in notes
+    assumption = "assuming that the episode of 154 steps ends with the data"
+    assert f"the first observation is of bar 5 at the latest, {assumption}" in notes
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_a_start_told_by_the_length_says_what_that_takes_for_granted() -> None:
         (targets.Reuses, {}),
     ],
 )
-def test_what_changes_its_size_or_comes_and_goes_is_compared(make: Any, leaks: dict[str, int]) -> None:
+def test_values_of_variable_size_or_presence_are_compared(make: Any, leaks: dict[str, int]) -> None:
     report = check(make, frame_of(), kind="env")
     assert found(report) == leaks
 
 
-def test_lists_differ_beyond_the_tolerance_of_their_numbers() -> None:
+def test_lists_are_compared_within_the_tolerance_of_their_numbers() -> None:
     class Rounds(targets.History):
-        """Adds the direction of the next move to its past, too little or enough to be told from rounding."""
+        """Adds the direction of the next move to its past, below or above the size of rounding."""
 
         share = 1e-13
 
@@ -140,7 +140,7 @@ def test_lists_differ_beyond_the_tolerance_of_their_numbers() -> None:
     assert found(check(Tells, frame_of(), kind="env")) == {"info.past": 1}
 
 
-def test_what_is_neither_number_nor_text_is_listed() -> None:
+def test_values_that_are_neither_number_nor_text_are_listed() -> None:
     class Odd(targets.Market):
         def step(self, action: int) -> Any:
             seen, reward, terminated, truncated, _ = super().step(action)
@@ -155,8 +155,8 @@ def test_what_is_neither_number_nor_text_is_listed() -> None:
 
     report = check(Odd, frame_of(), kind="env")
     assert report.leaks == ()
-    assert report.unread == ("info.it (tuple_iterator)", "info.frames (array of object)")
-    told = "not compared, for it is neither number nor text: info.it (tuple_iterator), info.frames (array of object)"
-    assert told in report.notes
+    assert report.not_compared == ("info.it (tuple_iterator)", "info.frames (array of object)")
+    note = "not compared, neither number nor text: info.it (tuple_iterator), info.frames (array of object)"
+    assert note in report.notes
     assert {"info.day", "info.moment", "info.names[1]", "info.held", "info.mixed[2]"} <= set(report.columns)
     assert "info.none" not in report.columns

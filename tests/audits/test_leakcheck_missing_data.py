@@ -1,4 +1,4 @@
-"""What only missing data change: a transform that spreads NaN is no leak, what looks at later gaps is."""
+"""Columns that only missing data changes: NaN propagation is not a leak, a look at later gaps is."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ def frame_of() -> pd.DataFrame:
 
 
 def found(report: Report) -> dict[str, tuple[str, ...]]:
-    """Return the futures that change each column that looks ahead."""
+    """Return the perturbations that change each column that looks ahead."""
     return {leak.reach.column: leak.reach.kinds for leak in report.leaks}
 
 
 @pytest.mark.parametrize(("target", "column"), [(targets.fft_of_nan, "average"), (targets.matrix_of_nan, "mean")])
-def test_a_causal_transform_of_whole_columns_is_unsure_and_no_leak(target: Any, column: str) -> None:
+def test_a_causal_transform_of_a_complete_column_is_unsure_and_not_a_leak(target: Any, column: str) -> None:
     report = assert_no_lookahead(target, frame_of())
     assert report.unsure == (column,)
     assert report.to_dict()["unsure"] == [column]
-    assert any(note.startswith(f"not counted: {column}: later NaN make all of it NaN") for note in report.notes)
+    assert any(
+        note.startswith(f"not counted: {column}: only later NaN change it, and make all of it NaN")
+        for note in report.notes
+    )
 
 
 def by_symbol(frame: pd.DataFrame) -> pd.DataFrame:
@@ -37,7 +40,7 @@ def by_symbol(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(average=made)
 
 
-def test_on_data_that_miss_values_a_spread_of_nan_tells_of_them_and_is_a_leak() -> None:
+def test_nan_propagation_on_data_with_missing_values_is_a_leak() -> None:
     frame = market_frames.synthetic("pipeline", "pandas", 120, 3)
     assert check(by_symbol, frame).unsure == ("average",)
     frame.loc[(frame["symbol"] == "S001") & (np.arange(len(frame)) > 200), "close"] = np.nan
@@ -45,18 +48,18 @@ def test_on_data_that_miss_values_a_spread_of_nan_tells_of_them_and_is_a_leak() 
     assert (found(report), report.unsure) == ({"average": ("nan", "permutation", "truncation")}, ())
 
 
-def test_a_gap_in_data_that_a_column_is_not_made_of_changes_nothing() -> None:
+def test_a_gap_in_an_unused_input_column_changes_nothing() -> None:
     frame = frame_of()
     frame.iloc[150:, 0] = np.nan
     assert check(targets.fft_of_nan, frame).unsure == ("average",)
 
 
-def of_changes(frame: pd.DataFrame) -> pd.DataFrame:
+def fft_of_returns(frame: pd.DataFrame) -> pd.DataFrame:
     moves = frame["close"].pct_change().fillna(0.0).to_numpy()
     return pd.DataFrame({"average": _fft(moves)}, index=frame.index)
 
 
-def of_turnover(frame: pd.DataFrame) -> pd.DataFrame:
+def fft_of_turnover(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"average": _fft((frame["close"] * frame["volume"]).to_numpy())}, index=frame.index)
 
 
@@ -67,25 +70,26 @@ def _fft(values: np.ndarray) -> np.ndarray:
 
 
 def rises(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the side of a causal average, which is 0 where the average is NaN."""
+    """Return the sign of the moves of a causal average; 0 where the average is NaN."""
     smooth = _fft(np.log(frame["close"].to_numpy()))
     return pd.DataFrame({"average": (np.diff(smooth, prepend=smooth[0]) > 0.0).astype(int)}, index=frame.index)
 
 
-def zeroed(frame: pd.DataFrame) -> pd.DataFrame:
+def zero_warm_up(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a causal average with zeros in its warm-up."""
     smooth = _fft(np.log(frame["close"].to_numpy()))
     smooth[:30] = 0.0
     return pd.DataFrame({"average": smooth}, index=frame.index)
 
 
-@pytest.mark.parametrize("target", [of_changes, of_turnover, rises, zeroed])
-def test_what_a_transform_of_whole_columns_rounds_or_spreads_is_unsure(target: Any) -> None:
+@pytest.mark.parametrize("target", [fft_of_returns, fft_of_turnover, rises, zero_warm_up])
+def test_rounding_and_nan_propagation_of_a_transform_are_unsure(target: Any) -> None:
     report = assert_no_lookahead(target, frame_of())
     assert report.unsure == ("average",)
-    assert report.rounded == (("average",) if target in (of_changes, of_turnover) else ())
-    told = "garbage alone changes it, by what a transform" if report.rounded else "later NaN make all of it NaN, or one"
-    assert any(note.startswith(f"not counted: average: {told}") for note in report.notes)
+    assert report.rounded == (("average",) if target in (fft_of_returns, fft_of_turnover) else ())
+    nan_spread = "only later NaN change it, and make all of it NaN or one"
+    reason = "only garbage changes it, by rounding errors" if report.rounded else nan_spread
+    assert any(note.startswith(f"not counted: average: {reason}") for note in report.notes)
 
 
 OHLCV = ("open", "high", "low", "close", "volume")
@@ -108,19 +112,19 @@ OHLCV = ("open", "high", "low", "close", "volume")
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
-def test_what_looks_at_later_gaps_is_a_leak(target: Any, leaks: dict[str, tuple[str, ...]]) -> None:
+def test_a_look_at_later_gaps_is_a_leak(target: Any, leaks: dict[str, tuple[str, ...]]) -> None:
     report = check(target, frame_of())
     assert found(report) == leaks
     assert report.unsure == ()
 
 
-def test_a_leak_that_only_later_gaps_show_is_told_to_be_one_of_them() -> None:
+def test_a_leak_that_only_nan_reveals_is_noted() -> None:
     report = check(targets.coverage, frame_of())
-    told = "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
-    assert told in report.notes
+    note = "a column that only NaN changes reveals which data is missing, or a transform spreads NaN"
+    assert note in report.notes
 
 
-def test_a_transform_of_the_future_is_a_leak_though_it_spreads_nan_too() -> None:
+def test_a_noncausal_transform_that_spreads_nan_is_a_leak() -> None:
     def centred(frame: pd.DataFrame) -> pd.DataFrame:
         close = frame["close"].to_numpy()
         smooth = np.fft.irfft(np.fft.rfft(close) * (np.arange(len(close) // 2 + 1) < 9), len(close))
@@ -129,7 +133,7 @@ def test_a_transform_of_the_future_is_a_leak_though_it_spreads_nan_too() -> None
     assert set(found(check(centred, frame_of()))["smooth"]) >= {"garbage", "nan", "permutation"}
 
 
-def test_nothing_is_excused_where_no_other_future_could_be_tried() -> None:
+def test_a_column_is_not_unsure_if_another_perturbation_could_not_run() -> None:
     def picky(frame: pd.DataFrame) -> pd.DataFrame:
         if len(frame) < 200:
             raise ValueError("too short")

@@ -1,4 +1,4 @@
-"""What a leak check cannot check is said in one sentence, with exit code 2, and is never taken for clean."""
+"""A target that cannot be checked exits with code 2 and one error line, and never counts as clean."""
 
 from __future__ import annotations
 
@@ -87,22 +87,22 @@ def called(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     [
         (
             "fitted_once",
-            "received another `scaled` at row 0 when it is imported anew; hint: it keeps something between",
+            "received a different `scaled` at row 0 after a fresh import; hint: it keeps state between",
         ),
-        ("read_before", "received another `next` at row 0 when it is imported anew"),
-        ("Centred", "received another `observation` at row 0 when it is imported anew"),
-        ("leaves", "`target` must run on the data as it is; received SystemExit: 0"),
-        ("fails", "`target` must run on the data as it is; received ValueError: two lines; hint"),
+        ("read_before", "received a different `next` at row 0 after a fresh import"),
+        ("Centred", "received a different `observation` at row 0 after a fresh import"),
+        ("leaves", "`target` must run on the unchanged data; received SystemExit: 0"),
+        ("fails", "`target` must run on the unchanged data; received ValueError: two lines; hint"),
     ],
 )
-def test_a_target_that_remembers_leaves_or_fails_is_not_clean(name: str, words: str, tmp_path: Path) -> None:
+def test_a_target_that_keeps_state_exits_or_raises_is_not_clean(name: str, words: str, tmp_path: Path) -> None:
     done = called(f"mine:{name}", "--bars", "60", cwd=tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", ["says", "Walk"])
-def test_what_remembers_nothing_is_clean_whatever_it_prints(name: str, tmp_path: Path) -> None:
+def test_a_stateless_target_is_clean_even_if_it_prints(name: str, tmp_path: Path) -> None:
     done = called(f"mine:{name}", "--bars", "60", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -118,20 +118,20 @@ def test_a_module_that_ends_the_process_is_not_clean(tmp_path: Path) -> None:
 
 
 FILES = {
-    "nothing in it": (b"", "No columns to parse from file"),
+    "empty": (b"", "No columns to parse from file"),
     "no text": (b"\xff\xfe\x00\x01" * 9, "codec can't decode byte 0xff"),
     "rows of two lengths": (b"date,close\n2020-01-01,1\n2020-01-02,1,2,3\n", "Expected 2 fields in line 3"),
-    "a date that is none": (
+    "not a date": (
         b"date,close\n2020-01-01,1\nyesterday,1\n",
-        "`date` must hold ISO 8601 dates; received 'ye",
+        "`date` must contain ISO 8601 dates; received 'ye",
     ),
-    "a date too few": (b"date,close\n2020-01-01,1\n,1\n", "`date` must hold ISO 8601 dates; received none in row 1"),
+    "a missing date": (b"date,close\n2020-01-01,1\n,1\n", "`date` must contain ISO 8601 dates; received none in row 1"),
     "one row": (b"date,close\n2020-01-01,1\n", "`frame` must have at least 8 bars; received 1"),
 }
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_no_market_is_one_line(name: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
     content, words = FILES[name]
     (tmp_path / "prices.csv").write_bytes(content)
     done = called("mine:says", "--data", "prices.csv", cwd=tmp_path)
@@ -162,13 +162,13 @@ LATE = [*pd.date_range("2020-01-01", periods=29), pd.NaT]
     ],
     ids=["no date", "no date in the index", "no date in polars", "one row", "no row", "a column twice"],
 )
-def test_a_frame_that_is_no_market_is_refused(given: Any, words: str) -> None:
+def test_an_invalid_frame_is_refused(given: Any, words: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=words):
         check(lambda each: each, given)
 
 
 class Odd(gymnasium.Env[Any, Any]):
-    """An environment that takes any action and has `returned` to say."""
+    """An environment that accepts any action and returns `returned`."""
 
     action_space = gymnasium.spaces.Discrete(2)
 
@@ -185,25 +185,25 @@ class Odd(gymnasium.Env[Any, Any]):
 @pytest.mark.parametrize(
     ("kind", "made", "words"),
     [
-        ("pipeline", {"a": 1.0}, r"columns of a result must be 1-D and of one length; received `a` \(\)"),
-        ("pipeline", {"a": [1, 2], "b": [1]}, r"of one length; received `a` \(2,\), `b` \(1,\)"),
-        ("pipeline", {}, "must give at least one column and row; received none"),
+        ("pipeline", {"a": 1.0}, r"columns of a result must be 1-D and have the same length; received `a` \(\)"),
+        ("pipeline", {"a": [1, 2], "b": [1]}, r"have the same length; received `a` \(2,\), `b` \(1,\)"),
+        ("pipeline", {}, "must return at least one column and row; received none"),
         ("pipeline", np.ma.masked_array(np.ones(30), np.ones(30)), "without a mask; received a masked one; hint"),
         ("env", 3.0, "must return a gymnasium.Env, which has a method `reset`; received float"),
         ("env", Odd((0.0, 0.0, True, {})), r"`step` of an environment must return \(observation, .*received 4 values"),
         ("env", Odd(None), r"`step` of an environment must return \(observation, .*received NoneType"),
-        ("env", Odd(None, (0.0, None)), "`reset` of an environment must .*, info being a dict; received NoneType"),
+        ("env", Odd(None, (0.0, None)), "`reset` of an environment must .*, where info is a dict; received NoneType"),
         ("env", Odd((0.0, None, True, False, {})), "a reward must be a number; received NoneType"),
         ("agent", 3.0, r"an agent must be f\(observation\) -> decision, .*; received float"),
     ],
 )
-def test_a_target_that_makes_something_else_is_told_what_is_wanted(kind: str, made: Any, words: str) -> None:
+def test_a_wrong_return_type_is_refused_with_the_required_type(kind: str, made: Any, words: str) -> None:
     given = None if kind == "agent" else frame()
     with pytest.raises(oo.OpenOutcryError, match=words):
         check(lambda each: made, given, kind=kind)
 
 
-def test_a_process_that_a_target_ends_on_another_future_is_no_leak_and_is_told() -> None:
+def test_a_system_exit_on_a_perturbation_is_reported_and_is_not_a_leak() -> None:
     def leaves(each: pd.DataFrame) -> pd.Series[float]:
         if not each["close"].is_monotonic_increasing:
             raise SystemExit(0)
@@ -212,30 +212,30 @@ def test_a_process_that_a_target_ends_on_another_future_is_no_leak_and_is_told()
     report = check(leaves, frame())
     assert (report.leaks, report.untried) == ((), ("garbage", "nan"))
     assert report.errors["garbage"][1] == "SystemExit: 0"
-    assert report.answers is None
+    assert report.responds_to_data is None
 
 
-def test_a_report_says_when_nothing_answers_to_the_data() -> None:
-    note = "nothing changes with the data, early or late"
+def test_the_report_notes_a_target_that_ignores_its_data() -> None:
+    note = "no output changes with the data"
     for silent in (lambda each: each["close"] * 0.0, lambda each: np.full(len(each), np.nan)):
         assert any(note in each for each in check(silent, frame()).notes)
     report = check(lambda each: each["close"].shift(25), frame())
     assert not any(note in each for each in report.notes)
-    assert check(lambda each: each, frame(close=np.nan)).answers is False
+    assert check(lambda each: each, frame(close=np.nan)).responds_to_data is False
 
 
-def kept_by(where: dict[str, Any]) -> Callable[[pd.DataFrame], Any]:
+def stateful_mean(where: dict[str, Any]) -> Callable[[pd.DataFrame], Any]:
     return lambda each: each["close"] - where.setdefault("mean", each["close"].mean())
 
 
-def test_a_fresh_target_finds_what_one_keeps() -> None:
-    assert check(kept_by({}), frame()).is_clean
-    with pytest.raises(oo.OpenOutcryError, match="called with before; received another `close` at row 0"):
-        check(kept_by({}), frame(), fresh=lambda: kept_by({}))
+def test_a_fresh_target_reveals_state_between_calls() -> None:
+    assert check(stateful_mean({}), frame()).is_clean
+    with pytest.raises(oo.OpenOutcryError, match="regardless of earlier calls; received a different `close` at row 0"):
+        check(stateful_mean({}), frame(), fresh=lambda: stateful_mean({}))
     assert check(lambda each: each, frame(), fresh=lambda: lambda each: each).is_clean
 
 
-def test_the_largest_numbers_and_polars_columns_of_nothing_can_be_checked(
+def test_the_largest_floats_and_polars_null_columns_can_be_checked(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     assert check(lambda each: each.drop(columns="date").diff(), frame(far=1e308, inf=np.inf, none=0.0)).is_clean
@@ -244,7 +244,7 @@ def test_the_largest_numbers_and_polars_columns_of_nothing_can_be_checked(
     assert capfd.readouterr().err == ""
 
 
-def test_a_future_that_could_never_be_tried_is_not_clean() -> None:
+def test_a_perturbation_that_never_ran_is_not_clean() -> None:
     def long(each: pd.DataFrame) -> pd.DataFrame:
         if len(each) < 30:
             raise ValueError("too short")
@@ -257,14 +257,17 @@ def test_a_future_that_could_never_be_tried_is_not_clean() -> None:
     with pytest.raises(oo.OpenOutcryError, match=words):
         assert_no_lookahead(long, frame())
     assert assert_no_lookahead(long, frame(), without=["truncation"]).without == ("truncation",)
-    for left_out, words in ((["gone"], "must be of garbage, nan"), (list(KINDS), "must leave a future to try")):
+    for left_out, words in (
+        (["gone"], "must contain only garbage, nan"),
+        (list(KINDS), "must leave at least one perturbation"),
+    ):
         with pytest.raises(oo.OpenOutcryError, match=words):
             check(long, frame(), without=left_out)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="where the system cannot fork, the command is one process")
 @pytest.mark.parametrize(("how", "words"), [("os._exit(0)", "exit code 0"), ("os.kill(os.getpid(), 9)", "signal 9")])
-def test_a_target_that_ends_its_process_on_another_future_is_not_clean(how: str, words: str, tmp_path: Path) -> None:
+def test_a_target_that_ends_its_process_on_a_perturbation_is_not_clean(how: str, words: str, tmp_path: Path) -> None:
     code = f"import os\ndef build(frame):\n    if len(frame) < 60:\n        {how}\n    return frame.shift(1)\n"
     (tmp_path / "quits.py").write_text(code, encoding="utf-8")
     done = called("quits:build", "--bars", "60", cwd=tmp_path)
@@ -272,7 +275,7 @@ def test_a_target_that_ends_its_process_on_another_future_is_not_clean(how: str,
     assert f"`target` must not end the process; received its end with {words}" in done.stderr
 
 
-def test_a_long_check_says_how_far_it_is() -> None:
+def test_a_long_check_reports_progress() -> None:
     stream, now = io.StringIO(), iter([0.0, 2.0, 6.0, 8.0, 12.0])
     progress = Progress(stream, lambda: next(now))
     for done in (10, 30, 40, 60):
@@ -281,6 +284,6 @@ def test_a_long_check_says_how_far_it_is() -> None:
         "leakcheck: 30 of 120 runs, about 18 s left",
         "leakcheck: 60 of 120 runs, about 12 s left",
     ]
-    told: list[tuple[int, int]] = []
-    report = check(lambda each: each, frame(), progress=lambda *each: told.append(each))
-    assert told == [(k + 1, 4 * report.n_cuts) for k in range(4 * report.n_cuts)]
+    calls: list[tuple[int, int]] = []
+    report = check(lambda each: each, frame(), progress=lambda *each: calls.append(each))
+    assert calls == [(k + 1, 4 * report.n_cuts) for k in range(4 * report.n_cuts)]

@@ -1,4 +1,4 @@
-"""Nobody gains on the engine where nobody can, and the gate's test is of its size, whoever plays."""
+"""No bot profits on martingale prices, and the test of the gate keeps its size for every strategy."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.audits.martingale import SETTINGS, Hunt, Market, Setting, check, market_of, p_values
-from openoutcry.audits.martingale.account_simulation import play
-from openoutcry.audits.martingale.evolution_strategy import GOALS, acting, trained
+from openoutcry.audits.martingale import SETTINGS, Market, Setting, Training, check, market_of, p_values
+from openoutcry.audits.martingale.account_simulation import simulate
+from openoutcry.audits.martingale.evolution_strategy import OBJECTIVES, network_policy, train_network
 from openoutcry.audits.martingale.martingale_markets import KINDS, WARM_UP
-from openoutcry.audits.martingale.rule_bots import BOTS, deciding, weights_of
-from openoutcry.cli import app
+from openoutcry.audits.martingale.rule_bots import BOTS, bot_weights, table_policy
+from openoutcry.cli.commands import app
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 
 Array = NDArray[np.float64]
-QUICK = Hunt(generations=6, population=12, n_markets=6, n_bars=30)
+QUICK = Training(generations=6, population=12, n_markets=6, n_bars=30)
 FREE = next(each for each in SETTINGS if each.name == "free")
 
 
-def test_nobody_gains_on_the_engine_under_any_setting() -> None:
-    verdict = check(n_markets=count(400, 16), n_bars=count(250, 100), hunt=Hunt() if count(1, 0) else QUICK)
+def test_no_bot_profits_under_any_setting() -> None:
+    verdict = check(n_markets=count(400, 16), n_bars=count(250, 100), training=Training() if count(1, 0) else QUICK)
     assert [f"{row.setting}: {row.bot}" for row in verdict.failures] == []
     assert {row.setting for row in verdict.rows} == {setting.name for setting in SETTINGS}
 
 
-def test_every_cost_and_limit_is_asked_for_by_a_setting() -> None:
+def test_every_cost_and_limit_has_a_setting() -> None:
     costs, limits = oo.CostModel.zero(), oo.Limits.off()
     for name in ("fee_bps", "slippage_bps", "slippage_jitter", "impact_bps", "financing_bps", "cash_bps", "borrow_bps"):
         assert any(getattr(each.costs, name) != getattr(costs, name) for each in SETTINGS), name
@@ -43,16 +43,16 @@ def test_every_cost_and_limit_is_asked_for_by_a_setting() -> None:
     assert {each.market for each in SETTINGS} == set(KINDS)
 
 
-def test_what_is_paid_in_costs_is_what_the_shares_do_not_explain() -> None:
+def test_the_excess_over_the_profit_of_positions_equals_minus_the_costs() -> None:
     chosen = [each for each in SETTINGS if each.name in {"fee", "default"}]
-    verdict = check(chosen, n_markets=6, n_bars=40, hunt=QUICK)
+    verdict = check(chosen, n_markets=6, n_bars=40, training=QUICK)
     paid = {(row.setting, row.bot): row.excess_bps for row in verdict.rows}
     assert paid["fee", "in-and-out"] == pytest.approx(-10.0, rel=1e-9)
-    # 2 bp of half-spread, and 1 bp of commission on the price that it makes.
+    # 2 bp of half-spread, and 1 bp of commission on the traded price.
     assert paid["default", "in-and-out"] == pytest.approx(-3.0, abs=1e-3)
 
 
-def test_a_market_is_the_same_whatever_kind_it_is_shown_as() -> None:
+def test_every_kind_of_market_has_the_same_drawn_closes() -> None:
     drawn, wide, closes, actions = (market_of(3, split="test", n_bars=60, kind=kind) for kind in KINDS)
     assert wide.dataset.n_symbols > 8
     assert not closes.dataset.has_opens
@@ -64,7 +64,7 @@ def test_a_market_is_the_same_whatever_kind_it_is_shown_as() -> None:
     assert not np.array_equal(market_of(3, split="train", n_bars=60).closes, drawn.closes)
 
 
-def test_dividends_and_splits_take_from_a_price_what_they_give() -> None:
+def test_dividends_and_splits_leave_total_returns_unchanged() -> None:
     market = market_of(2, split="test", n_bars=120, kind="actions")
     dataset = market.dataset
     assert dataset.dividends is not None
@@ -79,13 +79,13 @@ def test_dividends_and_splits_take_from_a_price_what_they_give() -> None:
     assert np.allclose(whole[listed], market.closes[listed], rtol=1e-12, atol=0.0)
 
 
-def test_what_is_owed_after_a_ruin_counts() -> None:
+def test_losses_beyond_the_nav_count() -> None:
     markets = [market_of(seed, split="test", n_bars=60) for seed in range(20)]
     staked = dataclasses.replace(FREE, limits=oo.Limits.off(), gross=60.0)
-    tally = play(markets, staked, len(BOTS), deciding(weights_of(markets), staked)).summed()
+    tally = simulate(markets, staked, len(BOTS), table_policy(bot_weights(markets), staked)).summed()
     held = [bot.name for bot in BOTS].index("hold-all")
     assert tally.n_ruined[held] > 0
-    # A reward is at least -1: had each ruin been one, the sum would be this much larger.
+    # A reward is at least -1, so the sum of rewards omits the loss beyond the NAV.
     uncounted = sum(play_alone(markets, staked, held))
     assert tally.gain[held] < uncounted - 0.1
 
@@ -94,7 +94,7 @@ def play_alone(markets: list[Market], setting: Setting, bot: int) -> list[float]
     """Return the sum of the rewards of a bot on each market, by the scalar environment."""
     totals = []
     for market in markets:
-        weights = setting.gross * weights_of([market], [BOTS[bot]])[:, 0, 0]
+        weights = setting.gross * bot_weights([market], [BOTS[bot]])[:, 0, 0]
         env = oo.OpenOutcryEnv(
             dataset=market.dataset,
             window=(WARM_UP, market.dataset.n_bars),
@@ -110,8 +110,10 @@ def play_alone(markets: list[Market], setting: Setting, bot: int) -> list[float]
     return totals
 
 
-def edgy(seed: int, *, split: str, n_bars: int, kind: str = "drawn", drift: float = 0.0, memory: float = 0.0) -> Market:
-    """Return a market that is no martingale: it drifts, or remembers the day before."""
+def market_with_edge(
+    seed: int, *, split: str, n_bars: int, kind: str = "drawn", drift: float = 0.0, memory: float = 0.0
+) -> Market:
+    """Return a market that is not a martingale: it has drift or autocorrelated returns."""
     rng = np.random.default_rng([seed, len(split)])
     days = WARM_UP + n_bars + 1
     moved = 0.01 * rng.standard_normal((days, 4))
@@ -125,28 +127,33 @@ def edgy(seed: int, *, split: str, n_bars: int, kind: str = "drawn", drift: floa
 
 @pytest.mark.parametrize(
     ("edge", "bot"),
-    [({"drift": 0.003}, "hold-all"), ({"memory": 0.25}, "long-short-1"), ({"memory": 0.25}, "hunter of gain")],
+    [({"drift": 0.003}, "hold-all"), ({"memory": 0.25}, "long-short-1"), ({"memory": 0.25}, "evolution-strategy-gain")],
 )
-def test_a_gain_that_a_market_pays_is_found(edge: dict[str, float], bot: str) -> None:
-    verdict = check([FREE], n_markets=24, n_bars=100, hunt=Hunt(generations=15), draw=partial(edgy, **edge))
+def test_a_gain_on_a_market_with_an_edge_is_detected(edge: dict[str, float], bot: str) -> None:
+    verdict = check(
+        [FREE], n_markets=24, n_bars=100, training=Training(generations=15), draw=partial(market_with_edge, **edge)
+    )
     assert bot in {row.bot for row in verdict.failures if row.gain_bps > 0.0}
     assert {row.unexplained for row in verdict.rows} == {False}
 
 
-def test_a_hunter_finds_on_other_markets_what_it_was_trained_for() -> None:
-    made = [[edgy(seed, split=split, n_bars=100, memory=0.25) for seed in range(16)] for split in ("train", "test")]
+def test_an_evolution_strategy_generalizes_to_unseen_markets() -> None:
+    made = [
+        [market_with_edge(seed, split=split, n_bars=100, memory=0.25) for seed in range(16)]
+        for split in ("train", "test")
+    ]
     train, fresh = made
     assert not np.array_equal(train[0].closes, fresh[0].closes)
-    parameters = trained(train, FREE, "gain", Hunt(generations=15), 0)[None]
-    tally = play(fresh, FREE, 1, acting(parameters, len(fresh), FREE)).summed()
+    parameters = train_network(train, FREE, "gain", Training(generations=15), 0)[None]
+    tally = simulate(fresh, FREE, 1, network_policy(parameters, len(fresh), FREE)).summed()
     assert p_values(tally.gain, tally.spread, both_ways=False)[0] < 1e-3
-    again = trained(train, FREE, "gain", Hunt(generations=15), 0)[None]
+    again = train_network(train, FREE, "gain", Training(generations=15), 0)[None]
     assert np.array_equal(parameters, again)
-    assert set(GOALS) == {"gain", "excess"}
+    assert set(OBJECTIVES) == {"gain", "excess"}
 
 
-def test_the_test_is_of_its_size_over_every_course_of_coin_flips() -> None:
-    """Of 14 flips, each of the 16,384 courses once, whoever stakes how much on them."""
+def test_the_test_keeps_its_size_over_all_outcomes_of_coin_flips() -> None:
+    """Enumerate the 16,384 outcomes of 14 flips, for constant and doubling stakes."""
     flips = 2 * (np.arange(2**14)[:, None] >> np.arange(14) & 1) - 1.0
     for doubles in (True, False):
         won, spread = np.zeros(len(flips)), np.zeros(len(flips))
@@ -160,7 +167,7 @@ def test_the_test_is_of_its_size_over_every_course_of_coin_flips() -> None:
         assert doubles is bool(np.mean(won > 0.0) > 0.99)
 
 
-def test_the_test_tells_a_gain_six_times_its_error() -> None:
+def test_the_test_detects_a_gain_of_six_standard_errors() -> None:
     gain = np.array([0.0, 3.0, 6.0, -6.0, 60.0])
     for scale in (0.1, 10.0):
         p = p_values(scale * gain, np.full(5, scale**2), both_ways=False)
@@ -171,18 +178,18 @@ def test_the_test_tells_a_gain_six_times_its_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "wrong", "told"),
+    ("settings", "arguments", "message"),
     [
         ([FREE], {"n_markets": 3}, "`n_markets` must be at least 8; received 3"),
         ([FREE], {"n_bars": 40}, "`n_bars` must be at least 41; received 40"),
-        ([], {}, "each of its own name; received none"),
-        ([FREE, FREE], {}, "each of its own name; received free, free"),
+        ([], {}, "with distinct names; received none"),
+        ([FREE, FREE], {}, "with distinct names; received free, free"),
     ],
 )
-def test_what_cannot_be_played_is_refused(settings: list[Setting], wrong: dict[str, int], told: str) -> None:
+def test_invalid_settings_are_refused(settings: list[Setting], arguments: dict[str, int], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="argument_invalid") as caught:
-        check(settings, **wrong)
-    assert told in str(caught.value)
+        check(settings, **arguments)
+    assert message in str(caught.value)
 
 
 def test_the_command_passes_the_engine() -> None:
@@ -190,26 +197,26 @@ def test_the_command_passes_the_engine() -> None:
     words = ["martingale", "--markets", "8", "--bars", "50", "--generations", "2", *chosen]
     passed = CliRunner().invoke(app, words)
     assert passed.exit_code == 0, passed.output
-    assert "nobody gained" in passed.output
-    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
-    assert told["passed"] is True
-    assert {row["setting"] for row in told["rows"]} == {"default", "free"}
-    assert len(told["rows"]) == 2 * (len(BOTS) + len(GOALS))
+    assert "no bot profits" in passed.output
+    result = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert result["passed"] is True
+    assert {row["setting"] for row in result["rows"]} == {"default", "free"}
+    assert len(result["rows"]) == 2 * (len(BOTS) + len(OBJECTIVES))
     assert "doubling" in CliRunner().invoke(app, [*words, "--every"]).output
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [(["--setting", "nothing"], "must be one of free"), (["--markets", "2"], "`n_markets` must be at least 8")],
 )
-def test_the_command_refuses_what_it_cannot_run(words: list[str], told: str) -> None:
-    refused = CliRunner().invoke(app, ["martingale", *words])
+def test_the_command_refuses_invalid_arguments(arguments: list[str], message: str) -> None:
+    refused = CliRunner().invoke(app, ["martingale", *arguments])
     assert isinstance(refused.exception, oo.OpenOutcryError)
-    assert told in str(refused.exception)
+    assert message in str(refused.exception)
 
 
 def independent(seed: int, n_symbols: int, n_bars: int) -> Market:
-    """Return a martingale whose symbols have nothing in common."""
+    """Return a martingale with independent symbols."""
     still = [{"half_life": 5.0, "sd": 0.0}] * 2
     spec = ScenarioSpec(
         "martingale", n_symbols=n_symbols, n_days=WARM_UP + n_bars + 1, market_vol=0.0, sector_vol=0.0, swings=still
@@ -220,9 +227,9 @@ def independent(seed: int, n_symbols: int, n_bars: int) -> Market:
 
 
 def doubling(market: Market, aim: float, most: float) -> Array:
-    """Return the weights of gamblers, one a symbol, who stake until they have won what they aimed for.
+    """Return the weights of doubling strategies, one for each symbol, that stop once they have won `aim`.
 
-    Each stakes what would win the aim and all that is lost by a usual move, at most `most`.
+    Each stakes the amount that a typical move would turn into `aim` plus all losses, at most `most`.
     """
     closes, opens = market.closes[WARM_UP:], market.opens[WARM_UP:]
     usual = np.std(np.diff(np.log(market.closes[:WARM_UP]), axis=0), axis=0)
@@ -248,7 +255,7 @@ def t_test(values: Array) -> Array:
 def test_a_doubling_strategy_does_not_break_the_test(
     most: float, limits: oo.Limits, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever doubles wins nearly always and loses all else: a t-test takes that for skill."""
+    """Doubling wins nearly every episode and loses everything in the rest, so a t-test reports skill."""
     n_symbols, n_bars, a_test = 40, 40, 20
     n_markets = count(500, 100)
     setting = Setting("doubling", limits=limits)
@@ -256,7 +263,7 @@ def test_a_doubling_strategy_does_not_break_the_test(
     for first in range(0, n_markets, 20):
         markets = [independent(seed, n_symbols, n_bars) for seed in range(first, min(first + 20, n_markets))]
         weights = np.stack([doubling(market, 0.002, most) for market in markets], axis=2)
-        tally = play(markets, setting, n_symbols, deciding(weights, setting))
+        tally = simulate(markets, setting, n_symbols, table_policy(weights, setting))
         gains.append(tally.gain.T.ravel())
         spreads.append(tally.spread.T.ravel())
         ruined += tally.n_ruined.sum()
@@ -264,8 +271,8 @@ def test_a_doubling_strategy_does_not_break_the_test(
     p = p_values(gain.sum(axis=1), spread.sum(axis=1), both_ways=False)
     alarms, student = np.mean(p < 0.05), np.mean(t_test(gain) > 1.729)
     with capsys.disabled():
-        told = f"{len(gain)} tests of {a_test} episodes, {np.mean(gain > 0):.0%} won, {ruined:.0f} ruined"
-        print(f"\ndoubling at gross {most:g}: {told}; false alarms at 5 %: {alarms:.1%}, of a t-test {student:.1%}")
+        sample = f"{len(gain)} tests of {a_test} episodes, {np.mean(gain > 0):.0%} won, {ruined:.0f} ruined"
+        print(f"\ndoubling at gross {most:g}: {sample}; false alarms at 5 %: {alarms:.1%}, of a t-test {student:.1%}")
     assert len(gain) >= 200
     assert alarms <= 0.05
     assert student > 0.1

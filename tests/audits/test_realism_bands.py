@@ -1,4 +1,4 @@
-"""The script that made the bands makes them again, as far as its data is here."""
+"""`scripts/realism_bands.py` reproduces the committed reference bands of the bundled currencies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def script() -> ModuleType:
     return module
 
 
-def test_the_bands_of_currencies_are_what_the_script_draws(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_reproduces_the_bands_of_the_currency_tier(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     n_draws = count(4000, 60)
     monkeypatch.setattr(script, "DRAWS", n_draws)
     found = script.measure("fx", script.TIERS["fx"], {"ecb-fx": oo.data.load("ecb-fx")})
@@ -52,7 +54,7 @@ def committed_draws() -> int:
     return draws
 
 
-def test_the_tiers_and_seed_are_those_of_the_script(script: ModuleType) -> None:
+def test_the_committed_tiers_and_seed_equal_those_of_the_script(script: ModuleType) -> None:
     found = document()
     assert found["seed"] == script.SEED
     assert found["draws"] == script.DRAWS
@@ -62,18 +64,18 @@ def test_the_tiers_and_seed_are_those_of_the_script(script: ModuleType) -> None:
     }
 
 
-def test_blocks_begin_where_their_volatility_is_asked_for(script: ModuleType) -> None:
+def test_blocks_start_within_the_volatility_quantiles_of_the_tier(script: ModuleType) -> None:
     rng = np.random.default_rng(1)
     calm, wild = 0.01 * rng.standard_normal((1000, 2)), 0.05 * rng.standard_normal((1000, 2))
     prices = 100.0 * np.exp(np.cumsum(np.vstack([calm, wild]), axis=0))
     returns = panel_of(
         oo.Dataset.from_arrays(np.datetime64("2001-01-01") + np.arange(2000), ["A", "B"], prices)
     ).returns
-    assert script.starts_of(returns, script.Tier("x", 250, 0.0, 0.3)).max() < 800
-    assert script.starts_of(returns, script.Tier("x", 250, 0.7, 1.0)).min() >= 900
+    assert script.block_starts(returns, script.Tier("x", 250, 0.0, 0.3)).max() < 800
+    assert script.block_starts(returns, script.Tier("x", 250, 0.7, 1.0)).min() >= 900
 
 
-def test_dates_of_both_forms_are_read(script: ModuleType) -> None:
+def test_both_date_formats_are_parsed(script: ModuleType) -> None:
     assert [script.iso(date) for date in ("1999-01-04", "1/4/1999", "12/31/2018")] == [
         "1999-01-04",
         "1999-01-04",

@@ -1,4 +1,4 @@
-"""The facts of a market equal straightforward loops, and each finds what was planted."""
+"""Stylized facts equal plain loops and SciPy, and detect planted effects."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def loop_correlation(left: list[float], right: list[float]) -> float:
 
 
 @given(seed=st.integers(0, 2**32 - 1), lag=st.sampled_from([1, 5, 20]))
-def test_autocorrelation_is_that_of_a_loop(seed: int, lag: int) -> None:
+def test_autocorrelation_equals_a_loop(seed: int, lag: int) -> None:
     values = np.abs(noise(seed)[:, 0])
     centre = sum(values) / len(values)
     cross = sum((values[t] - centre) * (values[t + lag] - centre) for t in range(len(values) - lag))
@@ -48,7 +48,7 @@ def test_autocorrelation_is_that_of_a_loop(seed: int, lag: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_hill_is_that_of_a_loop(seed: int) -> None:
+def test_hill_equals_a_loop(seed: int) -> None:
     returns = noise(seed)[:, 0]
     sizes = sorted(abs(returns), reverse=True)
     count = int(0.05 * len(sizes))
@@ -57,7 +57,7 @@ def test_hill_is_that_of_a_loop(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_leverage_is_that_of_a_loop(seed: int) -> None:
+def test_leverage_equals_a_loop(seed: int) -> None:
     returns = noise(seed)[:, 0].tolist()
     sizes = [abs(x) for x in returns]
     found = [loop_correlation(returns[:-lag], sizes[lag:]) for lag in range(1, 11)]
@@ -65,7 +65,7 @@ def test_leverage_is_that_of_a_loop(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_pairwise_correlation_is_that_of_a_loop_over_shared_bars(seed: int) -> None:
+def test_pairwise_correlation_equals_a_loop_over_shared_bars(seed: int) -> None:
     table = noise(seed, 3) + noise(seed + 1)
     table[:300, 0] = np.nan
     table[700:720, 1] = np.nan
@@ -77,7 +77,7 @@ def test_pairwise_correlation_is_that_of_a_loop_over_shared_bars(seed: int) -> N
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_volume_volatility_is_that_of_a_loop(seed: int) -> None:
+def test_volume_volatility_equals_a_loop(seed: int) -> None:
     returns = noise(seed)
     trend = np.linspace(0.0, 3.0, N_BARS)[:, None]
     volume = np.exp(trend + np.random.default_rng(seed + 1).standard_normal(returns.shape))
@@ -97,7 +97,7 @@ def test_moments_and_quantiles_equal_scipy() -> None:
     assert of.quantile_kurtosis(returns) == pytest.approx((high - low) / (third - first), rel=1e-10)
 
 
-def test_known_laws_have_their_known_facts() -> None:
+def test_facts_of_known_distributions_equal_their_theoretical_values() -> None:
     rng = np.random.default_rng(5)
     normal = rng.standard_normal(200_000)
     assert of.quantile_kurtosis(normal) == pytest.approx(2.906, abs=0.03)
@@ -106,7 +106,7 @@ def test_known_laws_have_their_known_facts() -> None:
     assert of.hill(pareto) == pytest.approx(3.0, abs=0.1)
 
 
-def test_clustering_and_leverage_are_found_where_planted() -> None:
+def test_planted_clustering_and_leverage_are_detected() -> None:
     rng = np.random.default_rng(6)
     shocks, level, returns = rng.standard_normal(20_000), 0.0, []
     for shock in shocks:
@@ -117,7 +117,7 @@ def test_clustering_and_leverage_are_found_where_planted() -> None:
     assert of.autocorrelation(np.abs(found), 5) > 0.1 > of.autocorrelation(np.abs(shocks), 5)
 
 
-def test_ranges_and_gaps_of_a_random_walk_are_found() -> None:
+def test_range_ratio_and_overnight_share_of_a_random_walk_are_measured() -> None:
     rng = np.random.default_rng(7)
     n_bars, n_ticks, night = 2000, 400, 0.25
     ticks = rng.standard_normal((n_bars, n_ticks)) * np.sqrt((1.0 - night) / n_ticks) * 0.01
@@ -144,7 +144,7 @@ def test_an_undefined_fact_is_none_with_a_reason() -> None:
     assert all(each.value is None and each.reason for each in short.values())
 
 
-def test_a_symbol_that_hardly_moves_counts_for_nothing() -> None:
+def test_a_symbol_with_mostly_zero_returns_is_excluded() -> None:
     table = noise(2, 2)
     table[::3, 1] = 0.0
     table[1::3, 1] = 0.0
@@ -169,7 +169,7 @@ def test_the_gap_after_a_dividend_is_adjusted_as_the_return_is() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_sharpe_of_buy_and_hold_is_that_of_equal_amounts_held(seed: int) -> None:
+def test_the_sharpe_of_buy_and_hold_equals_a_loop_over_equal_amounts(seed: int) -> None:
     table = noise(seed, 3)
     prices = np.vstack([np.ones((1, 3)), np.exp(np.cumsum(table, axis=0))])
     nav = [sum(row) / 3 for row in prices]

@@ -1,4 +1,4 @@
-"""Rules see no future, spend no more than all, and their alpha is what a loop says."""
+"""Trading rules are causal and unlevered, and their alpha equals a regression."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from scipy import stats
 
 import openoutcry as oo
 from openoutcry.audits.realism import RULES, Rule, rule_signals
-from openoutcry.audits.realism.rule_alpha import alpha_sharpe, alphas_of, before_costs, held_equally, martingale
+from openoutcry.audits.realism.rule_alpha import (
+    alpha_sharpe,
+    alphas_of,
+    buy_and_hold_weights,
+    martingale,
+    returns_before_costs,
+)
 from openoutcry.audits.realism.significance_tests import equivalence, excess, holm
-from openoutcry.audits.realism.trading_rules import days_of, index_of
+from openoutcry.audits.realism.trading_rules import total_return_index, trading_days
 
 pytestmark = pytest.mark.once
 
@@ -25,7 +31,7 @@ DAYS = np.busday_offset(np.datetime64("2001-01-01"), np.arange(N_BARS), roll="fo
 
 
 def walk(seed: int, n_bars: int = N_BARS) -> Array:
-    """Return closes of which one symbol is listed late and one ends early."""
+    """Return closes with one symbol listed late and one delisted early."""
     rng = np.random.default_rng(seed)
     closes = 100.0 * np.exp(np.cumsum(0.02 * rng.standard_t(4.0, (n_bars, N_SYMBOLS)), axis=0))
     closes[: n_bars // 3, 1] = np.nan
@@ -34,7 +40,7 @@ def walk(seed: int, n_bars: int = N_BARS) -> Array:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_sees_no_future(rule: Rule) -> None:
+def test_a_rule_is_causal(rule: Rule) -> None:
     closes = walk(1)
     weights = rule(closes, DAYS)
     rng = np.random.default_rng(2)
@@ -46,16 +52,16 @@ def test_a_rule_sees_no_future(rule: Rule) -> None:
         np.testing.assert_array_equal(rule(closes[: cut + 1], DAYS[: cut + 1]), weights[: cut + 1])
 
 
-def test_a_rule_that_peeks_is_found() -> None:
+def test_a_rule_with_lookahead_is_detected() -> None:
     def peek(closes: Array, dates: NDArray[np.datetime64]) -> Array:
         return rule_signals.spread((np.roll(closes, -1, axis=0) > closes).astype(float), closes)
 
     with pytest.raises(AssertionError):
-        test_a_rule_sees_no_future(Rule("peek", "none", peek))
+        test_a_rule_is_causal(Rule("peek", "none", peek))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_trades_what_is_listed_and_no_more_than_all(rule: Rule) -> None:
+def test_a_rule_trades_only_listed_symbols_without_leverage(rule: Rule) -> None:
     closes = walk(3)
     weights = rule(closes, DAYS)
     assert weights.shape == closes.shape
@@ -65,12 +71,12 @@ def test_a_rule_trades_what_is_listed_and_no_more_than_all(rule: Rule) -> None:
     assert (weights[np.isnan(closes)] == 0.0).all()
 
 
-def test_there_are_thirty_rules_of_different_names() -> None:
+def test_there_are_thirty_rules_with_distinct_names() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES) == 30
 
 
 @given(seed=st.integers(0, 2**32 - 1), bars=st.integers(1, 40))
-def test_signals_are_those_of_loops(seed: int, bars: int) -> None:
+def test_signals_equal_plain_loops(seed: int, bars: int) -> None:
     closes = walk(seed, 60)[:, :1]
     for t in range(bars - 1, 60):
         window = closes[t - bars + 1 : t + 1, 0]
@@ -81,41 +87,41 @@ def test_signals_are_those_of_loops(seed: int, bars: int) -> None:
     assert np.isnan(rule_signals.highest(closes, bars)[: bars - 1]).all()
 
 
-def test_ranks_run_from_minus_one_to_one_over_what_is_known() -> None:
+def test_ranks_run_from_minus_one_to_one_over_known_values() -> None:
     table = np.array([[3.0, np.nan, 1.0, 2.0], [np.nan, np.nan, np.nan, 5.0]])
     expected = [[1.0, np.nan, -1.0, 0.0], [np.nan, np.nan, np.nan, -1.0]]
     np.testing.assert_array_equal(rule_signals.ranked(table), expected)
 
 
 @pytest.mark.parametrize("seed", range(count(200, 40)))
-def test_the_index_that_rules_are_shown_changes_with_no_later_bar(seed: int) -> None:
+def test_the_total_return_index_does_not_depend_on_later_bars(seed: int) -> None:
     market = random_market(seed)[0]
     try:
         dataset = dataset_of(market)
     except oo.OpenOutcryError:
         return
     n_bars = max(2, dataset.n_bars // 2)
-    np.testing.assert_array_equal(index_of(dataset.head(n_bars)), index_of(dataset)[:n_bars])
+    np.testing.assert_array_equal(total_return_index(dataset.head(n_bars)), total_return_index(dataset)[:n_bars])
 
 
-def test_the_index_goes_on_through_a_halt_and_ends_with_a_settlement() -> None:
+def test_the_index_continues_through_a_halt_and_ends_at_a_delisting() -> None:
     close = np.array([[10.0, np.nan], [11.0, 5.0], [np.nan, 5.5], [12.1, np.nan], [12.1, np.nan]])
     delistings = np.full(close.shape, np.nan)
     delistings[3, 1] = -0.5
-    index = index_of(oo.Dataset.from_arrays(dates_of(5), ["A", "B"], close, delistings=delistings))
+    index = total_return_index(oo.Dataset.from_arrays(dates_of(5), ["A", "B"], close, delistings=delistings))
     nan = np.nan
     expected = [[100.0, nan], [110.0, 100.0], [110.0, 110.0], [121.0, nan], [121.0, nan]]
     np.testing.assert_allclose(index, expected, rtol=1e-12)
 
 
-def test_buy_and_hold_buys_anew_only_when_the_listed_change() -> None:
+def test_buy_and_hold_rebalances_only_when_listings_change() -> None:
     closes = np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 1.0], [2.0, 1.0], [2.0, np.nan]])
     nan = np.nan
     expected = [[1.0, 0.0], [nan, nan], [0.5, 0.5], [nan, nan], [1.0, 0.0]]
-    np.testing.assert_array_equal(held_equally(closes), expected)
+    np.testing.assert_array_equal(buy_and_hold_weights(closes), expected)
 
 
-def test_alpha_is_what_a_regression_leaves() -> None:
+def test_alpha_is_the_residual_of_a_regression() -> None:
     rng = np.random.default_rng(4)
     market = 0.01 * rng.standard_normal(500) + 0.0004
     returns = 0.6 * market + 0.004 * rng.standard_normal(500) + 0.0003
@@ -124,21 +130,21 @@ def test_alpha_is_what_a_regression_leaves() -> None:
     assert alpha_sharpe(returns, market, 252.0) == pytest.approx(rest.mean() / rest.std(ddof=1) * 252**0.5, rel=1e-9)
 
 
-def test_alpha_of_what_only_follows_the_market_is_undefined() -> None:
+def test_alpha_of_a_pure_market_exposure_is_undefined() -> None:
     market = 0.01 * np.random.default_rng(5).standard_normal(500)
     assert np.isnan(alpha_sharpe(0.5 * market, market, 252.0))
     assert np.isnan(alpha_sharpe(np.zeros(500), market, 252.0))
 
 
-def test_returns_before_costs_are_those_of_a_run_without_them() -> None:
+def test_returns_before_costs_equal_those_of_a_run_without_costs() -> None:
     dataset = oo.Dataset.synthetic(3, 300, 1)
-    weights = RULES[0](index_of(dataset), days_of(dataset))
+    weights = RULES[0](total_return_index(dataset), trading_days(dataset))
     paid, free = (oo.run_backtest(dataset, weights, costs=costs) for costs in (None, oo.CostModel.zero()))
     assert np.abs(paid.returns - free.returns).max() > 1e-5
-    np.testing.assert_allclose(before_costs(paid), free.returns, atol=2e-6)
+    np.testing.assert_allclose(returns_before_costs(paid), free.returns, atol=2e-6)
 
 
-def test_a_martingale_has_the_volatility_and_correlation_asked_for_and_no_drift() -> None:
+def test_a_martingale_has_the_requested_volatility_and_correlation_and_no_drift() -> None:
     like = oo.Dataset.synthetic(6, 5000, 0)
     close = martingale(like, 0.3, 0.4, seed=1).close
     returns = np.diff(close, axis=0) / close[:-1]
@@ -148,7 +154,7 @@ def test_a_martingale_has_the_volatility_and_correlation_asked_for_and_no_drift(
     assert abs(returns.mean()) < 4.0 * returns.mean(axis=1).std() / 5000**0.5
 
 
-def test_a_rule_earns_where_an_edge_is_planted_and_not_on_a_martingale() -> None:
+def test_a_rule_has_alpha_on_a_planted_effect_and_none_on_a_martingale() -> None:
     rng = np.random.default_rng(8)
     shocks, moved = 0.01 * rng.standard_normal((1500, 4)), np.zeros((1500, 4))
     for t in range(1, 1500):
@@ -160,7 +166,7 @@ def test_a_rule_earns_where_an_edge_is_planted_and_not_on_a_martingale() -> None
     assert abs(calm["reversal-1"]) < 1.2
 
 
-def test_holm_is_what_its_definition_says() -> None:
+def test_holm_follows_its_definition() -> None:
     assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
     assert holm([]) == []
 

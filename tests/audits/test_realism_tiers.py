@@ -1,4 +1,4 @@
-"""Every tier of scenarios passes the realism gate."""
+"""Every scenario tier passes the realism gate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from builders import count
 
 from openoutcry.audits.realism import check
 from openoutcry.audits.realism.market_panel import panel_of
-from openoutcry.audits.realism.realism_gate import judged_facts
+from openoutcry.audits.realism.realism_gate import evaluate_facts
 from openoutcry.audits.realism.reference_bands import bands_of
 from openoutcry.audits.realism.stylized_facts import facts_of
 from openoutcry.audits.realism.tier_panels import panels_of
@@ -18,15 +18,15 @@ TIERS = ("calm", "hard", "extreme", "fx")
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_tier_pays_no_dumb_rule(tier: str) -> None:
+def test_no_simple_rule_has_alpha_on_a_tier(tier: str) -> None:
     verdict = check(panels_of(tier, count(200, 20)), tier)
     assert [row.rule for row in verdict.rules if row.passed is False] == []
     assert verdict.best_passed
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_tier_looks_real(tier: str) -> None:
-    # Never of few: a share of 200 seeds has a standard error of 3 points, of 100 it has 4, of 20 it has 8.
+def test_the_facts_of_a_tier_lie_inside_their_bands(tier: str) -> None:
+    # At least 100 seeds: the standard error of a share is 3 points at 200 seeds, 4 at 100 and 8 at 20.
     panels = panels_of(tier, count(200, 100))
-    rows = judged_facts([facts_of(panel_of(dataset)) for dataset in panels], bands_of(tier))
+    rows = evaluate_facts([facts_of(panel_of(dataset)) for dataset in panels], bands_of(tier))
     assert [row.fact for row in rows if row.passed is False] == []

@@ -1,4 +1,4 @@
-"""Targets of `leakcheck`: leaks that are planted, and pipelines that have none."""
+"""Targets for leak check tests: planted leaks and causal pipelines."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def random_noise(frame: Frame) -> Frame:
     return frame + np.random.default_rng().normal()
 
 
-def remembers(frame: Frame, _seen: list[float] = []) -> Frame:  # noqa: B006 this is what it must be caught at
+def remembers(frame: Frame, _seen: list[float] = []) -> Frame:  # noqa: B006 the mutable default is the planted state
     _seen.append(0.0)
     return frame + len(_seen) // 3
 
@@ -91,7 +91,7 @@ def _rsi(close: pd.Series) -> pd.Series:
 
 
 def _fft_filter(frame: Frame) -> np.ndarray:
-    """Return a causal average made by a transform of the whole column, which rounds past values too."""
+    """Return a causal average by an FFT of the complete column, which also rounds past values."""
     return _fft_average(np.nan_to_num(frame["close"].to_numpy()))
 
 
@@ -102,7 +102,7 @@ def _fft_average(close: np.ndarray) -> np.ndarray:
 
 
 def fft_of_nan(frame: Frame) -> Frame:
-    """Return a causal average, all NaN where a close is."""
+    """Return a causal average that is all NaN if one close is NaN."""
     return pd.DataFrame({"average": _fft_average(frame["close"].to_numpy()), "level": frame["close"]})
 
 
@@ -112,7 +112,7 @@ def matrix_of_nan(frame: Frame) -> Frame:
 
 
 def survivors(frame: Frame) -> Frame:
-    """Keep the columns that will never miss a value."""
+    """Keep the columns without missing values."""
     return frame.dropna(axis=1)
 
 
@@ -125,7 +125,7 @@ def rows_of_survivors(frame: Frame) -> Frame:
 
 
 def before_a_gap(frame: Frame) -> Frame:
-    """Leave a market five bars before its prices are missing, which no other future tells."""
+    """Close a position five bars before prices are missing, which only NaN reveals."""
     close = frame["close"]
     return pd.DataFrame({"left": close.where(~close.isna().shift(-5, fill_value=False))})
 
@@ -135,13 +135,13 @@ def coverage(frame: Frame) -> Frame:
 
 
 def rolled_round(frame: Frame) -> Frame:
-    """Take the first move against the last close, and show but whether it is known."""
+    """Compute the first move against the last close, and return only whether it is known."""
     moves = frame["close"] - np.roll(frame["close"], 1)
     return pd.DataFrame({"known": moves.rolling(5, min_periods=1).sum().notna().astype(float)})
 
 
 def gap_filled(frame: Frame) -> Frame:
-    """Fill a gap of the data with what came after it."""
+    """Back-fill a gap of the data."""
     holes = frame["close"].mask((np.arange(len(frame)) > 50) & (np.arange(len(frame)) < 60))
     return pd.DataFrame({"filled": holes.bfill(), "level": frame["close"]})
 
@@ -179,7 +179,7 @@ CAUSAL: dict[str, Callable[[Any], Any]] = {
 
 
 class Market(gym.Env[np.ndarray, int]):
-    """A minimal environment: a window of closes; the position is paid from this close to the next."""
+    """Minimal environment with a window of closes; a position earns the return to the next close."""
 
     ahead = 0
     is_late = False
@@ -195,7 +195,7 @@ class Market(gym.Env[np.ndarray, int]):
         return self._seen(), {}
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        if self.is_late:  # the position that was held is paid with the return up to the bar that was shown
+        if self.is_late:  # the previous position earns the return up to the observed bar
             reward = self.position * self._return(self.t)
             self.position, self.t = int(action) - 1, self.t + 1
         else:
@@ -216,14 +216,14 @@ class OffByOne(Market):
 
 
 class Listed(OffByOne):
-    """Shows lists, as the environments of FinRL do."""
+    """Returns lists, like the environments of FinRL."""
 
     def _seen(self) -> list[float]:  # type: ignore[override]
         return [float(each) for each in super()._seen()]
 
 
 class Tells(Market):
-    """Its info has words of the return to come."""
+    """The info reports the sign of the next return."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, _ = super().step(action)
@@ -236,7 +236,7 @@ class PaidLate(Market):
 
 
 class SameBar(Market):
-    """The action is paid with the return that was on show when it was chosen."""
+    """The action earns the return that was already observed."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         reward = (int(action) - 1) * self._return(self.t)
@@ -245,7 +245,7 @@ class SameBar(Market):
 
 
 class Flees(Market):
-    """Ends before a crash of the bars to come."""
+    """Ends before a crash in a later bar."""
 
     far = 1
     as_truncated = False
@@ -268,7 +268,7 @@ class FleesInTime(Flees):
 
 
 class Ruined(Market):
-    """Ends when its account has lost 3 %, which it has seen."""
+    """Ends when the account has lost 3 %, an observed loss."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, _, truncated, info = super().step(action)
@@ -277,7 +277,7 @@ class Ruined(Market):
 
 
 class Crashed(Market):
-    """Ends when the bar that it shows is a crash."""
+    """Ends when the observed bar is a crash."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, _, truncated, info = super().step(action)
@@ -285,7 +285,7 @@ class Crashed(Market):
 
 
 class History(Market):
-    """Its info has all prices so far, a list that grows."""
+    """The info has all past prices, a growing list."""
 
     more = 0
 
@@ -300,7 +300,7 @@ class HistoryAhead(History):
 
 
 class Sized(Market):
-    """The size of what it shows tells of the next bar."""
+    """The size of an array depends on the next return."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, _ = super().step(action)
@@ -309,7 +309,7 @@ class Sized(Market):
 
 
 class Warns(Market):
-    """Its info has a word more before a crash, of which the data have none."""
+    """The info has another key before a crash, which the unchanged data does not contain."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, _ = super().step(action)
@@ -318,7 +318,7 @@ class Warns(Market):
 
 
 class Swells(Market):
-    """What it shows has a place more before a crash, of which the data have none."""
+    """An array has another element before a crash, which the unchanged data does not contain."""
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         seen, reward, terminated, truncated, _ = super().step(action)
@@ -327,7 +327,7 @@ class Swells(Market):
 
 
 class Reuses(Market):
-    """Writes each observation into one array."""
+    """Reuses one array for all observations."""
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         self.buffer = np.zeros(self.window)
@@ -339,12 +339,12 @@ class Reuses(Market):
 
 
 def without_outliers(frame: Frame) -> gym.Env[Any, Any]:
-    """Return an environment of the rows whose move is not too large, of which garbage has hardly any."""
+    """Return an environment without outlier rows, which garbage removes almost completely."""
     return Market(frame[~(frame["close"].pct_change().abs() > 0.15)])
 
 
 def without_gaps(frame: Frame) -> gym.Env[Any, Any]:
-    """Return an environment of the rows that miss nothing, whose data NaN end."""
+    """Return an environment of rows without missing values, whose data ends at the first NaN."""
     return Market(frame.dropna())
 
 
@@ -361,15 +361,15 @@ def reads_news(observation: dict[str, Any]) -> dict[str, Any]:
 
 
 def future_news(frame: Frame) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return an agent that looks up headlines by the date after the one it decides on."""
+    """Return an agent that reads the headlines of the next date."""
     rows = zip(frame["date"], frame["symbol"], frame["headline"], strict=True)
-    told = {(date, symbol): text for date, symbol, text in rows}
+    headlines = {(date, symbol): text for date, symbol, text in rows}
     dates = sorted(frame["date"].unique())
     after = dict(pairwise(dates))
 
     def decide(observation: dict[str, Any]) -> dict[str, Any]:
         tomorrow = after.get(pd.Timestamp(observation["date"]))
-        return _long(observation, lambda each: "+" in str(told.get((tomorrow, each["symbol"]))))
+        return _long(observation, lambda each: "+" in str(headlines.get((tomorrow, each["symbol"]))))
 
     return decide
 

@@ -1,4 +1,4 @@
-"""`openoutcry leakcheck`: does a pipeline, environment or agent look ahead."""
+"""`openoutcry leakcheck`: find lookahead in a pipeline, environment or agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli.market_options import modules_here, open_dataset, picture_to_write
-from openoutcry.cli.progress_process import Progress, watched
+from openoutcry.cli.progress_process import Progress, run_in_child
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -34,11 +34,11 @@ EXAMPLES = """
 
 `openoutcry leakcheck my_agent:decide --data ecb-fx --json`
 
-`openoutcry leakcheck my_features:build --without nan` where it is known to refuse NaN
+`openoutcry leakcheck my_features:build --without nan` for a target that does not support NaN
 
-**Exit codes** 0: nothing looks ahead. 1: something does. 2: it could not be checked: the target raises on the data as
-it is or with one of the futures at every cut, ends the process, does not give the same twice, keeps something between
-calls, or gives something whose rows cannot be told.
+**Exit codes** 0: no lookahead. 1: a column looks ahead. 2: the target could not be checked: it raises on the unchanged
+data or on one perturbation at every cut, ends the process, is not deterministic, keeps state between calls, or returns
+rows that cannot be aligned with the input.
 """
 
 
@@ -49,29 +49,31 @@ def leakcheck(
     frame: str | None = typer.Option(None, help="`pandas` (the default), `polars` or `numpy`."),
     bars: int | None = typer.Option(None, help="Bars of the synthetic market.", min=8),
     symbols: int | None = typer.Option(None, help="Symbols of the synthetic market.", min=1),
-    cuts: int = typer.Option(24, help="Bars after which the future is replaced.", min=1),
-    start: int | None = typer.Option(None, help="Bar of an environment's first observation; found by default."),
-    without: list[str] = typer.Option([], help="A future that the target does not take: `nan`, `truncation`."),
+    cuts: int = typer.Option(24, help="Number of bars after which the data is perturbed.", min=1),
+    start: int | None = typer.Option(None, help="Bar of an environment's first observation; inferred by default."),
+    without: list[str] = typer.Option(
+        [], help="Perturbation to skip: `garbage`, `nan`, `permutation` or `truncation`."
+    ),
     rtol: float | None = typer.Option(None, help="Relative tolerance; 1e-9 by default, 1e-5 for float32."),
-    periods_per_year: float = typer.Option(252.0, help="Bars a year, for Sharpe ratios."),
+    periods_per_year: float = typer.Option(252.0, help="Bars per year, for Sharpe ratios."),
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> None:
-    """Replace the future, and name every column that changes before it."""
-    watched()
+    """Find lookahead: perturb the data after a bar and report every output that changes at or before it."""
+    run_in_child()
     try:
         if picture is not None:
             picture_to_write(picture)
         market = _Market(source, frame, bars, symbols)
         settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
         settings |= {"without": without, "progress": Progress(sys.stderr)}
-        # What a target prints is not part of the report.
+        # Output of the target is not part of the report.
         with redirect_stdout(sys.stderr):
             report = _checked(target, kind, market, settings)
         if picture is not None:
-            from openoutcry.audits.leakcheck.leak_chart import picture_of
+            from openoutcry.audits.leakcheck.leak_chart import render_leaks
 
-            picture.write_text(picture_of(report), encoding="utf-8")
+            picture.write_text(render_leaks(report), encoding="utf-8")
     except OpenOutcryError as error:
         if error.__cause__ is not None and not isinstance(
             error.__cause__, OpenOutcryError | OSError | ModuleNotFoundError
@@ -79,20 +81,20 @@ def leakcheck(
             traceback.print_exception(error.__cause__)
         raise
     except Exception as error:
-        # Not passed on: an uncaught error is exit code 1, which says that there is a leak.
+        # Not re-raised: an uncaught error exits with code 1, which means that a leak was found.
         traceback.print_exc()
         raise typer.Exit(2) from error
     if as_json:
         typer.echo(json.dumps(report.to_dict()))
     else:
         _show(report, picture)
-    if report.complaint:
-        raise refusal("argument_invalid", report.complaint)
+    if report.incomplete:
+        raise refusal("argument_invalid", report.incomplete)
     raise typer.Exit(0 if report.is_clean else 1)
 
 
 class _Market:
-    """What `--data`, `--frame`, `--bars` and `--symbols` say."""
+    """Data selected by `--data`, `--frame`, `--bars` and `--symbols`."""
 
     def __init__(self, source: str | None, library: str | None, bars: int | None, symbols: int | None) -> None:
         if source is not None and (bars is not None or symbols is not None):
@@ -100,7 +102,7 @@ class _Market:
         self._source, self._library, self._sizes = source, library, (bars, symbols)
 
     def frame(self, kind: str) -> Any:
-        """Return the frame for a kind of target."""
+        """Return the input frame for a kind of target."""
         from openoutcry.audits.leakcheck import market_frames
 
         try:
@@ -108,8 +110,8 @@ class _Market:
             if self._source is None:
                 return market_frames.synthetic(kind, library, *self._sizes)
             if self._source.partition(":")[0] in data.names():
-                return market_frames.of_dataset(open_dataset(self._source), kind, library)
-            return market_frames.read(Path(self._source), kind, library)
+                return market_frames.from_dataset(open_dataset(self._source), kind, library)
+            return market_frames.read_file(Path(self._source), kind, library)
         except ModuleNotFoundError as error:
             raise refusal("argument_invalid", f"`--frame` {error}; received no {error.name}") from error
 
@@ -117,26 +119,28 @@ class _Market:
 def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, Any]) -> Report:
     from openoutcry.audits.leakcheck import check
     from openoutcry.audits.leakcheck.frame_columns import source_of
-    from openoutcry.audits.leakcheck.target_lookup import checked_kind, guess, load, reloaded
+    from openoutcry.audits.leakcheck.target_lookup import guess_kind, load_target, reload_target, validated_kind
 
     with modules_here():
-        function = load(name)
+        function = load_target(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
-    guessed = checked_kind(kind) or guess(function, layouts)
-    return check(function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reloaded, name), **settings)
+    guessed = validated_kind(kind) or guess_kind(function, layouts)
+    return check(
+        function, market.frame(guessed), kind=guessed, name=name, fresh=partial(reload_target, name), **settings
+    )
 
 
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
-    told = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "nothing looks ahead"
-    told = "not checked with each future" if report.complaint else told
-    told += f", {len(report.unsure)} unsure" if report.unsure else ""
+    result = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "no lookahead"
+    result = "not checked with every perturbation" if report.incomplete else result
+    result += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"
-    console.print(f"{escape(report.target)} ({report.kind}, {size}): {told}", highlight=False)
+    console.print(f"{escape(report.target)} ({report.kind}, {size}): {result}", highlight=False)
     if report.leaks:
         console.print(_table(report.leaks))
-    for note in (each for each in report.notes if each != report.complaint):
+    for note in (each for each in report.notes if each != report.incomplete):
         console.print(f"  · {note}", style="dim", highlight=False, markup=False, soft_wrap=True)
     if picture is not None:
         console.print(f"picture: {picture}", highlight=False)
@@ -154,9 +158,11 @@ def _table(leaks: tuple[Leak, ...]) -> Table:
     for leak in leaks:
         ahead = f"{leak.reach.horizon}" + (" (all)" if leak.reach.is_whole else "")
         first = f"{leak.reach.first}" + ("" if leak.date is None else f" ({leak.date[:10]})")
-        best = max(leak.worth, key=lambda each: each.bought, default=None)
+        best = max(leak.worth, key=lambda each: each.drop, default=None)
         worth = (
-            ("—", "—", leak.unpriced or "") if best is None else (f"{best.sharpe:.2f}", f"{best.late:.2f}", best.signal)
+            ("—", "—", leak.unpriced or "")
+            if best is None
+            else (f"{best.sharpe:.2f}", f"{best.delayed:.2f}", best.signal)
         )
         table.add_row(escape(leak.reach.column), ahead, first, ", ".join(leak.reach.kinds), *worth)
     return table

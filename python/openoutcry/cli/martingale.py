@@ -1,4 +1,4 @@
-"""`openoutcry martingale`: whether anybody gains where nobody can."""
+"""`openoutcry martingale`: test the engine for bugs with bots on martingale prices."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ EXAMPLES = """
 
 `openoutcry martingale --setting fee --setting default --json`
 
-**Exit codes** 0: nobody gained. 1: somebody did, which is a fault of the engine. 2: could not run.
+**Exit codes** 0: no bot profits. 1: a bot profits, which is a bug in the engine. 2: the command could not run.
 """
 
 
 def martingale(
-    markets: int = typer.Option(40, help="Markets that every bot trades under every setting."),
-    bars: int = typer.Option(120, help="Bars of each."),
-    setting: list[str] = typer.Option([], help="Costs and limits by name, once or more; all by default."),
-    generations: int = typer.Option(30, min=1, help="Generations that the hunters train."),
+    markets: int = typer.Option(40, help="Number of markets that every bot trades under every setting."),
+    bars: int = typer.Option(120, help="Traded bars of each market."),
+    setting: list[str] = typer.Option([], help="Name of a setting (costs and limits), repeatable; all by default."),
+    generations: int = typer.Option(30, min=1, help="Training generations of the evolution strategies."),
     seed: int = typer.Option(0, min=0, help="Seed of the first market."),
-    every: bool = typer.Option(False, "--every", help="Print every bot, not only the most telling of a setting."),
-    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
+    every: bool = typer.Option(
+        False, "--every", help="Print every bot; by default, only the strongest result of each setting."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
-    """Let bots trade prices of which nobody can gain; a gain is a fault.
+    """Run trading bots on martingale prices. Expected profit is zero, so a significant profit is a bug in the engine.
 
-    Thirty-six rules, and two evolution strategies judged on markets they have not seen, under every cost and limit.
+    Thirty-six rule bots and two evolution strategies, evaluated on unseen markets, trade under every cost and limit.
     """
-    from openoutcry.audits.martingale import Hunt, check
+    from openoutcry.audits.martingale import Training, check
     from openoutcry.audits.martingale.martingale_gate import n_rounds
 
     chosen = _chosen(setting)
@@ -56,14 +58,14 @@ def martingale(
                 chosen,
                 n_markets=markets,
                 n_bars=bars,
-                hunt=Hunt(generations),
+                training=Training(generations),
                 seed=seed,
                 on_setting=lambda: progress.advance(task),
             )
     except OpenOutcryError:
         raise
     except Exception as error:
-        # Not passed on: an uncaught error is exit code 1, which says that somebody gained.
+        # Not re-raised: an uncaught error exits with code 1, which means that a bot profits.
         traceback.print_exc()
         raise typer.Exit(2) from error
     if as_json:
@@ -72,7 +74,8 @@ def martingale(
         _show(verdict, every)
     if not verdict.passed:
         names = dict.fromkeys(f"{row.bot} ({row.setting})" for row in verdict.failures)
-        typer.echo(f"gained: {', '.join([*names][:5])}{f' and {len(names) - 5} more' * (len(names) > 5)}", err=True)
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        typer.echo(f"significant or unexplained gain: {', '.join([*names][:5])}{more}", err=True)
         sys.exit(1)
 
 
@@ -89,24 +92,24 @@ def _chosen(names: list[str]) -> list[Setting]:
 def _show(verdict: Verdict, every: bool) -> None:
     console = Console()
     console.width = max(console.width, 118)
-    title = f"martingales, {verdict.n_markets} x {verdict.n_bars} bars; basis points"
+    title = f"martingale markets, {verdict.n_markets} x {verdict.n_bars} bars; basis points"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("setting", "bot"):
         table.add_column(head, no_wrap=True)
-    for head in ("gain a bar", "± s.e.", "p (Holm)", "unexplained a trade", "worst bar", "ruined"):
+    for head in ("gain per bar", "± s.e.", "p (Holm)", "excess per trade", "worst bar", "ruined"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("")
-    for row in verdict.rows if every else verdict.shown():
+    for row in verdict.rows if every else verdict.strongest_rows():
         table.add_row(*_cells(row))
     console.print(table)
-    told = "unexplained: of the gain, what the shares held did not bring; minus the costs, by the contract"
-    console.print(f"  · {told}", style="dim", highlight=False)
-    verb = "nobody gained" if verdict.passed else f"{len(verdict.failures)} gained"
-    console.print(f"{len(verdict.rows)} bots under settings: {verb}", highlight=False)
+    note = "excess: gain less the profit of the positions; the contract requires minus the costs"
+    console.print(f"  · {note}", style="dim", highlight=False)
+    outcome = "no bot profits" if verdict.passed else f"{len(verdict.failures)} profit, which is a bug in the engine"
+    console.print(f"{len(verdict.rows)} combinations of bot and setting: {outcome}", highlight=False)
 
 
 def _cells(row: Row) -> list[str]:
-    # Rounding has a sign, and 0 should not.
+    # Adding 0.0 turns a rounded -0.0 into 0.0.
     excess = "—" if row.excess_bps is None else f"{round(row.excess_bps, 3) + 0.0:.3f}"
     numbers = [f"{row.gain_bps:.2f}", f"{row.error_bps:.2f}", f"{row.p_value:.2g}", excess, f"{1e4 * row.worst:.1e}"]
-    return [row.setting, row.bot, *numbers, str(row.n_ruined), "ok" if row.passed else "gained"]
+    return [row.setting, row.bot, *numbers, str(row.n_ruined), "ok" if row.passed else "gain"]

@@ -1,4 +1,4 @@
-"""`openoutcry realism`: whether a market looks like markets."""
+"""`openoutcry realism`: check a market against stylized facts and simple trading rules."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ EXAMPLES = """
 
 `openoutcry realism prices.csv --tier hard`
 
-**Exit codes** 0: realistic. 1: a fact lies outside its band, or a rule earns what no rule should. 2: could not run.
+**Exit codes** 0: passed. 1: a fact lies outside its band, or a rule earns alpha. 2: the command could not run.
 """
 
-WORDS = {
+LABELS = {
     "annual_volatility": "annual volatility",
     "excess_kurtosis": "excess kurtosis",
     "quantile_kurtosis": "quantile kurtosis",
@@ -53,37 +53,37 @@ WORDS = {
     "overnight_share": "overnight share of variance",
     "buy_and_hold_sharpe": "Sharpe of buy-and-hold",
 }
-TOLD = {
-    "equivalence": "each rule is tested to earn no more than ±0.15 before costs",
-    "excess": "so few seeds can only show that a rule earns more than ±0.15 before costs; from 100 on, that none does",
-    "none": "one path says nothing of rules: the card is printed, not judged",
+TEST_NOTES = {
+    "equivalence": "equivalence test: each alpha before costs lies within ±0.15",
+    "excess": "excess test: no alpha before costs is significantly beyond ±0.15; the equivalence test needs 100 seeds",
+    "none": "one panel has no power against rules: their alphas are reported, not tested",
 }
 
 
 def realism(
-    source: str = typer.Argument(help="A tier, a bundled market (`openoutcry data list`) or a file."),
-    seeds: int | None = typer.Option(None, min=2, help="Markets of a tier; 200 by default."),
-    tier: str = typer.Option("", help="Whose bands a bundled market or a file is held to; none by default."),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON."),
+    source: str = typer.Argument(help="A scenario tier, a bundled market (`openoutcry data list`) or a file."),
+    seeds: int | None = typer.Option(None, min=2, help="Number of markets of a tier; 200 by default."),
+    tier: str = typer.Option("", help="Tier whose bands a bundled market or a file is checked against."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
-    """Hold a market to what real markets look like, and to pay no dumb rule.
+    """Check a market against stylized facts of real returns, and check that no simple trading rule earns excess return.
 
-    A tier is judged over many seeds, anything else as the one panel that it is.
+    A tier is tested over many seeds, a bundled market or a file as a single panel.
     """
     from openoutcry.audits.realism import realism_gate
 
     if source.partition(":")[0] in data.names() or Path(source).exists():
-        _left_out(source, "--seeds", seeds, "one panel")
-        total, held_to = 1, tier
+        _refuse_option(source, "--seeds", seeds, "one panel")
+        total, band_tier = 1, tier
         panels: Iterable[Dataset] = [open_dataset(source, periods_per_year)]
     else:
-        _left_out(source, "--periods-per-year", periods_per_year, "made with it")
+        _refuse_option(source, "--periods-per-year", periods_per_year, "which sets it")
         total = 200 if seeds is None else seeds
-        panels, held_to = _tier(source, tier, total)
+        panels, band_tier = _tier(source, tier, total)
     with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=total)
-        verdict = realism_gate.check(panels, held_to, name=source, on_panel=lambda _: progress.advance(bar))
+        verdict = realism_gate.check(panels, band_tier, name=source, on_panel=lambda _: progress.advance(bar))
     if as_json:
         typer.echo(json.dumps(verdict.to_dict()))
     else:
@@ -93,19 +93,19 @@ def realism(
         raise typer.Exit(1)
 
 
-def _left_out(source: str, option: str, value: object, why: str) -> None:
+def _refuse_option(source: str, option: str, value: object, why: str) -> None:
     if value is not None:
         raise refusal("argument_invalid", f"`{option}` must be left out with {source}, {why}; received {value}")
 
 
 def _tier(source: str, tier: str, n_seeds: int) -> tuple[Iterable[Dataset], str]:
-    """Return the markets of a tier or family, and the tier they are held to."""
+    """Return the markets of a tier or family, and the tier of their bands."""
     from openoutcry.audits.realism import reference_bands
     from openoutcry.audits.realism.tier_panels import panels_of
     from openoutcry.scenarios.scenario import NAMES
 
     if source not in NAMES:
-        known = f"one of {', '.join(NAMES)}, a bundled market ({', '.join(data.names())}) or a file that is there"
+        known = f"one of {', '.join(NAMES)}, a bundled market ({', '.join(data.names())}) or an existing file"
         raise refusal("unknown_dataset", f"a market must be {known}; received {source!r}")
     return panels_of(source, n_seeds), tier or (source if source in reference_bands.tiers() else "")
 
@@ -114,14 +114,16 @@ def _show(verdict: Verdict) -> None:
     console = Console()
     console.width = max(console.width, 100)
     many = verdict.n_seeds > 1
-    held = f"bands of {verdict.tier}" if verdict.tier else "no bands"
-    title = f"{verdict.name}  {verdict.n_seeds} x {verdict.n_bars} bars, {held}" if many else f"{verdict.name}, {held}"
+    bands = f"bands of {verdict.tier}" if verdict.tier else "no bands"
+    title = (
+        f"{verdict.name}  {verdict.n_seeds} x {verdict.n_bars} bars, {bands}" if many else f"{verdict.name}, {bands}"
+    )
     console.print(_fact_table(title, verdict))
     for row in verdict.facts:
         if row.reason and row.passed is not True:
-            console.print(f"  · {WORDS[row.fact]}: {row.reason}", style="dim", highlight=False)
+            console.print(f"  · {LABELS[row.fact]}: {row.reason}", style="dim", highlight=False)
     console.print(_rule_table(verdict))
-    console.print(f"  · {TOLD[verdict.test]}", style="dim", highlight=False)
+    console.print(f"  · {TEST_NOTES[verdict.test]}", style="dim", highlight=False)
     best = f"best rule after costs {_number(verdict.best)}, of a driftless market {_number(verdict.best_of_martingale)}"
     console.print(f"{best} {_mark(verdict.best_passed)}", highlight=False)
 
@@ -135,18 +137,20 @@ def _fact_table(title: str, verdict: Verdict) -> Table:
     table.add_column("band from", style="dim")
     for row in verdict.facts:
         numbers = map(_number, (row.median, row.low, row.high))
-        table.add_row(WORDS[row.fact], *numbers, _told(row, verdict.n_seeds), _mark(row.passed), row.source)
+        table.add_row(
+            LABELS[row.fact], *numbers, _inside_or_p_value(row, verdict.n_seeds), _mark(row.passed), row.source
+        )
     return table
 
 
-def _told(row: FactRow, n_seeds: int) -> str:
+def _inside_or_p_value(row: FactRow, n_seeds: int) -> str:
     if n_seeds == 1:
         return _number(row.p_value)
     return "—" if row.inside is None else f"{row.inside:.0%}"
 
 
 def _rule_table(verdict: Verdict) -> Table:
-    table = Table(title="alpha-Sharpe of rules", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title="alpha-Sharpe of trading rules", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("rule", no_wrap=True)
     table.add_column("family")
     for head in ("after costs", "before costs", "± s.e.", "p (Holm)"):

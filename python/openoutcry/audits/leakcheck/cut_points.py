@@ -1,4 +1,4 @@
-"""Bars after which the future is replaced."""
+"""Selection of cuts: bars after which the data is perturbed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.audits.leakcheck.target_trace import Trace, told
+from openoutcry.audits.leakcheck.target_trace import Trace, not_missing
 
 CUTS = 24
-# Cuts on warm-up rows, where back-filled values end; dense, since each such leak is over after a few bars.
+# Cuts in the warm-up, dense because a leak by back-filling lasts only a few bars.
 _EARLY = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233)
-# The same after the bar at which a column begins.
+# Cuts after the bar at which a column starts.
 _AFTER = (1, 2, 3, 5, 8)
 _GOLDEN = (5.0**0.5 - 1.0) / 2.0
 
 
-def cuts_of(n_bars: int, n_cuts: int) -> list[int]:
-    """Return bars to cut at, dense on warm-up rows and spread over the rest."""
+def grid_cuts(n_bars: int, n_cuts: int) -> list[int]:
+    """Return cuts that are dense in the warm-up and spread over the rest."""
     last = n_bars - 2
     early = [cut for cut in _EARLY if cut < n_bars // 2][: max(n_cuts - 4, 1)]
     n_rest = max(n_cuts - len(early) - 1, 1)
-    # Not evenly spaced: a leak within weeks would hide from cuts a number of weeks apart.
+    # Not evenly spaced: cuts a whole number of weeks apart would miss a leak within a week.
     rest = [int(early[-1] + (last - early[-1]) * ((k + 1) * _GOLDEN % 1.0)) for k in range(n_rest)]
     return sorted({*early, *rest, last})
 
 
-def cuts_for(base: Trace, n_bars: int, n_cuts: int) -> list[int]:
-    """Return the cuts of `cuts_of`, and more where what a target shows begins.
+def cuts_of_trace(base: Trace, n_bars: int, n_cuts: int) -> list[int]:
+    """Return the cuts of `grid_cuts` and additional cuts where columns start.
 
-    The bar at which each column begins, half as many as `n_cuts` at most, and bars that follow it, while there are
-    no more than a quarter of `n_cuts`.
+    Adds the start bar of each column, at most `n_cuts // 2` of them, and bars shortly after them while fewer than
+    `n_cuts // 4` cuts have been added.
     """
-    cuts = set(cuts_of(n_bars, n_cuts))
+    cuts = set(grid_cuts(n_bars, n_cuts))
     starts = [start for start in _starts(base) if start <= n_bars - 2]
     most = max(n_cuts // 2, 1)
     picked = starts if len(starts) <= most else [starts[len(starts) * k // most] for k in range(most)]
@@ -46,15 +46,17 @@ def cuts_for(base: Trace, n_bars: int, n_cuts: int) -> list[int]:
 
 
 def _starts(base: Trace) -> list[int]:
-    """Return the bars at which columns begin, or their constant fill ends."""
+    """Return the bars at which columns start or their constant fill ends."""
     starts: set[int] = set()
     for name, values in base.columns.items():
         if name not in base.flags:
-            starts.update(_begins(values, base.bars, base.present & told(values)))
+            starts.update(_column_starts(values, base.bars, base.present & not_missing(values)))
     return sorted(starts)
 
 
-def _begins(values: npt.NDArray[np.generic], bars: npt.NDArray[np.intp], known: npt.NDArray[np.bool_]) -> Iterator[int]:
+def _column_starts(
+    values: npt.NDArray[np.generic], bars: npt.NDArray[np.intp], known: npt.NDArray[np.bool_]
+) -> Iterator[int]:
     rows = np.flatnonzero(known)
     if not len(rows):
         return

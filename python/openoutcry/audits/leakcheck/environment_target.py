@@ -1,4 +1,4 @@
-"""Gymnasium environments, driven by one fixed sequence of actions."""
+"""Gymnasium environments as leak check targets, driven by a fixed sequence of actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from openoutcry.audits.leakcheck.episode_trace import Episode, Layout, layout_of, trace_of
 from openoutcry.audits.leakcheck.frame_columns import Source
-from openoutcry.audits.leakcheck.leak_search import RAISED
+from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS
 from openoutcry.audits.leakcheck.perturbation import garbage
 from openoutcry.audits.leakcheck.target_trace import Trace
 from openoutcry.errors import refusal
@@ -20,33 +20,33 @@ SEED = 0
 _RESET = ("observation", "info")
 _STEP = ("observation", "reward", "terminated", "truncated", "info")
 
-# Actions that are changed to see which reward they move first, and how many steps they are given to do so.
+# Number of actions to change to see which reward they affect first, and the number of steps to wait for it.
 _TRIALS = 6
 _PATIENCE = 40
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Which bar an observation is of.
+    """Mapping from observations to bars.
 
     Attributes:
         start: Bar of the first observation.
-        told_by: `start` where the caller said so, else the `date` of the infos, the `reward`, or both; where neither
-            tells, the `length` of an episode, which says the latest bar that it can be.
+        known_from: `start` if the caller passed it, else `date` (of the infos), `reward` or both. `length` if neither
+            determines it: then `start` is an upper bound from the length of the episode.
     """
 
     start: int
-    told_by: str
+    known_from: str
 
 
 @dataclass(frozen=True)
 class Span:
-    """How far the episode on the data as it is went.
+    """Extent of the episode on the unchanged data.
 
     Attributes:
-        n_steps: Actions that it took.
-        last: Bar of its last observation.
-        ended_by: `terminated`, `truncated` or both; nothing where it outlived the actions.
+        n_steps: Number of actions.
+        last: Bar of the last observation.
+        ended_by: `terminated`, `truncated` or both; empty if the actions ran out first.
     """
 
     n_steps: int
@@ -54,16 +54,16 @@ class Span:
     ended_by: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the span as values that JSON can carry."""
+        """Return the span as JSON types."""
         return {"n_steps": self.n_steps, "last_bar": self.last, "ended_by": list(self.ended_by)}
 
 
 class EnvTarget:
     """An environment that `make` builds from a frame.
 
-    An observation may know the bar it is of. That is the bar before the one that the first reward moved by its action
-    is made of: what an action earns must not be known when it is chosen. Where infos name dates, an observation must
-    not know more than its date either. Where all rewards depend on all bars, nothing but the end of the data bounds it.
+    An observation may contain data up to its own bar: the bar before the last one that enters the first reward which
+    the next action affects, because the profit of an action must be unknown when it is chosen. Dates in infos are a
+    second bound. If every reward depends on all bars, only the end of the data is a bound.
     """
 
     kind = "env"
@@ -73,62 +73,62 @@ class EnvTarget:
         self._actions: list[Any] = []
         self.clock = None if start is None else Clock(start, "start")
         self.span: Span | None = None
-        self.unread: tuple[str, ...] = ()
-        self._begins: str | None = None
+        self.not_compared: tuple[str, ...] = ()
+        self._first_date: str | None = None
         self._layout: Layout | None = None
 
-    def of(self, make: Callable[[Any], Any]) -> EnvTarget:
-        """Return a target of another environment, as this one but for what it shows."""
+    def with_factory(self, make: Callable[[Any], Any]) -> EnvTarget:
+        """Return a target for another factory with the same clock, actions and layout."""
         other = EnvTarget(make)
         other.clock, other._actions, other._layout = self.clock, self._actions, self._layout
         return other
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
-        """Return what observations, infos and rewards showed, by the bar they are of."""
+        """Return observations, infos and rewards by bar."""
         if self.clock is None:
             self.clock = self._clock(original)
         limit = None if cut is None else cut - self.clock.start + 1
         episode = self._drive(source, original.n_bars, limit)
         if cut is None:
-            self._begins = episode.dates[0]
-        elif episode.dates[0] != self._begins:
-            message = f"an episode that begins at {self._begins} is required; received one from {episode.dates[0]}"
+            self._first_date = episode.dates[0]
+        elif episode.dates[0] != self._first_date:
+            message = f"an episode must start at {self._first_date}; received a start at {episode.dates[0]}"
             raise refusal("shape_mismatch", message)
         if self._layout is None:
             self._layout = layout_of(episode)
             self.span = Span(len(episode.rewards), self.clock.start + len(episode.rewards), episode.ended_by)
-            self.unread = tuple(f"{name} ({kind})" for name, kind in episode.unread.items())
+            self.not_compared = tuple(f"{name} ({kind})" for name, kind in episode.not_compared.items())
         return trace_of(episode, self._layout, self.clock.start, original.n_bars)
 
-    def begins(self, source: Source) -> int | None:
-        """Return the bar of the first observation by rewards, None if untold."""
-        if self.clock is None or "reward" not in self.clock.told_by:
+    def start_bar(self, source: Source) -> int | None:
+        """Return the bar of the first observation inferred from rewards, or None."""
+        if self.clock is None or "reward" not in self.clock.known_from:
             return None
         try:
             return self._by_rewards(self._drive(source, len(self._actions)), source)
-        except RAISED:
+        except TARGET_ERRORS:
             return None
 
     def _drive(
         self, source: Source, n_bars: int, limit: int | None = None, actions: Sequence[Any] | None = None
     ) -> Episode:
-        """Return an episode, of `limit` steps at most."""
+        """Run an episode of at most `limit` steps."""
         env, episode = self._make(source.frame()), Episode()
-        lacking = [f"method `{name}`" for name in ("reset", "step", "close") if not callable(getattr(env, name, None))]
-        lacking += [] if hasattr(env, "action_space") else ["`action_space`"]
-        if lacking:
-            wanted = f"`target` must return a gymnasium.Env, which has a {lacking[0]}"
-            raise refusal("argument_invalid", f"{wanted}; received {type(env).__name__}")
+        missing = [f"method `{name}`" for name in ("reset", "step", "close") if not callable(getattr(env, name, None))]
+        missing += [] if hasattr(env, "action_space") else ["`action_space`"]
+        if missing:
+            required = f"`target` must return a gymnasium.Env, which has a {missing[0]}"
+            raise refusal("argument_invalid", f"{required}; received {type(env).__name__}")
         try:
-            # Of the first environment: what another future does to a space must not change what is done.
+            # Sampled from the first environment, so that a perturbed space does not change the actions.
             if not self._actions:
                 env.action_space.seed(SEED)
                 self._actions = [env.action_space.sample() for _ in range(n_bars)]
             chosen = self._actions if actions is None else actions
-            episode.add(*_told("reset", env.reset(seed=SEED), _RESET))
+            episode.add(*_validated("reset", env.reset(seed=SEED), _RESET))
             episode.add_spaces(env)
             for action in chosen[: None if limit is None else max(limit, 0)]:
-                observation, reward, terminated, truncated, info = _told("step", env.step(action), _STEP)
+                observation, reward, terminated, truncated, info = _validated("step", env.step(action), _STEP)
                 episode.rewards.append(_reward(reward))
                 episode.add(observation, info)
                 flags = {"terminated": bool(terminated), "truncated": bool(truncated)}
@@ -141,56 +141,58 @@ class EnvTarget:
 
     def _clock(self, source: Source) -> Clock:
         base = self._drive(source, source.n_bars)
-        told = {"date": _by_dates(base, source), "reward": self._by_rewards(base, source)}
-        known = {name: start for name, start in told.items() if start is not None}
+        starts = {"date": _by_dates(base, source), "reward": self._by_rewards(base, source)}
+        known = {name: start for name, start in starts.items() if start is not None}
         if not known and base.is_over:
             return Clock(source.n_bars - 1 - len(base.rewards), "length")
         if not known:
-            wanted = "an environment must name a `date` in its info, or reward actions by the bars after them"
-            hint = "hint: say the bar of its first observation with `--start`"
-            raise refusal("argument_invalid", f"{wanted}; received neither; {hint}")
+            required = (
+                "an environment must have a `date` in its info, or rewards that depend on the bars after an action"
+            )
+            hint = "hint: pass the bar of its first observation with `--start`"
+            raise refusal("argument_invalid", f"{required}; received neither; {hint}")
         start = min(known.values())
         return Clock(start, " and ".join(name for name in known if known[name] == start))
 
     def _by_rewards(self, base: Episode, source: Source) -> int | None:
-        """Return the bar of the first observation by what rewards are made of.
+        """Infer the bar of the first observation from the bars that rewards depend on.
 
-        The earliest that any of a few actions tells: one that moves nothing before a later one does tells a later bar.
+        Returns the minimum over a few actions, because an action whose effect is delayed implies a later bar.
         """
         starts = []
         for k in sorted({int(len(base.rewards) * (trial + 1) / (_TRIALS + 2)) for trial in range(_TRIALS)}):
-            turned = self._turned(k)
-            moved = None if turned is None else self._tried(source, source.n_bars, k + _PATIENCE, turned)
-            place = None if moved is None else _parting(base.rewards, moved.rewards)
+            changed = self._with_other_action(k)
+            other = None if changed is None else self._run_or_none(source, source.n_bars, k + _PATIENCE, changed)
+            place = None if other is None else _first_difference(base.rewards, other.rewards)
             if place is None:
                 continue
-            last = max(self._last_bar(place, source, actions) for actions in (self._actions, turned))
-            # Made of the last bar of all: of everything, perhaps, and then it tells nothing.
+            last = max(self._last_bar(place, source, actions) for actions in (self._actions, changed))
+            # A reward that depends on the last bar may depend on every bar, so it gives no bound.
             starts += [last - 1 - k] if 0 < last < source.n_bars - 1 else []
         return min(starts, default=None)
 
-    def _turned(self, k: int) -> list[Any] | None:
-        """Return the actions with another one in the place of action k."""
+    def _with_other_action(self, k: int) -> list[Any] | None:
+        """Return the actions with action k replaced by a different one."""
         others = (action for action in self._actions if not np.array_equal(action, self._actions[k]))
         other = next(others, None)
         return None if other is None else [*self._actions[:k], other, *self._actions[k + 1 :]]
 
-    def _tried(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
+    def _run_or_none(self, source: Source, n_bars: int, limit: int, actions: Sequence[Any] | None) -> Episode | None:
         try:
             return self._drive(source, n_bars, limit, actions)
-        except RAISED:  # an environment may not survive another action or future
+        except TARGET_ERRORS:  # an environment may raise on another action or on perturbed data
             return None
 
     def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
-        """Return the last bar that a reward depends on, 0 for none after the first."""
-        as_is = self._drive(source, source.n_bars, place + 1, actions)
+        """Return the last bar that a reward depends on; 0 if it depends on none after the first."""
+        unchanged = self._drive(source, source.n_bars, place + 1, actions)
 
         def depends(bar: int) -> bool:
-            other = self._tried(garbage(source, bar - 1), source.n_bars, place + 1, actions)
-            # An episode that garbage cuts short depends on it too.
+            other = self._run_or_none(garbage(source, bar - 1), source.n_bars, place + 1, actions)
+            # An episode that garbage shortens depends on it too.
             if other is None or len(other.rewards) <= place:
                 return True
-            return _parting(as_is.rewards[place : place + 1], other.rewards[place : place + 1]) is not None
+            return _first_difference(unchanged.rewards[place : place + 1], other.rewards[place : place + 1]) is not None
 
         low, high = 0, source.n_bars
         while high - low > 1:
@@ -199,14 +201,14 @@ class EnvTarget:
         return low
 
 
-def _told(method: str, returned: Any, names: tuple[str, ...]) -> Any:
-    """Return what a method returned, once it is sure that it is Gymnasium's."""
-    wanted = f"`{method}` of an environment must return ({', '.join(names)})"
+def _validated(method: str, returned: Any, names: tuple[str, ...]) -> Any:
+    """Validate the return value of a method against the Gymnasium API."""
+    required = f"`{method}` of an environment must return ({', '.join(names)})"
     if not isinstance(returned, tuple) or len(returned) != len(names):
         received = f"{len(returned)} values" if isinstance(returned, tuple) else type(returned).__name__
-        raise refusal("shape_mismatch", f"{wanted}; received {received}")
+        raise refusal("shape_mismatch", f"{required}; received {received}")
     if not isinstance(returned[-1], Mapping):
-        raise refusal("shape_mismatch", f"{wanted}, info being a dict; received {type(returned[-1]).__name__}")
+        raise refusal("shape_mismatch", f"{required}, where info is a dict; received {type(returned[-1]).__name__}")
     return returned
 
 
@@ -218,8 +220,8 @@ def _reward(value: Any) -> float:
         raise refusal("argument_invalid", message) from None
 
 
-def _parting(a: Sequence[float], b: Sequence[float]) -> int | None:
-    """Return where two lists of rewards first differ by more than rounding."""
+def _first_difference(a: Sequence[float], b: Sequence[float]) -> int | None:
+    """Return the first index at which two lists of rewards differ by more than rounding."""
     n = min(len(a), len(b))
     x, y = np.array(a[:n]), np.array(b[:n])
     with np.errstate(all="ignore"):
@@ -229,8 +231,8 @@ def _parting(a: Sequence[float], b: Sequence[float]) -> int | None:
 
 
 def _by_dates(episode: Episode, source: Source) -> int | None:
-    """Return the bar of the first observation by the dates of the infos."""
+    """Return the bar of the first observation from the dates in infos."""
     bar_of = {date: bar for bar, date in enumerate(source.dates or ())}
     starts = [bar_of[date] - k for k, date in enumerate(episode.dates) if date is not None and date in bar_of]
-    # Over several files or at irregular steps, a date says nothing of the next.
+    # Irregular steps do not determine the bar.
     return starts[0] if starts and len(set(starts)) == 1 else None

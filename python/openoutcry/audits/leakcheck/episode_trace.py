@@ -1,4 +1,4 @@
-"""What an episode of an environment showed, and its columns."""
+"""Recording of an environment's episode, and its conversion to a trace with one row for each bar."""
 
 from __future__ import annotations
 
@@ -28,49 +28,48 @@ _OBSERVATION, _INFO = f"observation{LAYOUT}", f"info{LAYOUT}"
 _PLAIN = (str, bytes, Decimal, *NUMBER, type(None))
 
 Values = npt.NDArray[Any]
-# The size of each value by name, None where it changes from step to step.
+# Size of each value by name; None where it changes between steps.
 Layout = Mapping[str, int | None]
 
 
 @dataclass
 class Episode:
-    """What an episode showed.
+    """Recorded output of an episode.
 
     Attributes:
-        seen: Numbers and texts of each observation and its info by name: pairs of the index of the observation and the
-            value.
-        unread: Types of what was shown and is neither number nor text, by name.
-        dates: The date that each info named, None where it named none.
+        seen: Numbers and texts of observations and infos by name, as pairs of observation index and value.
+        not_compared: Type name of each value that is neither number nor text, by name.
+        dates: Date in each info; None where it has none.
         rewards: Reward of each action.
-        ended_by: The flags with which the environment ended it, none where it did not.
+        ended_by: `terminated` and `truncated`, where they ended the episode.
     """
 
     seen: dict[str, list[tuple[int, Values]]] = field(default_factory=lambda: defaultdict(list))
-    unread: dict[str, str] = field(default_factory=dict)
+    not_compared: dict[str, str] = field(default_factory=dict)
     dates: list[str | None] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
     ended_by: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
-        """Whether the environment ended it."""
+        """Whether the environment ended the episode."""
         return bool(self.ended_by)
 
     def add(self, observation: Any, info: Mapping[str, Any]) -> None:
-        """Note an observation and its info."""
+        """Record an observation and its info."""
         place = len(self.dates)
         for name, value in (*leaves(observation, "observation"), *leaves(info, "info")):
             if isinstance(value, str):
-                self.unread.setdefault(name, value)
+                self.not_compared.setdefault(name, value)
             else:
                 self.seen[name].append((place, value))
-        for name, whole in ((_OBSERVATION, observation), (_INFO, info)):
-            self.seen[name].append((place, _text(structure(whole))))
+        for name, value in ((_OBSERVATION, observation), (_INFO, info)):
+            self.seen[name].append((place, _text(structure(value))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
         self.dates.append(next(map(iso, dates), None))
 
     def add_spaces(self, env: Any) -> None:
-        """Note the spaces of an environment, which its first observation goes with."""
+        """Record the spaces of an environment with its first observation."""
         for name in SPACES:
             for inner, value in leaves(_described(getattr(env, name, None)), name):
                 if not isinstance(value, str):
@@ -83,7 +82,7 @@ def _text(text: str) -> Values:
 
 
 def structure(value: Any) -> str:
-    """Return how a value is made: keys in their order, types and shapes."""
+    """Describe the structure of a value: keys in their order, types and shapes."""
     if isinstance(value, _COMMON):
         return type(value).__name__
     if isinstance(value, (np.ndarray, np.generic)):
@@ -99,7 +98,7 @@ def structure(value: Any) -> str:
 
 
 def _described(space: Any) -> Any:
-    """Return the bounds of a space in numbers, of others what they are called."""
+    """Return the numeric bounds of a space, or the repr of a space without bounds."""
     inner = getattr(space, "spaces", None)
     if inner is not None:
         named = inner.items() if isinstance(inner, Mapping) else enumerate(inner)
@@ -107,27 +106,29 @@ def _described(space: Any) -> Any:
     low, high = getattr(space, "low", None), getattr(space, "high", None)
     if isinstance(low, np.ndarray) and isinstance(high, np.ndarray):
         ends = {"low": low, "high": high}
-        return {name: _spread_of(values) for name, values in ends.items()} | {"kind": f"{low.dtype}{list(low.shape)}"}
-    # An address is another one in each run.
+        return {name: _bounds_summary(values) for name, values in ends.items()} | {
+            "kind": f"{low.dtype}{list(low.shape)}"
+        }
+    # A memory address differs between runs.
     return None if space is None else re.sub(r"0x[0-9a-f]+", "", repr(space))
 
 
-def _spread_of(bounds: Values) -> list[float]:
+def _bounds_summary(bounds: Values) -> list[float]:
     values = bounds.astype(np.float64)
     with np.errstate(all="ignore"):
         return [float(values.min()), float(values.mean()), float(values.max())] if values.size else []
 
 
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
-    """Yield what an observation or info holds by name.
+    """Yield the values of an observation or info by name.
 
-    Numbers and texts as flat arrays, which nobody else writes to; of anything else, the name of its type.
+    Numbers and texts are copied to flat arrays. Any other value yields the name of its type.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{name}.{key}")
     elif isinstance(value, list) and value and all(isinstance(each, NUMBER) for each in value):
-        # Named as the array that it stands for.
+        # Named as an array of the same values.
         yield from leaves(np.array(value), name)
     elif isinstance(value, (tuple, list)):
         for place, inner in enumerate(value):
@@ -160,7 +161,7 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
 
 
 def _texts(array: Values) -> Values | str:
-    """Return texts, dates or plain values as objects, of others the name of the type."""
+    """Return texts, dates or plain values as objects, or a description of another type."""
     if array.dtype.kind in "SUMm":
         return array.astype(str).astype(object)
     if array.dtype.kind == "O" and all(isinstance(each, _PLAIN) for each in array):
@@ -169,7 +170,7 @@ def _texts(array: Values) -> Values | str:
 
 
 def layout_of(episode: Episode) -> Layout:
-    """Return the size of what an episode showed before its end, by name."""
+    """Return the size of each value before the end of an episode, by name."""
     n_seen = len(episode.dates) - episode.is_over
     seen = {name: [pair for pair in values if pair[0] < n_seen] for name, values in episode.seen.items()}
     return {name: _size(values) for name, values in seen.items() if values}
@@ -181,15 +182,15 @@ def _size(values: Sequence[tuple[int, Values]]) -> int | None:
 
 
 def trace_of(episode: Episode, layout: Layout, start: int, n_bars: int) -> Trace:
-    """Return what an episode showed by bar.
+    """Convert an episode to a trace with one row for each bar.
 
     Args:
-        episode: On the data as it is, or with another future.
-        layout: Sizes on the data as it is, so that both have the same columns.
+        episode: Episode on the unchanged or the perturbed data.
+        layout: Sizes on the unchanged data, so that both traces have the same columns.
         start: Bar of the first observation.
-        n_bars: Bars of the data as it is.
+        n_bars: Bars of the unchanged data.
     """
-    # The last observation of an episode that is over is of no use to anyone, and may tell that the data ends.
+    # No decision follows the last observation of a finished episode, and it may show that the data ends.
     n_seen = len(episode.dates) - episode.is_over
     bars = start + np.arange(len(episode.dates))
     ends = bars.copy()
@@ -206,15 +207,15 @@ def trace_of(episode: Episode, layout: Layout, start: int, n_bars: int) -> Trace
         columns |= _lists(name, placed, n_bars) if size is None else _fixed(name, size, placed, n_bars)
     for flag in FLAGS:
         columns[flag] = np.full(n_bars, np.nan)
-        told = ends[1:][(ends[1:] >= 0) & (ends[1:] < n_bars)]
-        columns[flag][told] = 0.0
+        steps = ends[1:][(ends[1:] >= 0) & (ends[1:] < n_bars)]
+        columns[flag][steps] = 0.0
         if flag in episode.ended_by and 0 <= ends[-1] < n_bars:
             columns[flag][ends[-1]] = 1.0
     return Trace(columns, np.arange(n_bars), present, is_whole=False, flags=frozenset(FLAGS))
 
 
 def _fixed(name: str, size: int, placed: Sequence[tuple[int, Values]], n_bars: int) -> dict[str, Values]:
-    """Return a column for each place of a value, and one of sizes that differ."""
+    """Return a column for each element of a value, and one for deviating sizes."""
     kinds = {value.dtype if value.dtype.kind in "fO" else np.dtype(np.float64) for _, value in placed}
     full = np.full((n_bars, size), np.nan, np.result_type(*kinds) if kinds else np.float64)
     sizes = np.full(n_bars, np.nan)
@@ -227,7 +228,7 @@ def _fixed(name: str, size: int, placed: Sequence[tuple[int, Values]], n_bars: i
 
 
 def _lists(name: str, placed: Sequence[tuple[int, Values]], n_bars: int) -> dict[str, Values]:
-    """Return a column of lists whose size changes, and one of their sizes."""
+    """Return a column of lists of variable size, and one of their sizes."""
     full, sizes = np.full(n_bars, None, dtype=object), np.full(n_bars, np.nan)
     for bar, value in placed:
         full[bar], sizes[bar] = value, len(value)

@@ -1,4 +1,4 @@
-"""Changes by arithmetic on whole columns, which look like a leak."""
+"""Detection of false positives: NaN propagation and rounding in transforms of complete columns."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import numpy as np
 
 from openoutcry.audits.leakcheck.target_trace import Mask, Trace
 
-# Units in the last place of the largest value of a column: what a transform of all of it rounds by, and far less than
-# a leak that garbage shows at each cut.
+# In units in the last place of the largest value of a column: the rounding error of a transform of the column, and far
+# below the effect of garbage on a real leak.
 _ROUNDING = 450.0
 
 
-def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) -> dict[str, float]:
-    """Return what the columns became whose early numbers all became one.
+def collapsed_columns(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) -> dict[str, float]:
+    """Find columns whose numbers up to a cut all became the same value.
 
-    A constant that fills the rows of a warm-up stays.
+    Rows of a constant warm-up fill are ignored.
 
     Args:
-        base: What the target knew.
-        other: What it knew with another future.
-        cut: The last bar that both had in common.
-        changed: Rows that differ, by column.
+        base: Trace on the unchanged data.
+        other: Trace on the perturbed data.
+        cut: Last bar that both data sets have in common.
+        changed: Mask of the rows that differ, by column.
+
+    Returns:
+        The common value of each such column; NaN where all are NaN.
     """
     found = {}
     for name, rows in changed.items():
@@ -39,7 +42,7 @@ def blotted(base: Trace, other: Trace, cut: int, changed: Mapping[str, Mask]) ->
 
 
 def _filled(base: Trace, name: str) -> Mask:
-    """Return the first rows that hold one value; none if only one does."""
+    """Return the initial rows with a repeated constant value."""
     values = base.numbers[name]
     rows = np.flatnonzero(base.present & ~np.isnan(values))
     filled = np.zeros(len(values), dtype=bool)
@@ -52,20 +55,20 @@ def _filled(base: Trace, name: str) -> Mask:
 
 
 def is_complete(base: Trace, name: str) -> bool:
-    """Return whether a column misses no number after its warm-up."""
+    """Return whether a column has no missing value after its warm-up."""
     missing = base.bars[base.present & np.isnan(base.numbers[name])]
     known = base.bars[base.present & ~np.isnan(base.numbers[name])]
     return bool(missing.max(initial=-1) < known.min(initial=np.iinfo(np.intp).max))
 
 
 def is_rounding(base: Trace, other: Trace, name: str, cut: int) -> bool:
-    """Return whether a column changes by rounding of its largest value.
+    """Return whether a column changes only by the rounding error of its largest value.
 
     Args:
-        base: What the target knew.
-        other: What it knew with another future, to the end of the data.
-        name: A column of both.
-        cut: The last bar that both had in common.
+        base: Trace on the unchanged data.
+        other: Trace on the perturbed data, to its end.
+        name: A column of both traces.
+        cut: Last bar that both data sets have in common.
     """
     if name not in base.numbers or name not in other.numbers:
         return False

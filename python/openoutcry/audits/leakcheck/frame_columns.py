@@ -1,4 +1,4 @@
-"""Frames of any library as columns by bars, and frames again with other values."""
+"""Conversion of pandas, polars and numpy frames to columns with a bar for each row, and back."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Rows = npt.NDArray[np.intp]
 
 TIMES = ("date", "datetime", "timestamp", "time")
 NAMES = ("symbol", "tic", "ticker", "asset", "instrument")
-LEAST_BARS = 8
+MIN_BARS = 8
 
 
 @dataclass(frozen=True)
 class Source:
-    """A frame, or what a change left of one, whose rows belong to bars.
+    """A frame, original or perturbed, with a bar for each row.
 
     Attributes:
         columns: Values by name, each of shape `(n_rows,)`.
-        bars: The bar of each row, shape `(n_rows,)`, counted from 0 by date, or by row where there is no date.
-        rows: The row of the original frame that each row was, shape `(n_rows,)`.
+        bars: Bar of each row, shape `(n_rows,)`, counted from 0 by date, or by row without dates.
+        rows: Row of the original frame of each row, shape `(n_rows,)`.
         library: `pandas`, `polars`, `numpy`, or `matrix` for a 2-D array.
-        template: The frame of the original rows that new frames are made from.
+        template: The original frame, from which new frames are built.
     """
 
     columns: Mapping[str, Column]
@@ -45,17 +45,17 @@ class Source:
 
     @cached_property
     def time(self) -> str | None:
-        """Name of the column of dates, if there is one beside the index."""
+        """Name of the date column; None if the frame has no such column (dates in the index do not count)."""
         return next((name for name in self.columns if _is_time(name, self.columns[name])), None)
 
     @cached_property
     def name(self) -> str | None:
-        """Name of the column of symbols, if there is one."""
+        """Name of the symbol column, or None."""
         return next((name for name in self.columns if name.strip().lower() in NAMES), None)
 
     @cached_property
     def dates(self) -> tuple[str, ...] | None:
-        """ISO 8601 dates of the bars, None where the frame has none."""
+        """ISO 8601 dates of the bars; None for a frame without dates."""
         times = self.columns[self.time] if self.time is not None else index_times(self.template)
         if times is None:
             return None
@@ -64,40 +64,40 @@ class Source:
 
     @property
     def values(self) -> list[str]:
-        """Names of the columns that are neither dates nor symbols."""
+        """Names of the columns other than dates and symbols."""
         return [name for name in self.columns if name not in (self.time, self.name)]
 
     @property
     def lacks_values(self) -> bool:
-        """Whether a number is missing somewhere."""
+        """Whether a floating-point value is missing."""
         columns = (self.columns[name] for name in self.values)
         return any(bool(np.isnan(values).any()) for values in columns if values.dtype.kind == "f")
 
     def changed(self, columns: Mapping[str, Column]) -> Source:
-        """Return the source with other values in some of the columns."""
+        """Return a copy with some columns replaced."""
         return replace(self, columns={**self.columns, **columns})
 
     def truncated(self, cut: int) -> Source:
-        """Return the source without the rows after a bar."""
+        """Return a copy without the rows after a bar."""
         kept = np.flatnonzero(self.bars <= cut)
         columns = {name: values[kept] for name, values in self.columns.items()}
         return replace(self, columns=columns, bars=self.bars[kept], rows=self.rows[kept])
 
     def frame(self) -> Any:
-        """Return a new frame, of the library and layout of the original."""
+        """Build a new frame with the library and layout of the original."""
         return _BUILDERS[self.library](self)
 
     def column(self, *names: str) -> str | None:
-        """Return the first column of one of these names, in any case."""
+        """Return the first column with one of these names, ignoring case."""
         lower = {name.strip().lower(): name for name in self.columns}
         return next((lower[name] for name in names if name in lower), None)
 
 
 def source_of(frame: Any) -> Source:
-    """Return the columns and bars of a pandas or polars frame, or numpy array.
+    """Read the columns and bars of a pandas or polars frame or a numpy array.
 
     Raises:
-        OpenOutcryError: it is none of these, or too short.
+        OpenOutcryError: the frame has another type, lacks a date in a row, or is too short.
     """
     library, columns = _read(frame)
     n_rows = len(next(iter(columns.values()), ()))
@@ -111,8 +111,8 @@ def source_of(frame: Any) -> Source:
         raise refusal("date_invalid", message)
     bars = rows if times is None else np.unique(times, return_inverse=True)[1].reshape(-1).astype(np.intp)
     n_bars = int(bars.max(initial=-1)) + 1
-    if n_bars < LEAST_BARS:
-        raise refusal("dataset_too_small", f"`frame` must have at least {LEAST_BARS} bars; received {n_bars}")
+    if n_bars < MIN_BARS:
+        raise refusal("dataset_too_small", f"`frame` must have at least {MIN_BARS} bars; received {n_bars}")
     template = frame.copy() if library != "polars" else frame
     return Source(columns, bars, rows, library, template)
 
@@ -126,15 +126,15 @@ def _read(frame: Any) -> tuple[str, dict[str, Column]]:
         return "pandas", pandas_columns("frame", frame)
     if hasattr(frame, "get_columns"):
         return "polars", {each.name: np.array(each.to_numpy()) for each in frame.get_columns()}
-    wanted = "a pandas or polars frame, or a structured or 2-D numpy array"
-    raise refusal("argument_invalid", f"`frame` must be {wanted}; received {type(frame).__name__}")
+    required = "a pandas or polars frame, or a structured or 2-D numpy array"
+    raise refusal("argument_invalid", f"`frame` must be {required}; received {type(frame).__name__}")
 
 
 def unique_names(what: str, names: Sequence[Any]) -> list[str]:
-    """Return names as texts, levels joined, once it is sure that none is there twice."""
+    """Return column names as texts, with joined levels; refuse duplicates."""
     texts = ["/".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in names]
-    if twice := [name for place, name in enumerate(texts) if name in texts[:place]]:
-        raise refusal("argument_invalid", f"columns of `{what}` must be unique; received {twice[0]!r} twice")
+    if duplicates := [name for place, name in enumerate(texts) if name in texts[:place]]:
+        raise refusal("argument_invalid", f"columns of `{what}` must be unique; received {duplicates[0]!r} twice")
     return texts
 
 
@@ -142,7 +142,7 @@ def pandas_columns(what: str, frame: Any) -> dict[str, Column]:
     """Return the columns of a pandas frame by name."""
     names = unique_names(what, frame.columns)
     kinds = set(frame.dtypes)
-    # One array at once: taking a hundred columns one by one costs as much as making them.
+    # One conversion of the complete table: converting a hundred columns one by one is as slow as computing them.
     if len(kinds) == 1 and isinstance(kind := next(iter(kinds)), np.dtype) and kind.kind in "fiu":
         table = np.array(frame.to_numpy().T, order="C")
         return dict(zip(names, table, strict=True))
@@ -150,7 +150,7 @@ def pandas_columns(what: str, frame: Any) -> dict[str, Column]:
 
 
 def pandas_values(series: Any) -> Column:
-    """Return a pandas column as an array of numbers where it holds any."""
+    """Convert a pandas column to an array, numeric where possible."""
     kind = getattr(series.dtype, "kind", "O")
     if kind in "fiub" and not isinstance(series.dtype, np.dtype):
         return np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -158,7 +158,7 @@ def pandas_values(series: Any) -> Column:
 
 
 def iso(value: Any) -> str:
-    """Return a date as ISO 8601 text, without a time of midnight."""
+    """Format a date as ISO 8601, without a midnight time."""
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="s")).removesuffix("T00:00:00")
     text = value.isoformat() if hasattr(value, "isoformat") else str(value)
@@ -166,7 +166,7 @@ def iso(value: Any) -> str:
 
 
 def _is_missing(time: Any) -> bool:
-    # NaT and NaN are unlike themselves.
+    # NaT and NaN do not equal themselves.
     return time is None or bool(time != time)
 
 
@@ -175,7 +175,7 @@ def _is_time(name: str, values: Column) -> bool:
 
 
 def index_times(frame: Any) -> Column | None:
-    """Return the dates in the index of a pandas frame, None where it has none."""
+    """Return the dates in the index of a pandas frame, or None."""
     index = getattr(frame, "index", None)
     for level in range(getattr(index, "nlevels", 0)):
         values = index.get_level_values(level)  # type: ignore[union-attr]
@@ -196,7 +196,7 @@ def _pandas(source: Source) -> Any:
 
 def _polars(source: Source) -> Any:
     frame = source.template[source.rows.tolist()] if len(source.rows) < len(source.template) else source.template
-    # A column of nothing has no type that a value could be of, and no value to change.
+    # A polars column of type Null has no values to change.
     series = (frame[name] for name in source.values if str(frame[name].dtype) != "Null")
     return frame.with_columns([type(each)(each.name, source.columns[each.name], dtype=each.dtype) for each in series])
 

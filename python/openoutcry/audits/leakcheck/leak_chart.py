@@ -1,4 +1,4 @@
-"""A picture of each leak: a column as it is, and with another future."""
+"""SVG charts of leaks: a column on the unchanged and on the perturbed data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.audits.leakcheck.leak_report import Leak, Report
-from openoutcry.audits.leakcheck.leak_search import Glimpse
+from openoutcry.audits.leakcheck.leak_search import Comparison
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.scales import DateScale, Tick, ValueScale, date_scale, value_scale
 from openoutcry.report.charts.svg import Canvas, EndLabel, line_path, note, place, standalone
@@ -19,7 +19,7 @@ _CHARTS = 12
 _POINTS = 600
 _AROUND = 30
 _HEIGHT = 190
-# Garbage would flatten the column it is compared with; a change that leaves the chart is drawn at its edge.
+# The axis extends beyond the unchanged column by this share of its range; larger changes are drawn at the edge.
 _BEYOND = 0.4
 
 
@@ -33,23 +33,23 @@ class RowScale(DateScale):
         return [Tick(self.position(int(row)), f"{int(row):,}") for row in rows if row == int(row)]
 
 
-def picture_of(report: Report) -> str:
-    """Return an SVG document with a chart of each leaking column, at most twelve.
+def render_leaks(report: Report) -> str:
+    """Render an SVG document with a chart of each leaking column, at most twelve.
 
-    In each, the rows after the line are replaced; what parts from the column before it is the leak.
+    In each chart, the rows after the vertical line are perturbed. A difference before the line is the leak.
     """
-    shown = [leak for leak in report.leaks if leak.glimpse is not None][:_CHARTS]
-    told = f"{len(report.leaks)} of {len(report.columns)} columns of {report.target} look ahead"
-    told += "" if report.ending is None else f"; {report.ending}"
-    charts = (_chart(leak, leak.glimpse, report.source.dates) for leak in shown if leak.glimpse is not None)
-    return standalone(*charts, title=told)
+    shown = [leak for leak in report.leaks if leak.comparison is not None][:_CHARTS]
+    title = f"{len(report.leaks)} of {len(report.columns)} columns of {report.target} look ahead"
+    title += "" if report.early_end is None else f"; {report.early_end}"
+    charts = (_chart(leak, leak.comparison, report.source.dates) for leak in shown if leak.comparison is not None)
+    return standalone(*charts, title=title)
 
 
-def _chart(leak: Leak, glimpse: Glimpse, dates: tuple[str, ...] | None) -> str:
-    cut, last = leak.reach.cut, int(glimpse.bars[-1])
+def _chart(leak: Leak, comparison: Comparison, dates: tuple[str, ...] | None) -> str:
+    cut, last = leak.reach.cut, int(comparison.bars[-1])
     back = cut + 1 - leak.reach.horizon
-    inside = (glimpse.bars >= back - _AROUND) & (glimpse.bars <= min(cut + _AROUND, last))
-    bars, base, other = glimpse.bars[inside], glimpse.base[inside], glimpse.other[inside]
+    inside = (comparison.bars >= back - _AROUND) & (comparison.bars <= min(cut + _AROUND, last))
+    bars, base, other = comparison.bars[inside], comparison.base[inside], comparison.other[inside]
     times = _times(bars, dates)
     is_past = bars <= cut
     values = _scale(base, other[is_past])
@@ -58,7 +58,7 @@ def _chart(leak: Leak, glimpse: Glimpse, dates: tuple[str, ...] | None) -> str:
     reached = f"row {back}" if dates is None else dates[back]
     canvas = Canvas(
         title=f"{leak.reach.column} looks {ahead} ahead",
-        description=f"With {leak.reach.kind} after the line, values change back to {reached}.",
+        description=f"With {leak.reach.kind} after the line, values change from {reached} on.",
         dates=scale,
         values=values,
         show=values.show_number,
@@ -77,11 +77,11 @@ def _chart(leak: Leak, glimpse: Glimpse, dates: tuple[str, ...] | None) -> str:
             kept = at[downsampling.decimate(np.asarray(line[at]), _POINTS)]
             paths.append(line_path(scale.units(times[kept]), values.units(line[kept]), colour, name))
             ends.append(EndLabel(name, values.position(float(line[at[-1]])), colour.split()[0]))
-    return canvas.render(paths, ends, _marks(leak, glimpse, (back, cut), scale, values, dates))
+    return canvas.render(paths, ends, _marks(leak, comparison, (back, cut), scale, values, dates))
 
 
 def _scale(base: Floats, other: Floats) -> ValueScale:
-    """Return an axis around a column, with some room for what changed of it."""
+    """Return a value axis around a column, with room for its changes."""
     known = base[np.isfinite(base)]
     known = other[np.isfinite(other)] if len(known) == 0 else known
     if len(known) == 0:
@@ -98,19 +98,21 @@ def _times(bars: npt.NDArray[np.intp], dates: tuple[str, ...] | None) -> downsam
 
 def _marks(
     leak: Leak,
-    glimpse: Glimpse,
+    comparison: Comparison,
     bars: tuple[int, int],
     scale: DateScale,
     values: ValueScale,
     dates: tuple[str, ...] | None,
 ) -> str:
-    """Return the line after which the future is another, and where its change reaches."""
+    """Draw the cut and a label at the first changed value."""
     back, cut = bars
     at, line = (scale.position(int(_times(np.array([bar]), dates)[0])) for bar in (back, cut))
     x = place(line)
     rule = f'<g class="oo-grid"><line class="oo-zero" x1="{x}" x2="{x}" y1="0" y2="100%"/></g>'
-    where = np.flatnonzero(glimpse.bars == back)
-    known = [each[where[0]] for each in (glimpse.base, glimpse.other) if len(where) and np.isfinite(each[where[0]])]
+    where = np.flatnonzero(comparison.bars == back)
+    known = [
+        each[where[0]] for each in (comparison.base, comparison.other) if len(where) and np.isfinite(each[where[0]])
+    ]
     if not known:
         return rule
     height = min(max(values.position(float(known[0])), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""What a check found, as text and as JSON."""
+"""Report of a leak check, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from openoutcry.audits.leakcheck.environment_target import Clock, Span
 from openoutcry.audits.leakcheck.frame_columns import Source
-from openoutcry.audits.leakcheck.leak_search import Glimpse, Reach
-from openoutcry.audits.leakcheck.leak_value import Worth
+from openoutcry.audits.leakcheck.leak_search import Comparison, Reach
+from openoutcry.audits.leakcheck.leak_value import SignalSharpe
 
 _SHOWN = 12
 
@@ -18,23 +18,23 @@ class Leak:
     """A column that looks ahead.
 
     Attributes:
-        reach: How far, and from which row on.
-        bar: Bar of the first row that does.
-        date: Its date, None where the data has none.
-        worth: What the column earns, now and one bar later.
-        unpriced: Why `worth` is empty; None if it is not.
-        glimpse: Its values as they are and with another future, None where they are no numbers.
+        reach: Horizon and first row of the leak.
+        bar: Bar of the first leaking row.
+        date: Date of that bar; None for data without dates.
+        worth: Sharpe ratios of the column as a signal, without and with one bar of delay.
+        unpriced: Why `worth` is empty; None otherwise.
+        comparison: Values on the unchanged and on the perturbed data; None for a column without numbers.
     """
 
     reach: Reach
     bar: int
     date: str | None
-    worth: tuple[Worth, ...]
+    worth: tuple[SignalSharpe, ...]
     unpriced: str | None
-    glimpse: Glimpse | None
+    comparison: Comparison | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the leak as values that JSON can carry."""
+        """Return the leak as JSON types."""
         return {
             "column": self.reach.column,
             "horizon": self.reach.horizon,
@@ -44,7 +44,7 @@ class Leak:
             "first_date": self.date,
             "perturbations": list(self.reach.kinds),
             "worth": {
-                each.signal: {"sharpe": each.sharpe, "one_bar_later": each.late, "bought": each.bought}
+                each.signal: {"sharpe": each.sharpe, "one_bar_later": each.delayed, "bought": each.drop}
                 for each in self.worth
             },
             "unpriced": self.unpriced,
@@ -54,35 +54,35 @@ class Leak:
         ahead = f"{self.reach.horizon} bar{'' if self.reach.horizon == 1 else 's'} ahead"
         ahead += ", to the end of the data" if self.reach.is_whole else ""
         first = f"row {self.reach.first}" + ("" if self.date is None else f" ({self.date})")
-        told = f"`{self.reach.column}` looks {ahead}, first at {first}; changed by {', '.join(self.reach.kinds)}"
+        summary = f"`{self.reach.column}` looks {ahead}, first at {first}; changed by {', '.join(self.reach.kinds)}"
         if not self.worth:
-            return f"{told}; Sharpe unknown: {self.unpriced}"
-        best = max(self.worth, key=lambda each: each.bought)
-        return f"{told}; Sharpe {best.sharpe:.2f} as {best.signal}, {best.late:.2f} one bar later"
+            return f"{summary}; Sharpe unknown: {self.unpriced}"
+        best = max(self.worth, key=lambda each: each.drop)
+        return f"{summary}; Sharpe {best.sharpe:.2f} as {best.signal}, {best.delayed:.2f} one bar later"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found.
+    """Result of a leak check.
 
     Attributes:
-        target: Name of what was checked.
+        target: Name of the target.
         kind: `pipeline`, `env` or `agent`.
-        source: The market it was checked on.
-        columns: Names of the columns that were compared.
-        n_cuts: Bars after which the future was replaced.
-        n_runs: Runs on other futures.
-        leaks: The columns that look ahead.
-        errors: What the target raised, by kind of future: how often, and the commonest message.
-        unchecked: Cuts at which the target raised with every future.
-        clock: Which bar an observation of an environment is of; None for other targets.
-        span: How far the episode of an environment went; None for other targets.
-        unread: What an environment showed that is neither number nor text, with its type.
-        unsure: Columns that change as they do where a leak is and where none is; they are not counted.
-        rounded: Those of them that change by rounding, beside large values.
-        untried: Futures that gave nothing to compare at any cut.
-        without: Futures that were left out.
-        answers: Whether anything compared changes with the data at all; None if that is not known.
+        source: Data of the check.
+        columns: Names of the compared columns.
+        n_cuts: Number of bars after which the data was perturbed.
+        n_runs: Number of runs on perturbed data.
+        leaks: Columns that look ahead.
+        errors: Errors of the target by perturbation: their number and the most common message.
+        unchecked: Cuts at which the target raised on every perturbation.
+        clock: Bar of the first observation of an environment; None for other targets.
+        span: Extent of the episode of an environment; None for other targets.
+        not_compared: Outputs that are neither number nor text, with their type.
+        unsure: Columns whose changes do not distinguish a leak from a false positive; not counted as leaks.
+        rounded: Columns in `unsure` that change by rounding next to large values.
+        untried: Perturbations without a comparable output at any cut.
+        without: Perturbations that were skipped.
+        responds_to_data: Whether any output depends on the data; None if unknown.
     """
 
     target: str
@@ -96,32 +96,32 @@ class Report:
     unchecked: tuple[int, ...]
     clock: Clock | None
     span: Span | None
-    unread: tuple[str, ...]
+    not_compared: tuple[str, ...]
     unsure: tuple[str, ...]
-    answers: bool | None
+    responds_to_data: bool | None
     rounded: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
     @property
     def is_clean(self) -> bool:
-        """Whether no column looks ahead, and each future could be tried."""
+        """Whether no column looks ahead and every perturbation ran at least once."""
         return not self.leaks and not self.untried
 
     @property
-    def complaint(self) -> str | None:
-        """Why a target without a leak is not clean; None where it is, or leaks."""
+    def incomplete(self) -> str | None:
+        """Error message of a check without leaks in which a perturbation never ran; None otherwise."""
         if self.leaks or not self.untried:
             return None
-        kinds, why = " and ".join(self.untried), "nothing at or before a cut was shown"
+        kinds, why = " and ".join(self.untried), "no output at or before a cut"
         raised = self.errors.get(self.untried[0])
         received = why if raised is None else raised[1]
-        hint = f"hint: `--without {' --without '.join(self.untried)}` leaves out what it cannot be given"
+        hint = f"hint: `--without {' --without '.join(self.untried)}` skips what the target does not support"
         return f"`target` must run with {kinds} at one cut at least; received {received}; {hint}"
 
     @property
-    def ending(self) -> str | None:
-        """Where the episode ended before the data did; None where it did not."""
+    def early_end(self) -> str | None:
+        """Message about an episode that ended before the data; None otherwise."""
         last = self.source.n_bars - 1
         if self.span is None or not self.span.ended_by or self.span.last >= last:
             return None
@@ -129,57 +129,61 @@ class Report:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns there are, with those that only another future has."""
+        """Number of columns, including those that exist only on perturbed data."""
         return len({*self.columns, *(leak.reach.column for leak in self.leaks)})
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of the check, one sentence each."""
-        notes = [self.complaint] if self.complaint else []
+        """Remarks on the check, one sentence each."""
+        notes = [self.incomplete] if self.incomplete else []
         notes += [
-            f"{count} of the runs with {kind} gave nothing to compare, which is no leak by itself: {message}"
+            f"{count} runs with {kind} had no output to compare, which is not a leak: {message}"
             for kind, (count, message) in self.errors.items()
         ]
         if self.without:
-            notes.append(f"left out: {' and '.join(self.without)}, so a leak that it alone shows is not found")
-        if self.unchecked:
-            notes.append(f"not checked at bars {', '.join(map(str, self.unchecked))}: every future raised there")
-        notes += self._of_episode()
-        if self.answers is False:
-            notes.append("nothing changes with the data, early or late: the target may not read the frame it is given")
-        if self.rounded:
-            why = "by what a transform of the whole column, as an FFT does, rounds beside large numbers"
-            notes.append(f"not counted: {_named(self.rounded)}: garbage alone changes it, {why}")
-        if blotted := tuple(name for name in self.unsure if name not in self.rounded):
-            as_of = "later NaN make all of it NaN, or one value, and nothing else changes it"
-            as_of += ", as an FFT or a product of matrices does"
-            why = "it tells whether later data are missing, and none are here"
-            notes.append(f"not counted: {_named(blotted)}: {as_of}; {why}")
-        if any(leak.reach.kinds == ("nan",) for leak in self.leaks):
             notes.append(
-                "a column that only NaN changes tells which data are missing, or has a transform that spreads NaN"
+                f"skipped: {' and '.join(self.without)}; a leak that only this perturbation reveals is not found"
             )
+        if self.unchecked:
+            notes.append(
+                f"not checked at bars {', '.join(map(str, self.unchecked))}: the target raised on every perturbation"
+            )
+        notes += self._episode_notes()
+        if self.responds_to_data is False:
+            notes.append("no output changes with the data: the target may not read its input frame")
+        if self.rounded:
+            why = "by rounding errors next to large values, as in an FFT of the complete column"
+            notes.append(f"not counted: {_listed(self.rounded)}: only garbage changes it, {why}")
+        if nan_spread := tuple(name for name in self.unsure if name not in self.rounded):
+            effect = "only later NaN change it, and make all of it NaN or one value"
+            effect += ", as an FFT or a matrix product does"
+            why = "this could reveal only whether later data is missing, and no data is missing"
+            notes.append(f"not counted: {_listed(nan_spread)}: {effect}; {why}")
+        if any(leak.reach.kinds == ("nan",) for leak in self.leaks):
+            notes.append("a column that only NaN changes reveals which data is missing, or a transform spreads NaN")
         if any(leak.reach.kinds == ("truncation",) for leak in self.leaks):
-            notes.append("a column that only truncation changes knows how long the data is, or drops its last rows")
+            notes.append(
+                "a column that only truncation changes depends on the length of the data, or drops its last rows"
+            )
         return notes
 
-    def _of_episode(self) -> list[str]:
+    def _episode_notes(self) -> list[str]:
         notes = []
         if self.clock is not None:
-            told = f"the first observation is of bar {self.clock.start}"
-            if self.clock.told_by == "length" and self.span is not None:
-                steps = f"the length of the episode, as if its {self.span.n_steps} steps ended with the data"
-                notes.append(f"{told}, at the latest, told by {steps}")
+            start = f"the first observation is of bar {self.clock.start}"
+            if self.clock.known_from == "length" and self.span is not None:
+                assumption = f"assuming that the episode of {self.span.n_steps} steps ends with the data"
+                notes.append(f"{start} at the latest, {assumption}")
             else:
-                notes.append(f"{told}, told by {self.clock.told_by}")
-        if self.ending is not None:
-            notes.append(f"{self.ending}; nothing later was compared")
-        if self.unread:
-            notes.append(f"not compared, for it is neither number nor text: {_named(self.unread)}")
+                notes.append(f"{start}, known from {self.clock.known_from}")
+        if self.early_end is not None:
+            notes.append(f"{self.early_end}; nothing later was compared")
+        if self.not_compared:
+            notes.append(f"not compared, neither number nor text: {_listed(self.not_compared)}")
         return notes
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as values that JSON can carry."""
+        """Return the report as JSON types."""
         return {
             "target": self.target,
             "kind": self.kind,
@@ -192,23 +196,23 @@ class Report:
             "leaks": [leak.to_dict() for leak in self.leaks],
             "errors": {kind: {"count": count, "message": text} for kind, (count, text) in self.errors.items()},
             "unchecked": list(self.unchecked),
-            "answers": self.answers,
-            "clock": None if self.clock is None else {"start": self.clock.start, "told_by": self.clock.told_by},
+            "answers": self.responds_to_data,
+            "clock": None if self.clock is None else {"start": self.clock.start, "told_by": self.clock.known_from},
             "episode": None if self.span is None else self.span.to_dict(),
-            "not_compared": list(self.unread),
+            "not_compared": list(self.not_compared),
             "unsure": list(self.unsure),
             "untried": list(self.untried),
             "without": list(self.without),
         }
 
     def __str__(self) -> str:
-        told = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns} columns look ahead"
+        summary = f"{self.target} ({self.kind}): {len(self.leaks)} of {self.n_columns} columns look ahead"
         lines = [f"  {leak}" for leak in self.leaks[:_SHOWN]]
         if len(self.leaks) > _SHOWN:
             lines.append(f"  and {len(self.leaks) - _SHOWN} more")
-        return "\n".join([told, *lines, *(f"  note: {note}" for note in self.notes)])
+        return "\n".join([summary, *lines, *(f"  note: {note}" for note in self.notes)])
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _listed(names: tuple[str, ...]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""What a leak buys: its column traded as a signal, and again one bar later."""
+"""Value of a leak: Sharpe ratio of its column as a trading signal, without and with one bar of delay."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _DEEPEST = 3.0
 
 
 @dataclass(frozen=True)
-class Worth:
-    """Sharpe ratios a year of one way to trade a column, without costs.
+class SignalSharpe:
+    """Annual Sharpe ratios of a signal built from a column, without costs.
 
     Attributes:
-        signal: `sign` of the values, sign of their `change` from the bar before, or their `zscore` against all values
-            up to each bar, cut at 3.
-        sharpe: Decided at each close, paid by the return to the next.
-        late: The same positions one bar later.
+        signal: `sign` of the values, sign of their `change` from the previous bar, or their expanding `zscore`
+            clipped at 3.
+        sharpe: Positions are decided at a close and earn the return to the next close.
+        delayed: The same positions one bar later.
     """
 
     signal: str
     sharpe: float
-    late: float
+    delayed: float
 
     @property
-    def bought(self) -> float:
-        """What the Sharpe ratio loses with one bar of delay."""
-        return self.sharpe - self.late
+    def drop(self) -> float:
+        """Loss of Sharpe ratio by one bar of delay."""
+        return self.sharpe - self.delayed
 
 
-def worth_of(
+def signal_sharpes(
     column: str, trace: Trace, source: Source, periods_per_year: float
-) -> tuple[tuple[Worth, ...], str | None]:
-    """Return what each way to trade a column earns, or why that is unknown.
+) -> tuple[tuple[SignalSharpe, ...], str | None]:
+    """Return the Sharpe ratios of a column as a signal, or the reason why they are undefined.
 
-    The direction is the one that earns without delay. Positions of several symbols are equal parts.
+    The sign of each signal is the one that earns without delay. Symbols have equal weights.
     """
     if column not in trace.numbers:
-        return (), "the column does not hold a number in each row"
+        return (), "the column does not have a number in each row"
     priced = prices_of(source)
     if priced is None:
         return (), "the data has no column of closes"
@@ -57,17 +57,17 @@ def worth_of(
     moves = np.diff(values, axis=0, prepend=np.nan)
     for signal, positions in (("sign", np.sign(values)), ("change", np.sign(moves)), ("zscore", _zscores(values))):
         held = np.nan_to_num(positions, nan=0.0)[:-1]
-        now, late = (_sharpe(weights, returns[1:], periods_per_year) for weights in (held[1:], held[:-1]))
-        if now is not None and late is not None:
+        now, delayed = (_sharpe(weights, returns[1:], periods_per_year) for weights in (held[1:], held[:-1]))
+        if now is not None and delayed is not None:
             turn = -1.0 if now < 0.0 else 1.0
-            found.append(Worth(signal, turn * now, turn * late))
-    return tuple(found), None if found else "positions that vary are required, and returns that do"
+            found.append(SignalSharpe(signal, turn * now, turn * delayed))
+    return tuple(found), None if found else "its positions or the returns are constant"
 
 
 def prices_of(source: Source) -> tuple[Table, list[str]] | None:
-    """Return closes, shape `(n_bars, n_symbols)`, and the symbols.
+    """Return closes, shape `(n_bars, n_symbols)`, float64, and the symbols.
 
-    None where the data has no column of closes.
+    Returns None for data without a close column.
     """
     name = source.column("close", "adj close", "adj_close", "price")
     if name is None or source.columns[name].dtype.kind not in "fiu":
@@ -80,7 +80,7 @@ def prices_of(source: Source) -> tuple[Table, list[str]] | None:
 
 
 def _by_bar(column: str, trace: Trace, source: Source, closes: Table, symbols: list[str]) -> Table:
-    """Return a column as a signal for each bar and symbol."""
+    """Arrange a column as a signal by bar and symbol."""
     values = trace.shown(column)
     table = np.full(closes.shape, np.nan)
     if len(values) == len(source.bars) and source.name is not None:
@@ -94,13 +94,13 @@ def _by_bar(column: str, trace: Trace, source: Source, closes: Table, symbols: l
 
 
 def _zscores(values: Table) -> Table:
-    """Return each value against the mean and deviation of those up to it, in [-1, 1]."""
+    """Return expanding z-scores, clipped at 3 and scaled to [-1, 1]."""
     known = np.isfinite(values)
     filled = np.where(known, values, 0.0)
     n = np.cumsum(known, axis=0)
     with np.errstate(all="ignore"):
         mean = np.cumsum(filled, axis=0) / n
-        # About the first known value, lest squares of large levels swallow their spread.
+        # Relative to the first known value, because squares of large levels lose the variance to rounding.
         start = np.take_along_axis(filled, known.argmax(axis=0)[None, :], axis=0)
         moved = np.where(known, values - start, 0.0)
         spread = np.cumsum(moved**2, axis=0) / n - (np.cumsum(moved, axis=0) / n) ** 2

@@ -1,4 +1,4 @@
-"""The frames that targets are given: synthetic, bundled, or from a file."""
+"""Input frames of a leak check: synthetic, bundled, or read from a file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 LIBRARIES = ("pandas", "polars", "numpy")
 
-# A pipeline may look back a year and more; an environment or agent is stepped bar by bar.
+# A pipeline may look back more than a year; an environment or agent is slower, because it steps bar by bar.
 BARS = {"pipeline": 1_000, "env": 400, "agent": 240}
 SYMBOLS = {"pipeline": 1, "env": 1, "agent": 3}
 SEED = 11
-# Each symbol has a row for each date, and its prices go on: what a pipeline does of a missing row is its own affair.
+# Every symbol has a row for each date, so that the handling of missing rows by a pipeline does not matter.
 _EVERY_DAY: dict[str, float] = {"late_listings": 0.0, "delisting_rate": 0.0, "halt_rate": 0.0}
 _EVERY_DAY |= {"dividend_yield": 0.0, "split_above": 0.0}
 
@@ -29,11 +29,11 @@ _TABLES |= {"dividends": "dividend", "splits": "split", "delistings": "delisting
 
 
 def library_of(name: str | None) -> str:
-    """Return the library of frames to use, the first there is by default.
+    """Return the frame library to use; by default the first that is installed.
 
     Raises:
-        OpenOutcryError: it is not known.
-        ModuleNotFoundError: it is not installed.
+        OpenOutcryError: the library is unknown.
+        ModuleNotFoundError: the library is not installed.
     """
     if name is None:
         return next((each for each in LIBRARIES if find_spec(each) is not None), "numpy")
@@ -47,30 +47,30 @@ def library_of(name: str | None) -> str:
 def synthetic(kind: str, library: str, n_bars: int | None = None, n_symbols: int | None = None) -> Any:
     """Return a synthetic frame of opens, highs, lows, closes and volumes.
 
-    One symbol has a row for each date, which is the index in pandas; several have a column of symbols. Agents also get
-    a headline for each row, which tells the move of its bar.
+    Dates are the index of a pandas frame with one symbol; a frame with several symbols has a symbol column. A frame
+    for agents has a headline in each row that reports the move of its bar.
     """
     bars = BARS[kind] if n_bars is None else n_bars
     spec = ScenarioSpec("hard", n_symbols=SYMBOLS[kind] if n_symbols is None else n_symbols, n_days=bars, **_EVERY_DAY)
     columns = _long(Scenario(spec, SEED).dataset())
     if kind == "agent":
         moves = columns["close"] / columns["open"] - 1.0
-        told = zip(columns["symbol"], moves, strict=True)
-        columns[NEWS] = np.array([f"{symbol} moves {move:+.2%} in a day" for symbol, move in told], dtype=object)
+        rows = zip(columns["symbol"], moves, strict=True)
+        columns[NEWS] = np.array([f"{symbol} moves {move:+.2%} in a day" for symbol, move in rows], dtype=object)
     order = ["date", "symbol", "open", "high", "low", "close", "volume", NEWS]
     return frame_of({name: columns[name] for name in order if name in columns}, library, is_long=kind == "agent")
 
 
-def of_dataset(dataset: Dataset, kind: str, library: str) -> Any:
-    """Return the frame of a market, in the layout of `synthetic`."""
+def from_dataset(dataset: Dataset, kind: str, library: str) -> Any:
+    """Convert a dataset to a frame with the layout of `synthetic`."""
     return frame_of(_long(dataset), library, is_long=kind == "agent")
 
 
-def read(path: Path, kind: str, library: str) -> Any:
-    """Return the frame of a CSV or Parquet file, its dates parsed.
+def read_file(path: Path, kind: str, library: str) -> Any:
+    """Read a CSV or Parquet file and parse its dates.
 
     Raises:
-        OpenOutcryError: `unknown_dataset`: it cannot be read.
+        OpenOutcryError: `unknown_dataset`: the file cannot be read.
     """
     is_parquet = path.suffix == ".parquet"
     try:
@@ -87,8 +87,8 @@ def read(path: Path, kind: str, library: str) -> Any:
                 table = table.reset_index()
             columns = {str(name): np.array(values.to_numpy()) for name, values in table.items()}
     except (OSError, ValueError, ImportError, pl_errors()) as error:
-        told = " ".join(str(error).split())
-        message = f"a dataset must be a CSV or Parquet file that can be read; received '{path}': {told}"
+        reason = " ".join(str(error).split())
+        message = f"a dataset must be a readable CSV or Parquet file; received '{path}': {reason}"
         raise refusal("unknown_dataset", message) from None
     for name, values in columns.items():
         if name.strip().lower() in TIMES and values.dtype.kind in "OUT":
@@ -97,7 +97,7 @@ def read(path: Path, kind: str, library: str) -> Any:
 
 
 def pl_errors() -> type[Exception]:
-    """Return what polars raises on a file it cannot read; an OSError without it."""
+    """Return the base error of polars; OSError if polars is not installed."""
     if find_spec("polars") is None:
         return OSError
     from polars.exceptions import PolarsError
@@ -107,7 +107,7 @@ def pl_errors() -> type[Exception]:
 
 
 def frame_of(columns: dict[str, Any], library: str, *, is_long: bool) -> Any:
-    """Return columns as a frame; pandas has the dates of one symbol as its index."""
+    """Build a frame from columns; dates of a single symbol become the pandas index."""
     time = next((name for name in columns if name.strip().lower() in TIMES), None)
     symbol = next((name for name in columns if name.strip().lower() in NAMES), None)
     is_single = symbol is not None and len(set(columns[symbol].tolist())) == 1
@@ -142,7 +142,7 @@ def _long(dataset: Dataset) -> dict[str, Any]:
         table = getattr(dataset, name)
         if table is not None:
             columns[column] = np.array(table).reshape(-1)
-    # A row of a symbol that did not trade is no row.
+    # Rows without a close or a delisting are omitted.
     kept = np.isfinite(columns["close"])
     if "delisting_return" in columns:
         kept |= np.isfinite(columns["delisting_return"])
@@ -156,7 +156,7 @@ def _dates(name: str, values: Any) -> Any:
     except ValueError:
         row = next(row for row, text in enumerate(texts) if not _is_date(text))
         received = repr(values[row]) if isinstance(values[row], str) else "none"
-        message = f"`{name}` must hold ISO 8601 dates; received {received} in row {row}"
+        message = f"`{name}` must contain ISO 8601 dates; received {received} in row {row}"
         raise refusal("date_invalid", message) from None
 
 

@@ -1,4 +1,4 @@
-"""Other futures: what is put in the place of the rows after a bar."""
+"""Perturbations of the rows after a bar: garbage, NaN, permutation and truncation."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 
 from openoutcry.audits.leakcheck.frame_columns import Column, Rows, Source
 
-# Up and down, so that neither a largest nor a smallest value can hide; large, so that a leak of 1e-12 of a value
-# changes it by more than rounding does; and no larger, for a transform of a whole column rounds by its largest value.
+# Exponents of the factors. Up and down, so that a running maximum or minimum cannot hide a leak; large, so that a leak
+# of 1e-12 of a value exceeds rounding; not larger, because a transform of a column rounds by its largest value.
 _LEAST, _MOST = 2.0, 4.0
 _SEED = 20_240_229
 
-# A headline of another future tells of other moves.
+# A perturbed headline reports other moves.
 _OTHER = str.maketrans("+-0123456789", "-+9876543210")
 
 
 def garbage(source: Source, cut: int) -> Source:
-    """Replace each later value by 1e2 to 1e4 times itself, or by that part of it.
+    """Multiply or divide each later number by 1e2 to 1e4.
 
-    Signs stay; a zero becomes the factor; a truth value is turned; a text is another. NaN stays.
+    Signs and NaN stay, a zero becomes the factor, a boolean is inverted and a text is replaced.
     """
     return _with_later(source, cut, _garbled)
 
 
 def blank(source: Source, cut: int) -> Source:
-    """Replace each later floating-point value by NaN, and each later text by none."""
+    """Replace each later floating-point value by NaN and each later text by None."""
 
     def blanked(values: Column, _: np.random.Generator) -> Column:
         return np.full(len(values), np.nan, values.dtype) if values.dtype.kind == "f" else _no_text(values)
@@ -35,7 +35,7 @@ def blank(source: Source, cut: int) -> Source:
 
 
 def permutation(source: Source, cut: int) -> Source:
-    """Put the later rows in another order; dates and symbols stay in theirs."""
+    """Permute the later rows; dates and symbols keep their order."""
     order = np.random.default_rng([_SEED, cut]).permutation(int((source.bars > cut).sum()))
     return _with_later(source, cut, lambda values, _: np.asarray(values[order]))
 
@@ -73,13 +73,13 @@ def _garbled(values: Column, rng: np.random.Generator) -> Column:
     factors = 10.0**exponents
     numbers = values.astype(np.float64)
     garbled: Column
-    # The largest numbers there are become infinite, which is garbage too.
+    # The largest floats overflow to infinity, which is a valid perturbation.
     with np.errstate(over="ignore"):
         numbers = np.where(numbers == 0.0, factors, numbers * factors)
         if kind == "f":
             garbled = numbers.astype(values.dtype)
             return garbled
-    # A quarter of the range, so that sums of a few do not wrap.
+    # A quarter of the range, so that sums of a few values do not overflow.
     limits = np.iinfo(values.dtype)
     garbled = np.clip(np.rint(numbers), limits.min // 4, limits.max // 4).astype(values.dtype)
     return garbled
@@ -94,10 +94,8 @@ def _no_text(values: Column) -> Column:
 
 
 def _texts(values: Column, change: Callable[[str], str | None]) -> Column:
-    """Return values with their texts changed, or in another order.
-
-    Texts of fixed width have no room for others.
-    """
+    """Return values with their texts changed."""
+    # Texts of fixed width have no room for others, so their order changes.
     if values.dtype.kind != "O":
         turned: Column = values[::-1].copy()
         return turned

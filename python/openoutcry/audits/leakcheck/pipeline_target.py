@@ -1,4 +1,4 @@
-"""Feature pipelines: what they return, aligned to the rows they were given."""
+"""Feature pipelines as leak check targets: their results aligned with the input rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from openoutcry.errors import refusal
 
 
 class Pipeline:
-    """A function from a frame to a frame, whose rows are those of the input."""
+    """A function from a frame to a frame with the rows of its input."""
 
     kind = "pipeline"
 
@@ -31,34 +31,34 @@ class Pipeline:
         self._function = function
 
     def run(self, source: Source, original: Source, cut: int | None) -> Trace:
-        """Return what the pipeline makes of a source, by rows of the original."""
+        """Return the result of the pipeline, aligned with the rows of the original frame."""
         frame = source.frame()
-        # Taken before the call, which may drop rows of the frame it was given.
+        # Read before the call, which may drop rows of its input frame.
         index = getattr(frame, "index", None)
         return trace_of(self._function(frame), index, source, original)
 
-    def begins(self, source: Source) -> None:
-        """Return nothing: its rows are those of the frame."""
+    def start_bar(self, source: Source) -> None:
+        """Return None: its rows are those of the frame."""
 
 
 def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace:
-    """Return a result of a pipeline by rows of the original frame.
+    """Align the result of a pipeline with the rows of the original frame.
 
     Args:
-        result: What the pipeline returned.
-        given: The pandas index of the frame it was given, None for other libraries.
-        source: What it was given.
-        original: What the source was made from.
+        result: Return value of the pipeline.
+        given: Pandas index of the input frame; None for other libraries.
+        source: Input of the pipeline.
+        original: Unchanged data of the source.
 
     Raises:
-        OpenOutcryError: `shape_mismatch`: it is no frame, or its rows cannot be told.
+        OpenOutcryError: `shape_mismatch`: the result is not a frame, or its rows cannot be aligned.
     """
     columns, index = _read(result)
     if not columns and index is not None and len(index):
-        # Rows without a column: it has dropped those that miss a value, which tells of it.
+        # Rows without columns: the pipeline dropped the columns with missing values, which is a change.
         return Trace({}, original.bars, np.zeros(len(original.rows), dtype=bool), is_whole=True)
     if not columns:
-        raise refusal("shape_mismatch", "`target` must give at least one column and row; received none")
+        raise refusal("shape_mismatch", "`target` must return at least one column and row; received none")
     n = len(next(iter(columns.values())))
     bars = original.bars
     by_date = _by_date(result, columns, source, original)
@@ -75,10 +75,7 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
 
 
 def _by_date(result: Any, columns: Mapping[str, Column], source: Source, original: Source) -> Rows | None:
-    """Return the bar of each row of a result by date, as a pivot has them.
-
-    None where it has rows of symbols.
-    """
+    """Return the bar of each row of a pivoted result by date; None for a result with rows of symbols."""
     if source.time is None or source.name is None or source.name in columns or len(original.rows) == original.n_bars:
         return None
     times = columns.get(source.time, index_times(result))
@@ -94,9 +91,9 @@ def _is_key(name: str, original: Source) -> bool:
 
 
 def _read(result: Any) -> tuple[dict[str, Column], Any]:
-    """Return the columns of a result, and its index if it is of pandas."""
+    """Return the columns of a result, and its index if it is a pandas object."""
     if isinstance(result, np.ma.MaskedArray):
-        hint = "hint: `.filled(np.nan)` says that masked values are missing"
+        hint = "hint: `.filled(np.nan)` marks masked values as missing"
         raise refusal("shape_mismatch", f"a pipeline must return arrays without a mask; received a masked one; {hint}")
     if hasattr(result, "collect") and hasattr(result, "lazy"):
         result = result.collect()
@@ -109,29 +106,31 @@ def _read(result: Any) -> tuple[dict[str, Column], Any]:
     if hasattr(result, "to_frame") and hasattr(result, "to_numpy"):
         return {str(result.name or "value"): np.array(result.to_numpy())}, None
     if isinstance(result, Mapping):
-        return _of_mapping(result), None
+        return _mapping_columns(result), None
     if isinstance(result, np.ndarray) and result.dtype.names is not None:
         return {name: np.array(result[name]) for name in result.dtype.names}, None
     if isinstance(result, np.ndarray) and result.ndim in (1, 2):
         table = result.reshape(len(result), -1)
         return {f"[{place}]": np.array(table[:, place]) for place in range(table.shape[1])}, None
-    wanted = "a pipeline must return a pandas or polars frame or a 1-D, 2-D or structured array"
-    raise refusal("shape_mismatch", f"{wanted}; received {type(result).__name__}")
+    required = "a pipeline must return a pandas or polars frame or a 1-D, 2-D or structured array"
+    raise refusal("shape_mismatch", f"{required}; received {type(result).__name__}")
 
 
-def _of_mapping(result: Mapping[Any, Any]) -> dict[str, Column]:
+def _mapping_columns(result: Mapping[Any, Any]) -> dict[str, Column]:
     columns = {str(name): np.asarray(values) for name, values in result.items()}
     shapes = {name: values.shape for name, values in columns.items()}
     if any(len(shape) != 1 for shape in shapes.values()) or len(set(shapes.values())) > 1:
         received = ", ".join(f"`{name}` {shape}" for name, shape in shapes.items())
-        raise refusal("shape_mismatch", f"columns of a result must be 1-D and of one length; received {received}")
+        raise refusal(
+            "shape_mismatch", f"columns of a result must be 1-D and have the same length; received {received}"
+        )
     return columns
 
 
 def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, source: Source) -> Rows:
-    """Return the row of the source that each row of a result belongs to.
+    """Return the source row of each row of a result.
 
-    `indices` are those of pandas, of the frame given and of the result.
+    `indices` are the pandas indices of the input frame and of the result.
     """
     given, index = indices
     n_rows = len(source.rows)
@@ -148,9 +147,9 @@ def _places(columns: Mapping[str, Column], indices: tuple[Any, Any], n: int, sou
             return np.asarray(given.get_indexer(index), dtype=np.intp)
     if n == n_rows:
         return np.arange(n_rows)
-    hint = "hint: keep the index of the frame, or its column of dates"
+    hint = "hint: keep the index of the frame, or its date column"
     if source.name is not None and source.time is not None:
-        hint = f"hint: keep the columns `{source.time}` and `{source.name}`, or give one row for each date"
+        hint = f"hint: keep the columns `{source.time}` and `{source.name}`, or return one row for each date"
     raise refusal("shape_mismatch", f"a result must have a row for each of {n_rows} rows; received {n} rows; {hint}")
 
 

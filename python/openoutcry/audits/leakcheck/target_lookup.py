@@ -1,4 +1,4 @@
-"""Targets by name, and what kind of target a function is."""
+"""Import of targets by name, and inference of their kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from openoutcry.audits.leakcheck.agent_target import AgentTarget
 from openoutcry.audits.leakcheck.environment_target import EnvTarget
 from openoutcry.audits.leakcheck.frame_columns import Source
-from openoutcry.audits.leakcheck.leak_search import RAISED, Target, said
+from openoutcry.audits.leakcheck.leak_search import TARGET_ERRORS, Target, error_text
 from openoutcry.audits.leakcheck.pipeline_target import Pipeline
 from openoutcry.errors import refusal
 
@@ -22,11 +22,11 @@ _OBSERVED = ("obs", "seen", "state")
 Function = Callable[..., Any]
 
 
-def load(name: str) -> Function:
-    """Return the callable at `module:function`.
+def load_target(name: str) -> Function:
+    """Import the callable at `module:function`.
 
     Raises:
-        OpenOutcryError: there is no such module or callable. What else a module raises passes.
+        OpenOutcryError: the module or callable does not exist. Other errors of the module propagate.
     """
     module, colon, attribute = name.partition(":")
     if not module or not colon:
@@ -34,13 +34,13 @@ def load(name: str) -> Function:
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        # What the module itself imports in vain is its own fault, and keeps its traceback.
+        # A failed import inside the module is an error of the module and keeps its traceback.
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         message = f"a target must be `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("argument_invalid", message) from error
     except SystemExit as error:
-        message = f"`{module}` must be a module that can be imported; received {said(error)}"
+        message = f"`{module}` must be a module that can be imported; received {error_text(error)}"
         raise refusal("argument_invalid", message) from error
     found = _member(found, attribute)
     if not callable(found):
@@ -49,10 +49,10 @@ def load(name: str) -> Function:
     return function
 
 
-def reloaded(name: str) -> Function | None:
-    """Return the callable at `module:function` of its module executed anew.
+def reload_target(name: str) -> Function | None:
+    """Execute the module of `module:function` again and return its callable, which has seen no data.
 
-    It has seen no data yet. None where the module cannot be executed twice. What it imports is not executed again.
+    Returns None if the module cannot be executed twice. Modules that it imports are not executed again.
     """
     module, _, attribute = name.partition(":")
     try:
@@ -61,7 +61,7 @@ def reloaded(name: str) -> Function | None:
             return None
         again = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(again)
-    except RAISED:
+    except TARGET_ERRORS:
         return None
     found = _member(again, attribute)
     return found if callable(found) else None
@@ -73,21 +73,21 @@ def _member(found: Any, attribute: str) -> Any:
     return found
 
 
-def checked_kind(kind: str | None) -> str | None:
-    """Return a kind of target, None to guess it.
+def validated_kind(kind: str | None) -> str | None:
+    """Validate a kind of target; None means that it is guessed.
 
     Raises:
-        OpenOutcryError: it is not known.
+        OpenOutcryError: the kind is unknown.
     """
     if kind is not None and kind not in KINDS:
         raise refusal("argument_invalid", f"`kind` must be one of {', '.join(KINDS)}; received {kind!r}")
     return kind
 
 
-def guess(function: Function, sources: Iterable[Source]) -> str:
-    """Return the kind of a target by its argument, or by what it makes of a frame.
+def guess_kind(function: Function, sources: Iterable[Source]) -> str:
+    """Infer the kind of a target from its argument name, or from its return value for a frame.
 
-    Frames are tried in their order until one does not make the target raise.
+    Tries the frames in order until the target does not raise.
     """
     if _is_agent(function):
         return "agent"
@@ -98,40 +98,40 @@ def guess(function: Function, sources: Iterable[Source]) -> str:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                made = function(source.frame())
+                result = function(source.frame())
             break
-        except RAISED as error:  # a frame of another layout may do
+        except TARGET_ERRORS as error:  # a frame with another layout may work
             raised.append(error)
     else:
-        hint = "hint: `--kind` says what it is, if it takes no frame"
-        message = f"`target` must run on the data as it is; received {said(raised[0])}; {hint}"
+        hint = "hint: set `--kind` if the target takes no frame"
+        message = f"`target` must run on the unchanged data; received {error_text(raised[0])}; {hint}"
         raise refusal("argument_invalid", message) from raised[0]
-    if isinstance(made, Env):
-        if callable(made.close):
-            made.close()
+    if isinstance(result, Env):
+        if callable(result.close):
+            result.close()
         return "env"
-    return "agent" if callable(made) and not hasattr(made, "shape") else "pipeline"
+    return "agent" if callable(result) and not hasattr(result, "shape") else "pipeline"
 
 
 def target_of(function: Function, kind: str, start: int | None) -> Target:
-    """Return a function as a target of a kind."""
+    """Wrap a function as a target of a kind."""
     if kind == "pipeline":
         return Pipeline(function)
     if kind == "env":
         return EnvTarget(function, start)
     if not _is_agent(function):
         return AgentTarget(function)
-    # A class of agents is made anew for each run; a function is one agent.
+    # A class of agents gets a new instance for each run; a function is one agent.
     return AgentTarget((lambda _: function()) if isinstance(function, type) else (lambda _: function))
 
 
-def renewed(target: Target, function: Function) -> Target:
-    """Return a target of the same kind for another function."""
-    return target.of(function) if isinstance(target, EnvTarget) else target_of(function, target.kind, None)
+def same_kind_target(target: Target, function: Function) -> Target:
+    """Wrap another function as a target of the same kind."""
+    return target.with_factory(function) if isinstance(target, EnvTarget) else target_of(function, target.kind, None)
 
 
 def _is_agent(function: Function) -> bool:
-    """Return whether a callable is an agent, or a class of them, by its signature."""
+    """Return whether the signature of a callable is that of an agent or a class of agents."""
     if isinstance(function, type):
         call = vars(function).get("__call__")
         return call is not None and not _arguments(function)
@@ -140,7 +140,7 @@ def _is_agent(function: Function) -> bool:
 
 
 def _arguments(function: Function) -> list[str]:
-    """Return the names of the arguments that a callable needs."""
+    """Return the names of the required arguments of a callable."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

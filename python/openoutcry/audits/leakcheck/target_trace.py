@@ -1,4 +1,4 @@
-"""What a target knew bar by bar, and how two of them are compared."""
+"""Trace of a target's outputs by bar, and the comparison of two traces."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import numpy.typing as npt
 
 Mask = npt.NDArray[np.bool_]
 
-# Relative, by the size of the floats: far above what another order of the same sums changes.
+# Relative tolerance by float size, far above the effect of another summation order.
 TOLERANCE = {8: 1e-9, 4: 1e-5, 2: 1e-2}
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Values by column, a row for each row of the original frame or each bar.
+    """Outputs of a target by column, with a row for each row of the original frame or each bar.
 
     Attributes:
         columns: Values by name, each of shape `(n_rows,)`.
-        bars: The bar of each row, shape `(n_rows,)`.
-        present: Which rows the target gave, shape `(n_rows,)`.
-        is_whole: Whether a row that is missing says something. An environment may end before the data does; a
-            pipeline that drops a row has looked at something to do so.
-        flags: Columns that say whether an episode is over, NaN where it was not told. They are told of the bar at which
-            it ends too, whose observation is not there.
-        words: Columns of what is said beside decisions, which may be other words each time.
-        order: Rows in the order in which the target gave them; None where it gives them one by one.
-        types: Type of each column as the target gave it, `f4` and `f8` of floats, of others the kind alone.
+        bars: Bar of each row, shape `(n_rows,)`.
+        present: Mask of the rows that the target returned, shape `(n_rows,)`.
+        is_whole: Whether a missing row counts as a change. True for pipelines, whose dropped rows depend on data;
+            False for environments, which may end before the data.
+        flags: Columns that mark the end of an episode; NaN before the first step. They also cover the last bar, whose
+            observation is not compared.
+        free_text: Columns of texts next to decisions, which may differ between runs.
+        order: Rows in the order in which the target returned them; None if it returns them one by one.
+        types: Type of each column: `f4` or `f8` for floats, otherwise the kind of the dtype.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
@@ -40,18 +40,18 @@ class Trace:
     present: Mask
     is_whole: bool
     flags: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
+    free_text: frozenset[str] = frozenset()
     order: npt.NDArray[np.intp] | None = None
     types: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> dict[str, npt.NDArray[np.float64]]:
-        """The columns that hold numbers, as float64."""
+        """Numeric columns as float64."""
         return {name: values.astype(np.float64) for name, values in self.columns.items() if values.dtype.kind in "fiub"}
 
     @cached_property
     def sizes(self) -> dict[str, float]:
-        """Typical size of each column of numbers: the median of its magnitudes."""
+        """Median magnitude of each numeric column."""
         sizes = {}
         for name, values in self.numbers.items():
             known = np.abs(values[self.present & np.isfinite(values)])
@@ -59,22 +59,22 @@ class Trace:
         return sizes
 
     def shown(self, name: str) -> npt.NDArray[np.float64]:
-        """Return the numbers of a column, NaN in rows that the target did not give."""
+        """Return the numbers of a column; NaN in rows that the target did not return."""
         values = self.numbers[name]
         return values if name in self.flags else np.where(self.present, values, np.nan)
 
 
 def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> dict[str, Mask]:
-    """Return, by column, which rows up to a bar differ between two traces.
+    """Return masks of the rows up to a bar that differ between two traces, by column.
 
-    Numbers differ where they are further apart than the tolerance of their type times the larger of both and of the
-    typical size of the column. NaN is equal to NaN.
+    Two numbers differ if their distance exceeds the tolerance times the largest of both magnitudes and the median
+    magnitude of the column. NaN equals NaN.
 
     Args:
-        base: What the target knew.
-        other: What it knew with another future.
-        cut: The last bar that both had in common.
-        rtol: Relative tolerance in place of that of the type.
+        base: Trace on the unchanged data.
+        other: Trace on the perturbed data.
+        cut: Last bar that both data sets have in common.
+        rtol: Relative tolerance; None for that of the float size.
     """
     early = base.bars <= cut
     both = early & base.present & other.present
@@ -85,7 +85,7 @@ def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> d
         if there is None:
             found[name] = early & base.present if base.is_whole else np.zeros_like(early)
         elif name in base.flags:
-            found[name] = early & told(values) & told(there) & (values != there)
+            found[name] = early & not_missing(values) & not_missing(there) & (values != there)
         elif name in base.numbers and name in other.numbers:
             tolerance = _tolerance(values, there) if rtol is None else rtol
             differ = _apart(base.numbers[name], other.numbers[name], tolerance, base.sizes[name])
@@ -93,12 +93,12 @@ def changes(base: Trace, other: Trace, cut: int, rtol: float | None = None) -> d
         else:
             found[name] = rows | (both & _unlike(values, there, both, rtol))
     for name in other.columns.keys() - base.columns.keys():
-        found[name] = early & other.present if base.is_whole else both & told(other.columns[name])
+        found[name] = early & other.present if base.is_whole else both & not_missing(other.columns[name])
     return found
 
 
-def told(values: npt.NDArray[Any]) -> Mask:
-    """Return where values are not missing."""
+def not_missing(values: npt.NDArray[Any]) -> Mask:
+    """Return a mask of the values that are not missing."""
     if values.dtype.kind == "f":
         return np.asarray(~np.isnan(values))
     if values.dtype.kind in "iub":
@@ -114,9 +114,9 @@ def _tolerance(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float:
 def _apart(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], rtol: float, size: float) -> Mask:
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(a - b) <= rtol * np.maximum(np.maximum(np.abs(a), np.abs(b)), size)
-    # An infinity is not near a number, though the tolerance is then infinite too.
-    is_endless = np.isinf(a) | np.isinf(b)
-    return np.asarray(~(((a == b) | (near & ~is_endless)) | (np.isnan(a) & np.isnan(b))))
+    # Infinity does not equal a finite number, although the tolerance is infinite too.
+    is_infinite = np.isinf(a) | np.isinf(b)
+    return np.asarray(~(((a == b) | (near & ~is_infinite)) | (np.isnan(a) & np.isnan(b))))
 
 
 def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask, rtol: float | None) -> Mask:
@@ -129,13 +129,13 @@ def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask, rtol: float |
 
 
 def _same(x: Any, y: Any, rtol: float | None) -> bool:
-    """Return whether two values are the same, numbers in lists within the tolerance."""
+    """Return whether two values are equal, with numbers in lists compared within the tolerance."""
     if x is y or (_is_none(x) and _is_none(y)):
         return True
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         return _alike(x, y, rtol)
     if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
-        # NaN within a list makes the list unlike itself.
+        # A list with NaN does not equal itself.
         return len(x) == len(y) and all(_same(each, other, rtol) for each, other in zip(x, y, strict=True))
     if isinstance(x, float) and isinstance(y, float):
         gap = abs(x - y)
@@ -144,7 +144,7 @@ def _same(x: Any, y: Any, rtol: float | None) -> bool:
 
 
 def _alike(x: npt.NDArray[Any], y: npt.NDArray[Any], rtol: float | None) -> bool:
-    """Return whether two lists hold the same, numbers within the tolerance."""
+    """Return whether two arrays are equal, with numbers compared within the tolerance."""
     if x.shape != y.shape:
         return False
     if x.dtype.kind not in "fiub" or y.dtype.kind not in "fiub":
@@ -156,7 +156,7 @@ def _alike(x: npt.NDArray[Any], y: npt.NDArray[Any], rtol: float | None) -> bool
 
 
 def _is_none(value: Any) -> bool:
-    # NaN, NaT and pandas' NA are all unlike themselves.
+    # NaN, NaT and pandas' NA do not equal themselves.
     if value is None:
         return True
     if isinstance(value, (list, tuple, dict, np.ndarray)):

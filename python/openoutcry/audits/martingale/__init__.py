@@ -1,14 +1,15 @@
-"""Whether anybody gains where nobody can: bots and hunters on martingales.
+"""Martingale test of the engine: bots trade prices without drift, where expected profit is zero.
 
-`check` lets them try under every cost and limit of the engine. The command is `openoutcry martingale`.
+`check` runs rule bots and trained networks under every cost and limit; a significant profit is a bug in the engine.
+The command is `openoutcry martingale`. Imports `gym`, `scenarios`, `data` and the rules of `audits.realism`.
 """
 
 from openoutcry.audits.martingale.cost_settings import SETTINGS, Setting
-from openoutcry.audits.martingale.evolution_strategy import Hunt
+from openoutcry.audits.martingale.evolution_strategy import Training
 from openoutcry.audits.martingale.martingale_gate import check
 from openoutcry.audits.martingale.martingale_markets import Market, market_of
 from openoutcry.audits.martingale.martingale_result import Row, Verdict
 from openoutcry.audits.martingale.profit_tests import p_values
 from openoutcry.audits.martingale.rule_bots import BOTS
 
-__all__ = ["BOTS", "SETTINGS", "Hunt", "Market", "Row", "Setting", "Verdict", "check", "market_of", "p_values"]
+__all__ = ["BOTS", "SETTINGS", "Market", "Row", "Setting", "Training", "Verdict", "check", "market_of", "p_values"]

@@ -1,4 +1,4 @@
-"""Under which costs and limits nobody may gain."""
+"""Costs and limits under which the martingale test runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Setting:
     """Costs and limits of an account.
 
     Attributes:
-        name: Its name.
-        costs: What is charged.
-        limits: What is allowed.
-        market: Kind of market; see `openoutcry.audits.martingale.martingale_markets`.
-        gross: Factor on the weights of rules, whose gross is at most 1.
-        long_only: Whether weights below 0 are left out.
-        is_free: Whether nothing is charged: a loss is then as much of a fault as a gain.
+        name: Name of the setting.
+        costs: Cost model of the account.
+        limits: Position limits of the account.
+        market: Kind of market; one of `martingale_markets.KINDS`.
+        gross: Factor on the weights of rule bots, whose gross exposure is at most 1.
+        long_only: Whether negative weights are set to 0.
+        is_free: Whether all costs are 0. A significant loss then indicates a bug as much as a significant gain.
     """
 
     name: str
@@ -30,19 +30,19 @@ class Setting:
     is_free: bool = True
 
 
-def only(**costs: float) -> CostModel:
-    """Return costs of which those that are not named are 0."""
+def costs_of(**costs: float) -> CostModel:
+    """Return a cost model in which every cost that is not named is 0."""
     return CostModel(**(dict.fromkeys(("fee_bps", "slippage_bps", "financing_bps", "borrow_bps"), 0.0) | costs))
 
 
-def charged(name: str, **costs: float) -> Setting:
-    """Return the setting of costs alone."""
-    return Setting(name, only(**costs), is_free=False)
+def cost_setting(name: str, **costs: float) -> Setting:
+    """Return a setting with the named costs and default limits."""
+    return Setting(name, costs_of(**costs), is_free=False)
 
 
-def charged_thrice(name: str, **costs: float) -> Setting:
-    """Return the setting of costs alone, at a gross of up to 3."""
-    return Setting(name, only(**costs), Limits.off(), gross=3.0, is_free=False)
+def leveraged_cost_setting(name: str, **costs: float) -> Setting:
+    """Return a setting with the named costs, no limits and gross exposure of up to 3."""
+    return Setting(name, costs_of(**costs), Limits.off(), gross=3.0, is_free=False)
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -51,15 +51,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("long-only", limits=Limits(allow_short=False), long_only=True),
     Setting("leverage", limits=Limits.off(), gross=10.0),
     Setting("margin", limits=Limits(max_weight=3.0, max_gross=3.0, maintenance_margin=0.25), gross=3.0),
-    Setting("participation", only(capital=1e7), Limits(max_participation=0.01)),
+    Setting("participation", costs_of(capital=1e7), Limits(max_participation=0.01)),
     Setting("closes", market="closes"),
     Setting("actions", limits=Limits(allow_short=False), market="actions", long_only=True),
-    charged("fee", fee_bps=10.0),
-    charged("slippage", slippage_bps=10.0, slippage_jitter=1.0),
-    charged("impact", impact_bps=100.0, capital=1e7),
-    charged_thrice("financing", financing_bps=500.0),
-    charged_thrice("borrow", borrow_bps=500.0),
-    charged("idle-cash", cash_bps=-100.0),
+    cost_setting("fee", fee_bps=10.0),
+    cost_setting("slippage", slippage_bps=10.0, slippage_jitter=1.0),
+    cost_setting("impact", impact_bps=100.0, capital=1e7),
+    leveraged_cost_setting("financing", financing_bps=500.0),
+    leveraged_cost_setting("borrow", borrow_bps=500.0),
+    cost_setting("idle-cash", cash_bps=-100.0),
     Setting("default", CostModel(), is_free=False),
 )
-"""One cost at a time, for what one pays out must not hide behind what another takes; and those of a user."""
+"""One cost for each setting, so that a cost with the wrong sign cannot hide behind another; then the default costs."""

@@ -1,4 +1,4 @@
-"""An evolution strategy that hunts for a gain on the batch environment."""
+"""Evolution strategy that trains a small network for profit on the vector environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.audits.martingale.account_simulation import LOOKBACK, Decide, Tally, play
+from openoutcry.audits.martingale.account_simulation import LOOKBACK, Decide, Tally, simulate
 from openoutcry.audits.martingale.cost_settings import Setting
 from openoutcry.audits.martingale.martingale_markets import WARM_UP, Market
 from openoutcry.gym.vector import Observation
@@ -16,23 +16,26 @@ from openoutcry.gym.vector import Observation
 Table = npt.NDArray[np.float64]
 
 HORIZONS, HIDDEN = (1, 5, 20), 6
-# Weights and offsets of two layers.
+# Weights and biases of two layers.
 SHAPES = {"w1": (len(HORIZONS) + 3, HIDDEN), "b1": (HIDDEN,), "w2": (HIDDEN,), "b2": ()}
 N_PARAMETERS = sum(int(np.prod(shape)) for shape in SHAPES.values())
 
-GOALS: dict[str, Callable[[Tally], Table]] = {"gain": lambda tally: tally.gain, "excess": lambda tally: tally.excess}
-"""What is hunted for: the gain itself, or the part of it that the shares held do not explain, nearly free of noise."""
+OBJECTIVES: dict[str, Callable[[Tally], Table]] = {
+    "gain": lambda tally: tally.gain,
+    "excess": lambda tally: tally.excess,
+}
+"""Fitness functions: the gain, or the excess over the profit of the positions, which has almost no noise."""
 
 
 @dataclass(frozen=True)
-class Hunt:
-    """How long a hunter trains.
+class Training:
+    """Budget of an evolution strategy.
 
     Attributes:
-        generations: Updates of its parameters.
-        population: Members of a generation, an even number.
-        n_markets: Markets that a generation plays.
-        n_bars: Bars of each.
+        generations: Number of parameter updates.
+        population: Candidates for each generation; an even number.
+        n_markets: Markets that each generation trades.
+        n_bars: Bars of each market.
     """
 
     generations: int = 30
@@ -41,35 +44,38 @@ class Hunt:
     n_bars: int = 40
 
 
-def trained(markets: Sequence[Market], setting: Setting, goal: str, hunt: Hunt, seed: int) -> Table:
-    """Return the parameters that an evolution strategy ends with.
+def train_network(markets: Sequence[Market], setting: Setting, objective: str, training: Training, seed: int) -> Table:
+    """Train a network by evolution strategies and return its parameters.
 
-    Source: Salimans et al. (2017).
+    Returns:
+        Parameters, shape `(N_PARAMETERS,)`, float64.
+
+    Source: Salimans et al. (2017), Evolution strategies as a scalable alternative to reinforcement learning.
     """
-    rng = np.random.default_rng([seed, len(goal)])
+    rng = np.random.default_rng([seed, len(objective)])
     centre = 0.3 * rng.standard_normal(N_PARAMETERS)
     mean, square = np.zeros_like(centre), np.zeros_like(centre)
-    last = markets[0].dataset.n_bars - hunt.n_bars
-    for generation in range(1, hunt.generations + 1):
+    last = markets[0].dataset.n_bars - training.n_bars
+    for generation in range(1, training.generations + 1):
         start = int(rng.integers(WARM_UP, last))
-        chosen = [markets[i] for i in rng.choice(len(markets), hunt.n_markets, replace=False)]
-        half = rng.standard_normal((hunt.population // 2, N_PARAMETERS))
+        chosen = [markets[i] for i in rng.choice(len(markets), training.n_markets, replace=False)]
+        half = rng.standard_normal((training.population // 2, N_PARAMETERS))
         noise = np.concatenate([half, -half])
-        decide = acting(centre + 0.3 * noise, len(chosen), setting)
-        tally = play(chosen, setting, hunt.population, decide, (start, start + hunt.n_bars))
-        fitness = GOALS[goal](tally).mean(axis=1)
-        ranks = fitness.argsort().argsort() / (hunt.population - 1) - 0.5
-        gradient = ranks @ noise / hunt.population
+        decide = network_policy(centre + 0.3 * noise, len(chosen), setting)
+        tally = simulate(chosen, setting, training.population, decide, (start, start + training.n_bars))
+        fitness = OBJECTIVES[objective](tally).mean(axis=1)
+        ranks = fitness.argsort().argsort() / (training.population - 1) - 0.5
+        gradient = ranks @ noise / training.population
         mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
         size = 0.2 * np.sqrt(1 - 0.99**generation) / (1 - 0.9**generation)
         centre = centre + size * mean / (np.sqrt(square) + 1e-8)
     return centre
 
 
-def acting(parameters: Table, n_markets: int, setting: Setting) -> Decide:
-    """Return the decisions of networks, one a row of parameters.
+def network_policy(parameters: Table, n_markets: int, setting: Setting) -> Decide:
+    """Return the policy of several networks, one for each row of `parameters`.
 
-    Each network decides for all symbols alike.
+    A network applies the same parameters to every symbol.
     """
     ends = np.cumsum([int(np.prod(shape)) for shape in SHAPES.values()])[:-1]
     parts = np.split(np.atleast_2d(parameters), ends, axis=1)

@@ -1,4 +1,4 @@
-"""The martingale gate: where nobody can gain, whoever does has found a fault."""
+"""Martingale gate: fail the engine if any bot profits where expected profit is zero."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.audits.martingale.account_simulation import Tally, play
+from openoutcry.audits.martingale.account_simulation import Tally, simulate
 from openoutcry.audits.martingale.cost_settings import SETTINGS, Setting
-from openoutcry.audits.martingale.evolution_strategy import GOALS, Hunt, acting, trained
+from openoutcry.audits.martingale.evolution_strategy import OBJECTIVES, Training, network_policy, train_network
 from openoutcry.audits.martingale.martingale_markets import Market, market_of
 from openoutcry.audits.martingale.martingale_result import Row, Verdict
 from openoutcry.audits.martingale.profit_tests import p_values
-from openoutcry.audits.martingale.rule_bots import BOTS, deciding, weights_of
+from openoutcry.audits.martingale.rule_bots import BOTS, bot_weights, table_policy
 from openoutcry.audits.realism.significance_tests import holm
 from openoutcry.errors import refusal
 
@@ -22,10 +22,10 @@ Draw = Callable[..., Market]
 
 LEVEL = 0.01
 ROUNDING = 1e-12
-"""Largest excess of a bar that is rounding, in units of NAV, or of gross exposure where that is more."""
-AT_A_TIME = 50
-"""Markets that are held in memory together, and the most that hunters train on."""
-NAMES = (*(bot.name for bot in BOTS), *(f"hunter of {goal}" for goal in GOALS))
+"""Largest excess of a bar that counts as rounding, in units of NAV, or of gross exposure where that is larger."""
+MARKETS_PER_BATCH = 50
+"""Markets held in memory at once, and the maximum number of training markets."""
+NAMES = (*(bot.name for bot in BOTS), *(f"evolution-strategy-{objective}" for objective in OBJECTIVES))
 
 
 def check(
@@ -33,63 +33,68 @@ def check(
     *,
     n_markets: int = 40,
     n_bars: int = 120,
-    hunt: Hunt | None = None,
+    training: Training | None = None,
     seed: int = 0,
     draw: Draw = market_of,
     on_setting: Callable[[], object] | None = None,
 ) -> Verdict:
-    """Let bots try to gain on martingales, and judge whether one did.
+    """Run trading bots on martingale prices and test whether one of them profits.
 
-    Rules and two trained hunters trade each market under each setting. Two things must hold: no gain is significant,
-    and what an account gained in a bar is what its shares gained, less what was charged.
+    Rule bots and two train_network networks trade each market under each setting. Two conditions must hold: no gain is
+    statistically significant, and the reward of every bar equals the profit of the positions less the costs.
 
     Args:
-        settings: Costs and limits; `SETTINGS` has them one at a time.
-        n_markets: Markets of the split `test`. Hunters train on as many of `train`, of other keys, at most 50.
-        n_bars: Bars that are traded of each.
-        hunt: How long hunters train; None for the defaults.
+        settings: Costs and limits; `SETTINGS` varies one at a time.
+        n_markets: Markets of the split `test`. The networks train on as many markets of the split `train`, at most 50.
+        n_bars: Traded bars of each market.
+        training: Budget of the evolution strategies; None for the defaults.
         seed: Seed of the first market.
-        draw: Makes the markets, with the arguments of `market_of`.
-        on_setting: Called whenever the bots have played some markets under a setting; `n_rounds` says how often.
+        draw: Creates a market; takes the arguments of `market_of`.
+        on_setting: Called after each batch of markets under a setting; `n_rounds` returns the number of calls.
 
     Raises:
-        OpenOutcryError: a number cannot be used, or the engine refuses what a bot does.
+        OpenOutcryError: a number is out of range, or the engine rejects a decision of a bot.
     """
-    hunt = hunt or Hunt()
-    for name, value, least in (("n_markets", n_markets, hunt.n_markets), ("n_bars", n_bars, hunt.n_bars + 1)):
+    training = training or Training()
+    for name, value, least in (("n_markets", n_markets, training.n_markets), ("n_bars", n_bars, training.n_bars + 1)):
         if value < least:
             raise refusal("argument_invalid", f"`{name}` must be at least {least}; received {value}")
     names = [setting.name for setting in settings]
     if not names or len(set(names)) < len(names):
-        message = "`settings` must hold one or more, each of its own name"
+        message = "`settings` must contain at least one setting, with distinct names"
         raise refusal("argument_invalid", f"{message}; received {', '.join(names) or 'none'}")
     tallies: dict[str, Tally] = {}
     for kind in dict.fromkeys(setting.market for setting in settings):
         chosen = [setting for setting in settings if setting.market == kind]
-        train = [draw(seed + i, split="train", n_bars=n_bars, kind=kind) for i in range(min(n_markets, AT_A_TIME))]
-        hunters = [np.stack([trained(train, each, goal, hunt, seed) for goal in GOALS]) for each in chosen]
-        for first in range(0, n_markets, AT_A_TIME):
-            seeds = range(seed + first, seed + min(first + AT_A_TIME, n_markets))
+        train = [
+            draw(seed + i, split="train", n_bars=n_bars, kind=kind) for i in range(min(n_markets, MARKETS_PER_BATCH))
+        ]
+        networks = [
+            np.stack([train_network(train, each, objective, training, seed) for objective in OBJECTIVES])
+            for each in chosen
+        ]
+        for first in range(0, n_markets, MARKETS_PER_BATCH):
+            seeds = range(seed + first, seed + min(first + MARKETS_PER_BATCH, n_markets))
             markets = [draw(each, split="test", n_bars=n_bars, kind=kind) for each in seeds]
-            weights = weights_of(markets)
-            for setting, parameters in zip(chosen, hunters, strict=True):
-                made = _played(markets, setting, weights, parameters)
-                tallies[setting.name] = tallies[setting.name].plus(made) if first else made
+            weights = bot_weights(markets)
+            for setting, parameters in zip(chosen, networks, strict=True):
+                totals = _simulate_bots(markets, setting, weights, parameters)
+                tallies[setting.name] = tallies[setting.name].plus(totals) if first else totals
                 if on_setting is not None:
                     on_setting()
     return Verdict(n_markets, n_bars, _rows([(setting, tallies[setting.name]) for setting in settings]))
 
 
 def n_rounds(settings: Sequence[Setting], n_markets: int) -> int:
-    """Return how often `check` calls `on_setting`."""
-    return len(settings) * -(-n_markets // AT_A_TIME)
+    """Return the number of calls that `check` makes to `on_setting`."""
+    return len(settings) * -(-n_markets // MARKETS_PER_BATCH)
 
 
-def _played(markets: Sequence[Market], setting: Setting, weights: Table, parameters: Table) -> Tally:
-    """Return the sums of rules and hunters over markets, an entry a bot."""
-    rules = play(markets, setting, len(BOTS), deciding(weights, setting))
-    hunters = play(markets, setting, len(parameters), acting(parameters, len(markets), setting))
-    return rules.summed().beside(hunters.summed())
+def _simulate_bots(markets: Sequence[Market], setting: Setting, weights: Table, parameters: Table) -> Tally:
+    """Return the totals of rule bots and networks over markets, shape `(n_bots,)`."""
+    rules = simulate(markets, setting, len(BOTS), table_policy(weights, setting))
+    networks = simulate(markets, setting, len(parameters), network_policy(parameters, len(markets), setting))
+    return rules.summed().concatenated(networks.summed())
 
 
 def _rows(judged: Sequence[tuple[Setting, Tally]]) -> tuple[Row, ...]:
@@ -98,7 +103,7 @@ def _rows(judged: Sequence[tuple[Setting, Tally]]) -> tuple[Row, ...]:
     rows = []
     for index, (setting, tally) in enumerate(judged):
         for bot, name in enumerate(NAMES):
-            rows.append(_row(setting, name, tally.of_bot(bot), adjusted[index * len(NAMES) + bot]))
+            rows.append(_row(setting, name, tally.bot_totals(bot), adjusted[index * len(NAMES) + bot]))
     return tuple(rows)
 
 

@@ -1,4 +1,4 @@
-"""Markets of which nobody can gain: as drawn, or with actions that are no gain."""
+"""Martingale markets: drawn prices, optionally with corporate actions that leave total returns unchanged."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ Table = npt.NDArray[np.float64]
 
 KINDS = ("drawn", "wide", "closes", "actions")
 WARM_UP = 250
-"""Bars before the first decision: the longest that a rule looks back."""
+"""Bars before the first decision: the longest lookback of a rule."""
 N_SYMBOLS, N_WIDE = 4, 12
-"""Of up to eight the engine steps several accounts at a time."""
+"""The engine steps accounts of at most eight symbols in blocks, and wider ones singly; both paths are tested."""
 TICKS = (0.01, 0.25)
-"""Of markets by turns; a price of 50 at the coarse one moves by two to six of them a day."""
+"""Tick sizes that alternate between markets; at the coarse one, a price of 50 moves two to six ticks a day."""
 
 
 @dataclass(frozen=True)
 class Market:
-    """A market, and what it was made of.
+    """A martingale market and the prices that it was drawn from.
 
     Attributes:
-        dataset: What is traded.
-        closes: As drawn, shape `(n_bars, n_symbols)`: what rules decide on.
-        opens: Of the dataset's share basis, also where the dataset has none: a bar's two halves part there.
+        dataset: The dataset that accounts trade.
+        closes: Drawn closes, shape `(n_bars, n_symbols)`, float64; the input of the rule bots.
+        opens: Opens on the share basis of the dataset, same shape, also where the dataset has no opens. They separate
+            the overnight from the intraday move.
     """
 
     dataset: Dataset
@@ -37,18 +38,18 @@ class Market:
 
 
 def market_of(seed: int, *, split: str, n_bars: int, kind: str = "drawn") -> Market:
-    """Return the market of a seed: `n_bars` to trade after the warm-up.
+    """Return the market of a seed, with `n_bars` bars to trade after the warm-up.
 
-    `wide` has more symbols. `closes` has no opens, so that orders fill at the close they were decided on. `actions` has
-    halts, splits, dividends that the price falls by, and symbols that are settled at their last close: none of them is
-    a gain.
+    Kind `wide` has more symbols. `closes` has no opens, so orders fill at the close of the decision bar. `actions` has
+    halts, splits, dividends that the price falls by, and delistings settled at the last close; none changes the
+    expected profit.
     """
     tick = TICKS[seed % len(TICKS)]
     n_symbols = N_WIDE if kind == "wide" else N_SYMBOLS
     spec = ScenarioSpec("martingale", n_symbols=n_symbols, n_days=WARM_UP + n_bars + 1, tick=tick)
     drawn = Scenario(spec, seed, split=split).dataset()
     closes, opens = drawn.close, drawn.open
-    assert opens is not None, "a martingale is drawn with opens"
+    assert opens is not None, "a martingale scenario has opens"
     if kind in ("drawn", "wide"):
         return Market(drawn, closes, opens)
     name, bars = f"{drawn.name}-{kind}", drawn.periods_per_year
@@ -80,10 +81,10 @@ def market_of(seed: int, *, split: str, n_bars: int, kind: str = "drawn") -> Mar
 
 
 def _actions(rng: np.random.Generator, n_bars: int, n_symbols: int) -> tuple[Table, Table, Table]:
-    """Return dividends of drawn prices, splits, and settlements but of the first."""
+    """Draw dividends, splits and delistings; the first symbol is never delisted."""
     shape = (n_bars, n_symbols)
     dividends = np.where(rng.random(shape) < 0.01, 0.05, 0.0)
-    # The cheapest price of all is 0.5: what is paid out in all must be less.
+    # The lowest possible price is 0.5, and total dividends must stay below it.
     dividends[np.cumsum(dividends, axis=0) > 0.4] = 0.0
     splits = np.where(rng.random(shape) < 0.004, rng.choice([0.5, 2.0, 3.0], shape), 1.0)
     dividends[0], splits[0] = 0.0, 1.0

@@ -1,4 +1,4 @@
-"""How unlikely a gain is where every move is as likely upwards as downwards."""
+"""Test of zero expected profit for sums of conditionally symmetric moves."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy.typing as npt
 Series = npt.NDArray[np.float64]
 
 STAKES: Series = np.exp2(np.arange(-6.0, 9.0))
-"""Stakes that are averaged: the best one is not known before."""
+"""Stakes u that the test averages over, because the best stake is not known in advance."""
 
 
 def p_values(gain: npt.ArrayLike, spread: npt.ArrayLike, *, both_ways: bool) -> Series:
-    """Return the p-values of "nothing is gained" for sums of moves.
+    """Return p-values of the null hypothesis "expected profit is at most 0" for sums of moves.
 
-    A sum S of moves that are each, given all before, as likely upwards as downwards keeps the mean of
-    exp(uS - u²V/2) at or below 1, V being the sum of their squares, whoever chose how much of them to take and when to
-    stop. So does the average over stakes u, and Markov's inequality bounds how often it is large. No number of bars
-    must be large and no distribution be normal: a doubling strategy cannot break it, as it breaks a t-test.
+    Let S be a sum of moves that are conditionally symmetric given the past, and V the sum of their squares. Then the
+    expectation of exp(uS - u²V/2) is at most 1 for every stake u, every position sizing and every stopping rule. The
+    same holds for the average over several u, and Markov's inequality turns it into a p-value. The test needs neither
+    a large sample nor a normal distribution, so a doubling strategy does not break it as it breaks a t-test.
 
     Args:
-        gain: S of each, or less where something was paid.
-        spread: V of each.
-        both_ways: Whether a loss counts as a gain does, since where nothing is paid its opposite gains.
+        gain: S of each test; lower where costs were paid.
+        spread: V of each test.
+        both_ways: Whether a loss is evidence too. Without costs, the opposite position would gain.
 
     Source: de la Peña (1999), A general class of exponential inequalities for martingales and ratios.
     """
@@ -31,5 +31,5 @@ def p_values(gain: npt.ArrayLike, spread: npt.ArrayLike, *, both_ways: bool) -> 
     exponents = stakes * total - 0.5 * stakes**2 * square
     highest = exponents.max(axis=-1)
     evidence = highest + np.log(np.exp(exponents - highest[..., None]).mean(axis=-1))
-    found: Series = np.exp(-np.maximum(evidence, 0.0))
-    return found
+    values: Series = np.exp(-np.maximum(evidence, 0.0))
+    return values

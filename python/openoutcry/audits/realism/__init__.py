@@ -1,7 +1,7 @@
-"""Whether a market looks like markets, and pays no rule that a fool could trade.
+"""Realism gate: stylized facts of a market against real data, and alpha of simple trading rules.
 
-`check` judges panels of a tier, or one panel of anything; `facts_of(panel_of(dataset))` has the facts alone. The
-command is `openoutcry realism`.
+`check` tests panels of a scenario tier or a single dataset; `facts_of(panel_of(dataset))` computes the facts alone.
+The command is `openoutcry realism`. Imports `data`, `scenarios` and `backtest`.
 """
 
 from openoutcry.audits.realism.market_panel import Panel, panel_of

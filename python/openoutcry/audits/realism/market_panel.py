@@ -1,4 +1,4 @@
-"""What the facts are computed of: total returns, volume, ranges and gaps."""
+"""Input of the stylized facts: total returns, volume, high-low ranges and overnight gaps."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MIN_RETURNS = 500
 
 @dataclass(frozen=True)
 class Panel:
-    """Log total returns of bars by symbols and what goes with them.
+    """Log total returns of a dataset, with volume, ranges and overnight returns on the same bars.
 
     Attributes:
-        returns: Shape `(n_bars - 1, n_symbols)`; NaN where a symbol did not close. After a halt, the return from the
-            last close on.
-        volume: As `returns`, in shares of the last bar's basis; None without volume.
-        high: As `returns`; None without highs, as `low` is without lows.
-        low: As `returns`.
-        overnight: Log total return from the last close to the open; None without opens.
-        periods_per_year: Bars a year.
+        returns: Shape `(n_bars - 1, n_symbols)`, float64; NaN where a symbol did not close. The bar after a halt has
+            the return since the last close.
+        volume: Volume, same shape, in shares of the first bar's basis; None without volume.
+        high: High prices, same shape; None without highs.
+        low: Low prices, same shape; None without lows.
+        overnight: Log total return from the last close to the open, same shape; None without opens.
+        periods_per_year: Bars per year.
     """
 
     returns: Table
@@ -38,12 +38,12 @@ class Panel:
 
     @property
     def n_bars(self) -> int:
-        """Number of returns a symbol can have."""
+        """Number of bars with a return."""
         return len(self.returns)
 
     @cached_property
     def counted(self) -> list[int]:
-        """The symbols with `MIN_RETURNS` returns, more than half of which are not 0."""
+        """Indices of symbols with `MIN_RETURNS` returns, more than half of them nonzero."""
         finite = np.isfinite(self.returns).sum(axis=0)
         moved = (np.nan_to_num(self.returns) != 0.0).sum(axis=0)
         return [int(i) for i in np.flatnonzero((finite >= MIN_RETURNS) & (2 * moved > finite))]
@@ -52,13 +52,13 @@ class Panel:
 def panel_of(dataset: Dataset) -> Panel:
     """Return the panel of a dataset.
 
-    Dividends and splits are part of returns; the settlement of a delisted symbol is none.
+    Returns include dividends and splits, and exclude the settlement of a delisted symbol.
     """
     dividends = 0.0 if dataset.dividends is None else np.nan_to_num(dataset.dividends)
     splits = np.ones_like(dataset.close) if dataset.splits is None else np.nan_to_num(dataset.splits, nan=1.0)
     basis = np.cumprod(splits, axis=0)
     known = _last_known(dataset.close * basis)
-    # Cash per share of the first basis: a dividend is paid per share before the split of its bar.
+    # Cash per share of the first bar's basis: a dividend is paid per share before the split of its bar.
     paid = np.broadcast_to(dividends, basis.shape) * basis / splits
     paid = _since_last_close(paid, np.isfinite(dataset.close))
     closed = np.isfinite(dataset.close[1:])
@@ -74,14 +74,14 @@ def panel_of(dataset: Dataset) -> Panel:
 
 
 def _last_known(table: Table) -> Table:
-    """Return a table with each missing value replaced by the last one of its column."""
+    """Forward-fill missing values in each column."""
     rows = np.where(np.isfinite(table), np.arange(len(table))[:, None], 0)
     rows = np.maximum.accumulate(rows, axis=0)
     return np.take_along_axis(table, rows, axis=0)
 
 
 def _since_last_close(paid: Table, closed: npt.NDArray[np.bool_]) -> Table:
-    """Return what was paid on a bar and on the bars without a close right before it."""
+    """Return payments on a bar plus those on the bars without a close directly before it."""
     total = np.cumsum(paid, axis=0)
     at_close = np.where(closed, total, np.nan)
     before = np.vstack([np.zeros((1, paid.shape[1])), np.nan_to_num(_last_known(at_close))[:-1]])

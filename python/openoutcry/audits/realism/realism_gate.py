@@ -1,4 +1,4 @@
-"""The realism gate: facts inside frozen bands, and no alpha for dumb rules."""
+"""Realism gate: stylized facts inside reference bands, and no alpha for simple trading rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from openoutcry.openoutcry_py import CostModel
 Table = npt.NDArray[np.float64]
 
 BOUND = 0.15
-"""Largest |alpha-Sharpe| of a rule, and how much more the best of all may earn than on a martingale."""
-SHARE = 0.8
-"""Least share of seeds inside a band."""
+"""Largest allowed |alpha-Sharpe| of a rule, and largest excess of the best rule over its value on a martingale."""
+MIN_SHARE = 0.8
+"""Smallest share of seeds that must lie inside a band."""
 LEVEL = 0.05
 MANY_SEEDS = 100
-"""From how many seeds on shares are taken as they are, and equivalence tests have power; of fewer failure is tested."""
-PRINTED_ONLY = {"excess_kurtosis": "its variance is infinite where the tail index is below 4"}
+"""Number of seeds from which shares are compared directly and equivalence tests have power."""
+UNTESTED = {"excess_kurtosis": "its variance is infinite where the tail index is below 4"}
 
 
 def check(
@@ -39,22 +39,23 @@ def check(
     jobs: int | None = None,
     on_panel: Callable[[int], object] | None = None,
 ) -> Verdict:
-    """Judge markets of one kind, a panel a seed, or a single panel.
+    """Check a market against stylized facts of real returns and test simple rules for alpha.
 
-    Over seeds, the median of each fact must lie inside its band, and at least 80 % of seeds; of fewer than 100 seeds,
-    their share must not be shown to be less. A single panel is tested
-    against the draws of the band, by Holm at 5 %; one path says nothing of rules, so that their card is printed only.
+    With several seeds, the median of each fact and at least 80 % of the seeds must lie inside its band. With fewer
+    than 100 seeds, a fact fails only if its share is significantly below 80 %. A single panel is tested against the
+    bootstrap draws of the band, with Holm's correction at 5 %; rules are reported but not tested, because one path has
+    no power.
 
     Args:
-        datasets: Panels of one shape; ten years each is what the bands are made for.
-        tier: Whose bands to ask; empty for none, when facts are printed only.
-        name: What the verdict calls the market; that of the first panel by default.
-        costs: What trading costs the rules; None for the defaults.
-        jobs: Backtests at a time; None: one a processor.
-        on_panel: Called with the count of panels done.
+        datasets: Panels of the same shape, one for each seed. The bands describe ten years of daily bars.
+        tier: Tier that supplies the bands; empty for none, which reports the facts without a test.
+        name: Name of the market in the verdict; by default that of the first panel.
+        costs: Costs of the rules; None for the default costs.
+        jobs: Number of parallel backtests; None for one per processor.
+        on_panel: Called with the number of finished panels.
 
     Raises:
-        OpenOutcryError: there is no panel, or one is too short to have facts.
+        OpenOutcryError: `datasets` is empty, or a panel is too short.
     """
     bands = bands_of(tier) if tier else {}
     facts: list[dict[str, Fact]] = []
@@ -64,8 +65,8 @@ def check(
     for dataset in datasets:
         panel = panel_of(dataset)
         if not panel.counted:
-            wanted = f"a panel must have a symbol with {MIN_RETURNS} returns, most of them not 0"
-            raise refusal("argument_invalid", f"{wanted}; received {dataset.n_bars} bars of {dataset.name}")
+            required = f"a panel must have a symbol with {MIN_RETURNS} returns, most of them nonzero"
+            raise refusal("argument_invalid", f"{required}; received {dataset.n_bars} bars of {dataset.name}")
         name, n_bars = name or dataset.name, n_bars or dataset.n_bars
         facts.append(facts_of(panel))
         alphas.append(alphas_of(dataset, RULES, costs, jobs))
@@ -74,20 +75,20 @@ def check(
         if on_panel is not None:
             on_panel(len(facts))
     if not facts:
-        raise refusal("argument_invalid", "`datasets` must hold a panel; received none")
-    rows = judged_facts(facts, bands)
-    return Verdict(name, tier, len(facts), n_bars, rows, *judged_rules(alphas, noise))
+        raise refusal("argument_invalid", "`datasets` must contain a panel; received none")
+    rows = evaluate_facts(facts, bands)
+    return Verdict(name, tier, len(facts), n_bars, rows, *evaluate_rules(alphas, noise))
 
 
 def _shape(facts: dict[str, Fact]) -> tuple[float, float]:
-    """Return the volatility and correlation that a martingale beside a panel has."""
+    """Return the volatility and correlation of the martingale that matches a panel."""
     volatility, correlation = (facts[name].value for name in ("annual_volatility", "pairwise_correlation"))
     assert volatility is not None, "a panel with a counted symbol has a volatility"
     return volatility, min(max(correlation or 0.0, 0.0), 0.95)
 
 
-def judged_facts(found: list[dict[str, Fact]], bands: dict[str, Band]) -> tuple[FactRow, ...]:
-    """Return a row a fact: over seeds by their median and share, of one panel by Holm."""
+def evaluate_facts(found: list[dict[str, Fact]], bands: dict[str, Band]) -> tuple[FactRow, ...]:
+    """Evaluate each fact: over seeds by median and share, for one panel by Holm's correction."""
     rows = {fact: _fact_row(fact, [each[fact] for each in found], bands.get(fact)) for fact in FACTS}
     if len(found) > 1:
         return tuple(rows.values())
@@ -105,40 +106,43 @@ def _fact_row(fact: str, found: list[Fact], band: Band | None) -> FactRow:
     if len(values) < len(found):
         reason = next(each.reason for each in found if each.value is None)
         missing = "" if not values else f" in {len(found) - len(values)} of {len(found)} panels"
-        # What a tier has a band for, its markets must have; a single panel may lack it.
-        required = band is not None and fact not in PRINTED_ONLY and len(found) > 1
+        # A tier must have every fact that has a band; a single panel may lack one.
+        required = band is not None and fact not in UNTESTED and len(found) > 1
         return FactRow(fact, None, passed=False if required else None, reason=reason + missing)
     median = float(np.median(values))
     if band is None:
         return FactRow(fact, median, reason="no band")
     inside = float(np.mean([band.holds(value) for value in values]))
     shown = (band.low, band.high, band.source, inside)
-    if fact in PRINTED_ONLY:
-        return FactRow(fact, median, *shown, reason=PRINTED_ONLY[fact])
+    if fact in UNTESTED:
+        return FactRow(fact, median, *shown, reason=UNTESTED[fact])
     if len(values) == 1:
         p_value = band.p_value(values[0])
-        return FactRow(fact, median, *shown, p_value, reason="" if band.quantiles else "no draws to test one panel by")
-    return FactRow(fact, median, *shown, passed=band.holds(median) and _is_share_kept(values, band))
+        return FactRow(
+            fact, median, *shown, p_value, reason="" if band.quantiles else "the band has no draws to test one panel"
+        )
+    return FactRow(fact, median, *shown, passed=band.holds(median) and _is_share_sufficient(values, band))
 
 
-def _is_share_kept(values: list[float], band: Band) -> bool:
-    """Return whether enough seeds are inside.
-
-    Of few seeds, whether those inside are not shown to be too few.
-    """
+def _is_share_sufficient(values: list[float], band: Band) -> bool:
+    """Return whether enough seeds lie inside a band, or with few seeds, are not significantly too few."""
     n, n_inside = len(values), sum(map(band.holds, values))
     if n >= MANY_SEEDS:
-        return n_inside >= SHARE * n
-    return share_below(n_inside, n, SHARE) >= LEVEL / len(FACTS)
+        return n_inside >= MIN_SHARE * n
+    return share_below(n_inside, n, MIN_SHARE) >= LEVEL / len(FACTS)
 
 
-def judged_rules(
+def evaluate_rules(
     alphas: list[Alphas], noise: list[Alphas]
 ) -> tuple[tuple[RuleRow, ...], str, float | None, float | None, bool | None]:
-    """Return a row a rule, the test made, and the best beside a martingale's.
+    """Test the rules for alpha and compare the best rule with the best on a martingale.
 
-    What is tested is alpha before costs, from both sides: costs alone push what trades much below any bound, and what
-    loses before costs is earned by its opposite.
+    The test is two-sided on alpha before costs: costs alone push a rule with high turnover below any bound, and the
+    opposite of a rule that loses before costs earns.
+
+    Returns:
+        A row for each rule, the name of the test, the best alpha-Sharpe after costs, the same on martingales, and
+        whether the first exceeds the second by at most `BOUND`.
     """
     net, gross = (np.array([getattr(each, kind) for each in alphas]) for kind in ("net", "gross"))
     best, best_noise = _best(net), _best(np.array([each.net for each in noise]))
@@ -146,24 +150,24 @@ def judged_rules(
     if len(alphas) == 1:
         named = zip(RULES, *means, strict=True)
         return tuple(RuleRow(rule.name, rule.family, *each) for rule, *each in named), "none", best, best_noise, None
-    is_shown = len(alphas) >= MANY_SEEDS
+    has_power = len(alphas) >= MANY_SEEDS
     columns = [column[np.isfinite(column)] for column in gross.T]
-    test = equivalence if is_shown else excess
-    # A rule that traded in fewer than two panels shows nothing either way.
-    nothing = 1.0
-    adjusted = holm([test(column, BOUND) if column.size > 1 else nothing for column in columns])
+    test = equivalence if has_power else excess
+    # A rule that traded in fewer than two panels gives no evidence.
+    no_evidence = 1.0
+    adjusted = holm([test(column, BOUND) if column.size > 1 else no_evidence for column in columns])
     rows = []
     for index, rule in enumerate(RULES):
         column, p_value = columns[index], adjusted[index]
         error = float(column.std(ddof=1) / np.sqrt(column.size)) if column.size > 1 else None
-        passed = p_value < LEVEL if is_shown else p_value >= LEVEL
+        passed = p_value < LEVEL if has_power else p_value >= LEVEL
         rows.append(RuleRow(rule.name, rule.family, means[0][index], means[1][index], error, p_value, passed))
-    is_no_more = None if best is None or best_noise is None else best <= best_noise + BOUND
-    return tuple(rows), "equivalence" if is_shown else "excess", best, best_noise, is_no_more
+    is_within_bound = None if best is None or best_noise is None else best <= best_noise + BOUND
+    return tuple(rows), "equivalence" if has_power else "excess", best, best_noise, is_within_bound
 
 
 def _best(table: Table) -> float | None:
-    """Return the mean over panels of the best rule; None where no rule traded in one."""
+    """Return the mean over panels of the best rule; None if a panel has no trading rule."""
     if np.isnan(table).all(axis=1).any():
         return None
     return float(np.nanmax(table, axis=1).mean())

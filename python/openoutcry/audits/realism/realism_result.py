@@ -1,4 +1,4 @@
-"""What a gate found: a row a fact and a row a rule."""
+"""Result of the realism gate: one row for each fact and each rule."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FactRow:
-    """A fact over seeds beside its band.
+    """A stylized fact over seeds, and its band.
 
     Attributes:
-        fact: Its name.
-        median: Over seeds; None where the fact is undefined, and `reason` says why.
-        low: Of the band; None where the fact has none.
-        high: As `low`.
-        source: Of the band.
-        inside: Share of seeds inside; None without a band.
-        p_value: Of one panel against the draws of the band, adjusted by Holm; None over several seeds.
-        passed: None where it is printed only.
-        reason: Why it is undefined or not judged.
+        fact: Name of the fact.
+        median: Median over seeds; None where the fact is undefined for the reason in `reason`.
+        low: Lower end of the band; None without a band.
+        high: Upper end of the band; None without a band.
+        source: Source of the band.
+        inside: Share of seeds inside the band, 0 to 1; None without a band.
+        p_value: P-value of a single panel against the draws of the band, adjusted by Holm; None with several seeds.
+        passed: Whether the fact passed; None where it is not tested.
+        reason: Why the fact is undefined or not tested.
     """
 
     fact: str
@@ -35,16 +35,16 @@ class FactRow:
 
 @dataclass(frozen=True)
 class RuleRow:
-    """A rule over seeds.
+    """A trading rule over seeds.
 
     Attributes:
-        rule: Its name.
-        family: Its family.
-        net: Mean alpha-Sharpe after costs; None where it never traded.
-        gross: Mean alpha-Sharpe before costs, which is tested.
+        rule: Name of the rule.
+        family: Family of the rule.
+        net: Mean annual alpha-Sharpe after costs; None where the rule never traded.
+        gross: Mean annual alpha-Sharpe before costs, the tested value.
         error: Standard error of `gross` over seeds; None with one seed.
-        p_value: Adjusted by Holm over the rules; None with one seed.
-        passed: None where it is printed only.
+        p_value: P-value adjusted by Holm over the rules; None with one seed.
+        passed: Whether the rule passed; None where it is not tested.
     """
 
     rule: str
@@ -58,20 +58,21 @@ class RuleRow:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Facts and card of a market.
+    """Facts and rules of a market.
 
     Attributes:
-        name: The market or tier.
-        tier: Whose bands were asked; empty for none.
+        name: Name of the market or tier.
+        tier: Tier that supplied the bands; empty for none.
         n_seeds: Number of panels.
         n_bars: Bars of the first panel.
-        facts: One row a fact.
-        rules: One row a rule.
-        test: `equivalence`: each rule is shown to earn nothing. `excess`: no rule is shown to earn something, which is
-            all that so few seeds can tell. `none`: one path says nothing.
+        facts: One row for each fact.
+        rules: One row for each rule.
+        test: `equivalence`: a rule passes if its alpha is significantly within the bound. `excess`: a rule passes
+            unless its alpha is significantly beyond the bound, the only test with power for few seeds. `none`: one
+            panel has no power.
         best: Mean over seeds of the best rule's alpha-Sharpe after costs.
-        best_of_martingale: The same of driftless i.i.d. markets.
-        best_passed: Whether the best is no more than a martingale's and the margin; None where not judged.
+        best_of_martingale: The same on driftless i.i.d. markets.
+        best_passed: Whether `best` exceeds `best_of_martingale` by at most the bound; None where not tested.
     """
 
     name: str
@@ -87,7 +88,7 @@ class Verdict:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Return the names of what is not as it must be."""
+        """Return the names of failed facts and rules."""
         facts = [row.fact for row in self.facts if row.passed is False]
         rules = [row.rule for row in self.rules if row.passed is False]
         return (*facts, *rules, *(["best of the rules"] if self.best_passed is False else []))
@@ -98,5 +99,5 @@ class Verdict:
         return not self.failures
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can say it."""
+        """Return all fields as JSON types."""
         return asdict(self) | {"passed": self.passed, "failures": list(self.failures)}

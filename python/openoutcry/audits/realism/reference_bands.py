@@ -1,4 +1,4 @@
-"""Bands of the facts per tier: frozen numbers of `bands.json`, with their sources."""
+"""Reference bands of the stylized facts for each tier, read from `bands.json`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from openoutcry.errors import refusal
 
 @dataclass(frozen=True)
 class Band:
-    """What a fact of ten years of real data is, 95 times of 100.
+    """Central 95 % range of a fact over ten years of real data.
 
     Attributes:
-        low: The lower end.
-        high: The upper end.
-        source: What it was measured on, or the literature.
-        quantiles: Of the draws, at the levels of `levels()`; empty for a band from the literature.
+        low: Lower end.
+        high: Upper end.
+        source: Data that the band was measured on, or the literature.
+        quantiles: Quantiles of the bootstrap draws at `levels()`; empty for a band from the literature.
     """
 
     low: float
@@ -34,10 +34,10 @@ class Band:
         return self.low <= value <= self.high
 
     def p_value(self, value: float) -> float | None:
-        """Return twice the share of draws beyond a value, on its nearer side.
+        """Return the two-sided p-value of a value under the bootstrap draws.
 
-        Interpolated between the quantiles that are kept, so never below twice the outermost level. None for a band from
-        the literature, of which no draws are known.
+        It is interpolated between the stored quantiles, so it is never below twice the outermost level. None for a
+        band from the literature, which has no draws.
         """
         if not self.quantiles:
             return None
@@ -49,7 +49,7 @@ def bands_of(tier: str) -> dict[str, Band]:
     """Return the bands of a tier by fact.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: no tier is called so.
+        OpenOutcryError: `argument_invalid`: the tier is unknown.
     """
     tiers = document()["tiers"]
     if tier not in tiers:
@@ -74,5 +74,5 @@ def levels() -> tuple[float, ...]:
 @cache
 def document() -> dict[str, Any]:
     """Return `bands.json`: script, seed, draws, sources and tiers."""
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("bands.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads(files(__package__).joinpath("bands.json").read_text(encoding="utf-8"))
+    return content

@@ -1,4 +1,4 @@
-"""What rules earn beyond the market they trade in."""
+"""Alpha of trading rules over buy-and-hold, and the driftless market to compare it with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.audits.realism.trading_rules import RULES, Rule, days_of, index_of
+from openoutcry.audits.realism.trading_rules import RULES, Rule, total_return_index, trading_days
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.sweep import run_sweep
 from openoutcry.data.dataset import Dataset
@@ -19,11 +19,11 @@ Series = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Alphas:
-    """Annual Sharpe ratios of what each rule earned beyond beta on one market.
+    """Annual Sharpe ratios of the alpha of each rule on one market.
 
     Attributes:
-        net: After costs, shape `(n_rules,)`; NaN where a rule never traded or its alpha does not vary.
-        gross: Before costs, as `net`.
+        net: After costs, shape `(n_rules,)`, float64; NaN where a rule never traded or its alpha is constant.
+        gross: Before costs, same shape.
     """
 
     net: Series
@@ -33,25 +33,26 @@ class Alphas:
 def alphas_of(
     dataset: Dataset, rules: Sequence[Rule] = RULES, costs: CostModel | None = None, jobs: int | None = None
 ) -> Alphas:
-    """Run rules on a market and return the Sharpe ratios of their alphas.
+    """Backtest rules on a market and return the Sharpe ratios of their alphas.
 
-    Alpha is the return of a rule less beta times that of buy-and-hold, beta being the slope over all bars.
+    Alpha is the return of a rule less beta times the return of buy-and-hold; beta is the regression slope over all
+    bars.
     """
-    closes, days = index_of(dataset), days_of(dataset)
-    tables = [held_equally(closes), *(rule(closes, days) for rule in rules)]
+    closes, days = total_return_index(dataset), trading_days(dataset)
+    tables = [buy_and_hold_weights(closes), *(rule(closes, days) for rule in rules)]
     sweep = run_sweep(dataset, tables, window=(0, dataset.n_bars), costs=costs, jobs=jobs, progress=False)
     market, *runs = sweep.runs
-    benchmark = before_costs(market)
+    benchmark = returns_before_costs(market)
     bars = dataset.periods_per_year
     net = [alpha_sharpe(run.returns, benchmark, bars) for run in runs]
-    gross = [alpha_sharpe(before_costs(run), benchmark, bars) for run in runs]
+    gross = [alpha_sharpe(returns_before_costs(run), benchmark, bars) for run in runs]
     return Alphas(np.array(net), np.array(gross))
 
 
-def held_equally(closes: Series) -> Series:
-    """Return the weights of buy-and-hold.
+def buy_and_hold_weights(closes: Series) -> Series:
+    """Return the weights of buy-and-hold with equal amounts of the listed symbols.
 
-    Equal amounts of what is listed, bought at the start and whenever a symbol is listed or settled, held else.
+    The account rebalances at the start and whenever a symbol is listed or delisted. NaN rows keep the position.
     """
     listed = np.isfinite(closes)
     changed = np.ones(len(closes), dtype=bool)
@@ -60,17 +61,14 @@ def held_equally(closes: Series) -> Series:
     return np.where(changed[:, None], weights, np.nan)
 
 
-def before_costs(run: Run) -> Series:
-    """Return the returns of a run with what trading cost added back."""
+def returns_before_costs(run: Run) -> Series:
+    """Return the returns of a run with the costs added back."""
     paid: Series = np.sum(list(run.costs.values()), axis=0)
     return run.returns + paid / run.nav[:-1]
 
 
 def alpha_sharpe(returns: Series, benchmark: Series, bars: float) -> float:
-    """Return the annual Sharpe ratio of returns less beta times the benchmark's.
-
-    NaN where the rest does not vary.
-    """
+    """Return the annual Sharpe ratio of the residual of returns on a benchmark; NaN if it is constant."""
     centred = benchmark - benchmark.mean()
     spread = float(centred @ centred)
     beta = float(centred @ returns) / spread if spread > 0.0 else 0.0
@@ -80,13 +78,13 @@ def alpha_sharpe(returns: Series, benchmark: Series, bars: float) -> float:
 
 
 def martingale(like: Dataset, volatility: float, correlation: float, seed: int) -> Dataset:
-    """Return a driftless market: i.i.d. Gaussian returns with one common factor.
+    """Draw a driftless market of i.i.d. Gaussian returns with one common factor.
 
     Args:
-        like: Its dates, number of symbols and bars a year are taken.
-        volatility: Annual volatility of each symbol.
+        like: Dataset that supplies dates, symbols and bars per year.
+        volatility: Annual volatility of each symbol, a fraction.
         correlation: Correlation of each pair, 0 to 1.
-        seed: The market's.
+        seed: Seed of the market.
     """
     rng = np.random.default_rng([seed, 0x6D61])
     shape = (like.n_bars - 1, like.n_symbols)

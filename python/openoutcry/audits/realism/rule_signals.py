@@ -1,4 +1,4 @@
-"""Causal building blocks of rules: row t depends on closes up to row t alone."""
+"""Causal building blocks of trading rules: row t depends only on closes up to row t."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ Table = npt.NDArray[np.float64]
 
 
 def shifted(table: Table, bars: int) -> Table:
-    """Return a table some bars later, NaN before it begins."""
+    """Shift a table by `bars` rows, with NaN in the first rows."""
     later = np.full(table.shape, np.nan)
     later[bars:] = table[:-bars]
     return later
 
 
 def change(closes: Table, bars: int) -> Table:
-    """Return the simple return over some bars."""
+    """Return the simple return over `bars` bars."""
     return closes / shifted(closes, bars) - 1.0
 
 
 def mean(table: Table, bars: int) -> Table:
-    """Return the mean of the last bars; NaN where one of them is missing."""
+    """Return the rolling mean; NaN where a value of the window is missing."""
     found: Table = _windows(table, bars).mean(axis=-1)
     return found
 
 
 def deviation(table: Table, bars: int) -> Table:
-    """Return the standard deviation of the last bars."""
+    """Return the rolling standard deviation."""
     found: Table = _windows(table, bars).std(axis=-1)
     return found
 
 
 def highest(table: Table, bars: int) -> Table:
-    """Return the highest of the last bars."""
+    """Return the rolling maximum."""
     return _extreme(table, bars, np.maximum)
 
 
 def lowest(table: Table, bars: int) -> Table:
-    """Return the lowest of the last bars."""
+    """Return the rolling minimum."""
     return _extreme(table, bars, np.minimum)
 
 
 def smoothed(table: Table, bars: int) -> Table:
-    """Return the exponential mean with a span of some bars, begun at the first value."""
+    """Return the exponential moving average with a span of `bars`, started at the first value."""
     share = 2.0 / (bars + 1.0)
     level, rows = np.full(table.shape[1], np.nan), np.empty(table.shape)
     for row, now in enumerate(table):
@@ -54,7 +54,7 @@ def smoothed(table: Table, bars: int) -> Table:
 
 
 def ranked(table: Table) -> Table:
-    """Return ranks across symbols from -1 to 1, NaN for a missing value."""
+    """Return cross-sectional ranks from -1 to 1; NaN for a missing value."""
     known = np.isfinite(table)
     order = np.where(known, table, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     most = np.maximum(known.sum(axis=1, keepdims=True) - 1, 1)
@@ -62,18 +62,18 @@ def ranked(table: Table) -> Table:
 
 
 def spread(chosen: Table, listed: Table) -> Table:
-    """Return equal weights of the listed symbols, times what is chosen of each."""
+    """Return equal weights of the listed symbols, multiplied by `chosen`."""
     count = np.maximum(np.isfinite(listed).sum(axis=1, keepdims=True), 1)
     weights: Table = np.nan_to_num(chosen) * np.isfinite(listed) / count
     return weights
 
 
 def scaled(weights: Table) -> Table:
-    """Return weights scaled to a gross of 1; rows of zeros stay zero."""
+    """Scale weights to a gross exposure of 1; rows of zeros stay zero."""
     weights = np.nan_to_num(weights)
     gross = np.abs(weights).sum(axis=1, keepdims=True)
-    whole: Table = np.divide(weights, gross, out=np.zeros(weights.shape), where=gross > 0.0)
-    return whole
+    normalized: Table = np.divide(weights, gross, out=np.zeros(weights.shape), where=gross > 0.0)
+    return normalized
 
 
 def _windows(table: Table, bars: int) -> Table:
@@ -82,7 +82,7 @@ def _windows(table: Table, bars: int) -> Table:
 
 
 def _extreme(table: Table, bars: int, of: np.ufunc) -> Table:
-    """Return the extreme of the last bars by doubling, which takes log2(bars) passes."""
+    """Return the rolling extreme by doubling the window, which takes log2(bars) passes."""
     found, width = table, 1
     while width < bars:
         step = min(width, bars - width)

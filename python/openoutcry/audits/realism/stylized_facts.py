@@ -1,4 +1,4 @@
-"""Stylized facts of a market: what daily returns look like, as numbers."""
+"""Stylized facts of daily returns: volatility, tails, clustering, leverage, correlation, volume, ranges."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ VOLUME_TREND = 250
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact of a panel: its value, or None and the reason why there is none."""
+    """A stylized fact of a panel: its value, or None and the reason why it is undefined."""
 
     value: float | None
     reason: str = ""
 
 
 def annual_volatility(returns: Series, bars: float) -> float:
-    """Return the standard deviation of returns, times the root of bars a year."""
+    """Return the standard deviation of returns times the square root of bars per year."""
     return float(np.std(returns, ddof=1) * np.sqrt(bars))
 
 
 def skew(returns: Series) -> float:
-    """Return the third standardised moment."""
+    """Return the third standardized moment."""
     return _moment(returns, 3)
 
 
 def excess_kurtosis(returns: Series) -> float:
-    """Return the fourth standardised moment less 3."""
+    """Return the fourth standardized moment less 3."""
     return _moment(returns, 4) - 3.0
 
 
 def quantile_kurtosis(returns: Series) -> float:
-    """Return the spread of the 2.5 and 97.5 % quantiles over that of the quartiles.
+    """Return the range of the 2.5 and 97.5 % quantiles divided by the interquartile range.
 
-    2.91 for a normal distribution; exists whatever the tail. Source: Crow and Siddiqui (1967).
+    It is 2.91 for a normal distribution and defined for any tail. Source: Crow and Siddiqui (1967).
     """
     low, first, third, high = np.quantile(returns, [0.025, 0.25, 0.75, 0.975])
     return float((high - low) / (third - first))
 
 
 def hill(returns: Series) -> float:
-    """Return the tail index of absolute returns from their largest 5 %.
+    """Return the Hill tail index of the largest 5 % of absolute returns.
 
-    The smaller, the fatter the tail. Source: Hill (1975).
+    A smaller index is a fatter tail. Source: Hill (1975).
     """
     count = int(HILL_SHARE * returns.size)
     largest = np.partition(np.abs(returns), returns.size - count - 1)[-count - 1 :]
@@ -61,7 +61,7 @@ def hill(returns: Series) -> float:
 
 
 def autocorrelation(values: Series, lag: int) -> float:
-    """Return the autocorrelation at a lag, over the variance of the whole series."""
+    """Return the autocorrelation at a lag, normalized by the variance of the complete series."""
     centred = values - values.mean()
     return float(centred[lag:] @ centred[:-lag] / (centred @ centred))
 
@@ -69,7 +69,7 @@ def autocorrelation(values: Series, lag: int) -> float:
 def leverage(returns: Series) -> float:
     """Return the mean correlation of a return with the next ten absolute returns.
 
-    Negative where falls raise volatility. Source: Bouchaud, Matacz and Potters (2001), in correlations.
+    Negative where falls raise volatility. Source: Bouchaud, Matacz and Potters (2001), expressed as a correlation.
     """
     size = np.abs(returns)
     lags = range(1, LEVERAGE_LAGS + 1)
@@ -77,7 +77,7 @@ def leverage(returns: Series) -> float:
 
 
 def long_kurtosis(returns: Series) -> float:
-    """Return the excess kurtosis of returns over 20 bars, without overlap."""
+    """Return the excess kurtosis of non-overlapping returns over 20 bars."""
     count = returns.size // LONG_DAYS
     return excess_kurtosis(returns[returns.size - count * LONG_DAYS :].reshape(count, LONG_DAYS).sum(axis=1))
 
@@ -93,7 +93,7 @@ def _correlation(left: Series, right: Series) -> float:
 
 
 def _pairwise(panel: Panel) -> Fact:
-    """Return the mean correlation of all pairs on the bars that both have."""
+    """Return the mean correlation of all pairs on their shared bars."""
     table = panel.returns[:, panel.counted]
     if table.shape[1] < 2:
         return Fact(None, f"needs two symbols with {MIN_RETURNS} returns")
@@ -107,7 +107,7 @@ def _pairwise(panel: Panel) -> Fact:
 
 
 def _volume_volatility(panel: Panel) -> Fact:
-    """Return the correlation of log volume, less its trailing year, with |return|."""
+    """Return the correlation of |return| with log volume less its trailing one-year mean."""
     if panel.volume is None:
         return Fact(None, "no volume")
     found = []
@@ -123,19 +123,19 @@ def _volume_volatility(panel: Panel) -> Fact:
 
 
 def _sharpe(panel: Panel) -> Fact:
-    """Return the Sharpe ratio of equal amounts bought at the start and held."""
+    """Return the Sharpe ratio of a buy-and-hold portfolio with equal initial amounts."""
     held = np.isfinite(panel.returns[0])
     if panel.n_bars < MIN_RETURNS or not held.any():
-        return Fact(None, f"needs {MIN_RETURNS} bars and a symbol from the start on")
+        return Fact(None, f"needs {MIN_RETURNS} bars and a symbol that is listed from the first bar")
     nav = np.exp(np.cumsum(np.nan_to_num(panel.returns[:, held]), axis=0)).mean(axis=1)
     returns = nav / np.concatenate([[1.0], nav[:-1]]) - 1.0
     return Fact(float(returns.mean() / returns.std(ddof=1) * np.sqrt(panel.periods_per_year)))
 
 
 def _range_ratio(panel: Panel) -> Fact:
-    """Return the volatility that ranges tell over that of returns.
+    """Return the volatility estimated from high-low ranges divided by that of returns.
 
-    Source: Parkinson (1980). 1 for a price observed without gaps or ticks; less with closed hours.
+    1 for a price observed continuously; lower where the market closes. Source: Parkinson (1980).
     """
     if panel.high is None or panel.low is None:
         return Fact(None, "no high and low")
@@ -144,13 +144,13 @@ def _range_ratio(panel: Panel) -> Fact:
         known = np.isfinite(panel.returns[:, i]) & np.isfinite(panel.high[:, i]) & np.isfinite(panel.low[:, i])
         if known.sum() >= MIN_RETURNS:
             spans = np.log(panel.high[known, i] / panel.low[known, i])
-            told = np.sqrt(np.mean(spans**2) / (4.0 * np.log(2.0)))
-            found.append(float(told / np.std(panel.returns[known, i], ddof=1)))
+            range_volatility = np.sqrt(np.mean(spans**2) / (4.0 * np.log(2.0)))
+            found.append(float(range_volatility / np.std(panel.returns[known, i], ddof=1)))
     return _mean(found, f"needs a symbol with {MIN_RETURNS} ranges")
 
 
 def _overnight_share(panel: Panel) -> Fact:
-    """Return the share of variance between close and open in that of both parts."""
+    """Return the share of overnight variance in the sum of overnight and intraday variance."""
     if panel.overnight is None:
         return Fact(None, "no opens")
     found = []
@@ -190,9 +190,9 @@ FACTS = ("annual_volatility", *OF_SYMBOL, *OF_PANEL)
 
 
 def facts_of(panel: Panel) -> dict[str, Fact]:
-    """Return every fact of a panel by name, in the order of `FACTS`.
+    """Compute every fact of a panel by name, in the order of `FACTS`.
 
-    A fact of returns is the median over the symbols that have enough of them.
+    A fact of single symbols is the median over the symbols with enough returns.
     """
     series = [column[np.isfinite(column)] for column in panel.returns[:, panel.counted].T]
     if not series:

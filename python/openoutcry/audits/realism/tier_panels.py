@@ -1,4 +1,4 @@
-"""Panels of a tier: one market a seed."""
+"""Markets of a scenario tier, one for each seed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from openoutcry.scenarios.scenario import Scenario
 
 
 def panels_of(tier: str, n_seeds: int) -> Iterator[Dataset]:
-    """Yield the market of each training seed of a tier, from seed 0 on.
+    """Yield the market of each training seed of a tier, starting at seed 0.
 
     Raises:
-        OpenOutcryError: no tier or family is called so.
+        OpenOutcryError: the tier or family is unknown.
     """
     for seed in range(n_seeds):
         yield Scenario(tier, seed).dataset()

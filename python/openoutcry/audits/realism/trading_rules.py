@@ -1,7 +1,7 @@
-"""Thirty rules that a market without mechanical alpha must not pay.
+"""Thirty simple trading rules that must not earn alpha on a realistic market.
 
-A rule is called with closes, shape `(n_bars, n_symbols)`, and dates, shape `(n_bars,)`, datetime64[D]. It returns a
-table of weights as `run_backtest` takes it, gross at most 1, whose row t depends on rows up to t alone.
+A rule takes closes, shape `(n_bars, n_symbols)`, and dates, shape `(n_bars,)`, datetime64[D]. It returns weights as
+`run_backtest` takes them, with a gross exposure of at most 1. Row t depends only on rows up to t.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ TARGET = 0.10
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule by name, of a family such as `momentum`."""
+    """A trading rule with a name and a family such as `momentum`."""
 
     name: str
     family: str
     weigh: Callable[[Table, Days], Table]
 
     def __call__(self, closes: Table, dates: Days) -> Table:
-        """Return the weights of each bar, 0 for a symbol without a close."""
+        """Return the weights for each bar; 0 for a symbol without a close."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.weigh(closes, dates)
 
 
-def index_of(dataset: Dataset) -> Table:
+def total_return_index(dataset: Dataset) -> Table:
     """Return the total-return index of each symbol, 100 at its first close.
 
-    What rules are shown as closes: adjusted forwards, so a later split or dividend changes nothing before it.
+    Rules use it as closes. It is adjusted forward, so a later split or dividend changes no earlier value.
     """
     returns = panel_of(dataset).returns
     first = np.isfinite(dataset.close) & (np.cumsum(np.isfinite(dataset.close), axis=0) == 1)
     log = np.where(first, 0.0, np.vstack([np.full((1, dataset.n_symbols), np.nan), returns]))
     total = np.cumsum(np.nan_to_num(log), axis=0)
-    begun = np.cumsum(first, axis=0) > 0
+    listed = np.cumsum(first, axis=0) > 0
     if dataset.delistings is not None:
-        begun &= np.cumsum(np.isfinite(dataset.delistings), axis=0) == 0
-    return np.where(begun, 100.0 * np.exp(total), np.nan)
+        listed &= np.cumsum(np.isfinite(dataset.delistings), axis=0) == 0
+    return np.where(listed, 100.0 * np.exp(total), np.nan)
 
 
-def days_of(dataset: Dataset) -> Days:
-    """Return the dates of a dataset as days."""
+def trading_days(dataset: Dataset) -> Days:
+    """Return the dates of a dataset as datetime64[D], shape `(n_bars,)`."""
     return np.array([date[:10] for date in dataset.dates], dtype="datetime64[D]")
 
 
@@ -87,13 +87,13 @@ def _winners(closes: Table, _: Days, *, bars: int, skip: int) -> Table:
 
 
 def _past(closes: Table, bars: int, skip: int) -> Table:
-    """Return the change over some bars up to `skip` bars ago, of what is listed."""
+    """Return the return over `bars` bars that ends `skip` bars ago; NaN for unlisted symbols."""
     past = change(shifted(closes, skip) if skip else closes, bars)
     return np.where(np.isfinite(closes), past, np.nan)
 
 
 def _channel(closes: Table, _: Days, *, enter: int, leave: int) -> Table:
-    """Hold from a new high of `enter` bars until a new low of `leave` bars."""
+    """Hold a symbol from a new `enter`-bar high until a new `leave`-bar low."""
     state = np.where(closes >= highest(closes, enter), 1.0, np.where(closes <= lowest(closes, leave), 0.0, np.nan))
     rows = np.maximum.accumulate(np.where(np.isfinite(state), np.arange(len(state))[:, None], 0), axis=0)
     return spread(np.take_along_axis(state, rows, axis=0), closes)
@@ -117,12 +117,12 @@ def _macd(closes: Table, _: Days) -> Table:
 
 
 def _band(closes: Table, _: Days) -> Table:
-    """Hold what lies more than one deviation below its monthly mean."""
+    """Hold symbols more than one standard deviation below their monthly mean."""
     return spread((closes < mean(closes, MONTH) - deviation(closes, MONTH)).astype(float), closes)
 
 
 def _strength(closes: Table, _: Days) -> Table:
-    """Hold what the relative strength index over 14 bars calls oversold."""
+    """Hold symbols that are oversold by the 14-bar relative strength index."""
     moved = change(closes, 1)
     up, down = mean(np.maximum(moved, 0.0), 14), mean(np.maximum(-moved, 0.0), 14)
     return spread((up < 0.35 * (up + down)).astype(float), closes)
@@ -133,7 +133,7 @@ def _on(closes: Table, dates: Days, *, when: Callable[[Days], Mask]) -> Table:
 
 
 def _weekday(dates: Days, *, day: int) -> Mask:
-    """Return where the next day that is none of a weekend is `day`, 0 being Monday."""
+    """Return where the next weekday is `day`; 0 is Monday."""
     following = np.busday_offset(dates + 1, 0, roll="forward")
     found: Mask = (following.astype(np.int64) + 3) % 7 == day
     return found
@@ -164,13 +164,13 @@ def _market(closes: Table) -> Table:
 
 
 def _managed(closes: Table, _: Days, *, bars: int) -> Table:
-    """Scale the whole by 10 % over its annual volatility, without leverage."""
+    """Scale the market to 10 % annual volatility, without leverage."""
     volatility = deviation(_market(closes), bars) * np.sqrt(252.0)
     return spread(np.broadcast_to(np.minimum(TARGET / volatility, 1.0), closes.shape), closes)
 
 
 def _quiet_market(closes: Table, _: Days) -> Table:
-    """Hold all while the volatility of the month is below that of the year."""
+    """Hold all symbols while monthly volatility is below annual volatility."""
     market = _market(closes)
     quiet = deviation(market, MONTH) < deviation(market, YEAR)
     return spread(np.broadcast_to(quiet, closes.shape).astype(float), closes)
@@ -212,4 +212,4 @@ RULES: tuple[Rule, ...] = (
     Rule("risk-parity-60", "volatility", _parity),
     Rule("quiet-symbols-120", "volatility", _quiet_symbols),
 )
-"""The rules, in the order of the card."""
+"""The rules, in the order of the printed table."""
