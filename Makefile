@@ -105,7 +105,7 @@ test-javascript: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm pac
 test-verifiers-next: $(NEXT)/.built ## Test the environment on the newest pre-release of verifiers (what .ci/nightly runs)
 	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) --upgrade "$(VERIFIERS)"
 	@$(NEXT)/bin/python -m pip freeze | grep '^verifiers=='
-	$(NEXT)/bin/python -m pytest $(PARALLEL) tests/test_verifiers_*.py
+	$(NEXT)/bin/python -m pytest $(PARALLEL) tests/verifiers_env
 
 docs: $(VENV)/.dev ## Build the site into site/
 	$(BIN)/mkdocs build --strict --quiet

@@ -24,7 +24,7 @@ from textwrap import dedent
 import pytest
 from typer.testing import CliRunner
 
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 
 pytestmark = pytest.mark.once
 
