@@ -29,9 +29,15 @@ from openoutcry.data.snapshots import snapshot_files
 from openoutcry.verifiers_env.episode_outcome import outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES
 from openoutcry.verifiers_env.prompts import TOOLS
-from openoutcry.verifiers_env.record_conversations import Told, converse, outcome_in, row_of, said_in
-from openoutcry.verifiers_env.record_store import MARKETS, TOLD, Keeping, record_of
-from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.record_conversations import (
+    EpisodeSpec,
+    rebuild_conversation,
+    recorded_decisions,
+    recorded_outcome,
+    row_of,
+)
+from openoutcry.verifiers_env.record_store import MARKETS, SPECS, RecordStore, record_of
+from openoutcry.verifiers_env.rollout_state import RolloutState
 from openoutcry.verifiers_env.row_markets import digest_of
 from openoutcry.verifiers_env.scripted_policies import baseline
 from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row
@@ -63,11 +69,11 @@ def make(folder: Path, n_tasks: int = 4) -> None:
     for index in range(n_tasks):
         row = Row("train", index, "pairs", digest, n_symbols=tier.n_symbols, horizon=tier.horizon)
         for name in ("equal-weight", "momentum"):
-            desk, policy = Desk(row), baseline(name, row)
-            while not desk.done:
-                desk.decide(policy(desk))
-            outcome = outcome_of(desk, name, capture=True)
-            Keeping(folder).keep(f"{row.key}-{name}", record_of(outcome, name), outcome, Told(row))
+            rollout, policy = RolloutState(row), baseline(name, row)
+            while not rollout.done:
+                rollout.decide(policy(rollout))
+            outcome = outcome_of(rollout, name, capture=True)
+            RecordStore(folder).save(f"{row.key}-{name}", record_of(outcome, name), outcome, EpisodeSpec(row))
 
 
 def paths(given: list[Path]) -> list[Path]:
@@ -77,7 +83,7 @@ def paths(given: list[Path]) -> list[Path]:
 
 def episodes(
     path: Path, markets: dict[str, oo.Dataset], mandate: str
-) -> Iterator[tuple[oo.RunRecord, Told, list[oo.Dataset]]]:
+) -> Iterator[tuple[oo.RunRecord, EpisodeSpec, list[oo.Dataset]]]:
     """Yield the episodes of a file: one of the environment, or each of its runs."""
     record = oo.RunRecord.load(path)
     known = dict(markets)
@@ -91,25 +97,25 @@ def episodes(
     replayed = oo.replay(record, known.values())
     if not replayed.verified:
         raise ValueError(str(replayed))
-    told = path.parent / TOLD / path.name
+    told = path.parent / SPECS / path.name
     if told.is_file():
         windows = [known[header["dataset.fingerprint"]] for header in record.headers]
-        yield record, Told.from_json(told.read_text(encoding="utf-8")), windows
+        yield record, EpisodeSpec.from_json(told.read_text(encoding="utf-8")), windows
         return
     for run in record.runs():
         dataset = known[run.headers[0]["dataset.fingerprint"]]
-        yield run, Told(row_of(run, dataset, mandate)), [dataset]
+        yield run, EpisodeSpec(row_of(run, dataset, mandate)), [dataset]
 
 
-def line_of(record: oo.RunRecord, told: Told, markets: list[oo.Dataset], malformed: str) -> dict:
+def line_of(record: oo.RunRecord, told: EpisodeSpec, markets: list[oo.Dataset], malformed: str) -> dict:
     """Return the line of an episode."""
-    said = said_in(record)
+    said = recorded_decisions(record)
     if malformed == "drop" and not all(each.is_decision for each in said):
         n_malformed = sum(not each.is_decision for each in said)
         raise ValueError(f"every answer must be a decision, or see `--malformed`; received {n_malformed} that are not")
-    played = outcome_in(told, markets, said).played
+    played = recorded_outcome(told, markets, said).windows
     excess = sum(float(each.run.nav[-1] - each.market.nav[-1]) for each in played) / len(played)
-    line = {"messages": converse(told, markets, said, holds=malformed == "hold")}
+    line = {"messages": rebuild_conversation(told, markets, said, holds=malformed == "hold")}
     tools = {"tools": TOOLS} if told.style == "tools" else {}
     return line | tools | {"record": record.digest, "excess": excess}
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from openoutcry.verifiers_env import row_markets
 from openoutcry.verifiers_env.episode_outcome import outcome_of
-from openoutcry.verifiers_env.parser import answer_text
+from openoutcry.verifiers_env.parser import execute_text
 from openoutcry.verifiers_env.prompts import prompt
-from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.rewards import RewardTerms
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
 from openoutcry.verifiers_env.scripted_policies import decision
 from openoutcry.verifiers_env.task_rows import TIERS, Row
 
@@ -31,7 +31,7 @@ N_FEATURES = 7
 LOOKBACK, RATE, DOUBT = 20, 0.1, 0.02
 # Rows of an update, and episodes of each.
 N_ROWS, GROUP = 2, 8
-TERMS = Terms()
+TERMS = RewardTerms()
 
 
 @dataclass
@@ -108,16 +108,16 @@ def row_of(market: str, split: str, index: int) -> Row:
 
 def play(row: Row, first: str, parameters: np.ndarray, rng: np.random.Generator) -> Episode:
     """Return an episode of a policy: message by message, as a model would play it."""
-    desk, reader = Desk(row), Reader(first)
+    rollout, reader = RolloutState(row), Reader(first)
     features, actions = [], []
-    while not desk.done:
+    while not rollout.done:
         features.append(reader.features())
         actions.append(int(rng.choice(len(ACTIONS), p=chances(parameters, features[-1]))))
-        reply = answer_text(desk, reader.say(ACTIONS[actions[-1]]))
-        if not desk.done:
+        reply = execute_text(rollout, reader.say(ACTIONS[actions[-1]]))
+        if not rollout.done:
             reader.read(reply)
-    outcome = outcome_of(desk)
-    reward = sum(weight * TERMS.pay(name, outcome) for name, weight in TERMS.weights.items() if weight)
+    outcome = outcome_of(rollout)
+    reward = sum(weight * TERMS.compute(name, outcome) for name, weight in TERMS.weights.items() if weight)
     return Episode(np.array(features), np.array(actions), reward)
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from openoutcry.verifiers_env.episode_outcome import Outcome
-from openoutcry.verifiers_env.reward_hacking import BREAKERS, GAMES, KEEPERS
+from openoutcry.verifiers_env.reward_hacking import MANDATE_BREAKERS, MANDATE_KEEPERS, REWARD_HACKS
 from openoutcry.verifiers_env.rewards import REWARDS
 from openoutcry.verifiers_env.row_markets import digest_of
-from openoutcry.verifiers_env.scripted_policies import BASELINES, baseline, is_sound, play
+from openoutcry.verifiers_env.scripted_policies import BASELINES, baseline, is_valid_task, play
 from openoutcry.verifiers_env.task_rows import TIERS, Row
 
 SPLIT, TIER, LOOKBACK = "train", "medium", 20
@@ -54,8 +54,8 @@ def outcome_by(name: str, row: Row) -> Outcome:
     if name in BASELINES:
         return play(row, baseline(name, row))
     if name == "keeper":
-        return KEEPERS[row.mandate](row)
-    return (GAMES | BREAKERS)[name](row)
+        return MANDATE_KEEPERS[row.mandate](row)
+    return (REWARD_HACKS | MANDATE_BREAKERS)[name](row)
 
 
 def scores(name: str, rows: Iterable[Row]) -> Scores:
@@ -88,16 +88,18 @@ def measured(task: tuple[str, str, str, int]) -> dict[str, Cell]:
     else:
         rows = rows_of(place, n_rows)
     if kind == "sound":
-        return {"is_sound": cell(np.array([float(is_sound(row)) for row in rows]))}
+        return {"is_sound": cell(np.array([float(is_valid_task(row)) for row in rows]))}
     return {column: cell(values) for column, values in scores(name, rows).items()}
 
 
 def tasks(n_rows: int) -> list[tuple[str, str, str, int]]:
     """Return the lines of all tables."""
-    found = [("games", market, name, n_rows) for market in GAMED for name in GAMES]
+    found = [("games", market, name, n_rows) for market in GAMED for name in REWARD_HACKS]
     found += [("baselines", market, name, n_rows) for market in MARKETS for name in BASELINES]
-    found += [("windows", market, name, n_rows) for market in GAMED for name in (*GAMES, "oracle")]
-    found += [("mandates", mandate, name, n_rows) for mandate in MANDATE_MARKETS for name in ("keeper", *BREAKERS)]
+    found += [("windows", market, name, n_rows) for market in GAMED for name in (*REWARD_HACKS, "oracle")]
+    found += [
+        ("mandates", mandate, name, n_rows) for mandate in MANDATE_MARKETS for name in ("keeper", *MANDATE_BREAKERS)
+    ]
     return found + [("sound", market, "all", n_rows) for market in MARKETS]
 
 
@@ -142,7 +144,7 @@ def shown(name: str, found: dict[str, Any]) -> str:
 
 def _games(found: dict[str, Any]) -> str:
     games = found["games"]
-    order = sorted(GAMES, key=lambda name: -games["pairs"][name][PAID]["mean"])
+    order = sorted(REWARD_HACKS, key=lambda name: -games["pairs"][name][PAID]["mean"])
     head = ["who plays", *(f"paid on `{market}`" for market in GAMED)]
     oracle = ["oracle", *(interval(found["baselines"][market]["oracle"]) for market in GAMED)]
     body = [[name, *(interval(games[market][name][PAID]) for market in GAMED)] for name in order]
@@ -155,7 +157,7 @@ def _rewards(found: dict[str, Any]) -> str:
     for reward in REWARDS:
         line = [f"`{reward}`", *(_both(found, name, reward) for name in ("copy the benchmark", "hold for ever"))]
         for market in GAMED:
-            others = [name for name in GAMES if name not in ("copy the benchmark", "hold for ever", "verbose")]
+            others = [name for name in REWARD_HACKS if name not in ("copy the benchmark", "hold for ever", "verbose")]
             best = max(others, key=lambda name: found["games"][market][name][reward]["mean"])
             line.append(f"{best}: {interval(found['games'][market][best][reward])}")
         body.append(line)
@@ -184,7 +186,7 @@ def _pass(found: dict[str, Any]) -> str:
 
 
 def _mandates(found: dict[str, Any]) -> str:
-    head = ["mandate, market", "who keeps it", *BREAKERS]
+    head = ["mandate, market", "who keeps it", *MANDATE_BREAKERS]
     return lines(
         head,
         (

@@ -25,19 +25,19 @@ from model_endpoint import serve_apart, trader
 from verifiers_rollouts import client, environment, play
 
 from openoutcry.verifiers_env.episode_outcome import outcome_of
-from openoutcry.verifiers_env.parser import answer_call, answer_text
-from openoutcry.verifiers_env.record_store import Keeping, record_of
-from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.parser import execute_call, execute_text
+from openoutcry.verifiers_env.record_store import RecordStore, record_of
+from openoutcry.verifiers_env.rewards import RewardTerms
+from openoutcry.verifiers_env.rollout_state import RolloutState
 from openoutcry.verifiers_env.task_rows import TIERS
 
 
-def answers(desk: Desk, style: str) -> Callable[[int], str]:
+def answers(rollout: RolloutState, style: str) -> Callable[[int], str]:
     """Return what answers the scripted model in one style, given the number of the turn."""
-    reply = [trader(_conversation(turn, style)) for turn in range(desk.row.horizon)]
+    reply = [trader(_conversation(turn, style)) for turn in range(rollout.row.horizon)]
     if style == "tools":
-        return lambda turn: answer_call(desk, *reply[turn].calls[0])
-    return lambda turn: answer_text(desk, reply[turn].text)
+        return lambda turn: execute_call(rollout, *reply[turn].calls[0])
+    return lambda turn: execute_text(rollout, reply[turn].text)
 
 
 def _conversation(turn: int, style: str) -> dict[str, Any]:
@@ -46,24 +46,24 @@ def _conversation(turn: int, style: str) -> dict[str, Any]:
 
 def alone(env: Any, style: str, n_episodes: int, folder: Path) -> dict[str, float]:
     """Return the seconds of CPU that all episodes take without the framework, by part."""
-    keeping, terms = Keeping(folder), Terms()
+    keeping, terms = RecordStore(folder), RewardTerms()
     spent = dict.fromkeys(("opening", "answering", "running again", "keeping", "paying"), 0.0)
     for place, task in enumerate(env.taskset.take(n_episodes)):
         marks = [process_time()]
-        desk = Desk(task.data.row)
+        rollout = RolloutState(task.data.row)
         marks.append(process_time())
-        answer = answers(desk, style)
+        answer = answers(rollout, style)
         idle = process_time() - marks[-1]
-        for turn in range(desk.row.horizon):
+        for turn in range(rollout.row.horizon):
             answer(turn)
         marks.append(process_time() - idle)
-        outcome = outcome_of(desk, "scripted", capture=True)
+        outcome = outcome_of(rollout, "scripted", capture=True)
         record = record_of(outcome, "scripted")
         marks.append(process_time() - idle)
-        keeping.keep(str(place), record, outcome)
+        keeping.save(str(place), record, outcome)
         marks.append(process_time() - idle)
         for name in terms.weights:
-            terms.pay(name, outcome)
+            terms.compute(name, outcome)
         marks.append(process_time() - idle)
         for name, (began, ended) in zip(spent, pairwise(marks), strict=True):
             spent[name] += ended - began

@@ -24,9 +24,9 @@ from openoutcry.ledger import Ledger, Market
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.acceptance_gates import Thresholds, thresholds_of
 from openoutcry.research.proposers import FixedProposer, RandomProposer
-from openoutcry.research.selection_luck import Counter, Memory
+from openoutcry.research.selection_luck import PriorTrials, TrialCounter
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_manager import DivergedError, Place, replay, research, resume
+from openoutcry.research.session_manager import DivergedError, Workspace, replay, research, resume
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 from openoutcry.research.trial_scores import OosScore
@@ -61,7 +61,7 @@ def run(
     **place: Any,
 ) -> Result:
     proposer = RandomProposer() if proposals is None else FixedProposer(proposals)
-    return research(lambda: market, proposer, config, Place(folder, **place))
+    return research(lambda: market, proposer, config, Workspace(folder, **place))
 
 
 def trend(**params: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def test_nothing_that_was_run_over_the_holdout_is_in_a_prompt(tmp_path: Path) ->
     """A11, L7: what earlier sessions learned there is told to the proposer of a session that must not know."""
     run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"))
     later = run(tmp_path / "b", replace(CONFIG, seed=1), ledger=Ledger(tmp_path / "ledger"))
-    assert later.memory.prior is None
+    assert later.prior_trials.prior is None
 
 
 def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) -> None:
@@ -147,18 +147,18 @@ def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) 
     run(tmp_path / "b", OPEN, proposals=[trend(fast=22)], ledger=ledger)
     # It ends before the holdout begins: through its trials a later session would know of it.
     between = run(tmp_path / "c", OPEN, MARKET.head(1300), [trend(fast=33)], ledger=ledger)
-    assert between.memory.prior is None
-    told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).memory.prior or ""
+    assert between.prior_trials.prior is None
+    told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).prior_trials.prior or ""
     assert [f'"fast":{fast}' in told for fast in (11, 22, 33)] == [True, False, True]
     assert told.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
     # Its tests are years before, and what it was told is not.
     early = replace(OPEN, split=Split(train=200, test=100, holdout_bars=0))
-    assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).memory.prior
-    last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).memory.prior or ""
+    assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).prior_trials.prior
+    last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).prior_trials.prior or ""
     assert '"fast":11' in last
     assert '"fast":55' not in last
     folds = replace(CONFIG, split=Split(n_folds=2))
-    other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).memory.prior or ""
+    other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).prior_trials.prior or ""
     assert '"fast":11' in other, "a session of other folds is told, too"
 
 
@@ -174,7 +174,7 @@ def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) ->
     with pytest.raises(Cut):
         run(tmp_path / "a", ledger=Ledger(tmp_path / "one"), on_event=cut_at("shortlist_frozen"))
     with pytest.raises(oo.OpenOutcryError):
-        resume(lambda: MARKET, RandomProposer(), Place(tmp_path / "a", Ledger(tmp_path / "other")))
+        resume(lambda: MARKET, RandomProposer(), Workspace(tmp_path / "a", Ledger(tmp_path / "other")))
 
 
 def test_a_forged_stop_does_not_forget_the_trials_of_others(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_forged_stop_does_not_forget_the_trials_of_others(tmp_path: Path) -> N
     with pytest.raises(Cut):
         run(tmp_path / "one", OPEN, ledger=Ledger(ledger), on_event=cut_at("decision"))
     run(tmp_path / "two", replace(OPEN, seed=9), ledger=Ledger(ledger))
-    place = Place(tmp_path / "one", Ledger(ledger))
+    place = Workspace(tmp_path / "one", Ledger(ledger))
     stood = session_of(place.journal)
     told = {"reason": "cancelled", "tokens": 0, "n_before": 0, "n_trials": 1}
     with ChainedLog(place.journal, session=stood.session_id) as log:
@@ -209,10 +209,10 @@ def test_a_session_that_is_running_cannot_be_resumed(tmp_path: Path) -> None:
         if event == "decision" and not resumed:
             resumed.append("tried")
             with pytest.raises(oo.OpenOutcryError):
-                resume(lambda: MARKET, RandomProposer(), Place(tmp_path))
+                resume(lambda: MARKET, RandomProposer(), Workspace(tmp_path))
 
     run(tmp_path, OPEN, on_event=meanwhile)
-    replay(lambda: MARKET, Place(tmp_path))
+    replay(lambda: MARKET, Workspace(tmp_path))
 
 
 def command(tmp_path: Path, *words: str) -> tuple[int, str]:
@@ -233,7 +233,7 @@ def told(tmp_path: Path, file: Path, *more: str) -> Path:
     words = ("run", "--data", file, "--provider", f"fixed:{tmp_path / 'proposals.json'}", "--no-ledger", "--out")
     code, output = command(tmp_path, *map(str, words), str(tmp_path / "out"), *more)
     assert code == 0, output
-    return Place(tmp_path / "out").journal
+    return Workspace(tmp_path / "out").journal
 
 
 def test_a_replay_knows_how_many_bars_a_year_has(tmp_path: Path, file: Path) -> None:
@@ -252,10 +252,10 @@ def test_a_replay_finds_a_market_that_was_renamed(tmp_path: Path, file: Path) ->
 def test_a_forged_blob_is_found(tmp_path: Path) -> None:
     """A18: what proposers were shown is kept by its hash, which nobody compares."""
     run(tmp_path, OPEN)
-    for blob in Place(tmp_path).blobs.iterdir():
+    for blob in Workspace(tmp_path).blobs.iterdir():
         blob.write_bytes(b"forged")
     with pytest.raises((DivergedError, oo.OpenOutcryError)):
-        replay(lambda: MARKET, Place(tmp_path))
+        replay(lambda: MARKET, Workspace(tmp_path))
 
 
 # No proposal ends a session
@@ -279,7 +279,7 @@ def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> No
     config = replace(OPEN, gates=gates, allow_code=True, inner_trials=1, split=split, budgets=budgets)
     result = run(tmp_path, config, rising(160), [code(source)])
     assert result.n_session >= 1
-    assert session_of(Place(tmp_path).journal).is_over
+    assert session_of(Workspace(tmp_path).journal).is_over
 
 
 @needs_sandbox
@@ -304,7 +304,7 @@ def test_a_training_cutoff_that_is_none_is_refused_before_a_session_begins(tmp_p
     """A17: else its journal holds a session that can neither go on nor be replayed."""
     with pytest.raises(oo.OpenOutcryError):
         run(tmp_path, replace(OPEN, training_cutoff="soon"))
-    assert not Place(tmp_path).journal.exists()
+    assert not Workspace(tmp_path).journal.exists()
 
 
 @pytest.mark.parametrize("n_trials", [1, 5, 50])
@@ -313,7 +313,7 @@ def test_autocorrelated_tracks_without_an_edge_seldom_pass(n_trials: int) -> Non
     rng, n_sessions, passed = np.random.default_rng(n_trials), 200, 0
     kernel = np.array([0.5, 0.25, 0.15, 0.1])
     for _ in range(n_sessions):
-        counter, tracks = Counter(Memory(n_trials=n_trials)), rng.standard_normal((n_trials, 753))
+        counter, tracks = TrialCounter(PriorTrials(n_trials=n_trials)), rng.standard_normal((n_trials, 753))
         scores = [score(0.01 * np.convolve(track, kernel, "valid")) for track in tracks]
         best = sorted(scores, key=lambda each: -each.moments.sharpe if each.moments else 0.0)[:8]
         passed += any((counter.luck_of(each).dsr or 0.0) > 0.95 for each in best)

@@ -20,9 +20,9 @@ from openoutcry.research import walkforward_validation
 from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_manager import Workspace, research
 from openoutcry.research.walkforward_folds import run_part
-from openoutcry.research.walkforward_validation import Ground, ground_of, table_of, validate
+from openoutcry.research.walkforward_validation import ValidationSetup, table_of, validate, validation_setup
 
 pytestmark = pytest.mark.once
 MARKET = trending(1, 1500, 3)
@@ -31,19 +31,19 @@ LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss
 NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V3 X86_V4"
 
 
-def ground(market: oo.Dataset) -> Ground:
-    return ground_of(market, market.n_bars - 61, Split(), (oo.CostModel(), oo.Limits()))
+def setup(market: oo.Dataset) -> ValidationSetup:
+    return validation_setup(market, market.n_bars - 61, Split(), (oo.CostModel(), oo.Limits()))
 
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_what_comes_after_a_fold_began_changes_nothing_before(name: str) -> None:
     """A7 and A8: neither the test before it, nor its own training."""
-    fold = ground(MARKET).folds[1]
+    fold = setup(MARKET).folds[1]
     close = MARKET.close.copy()
     shocks = 0.05 * np.random.default_rng(0).standard_normal(close[fold.test[0] :].shape)
     close[fold.test[0] :] *= np.exp(np.cumsum(shocks, axis=0))
     other = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
-    one, two = (validate(ground(each), LIBRARY[name](), {}) for each in (MARKET, other))
+    one, two = (validate(setup(each), LIBRARY[name](), {}) for each in (MARKET, other))
     assert one.oos.folds[0] == two.oos.folds[0]
     assert one.in_sample[:2] == two.in_sample[:2]
     assert one.oos.folds[1] != two.oos.folds[1]
@@ -52,7 +52,7 @@ def test_what_comes_after_a_fold_began_changes_nothing_before(name: str) -> None
 @pytest.mark.parametrize("name", LIBRARY)
 def test_a_fold_is_run_as_a_part_of_a_walk_forward_is(name: str) -> None:
     """A8: of the two ways to run a test none knows more than the other."""
-    on, strategy = ground(MARKET), LIBRARY[name]()
+    on, strategy = setup(MARKET), LIBRARY[name]()
     table = table_of(on, strategy)
     for fold in on.folds:
         run, part = (
@@ -78,7 +78,7 @@ def test_of_sessions_that_come_to_one_holdout_at_once_one_opens_it(tmp_path: Pat
     config = ResearchConfig(budgets=Budgets(3, 40, 12), gates=LAX)
 
     def session(seed: int) -> int | None:
-        place = Place(tmp_path / str(seed), Ledger(tmp_path / "ledger"))
+        place = Workspace(tmp_path / str(seed), Ledger(tmp_path / "ledger"))
         return research(lambda: MARKET, RandomProposer(), replace(config, seed=seed), place).holdout_reuse
 
     with ThreadPoolExecutor(4) as pool:
@@ -88,7 +88,7 @@ def test_of_sessions_that_come_to_one_holdout_at_once_one_opens_it(tmp_path: Pat
 
 def test_a_replay_is_the_same_with_other_hashes_processors_and_places(tmp_path: Path) -> None:
     """A18: bit for bit, in a process that shuffles and adds up in another order."""
-    place = Place(tmp_path, source="us-treasury", provider="random")
+    place = Workspace(tmp_path, source="us-treasury", provider="random")
     research(lambda: oo.data.load("us-treasury"), RandomProposer(), ResearchConfig(budgets=Budgets(4, 9)), place)
     command = [sys.executable, "-m", "openoutcry", "research", "replay", "--verify", str(place.journal)]
     other = {"PYTHONHASHSEED": "7", "NPY_DISABLE_CPU_FEATURES": NO_VECTORS, "OPENBLAS_CORETYPE": "Prescott"}

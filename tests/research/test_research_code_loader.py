@@ -23,7 +23,7 @@ from openoutcry.harness import AgentError
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.research import sandboxed_worker
 from openoutcry.research.causality_check import causality_probe
-from openoutcry.research.code_loader import Allowance, CodeStrategy, load_strategy_from_code
+from openoutcry.research.code_loader import CodeStrategy, WorkerLimits, load_strategy_from_code
 from openoutcry.research.source_checks import check_source
 
 pytestmark = pytest.mark.once
@@ -32,7 +32,7 @@ HOST = this_host()
 T2 = pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {HOST.missing}")
 RISING = 1e6 + np.arange(12.0)[:, None] + np.zeros(3)
 SMALL = oo.Dataset.synthetic(3, 12, 1)
-QUICK = Allowance(start_seconds=20.0, answer_seconds=0.5, run_seconds=5.0)
+QUICK = WorkerLimits(start_seconds=20.0, answer_seconds=0.5, run_seconds=5.0)
 
 
 def here(source: str, **params: Any) -> Strategy:
@@ -163,7 +163,7 @@ def test_a_wrong_answer_is_a_refusal(name: str) -> None:
     with sandboxed_worker.start(Tier.T2, QUICK) as worker:
         worker.make(check_source(deciding(body)).source, {})
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
-            worker.ask_window(RISING[:3])
+            worker.window_weights(RISING[:3])
     assert "\n" not in str(caught.value)
 
 
@@ -241,7 +241,7 @@ def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytes
     with sandboxed_worker.start(Tier.T2, QUICK) as worker:
         assert worker.make(deciding(body), {}) == 3
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
-            [worker.ask_window(RISING[bar : bar + 3]) for bar in range(3)]
+            [worker.window_weights(RISING[bar : bar + 3]) for bar in range(3)]
     assert "\n" not in str(caught.value)
 
 

@@ -13,10 +13,10 @@ from research_markets import trending
 from openoutcry.harness.sandbox import Tier, this_host
 from openoutcry.ledger import Ledger, Market
 from openoutcry.research.acceptance_gates import Thresholds
-from openoutcry.research.handover import hand_over
 from openoutcry.research.proposers import FixedProposer
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_manager import Place, ground_again, replay, research
+from openoutcry.research.session_files import write_session_files
+from openoutcry.research.session_manager import Workspace, recorded_setup, replay, research
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
@@ -55,20 +55,20 @@ def code(source: str = SOURCE, **more: Any) -> dict[str, Any]:
 
 
 def run(folder: Path, proposals: list[Any], **changes: Any) -> Result:
-    place = Place(folder / "out", Ledger(folder / "ledger"))
+    place = Workspace(folder / "out", Ledger(folder / "ledger"))
     return research(lambda: MARKET, FixedProposer(proposals), replace(CONFIG, **changes), place)
 
 
 def test_code_is_tuned_in_sample_counted_for_each_configuration_and_handed_over(tmp_path: Path) -> None:
     result = run(tmp_path, [code()])
-    assert [trial.validated.n_configs for trial in result.trials] == [3]
+    assert [trial.validation.n_configs for trial in result.trials] == [3]
     assert (result.n_session, result.n_trials) == (3, 3)
     assert Ledger(tmp_path / "ledger").count(Market.of(MARKET)).n == 3
-    place = Place(tmp_path / "out")
+    place = Workspace(tmp_path / "out")
     stood = session_of(place.journal)
     proposal = next(each["payload"] for each in stood.events if each["event"] == "proposal")
     assert proposal["proposal"]["source"] == SOURCE, "trap 6: all that a replay needs is in the journal"
-    hand_over(result, ground_again(lambda: MARKET, stood), place.folder)
+    write_session_files(result, recorded_setup(lambda: MARKET, stood), place.folder)
     told = [json.loads(path.read_text()) for path in sorted((place.folder / "candidates").iterdir())]
     assert [(each["status"], each["isolation"]) for each in told] == [("candidate", this_host().tier.name)]
     assert told[0]["source"] == SOURCE
@@ -128,7 +128,7 @@ def test_a_description_cannot_speak_to_the_next_model(tmp_path: Path) -> None:
     loud = SOURCE.replace("Hold what stands higher than some bars before.", words)
     run(tmp_path, [code(loud)])
     later = run(tmp_path, [code()])
-    prior = later.memory.prior or ""
+    prior = later.prior_trials.prior or ""
     assert "ignore all rules" in prior
     assert "\x1b" not in prior
     fence = "````"

@@ -19,12 +19,12 @@ from openoutcry.research.acceptance_gates import (
     judge,
     thresholds_of,
 )
-from openoutcry.research.benchmark_excess import Holding
+from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.incumbent import beats
-from openoutcry.research.selection_luck import Counter, Luck, Memory, Spread
+from openoutcry.research.selection_luck import Luck, PriorTrials, RunningMoments, TrialCounter
 from openoutcry.research.session_config import Guard, ResearchConfig
-from openoutcry.research.short_list import shorten
-from openoutcry.research.trial import Listed
+from openoutcry.research.short_list import select_shortlist
+from openoutcry.research.trial import ShortlistEntry
 from openoutcry.research.trial_scores import FoldScore, InSample, OosScore, moments_of
 
 
@@ -183,10 +183,14 @@ class Candidate:
 def test_the_short_list_keeps_the_best_of_those_that_move_alike() -> None:
     """A6."""
     twin = Candidate("b", replace(oos(1.0, seed=1), returns=2.0 * oos(seed=1).returns))
-    kept, dropped = shorten([twin, Candidate("a", oos(2.0, seed=1)), Candidate("c", oos(0.5, seed=2))], Guard(), 3)
+    kept, dropped = select_shortlist(
+        [twin, Candidate("a", oos(2.0, seed=1)), Candidate("c", oos(0.5, seed=2))], Guard(), 3
+    )
     assert [each.key for each in kept] == ["a", "c"]
     assert [each.key for each in dropped] == ["b"]
-    kept, dropped = shorten([Candidate(str(seed), oos(float(seed), seed=seed)) for seed in range(5)], Guard(), 3)
+    kept, dropped = select_shortlist(
+        [Candidate(str(seed), oos(float(seed), seed=seed)) for seed in range(5)], Guard(), 3
+    )
     assert [each.key for each in kept] == ["4", "3", "2"]
     assert len(dropped) == 2
 
@@ -195,7 +199,7 @@ def test_trials_are_counted_and_deflate() -> None:
     """A10: the same track at more trials is more likely luck."""
     found = []
     for n_before in (0, 37, 370, 3700):
-        counter = Counter(Memory(n_trials=n_before))
+        counter = TrialCounter(PriorTrials(n_trials=n_before))
         counter.count(1, oos())
         found.append(counter.luck_of(oos()))
     assert [luck.n_trials for luck in found] == [1, 38, 371, 3701]
@@ -206,7 +210,7 @@ def test_trials_are_counted_and_deflate() -> None:
 
 def test_code_counts_for_each_configuration_that_was_tried() -> None:
     """A3."""
-    counter = Counter(Memory())
+    counter = TrialCounter(PriorTrials())
     counter.count(8, oos())
     counter.count(1, None)
     assert counter.n_trials == 9
@@ -216,7 +220,7 @@ def test_code_counts_for_each_configuration_that_was_tried() -> None:
 
 def test_a_track_that_does_not_vary_has_no_luck() -> None:
     flat = replace(oos(), returns=np.zeros(400), moments=None)
-    counter = Counter(Memory())
+    counter = TrialCounter(PriorTrials())
     counter.count(1, flat)
     luck = counter.luck_of(flat)
     assert luck.dsr is None
@@ -225,7 +229,7 @@ def test_a_track_that_does_not_vary_has_no_luck() -> None:
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=40))
 def test_a_spread_is_that_of_its_ratios(ratios: list[float]) -> None:
-    spread = Spread()
+    spread = RunningMoments()
     for ratio in ratios:
         spread = spread.with_(ratio)
     if len(ratios) >= 10:
@@ -242,9 +246,9 @@ def test_a_configuration_is_read_back_as_it_was() -> None:
             ResearchConfig.of_json(wrong)
 
 
-def held(seed: int = 5) -> Holding:
+def held(seed: int = 5) -> Benchmark:
     returns = 0.001 + 0.01 * np.random.default_rng(seed).standard_normal(400)
-    return Holding(returns, np.concatenate([[1.0], np.cumprod(1.0 + returns)]))
+    return Benchmark(returns, np.concatenate([[1.0], np.cumprod(1.0 + returns)]))
 
 
 def track(returns: np.ndarray) -> OosScore:
@@ -256,21 +260,21 @@ def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> N
     """Beta times buy-and-hold has nothing beyond it; what is independent of it keeps its mean, and loses its beta."""
     market = held()
     own = 0.002 + 0.01 * np.random.default_rng(seed).standard_normal(400)
-    counter = Counter(Memory(n_trials=10), [market])
+    counter = TrialCounter(PriorTrials(n_trials=10), [market])
     assert counter.luck_of(track(beta * market.returns)).dsr_alpha is None
-    left = market.taken_from(own + beta * market.returns)
+    left = market.residual(own + beta * market.returns)
     assert np.cov(left, market.returns)[0, 1] == pytest.approx(0.0, abs=1e-12)
-    assert left == pytest.approx(market.taken_from(own), abs=1e-12)
+    assert left == pytest.approx(market.residual(own), abs=1e-12)
     # Ordinary least squares with a constant says the same. Source: Jensen (1968).
     design = np.column_stack([np.ones(400), market.returns])
     alpha = np.linalg.lstsq(design, own, rcond=None)[0][0]
-    assert market.taken_from(own).mean() == pytest.approx(alpha, abs=1e-12)
+    assert market.residual(own).mean() == pytest.approx(alpha, abs=1e-12)
 
 
 def test_a_holding_that_does_not_vary_takes_nothing() -> None:
-    flat = Holding(np.zeros(400), np.ones(401))
-    assert np.array_equal(flat.taken_from(oos().returns), oos().returns)
-    luck = Counter(Memory(), [flat]).luck_of(oos())
+    flat = Benchmark(np.zeros(400), np.ones(401))
+    assert np.array_equal(flat.residual(oos().returns), oos().returns)
+    luck = TrialCounter(PriorTrials(), [flat]).luck_of(oos())
     assert luck.dsr_alpha == luck.dsr
 
 
@@ -284,4 +288,4 @@ def test_a_candidate_says_what_should_make_a_person_look_twice() -> None:
     }
     for cautions, luck in told.items():
         # What it is of plays no part in it.
-        assert Listed(None, luck, ()).cautions == cautions  # type: ignore[arg-type]
+        assert ShortlistEntry(None, luck, ()).cautions == cautions  # type: ignore[arg-type]

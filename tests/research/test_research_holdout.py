@@ -18,11 +18,11 @@ from research_markets import noise, trending
 import openoutcry as oo
 from openoutcry.ledger import Ledger
 from openoutcry.research.acceptance_gates import Thresholds
-from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
+from openoutcry.research.proposal_requests import ProposalReply, ProposalRequest, TokenMeter
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.sealed_holdout import HoldoutVault
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_manager import Workspace, research
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
@@ -36,11 +36,11 @@ SPLIT = Split()
 
 def run(folder: Path, config: ResearchConfig = CONFIG, market: oo.Dataset = MARKET, proposer: Any = None) -> Result:
     ledger = Ledger(folder / "ledger")
-    return research(lambda: market, proposer or RandomProposer(), config, Place(folder / "out", ledger))
+    return research(lambda: market, proposer or RandomProposer(), config, Workspace(folder / "out", ledger))
 
 
 def events(folder: Path, session: str | None = None) -> list[Mapping[str, Any]]:
-    return [dict(each) for each in session_of(Place(folder / "out").journal, session).events]
+    return [dict(each) for each in session_of(Workspace(folder / "out").journal, session).events]
 
 
 def test_research_ends_an_embargo_before_the_holdout() -> None:
@@ -61,10 +61,10 @@ class Watcher:
         self.lengths: set[int] = set()
         self.prices: set[float] = set()
 
-    def reserve(self, ask: Ask) -> int:
+    def reserve(self, ask: ProposalRequest) -> int:
         return 0
 
-    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+    def propose(self, ask: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         if ask.round not in (0, 2):
             return self._inner.propose(ask, meter)
         frame, found = sys._getframe(), []
@@ -95,7 +95,7 @@ def test_nothing_that_research_can_reach_holds_a_price_of_the_holdout(tmp_path: 
     ]
     path.write_text("\n".join(rows) + "\n")
     watcher = Watcher()
-    research(lambda: oo.Dataset.from_csv(path), watcher, CONFIG, Place(tmp_path / "out"))
+    research(lambda: oo.Dataset.from_csv(path), watcher, CONFIG, Workspace(tmp_path / "out"))
     assert watcher.lengths == {1500 - 60 - 1}
     assert float(market.close[700, 0]) in watcher.prices, "what may be seen is found"
     assert not watcher.prices & set(market.close[-61:].ravel().tolist())
@@ -133,7 +133,7 @@ def test_a_spent_holdout_stays_shut_in_every_later_session(tmp_path: Path) -> No
     first = run(tmp_path)
     later = run(tmp_path, replace(CONFIG, seed=1))
     assert first.holdout_reuse == 0
-    assert later.memory.holdout_spent == 1
+    assert later.prior_trials.holdout_spent == 1
     assert later.shortlist
     assert all(listed.verdict is None for listed in later.shortlist)
     assert later.holdout_reuse is None
@@ -156,17 +156,17 @@ def test_a_spent_holdout_is_known_in_disguise(tmp_path: Path, disguise: Any) -> 
     """Trap 8: what overlaps it on a market of the family is spent, too; and the trials before are counted."""
     first = run(tmp_path)
     later = run(tmp_path, replace(CONFIG, seed=1), disguise(MARKET))
-    assert later.memory.holdout_spent >= 1
+    assert later.prior_trials.holdout_spent >= 1
     assert all(listed.verdict is None for listed in later.shortlist)
-    assert later.memory.n_trials == first.n_session
+    assert later.prior_trials.n_trials == first.n_session
 
 
 def test_a_later_holdout_of_an_extended_market_is_new(tmp_path: Path) -> None:
     run(tmp_path, market=MARKET.head(1400))
     later = run(tmp_path, replace(CONFIG, seed=1))
-    assert later.memory.holdout_spent == 0
+    assert later.prior_trials.holdout_spent == 0
     assert later.holdout_reuse == 0
-    assert later.memory.n_trials > 0
+    assert later.prior_trials.n_trials > 0
 
 
 def test_who_burns_a_holdout_has_it_written_on_every_result(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_an_empty_list_leaves_the_holdout_unspent(tmp_path: Path) -> None:
     strict = replace(CONFIG, gates=Thresholds(min_sharpe=99.0))
     assert run(tmp_path, strict, noise(1)).shortlist == ()
     later = run(tmp_path, replace(CONFIG, seed=1), noise(1))
-    assert later.memory.holdout_spent == 0
+    assert later.prior_trials.holdout_spent == 0
     assert later.holdout_reuse == 0
 
 
@@ -202,8 +202,8 @@ def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Pa
         [each.oos.to_json() for each in first.trials]
     )
     later = run(tmp_path, replace(CONFIG, seed=1))
-    assert later.memory.prior
-    blobs = Place(tmp_path / "out").blobs
+    assert later.prior_trials.prior
+    blobs = Workspace(tmp_path / "out").blobs
     prompts = [
         (blobs / each["payload"]["prompt_sha256"]).read_text(encoding="utf-8")
         for each in events(tmp_path)
@@ -211,7 +211,7 @@ def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Pa
     ]
     assert prompts
     text = "\n".join(prompts)
-    assert later.memory.prior in text, "what earlier sessions learned is in the prompt"
+    assert later.prior_trials.prior in text, "what earlier sessions learned is in the prompt"
     assert "holdout" not in text.lower()
     assert not [date for date in MARKET.dates[-60:] if date in text]
     for value in found:

@@ -19,7 +19,7 @@ from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.acceptance_gates import Thresholds
 from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.session_config import Budgets, ResearchConfig
-from openoutcry.research.session_manager import DivergedError, Place, replay, research, resume
+from openoutcry.research.session_manager import DivergedError, Workspace, replay, research, resume
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
@@ -33,8 +33,8 @@ class Cut(BaseException):
     """What kill -9 is to a process, here after one event."""
 
 
-def place(folder: Path, **more: Any) -> Place:
-    return Place(folder / "out", Ledger(folder / "ledger"), **more)
+def place(folder: Path, **more: Any) -> Workspace:
+    return Workspace(folder / "out", Ledger(folder / "ledger"), **more)
 
 
 def whole(folder: Path) -> Result:
@@ -89,7 +89,7 @@ def test_a_forged_score_is_found_by_replay_though_its_chain_is_whole(
 ) -> None:
     """Who forges a number and rewrites the chain behind it is still found out."""
     stood = session_of(place(uncut[0]).journal)
-    out = Place(tmp_path)
+    out = Workspace(tmp_path)
     out.journal.parent.mkdir(parents=True)
     forged = None
     with ChainedLog(out.journal, session=stood.session_id) as log:
@@ -106,7 +106,7 @@ def test_a_forged_score_is_found_by_replay_though_its_chain_is_whole(
 
 def test_tampering_with_any_line_is_found(uncut: tuple[Path, Result], tmp_path: Path) -> None:
     lines = place(uncut[0]).journal.read_bytes().splitlines(keepends=True)
-    out = Place(tmp_path)
+    out = Workspace(tmp_path)
     out.journal.parent.mkdir(parents=True)
 
     def refused(changed: list[bytes]) -> None:
@@ -194,8 +194,8 @@ def test_who_forges_a_journal_is_found_by_what_the_ledger_noted(uncut: tuple[Pat
     """A18: what no replay can make again, such as trials counted before, is held by two notes in the ledger."""
     stood = session_of(place(uncut[0]).journal)
 
-    def forged(folder: Path, events: list[tuple[str, Any]], session: str) -> Place:
-        out = Place(folder, Ledger(uncut[0] / "ledger"))
+    def forged(folder: Path, events: list[tuple[str, Any]], session: str) -> Workspace:
+        out = Workspace(folder, Ledger(uncut[0] / "ledger"))
         out.journal.parent.mkdir(parents=True)
         shutil.copytree(place(uncut[0]).blobs, out.blobs)
         with ChainedLog(out.journal, session=session) as log:
@@ -222,7 +222,7 @@ def test_a_forged_beginning_is_not_resumed(tmp_path: Path) -> None:
     stood = session_of(place(tmp_path).journal, is_cut=True)
     lines = place(tmp_path).journal.read_bytes().splitlines(keepends=True)
     for n_events in (1, 5):
-        out = Place(tmp_path / "out", Ledger(tmp_path / "ledger"))
+        out = Workspace(tmp_path / "out", Ledger(tmp_path / "ledger"))
         out.journal.write_bytes(b"".join(lines[: -len(stood.events)]))
         with ChainedLog(out.journal, session=f"forged-{n_events}") as log:
             for event in stood.events[:n_events]:

@@ -23,7 +23,7 @@ TEXT = '{"strategy": "trend", "params": {}, "rationale": "Trends last for months
 
 
 @pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _session_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what this machine knows of providers out of the tests."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in (*VARIABLES, "OPENOUTCRY_SETTINGS"):

@@ -14,7 +14,7 @@ import pytest
 from fake_llm import CLIENTS, KEY, FakeLLM, Tokens, Turn, client_of, fault
 from proposal_samples import ask
 
-from openoutcry.research.llm_clients import LLMClient, Message, ModelReply, ModelRequest, Pacing, Transport
+from openoutcry.research.llm_clients import LLMClient, Message, ModelReply, ModelRequest, RetryPolicy, Transport
 from openoutcry.research.proposal_requests import TokenMeter, Usage
 from openoutcry.research.proposers import LLMProposer
 
@@ -132,7 +132,7 @@ def test_a_key_is_in_nothing_that_is_kept_or_shown(
     caplog.set_level(logging.DEBUG)
     fake_llm.play(turn)
     client = client_of(kind, fake_llm.url)
-    proposer = LLMProposer(client, pacing=Pacing(sleep=lambda _: None))
+    proposer = LLMProposer(client, retry_policy=RetryPolicy(sleep=lambda _: None))
     reply = proposer.propose(ask(), TokenMeter())
     if turn.status == 200:
         assert "[key]" in reply.attempts[0].reply

@@ -14,10 +14,10 @@ from research_markets import noise, rising, trending
 import openoutcry as oo
 from openoutcry.ledger import Ledger
 from openoutcry.research.acceptance_gates import Thresholds
-from openoutcry.research.proposal_requests import Ask, Attempt, Reply, TokenMeter, Usage
+from openoutcry.research.proposal_requests import Attempt, ProposalReply, ProposalRequest, TokenMeter, Usage
 from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
-from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_manager import Workspace, research
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
@@ -38,11 +38,11 @@ def run(
     proposals: Any, folder: Path, market: oo.Dataset = MARKET, told: ResearchConfig | None = None, **place: Any
 ) -> Result:
     proposer = FixedProposer(proposals) if isinstance(proposals, list) else proposals
-    return research(lambda: market, proposer, told or config(), Place(folder, **place))
+    return research(lambda: market, proposer, told or config(), Workspace(folder, **place))
 
 
 def events(folder: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(each["event"], each["payload"]) for each in session_of(Place(folder).journal).events]
+    return [(each["event"], each["payload"]) for each in session_of(Workspace(folder).journal).events]
 
 
 @pytest.fixture
@@ -157,23 +157,23 @@ class Model:
 
     name = "model"
 
-    def __init__(self, replies: list[Reply], reserve: int = 100) -> None:
+    def __init__(self, replies: list[ProposalReply], reserve: int = 100) -> None:
         self._replies, self._reserve = replies, reserve
 
-    def reserve(self, ask: Ask) -> int:
+    def reserve(self, ask: ProposalRequest) -> int:
         return self._reserve
 
-    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+    def propose(self, ask: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         if ask.round >= len(self._replies):
-            return Reply(is_exhausted=True)
+            return ProposalReply(is_exhausted=True)
         for attempt in self._replies[ask.round].attempts:
             meter.spend(attempt.usage)
         return self._replies[ask.round]
 
 
-def said(proposal: Any = None, fault: str | None = None, tokens: int = 60) -> Reply:
+def said(proposal: Any = None, fault: str | None = None, tokens: int = 60) -> ProposalReply:
     attempt = Attempt("m", "propose", 200, Usage(tokens - 10, 10), "text", fault, 100)
-    return Reply(proposal, fault, "so it was", attempts=(attempt,), prompt="shown")
+    return ProposalReply(proposal, fault, "so it was", attempts=(attempt,), prompt="shown")
 
 
 def test_no_round_begins_whose_reserve_would_pass_the_cap(folder: Path) -> None:
@@ -247,7 +247,7 @@ def test_the_short_list_holds_what_only_passed_where_that_is_asked_for(folder: P
 def test_a_market_that_is_too_short_for_its_folds_is_refused(folder: Path) -> None:
     with pytest.raises(oo.OpenOutcryError):
         run([trend()], folder, noise(1, 140, 2))
-    assert not Place(folder).journal.exists()
+    assert not Workspace(folder).journal.exists()
 
 
 def test_a_lookback_that_is_longer_than_the_training_is_turned_away(folder: Path) -> None:

@@ -16,15 +16,15 @@ from scipy.stats import beta
 import openoutcry as oo
 from openoutcry.research import walkforward_validation
 from openoutcry.research.acceptance_gates import Evidence, Thresholds, is_promotable, judge
-from openoutcry.research.benchmark_excess import Holding
+from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.proposers import RandomProposer
 from openoutcry.research.sealed_holdout import HoldoutVault
-from openoutcry.research.selection_luck import Counter, Memory
+from openoutcry.research.selection_luck import PriorTrials, TrialCounter
 from openoutcry.research.session_config import Budgets, ResearchConfig, Split
-from openoutcry.research.session_manager import Place, research
+from openoutcry.research.session_manager import Workspace, research
 from openoutcry.research.trial import Result
 from openoutcry.research.trial_scores import score_of
-from openoutcry.research.walkforward_validation import ground_of
+from openoutcry.research.walkforward_validation import validation_setup
 
 pytestmark = pytest.mark.once
 
@@ -40,7 +40,7 @@ class Searched(NamedTuple):
     """What came of a session, and what the ways to hold its market would have brought."""
 
     result: Result
-    holdings: Sequence[Holding]
+    benchmarks: Sequence[Benchmark]
 
 
 def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
@@ -51,19 +51,19 @@ def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
         seed=seed,
     )
     vault = HoldoutVault(lambda: market, config.split)
-    ground = ground_of(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
-    result = research(lambda: market, RandomProposer(), config, Place(folder / str(seed)))
-    return Searched(result, ground.holdings)
+    setup = validation_setup(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
+    result = research(lambda: market, RandomProposer(), config, Workspace(folder / str(seed)))
+    return Searched(result, setup.benchmarks)
 
 
 def promotes(searched: Searched, gates: Thresholds, n_trials: int | None = None) -> bool:
     """Return whether any trial would be on the short list, at trials counted or declared."""
     gates, result = replace(gates, max_probe_changes=None), searched.result
-    memory = Memory(n_trials=result.n_trials if n_trials is None else n_trials)
-    counter = Counter(memory, searched.holdings)
+    prior_trials = PriorTrials(n_trials=result.n_trials if n_trials is None else n_trials)
+    counter = TrialCounter(prior_trials, searched.benchmarks)
     lucks = [counter.luck_of(trial.oos) for trial in result.trials]
     found = (
-        judge(Evidence(trial.oos, trial.validated.in_sample, luck.dsr, luck.dsr_alpha), gates)
+        judge(Evidence(trial.oos, trial.validation.in_sample, luck.dsr, luck.dsr_alpha), gates)
         for trial, luck in zip(result.trials, lucks, strict=True)
     )
     return any(map(is_promotable, found))
@@ -102,7 +102,7 @@ def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessio
     best = max(
         (trial for each in sessions[:4] for trial in each.result.trials), key=lambda trial: trial.oos.sharpe or -9.0
     )
-    counted = Counter(Memory(n_trials=200)).luck_of(best.oos)
+    counted = TrialCounter(PriorTrials(n_trials=200)).luck_of(best.oos)
     assert counted.dsr is not None
     assert counted.dsr_if_one is not None
     print(f"Sharpe {best.oos.sharpe:.2f}: DSR {counted.dsr:.3f} at 200 trials, {counted.dsr_if_one:.3f} at 1")
@@ -131,11 +131,12 @@ def test_drift_is_not_taken_for_skill(tmp_path: Path) -> None:
 def test_to_keep_a_market_in_equal_parts_is_no_alpha(seed: int) -> None:
     """What was bought comes to be what rose most, and is beaten without any skill where prices are volatile."""
     market = rising(seed, 3000, 8, drift=0.003, volatility=0.04)
-    ground = ground_of(market, market.n_bars, Split(), (oo.CostModel(fee_bps=1.0, slippage_bps=2.0), oo.Limits()))
+    setup = validation_setup(market, market.n_bars, Split(), (oo.CostModel(fee_bps=1.0, slippage_bps=2.0), oo.Limits()))
     equal = np.full((market.n_bars, market.n_symbols), 1.0 / market.n_symbols)
-    track = score_of([walkforward_validation.tested_run(ground, equal, fold) for fold in ground.folds])
+    track = score_of([walkforward_validation.tested_run(setup, equal, fold) for fold in setup.folds])
     both, bought = (
-        Counter(Memory(49), ways).luck_of(track).dsr_alpha for ways in (ground.holdings, ground.holdings[:1])
+        TrialCounter(PriorTrials(49), ways).luck_of(track).dsr_alpha
+        for ways in (setup.benchmarks, setup.benchmarks[:1])
     )
     assert bought is not None
     assert bought > 0.95, "or there is nothing to be beaten"

@@ -21,7 +21,7 @@ from openoutcry.research.parallel_walkforward import Row, validate_grid
 from openoutcry.research.sealed_holdout import HoldoutVault
 from openoutcry.research.session_config import Split
 from openoutcry.research.walkforward_folds import run_part
-from openoutcry.research.walkforward_validation import ground_of, validate, validate_best
+from openoutcry.research.walkforward_validation import validate, validate_best, validation_setup
 
 pytestmark = pytest.mark.once
 
@@ -31,7 +31,7 @@ RULES = oo.CostModel(), oo.Limits()
 
 
 def plain(rows: list[Row]) -> list[Any]:
-    return [(row.market, dict(row.params), row.validated.oos.to_json(), row.validated.in_sample) for row in rows]
+    return [(row.market, dict(row.params), row.validation.oos.to_json(), row.validation.in_sample) for row in rows]
 
 
 @pytest.fixture(params=["processes", "ray"])
@@ -66,18 +66,18 @@ def test_one_writer_counts_every_row_once(tmp_path: Path) -> None:
 
 def test_a_row_is_what_a_session_would_see() -> None:
     vault = HoldoutVault(lambda: MARKETS[1], Split())
-    ground = ground_of(vault.research(), vault.research_end, Split(), RULES)
-    alone = validate(ground, Trend(**GRID[0]), GRID[0])
+    setup = validation_setup(vault.research(), vault.research_end, Split(), RULES)
+    alone = validate(setup, Trend(**GRID[0]), GRID[0])
     row = validate_grid(MARKETS[1:], "trend", GRID[:1])[0]
-    assert row.validated.oos.to_json() == alone.oos.to_json()
+    assert row.validation.oos.to_json() == alone.oos.to_json()
 
 
 def test_a_test_is_what_a_part_of_the_walk_forward_is() -> None:
     """A8: flat at the start, warmed up before it, and flat again at a cost."""
-    ground = ground_of(MARKETS[1], 900, Split(), RULES)
+    setup = validation_setup(MARKETS[1], 900, Split(), RULES)
     strategy = Trend(**GRID[0])
-    found = validate(ground, strategy, GRID[0]).oos
-    parts = [run_part(strategy, MARKETS[1], fold.test, *RULES) for fold in ground.folds]
+    found = validate(setup, strategy, GRID[0]).oos
+    parts = [run_part(strategy, MARKETS[1], fold.test, *RULES) for fold in setup.folds]
     assert [fold.return_ for fold in found.folds] == [run.nav[-1] - 1.0 for run in parts]
     assert all(run.weights[-1].tolist() == [0.0] * 3 for run in parts)
 
@@ -92,9 +92,9 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
 
 def test_the_best_in_sample_is_what_is_tested_in_each_fold() -> None:
     """A9: the choice sees the training alone."""
-    ground = ground_of(MARKETS[1], 900, Split(), RULES)
-    each = [validate(ground, Trend(**params), params) for params in GRID]
-    best = validate_best(ground, lambda params: Trend(**params), GRID)
+    setup = validation_setup(MARKETS[1], 900, Split(), RULES)
+    each = [validate(setup, Trend(**params), params) for params in GRID]
+    best = validate_best(setup, lambda params: Trend(**params), GRID)
     assert best.n_configs == len(GRID)
     for place, (params, score) in enumerate(zip(best.params, best.oos.folds, strict=True)):
         trained = [one.in_sample[place].sharpe or -np.inf for one in each]
@@ -104,10 +104,10 @@ def test_the_best_in_sample_is_what_is_tested_in_each_fold() -> None:
 
 
 def test_there_are_as_many_paths_as_combinations_say_and_each_covers_all_groups() -> None:
-    ground = ground_of(MARKETS[1], 900, Split(), RULES)
-    scores = validate_combinatorial(ground, lambda params: LIBRARY["trend"](**params), GRID, n_groups=6, n_test=2)
+    setup = validation_setup(MARKETS[1], 900, Split(), RULES)
+    scores = validate_combinatorial(setup, lambda params: LIBRARY["trend"](**params), GRID, n_groups=6, n_test=2)
     assert len(scores) == comb(6, 2) * 2 // 6
     assert {len(score.folds) for score in scores} == {6}
     assert {len(score.returns) for score in scores} == {900 - 6}
-    alone = validate_combinatorial(ground, lambda params: LIBRARY["trend"](**params), GRID[:1], n_groups=6, n_test=2)
+    alone = validate_combinatorial(setup, lambda params: LIBRARY["trend"](**params), GRID[:1], n_groups=6, n_test=2)
     assert len({score.digest for score in alone}) == 1, "one configuration has one history"

@@ -10,10 +10,10 @@ import pytest
 from proposal_samples import CATALOGUE, ask
 
 from openoutcry import OpenOutcryError
-from openoutcry.research.proposal_requests import Attempt, Proposal, Reply, TokenMeter, TrialCard, Usage
+from openoutcry.research.proposal_requests import Attempt, Proposal, ProposalReply, TokenMeter, TrialCard, Usage
 from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.proposers.parameter_ranges import ranges_of
-from openoutcry.research.strict_json import NotPlain, read_plain
+from openoutcry.research.strict_json import InvalidJson, read_strict_json
 
 TREND = {"strategy": "trend", "params": {"lookback": 40}, "rationale": "Slow trends of currencies last for months."}
 
@@ -40,7 +40,7 @@ def test_a_session_that_goes_on_is_given_the_entry_of_its_round() -> None:
 
 def test_a_reply_of_a_journal_is_given_again_with_its_tokens() -> None:
     attempt = Attempt("model", "propose", 200, Usage(30, 5), reserved=90)
-    reply = Reply(fault="parse", attempts=(attempt, attempt))
+    reply = ProposalReply(fault="parse", attempts=(attempt, attempt))
     proposer, meter = FixedProposer([reply]), TokenMeter(100)
     assert proposer.reserve(ask()) == 90
     assert proposer.propose(ask(), meter) is reply
@@ -74,8 +74,8 @@ def test_a_file_that_is_no_list_of_proposals_is_refused(text: str | None, told: 
     ["[1e999]", "[-Infinity]", '["\\ud800"]', "9007199254740993", "[" * 40 + "]" * 40, "[" * 10**5, "1" * 5000, ""],
 )
 def test_what_a_journal_cannot_hold_is_not_read(text: str) -> None:
-    with pytest.raises(NotPlain):
-        read_plain(text)
+    with pytest.raises(InvalidJson):
+        read_strict_json(text)
 
 
 def test_chance_proposes_the_same_again_and_something_else_in_another_round_or_session() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from proposal_samples import ask
 
 from openoutcry import OpenOutcryError
-from openoutcry.research.llm_clients import LLMClient, Pacing
-from openoutcry.research.proposal_requests import Reply, TokenMeter
+from openoutcry.research.llm_clients import LLMClient, RetryPolicy
+from openoutcry.research.proposal_requests import ProposalReply, TokenMeter
 from openoutcry.research.proposers import LLMProposer
 
 GOOD = {
@@ -32,10 +32,10 @@ FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 
 def proposer_of(client: LLMClient, waits: list[float] | None = None, **more: Any) -> LLMProposer:
     kept = [] if waits is None else waits
-    return LLMProposer(client, max_tokens=MOST, pacing=Pacing(sleep=kept.append), **more)
+    return LLMProposer(client, max_tokens=MOST, retry_policy=RetryPolicy(sleep=kept.append), **more)
 
 
-def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None = None) -> Reply:
+def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None = None) -> ProposalReply:
     """Return what a round comes to, its tokens held to what the server counted."""
     server.play(*script)
     meter = TokenMeter()
@@ -50,7 +50,7 @@ def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None 
     "turn",
     [
         Turn(TEXT),
-        Turn(f"Let me think {{about it}}.\n```json\n{json.dumps(GOOD, indent=2)}\n```\nThat is {{it}}."),
+        Turn(f"Let me think {{metadata it}}.\n```json\n{json.dumps(GOOD, indent=2)}\n```\nThat is {{it}}."),
         Turn(f'<think>{{"kind": "tune", "strategy": "x", "rationale": "a draft"}}</think>{TEXT}'),
         Turn(json.dumps({"name": "propose", "arguments": GOOD})),
         Turn(None, (GOOD,)),

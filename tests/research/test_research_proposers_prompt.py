@@ -13,7 +13,7 @@ from proposal_samples import MARKET, ask
 
 from openoutcry import OpenOutcryError
 from openoutcry.agents.untrusted_text import bounded, cleaned, fenced
-from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
+from openoutcry.research.proposal_requests import MarketCard, ProposalRequest, TrialCard
 from openoutcry.research.proposers import fold_labels, prompt_of
 
 GOLDEN = Path(__file__).with_name("research_prompt.txt")
@@ -46,7 +46,7 @@ def test_what_earlier_sessions_learned_stands_right_before_the_request() -> None
 def test_nothing_that_is_asked_can_hold_the_holdout() -> None:
     """A11: a new field of what is asked is thought of here."""
     asked = ["round", "goal", "market", "catalogue", "history", "prior", "allow_code", "max_tunable", "seed"]
-    assert [each.name for each in fields(Ask)] == asked
+    assert [each.name for each in fields(ProposalRequest)] == asked
     market = ["name", "symbols", "first", "last", "n_bars", "periods_per_year", "folds"]
     assert [each.name for each in fields(MarketCard)] == market
     assert [each.name for each in fields(TrialCard)] == ["round", "proposal", "outcome", "reasons", "scores"]

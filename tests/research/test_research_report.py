@@ -12,10 +12,10 @@ from research_markets import trending
 
 from openoutcry.ledger import Ledger
 from openoutcry.research.acceptance_gates import Thresholds
-from openoutcry.research.handover import hand_over
 from openoutcry.research.proposers import FixedProposer, RandomProposer
 from openoutcry.research.session_config import Budgets, ResearchConfig
-from openoutcry.research.session_manager import Place, ground_again, research
+from openoutcry.research.session_files import write_session_files
+from openoutcry.research.session_manager import Workspace, recorded_setup, research
 from openoutcry.research.session_records import session_of
 from openoutcry.research.trial import Result
 
@@ -25,10 +25,10 @@ CONFIG = ResearchConfig(goal="find <b>trend</b> & keep it", budgets=Budgets(8, 4
 
 
 def made(folder: Path, proposer: RandomProposer | FixedProposer, config: ResearchConfig = CONFIG) -> tuple[Result, str]:
-    place = Place(folder / "out", Ledger(folder / "ledger"), source="market.csv", provider="random")
+    place = Workspace(folder / "out", Ledger(folder / "ledger"), source="market.csv", provider="random")
     result = research(lambda: MARKET, proposer, config, place)
     stood = session_of(place.journal)
-    hand_over(result, ground_again(lambda: MARKET, stood), place.folder)
+    write_session_files(result, recorded_setup(lambda: MARKET, stood), place.folder)
     return result, (place.folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -113,7 +113,7 @@ def test_a_session_in_which_nothing_could_be_evaluated_has_a_page(tmp_path: Path
 def test_a_later_session_shows_what_was_known_before(tmp_path: Path) -> None:
     made(tmp_path, RandomProposer())
     result, page = made(tmp_path, RandomProposer(), replace(CONFIG, seed=5))
-    assert result.memory.prior
+    assert result.prior_trials.prior
     assert "Learnings from" in page
     before = result.n_trials - result.n_session
     assert before == 8

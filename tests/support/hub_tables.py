@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from openoutcry.verifiers_env.rewards import REWARDS, Terms
+from openoutcry.verifiers_env.rewards import REWARDS, RewardTerms
 from openoutcry.verifiers_env.scripted_policies import BASELINES
 from openoutcry.verifiers_env.task_rows import TIERS
 
@@ -58,10 +58,10 @@ def table_of(*configs: tuple[str, type]) -> str:
 
 def rewards() -> str:
     rows = ["| name | weight | range | what is paid |", "| --- | ---: | --- | --- |"]
-    terms = Terms()
+    terms = RewardTerms()
     for name, paid in REWARDS.items():
         low, high = paid.range
-        rows.append(f"| `{name}` | {paid.weight:g} | {low:g} to {high:g} | {terms.say(name)} |")
+        rows.append(f"| `{name}` | {paid.weight:g} | {low:g} to {high:g} | {terms.describe(name)} |")
     return "\n".join(rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
+from openoutcry.research.proposal_requests import MarketCard, ProposalRequest, TrialCard
 
 CATALOGUE: dict[str, dict[str, Any]] = {
     "trend": {
@@ -37,9 +37,9 @@ MARKET = MarketCard(
     periods_per_year=252.0,
     folds=(("2012-01-02", "2014-06-30"), ("2014-07-01", "2021-12-31")),
 )
-ASK = Ask(0, "A steady return with small drawdowns.", MARKET, CATALOGUE, seed=7)
+ASK = ProposalRequest(0, "A steady return with small drawdowns.", MARKET, CATALOGUE, seed=7)
 
 
-def ask(round_: int = 0, *history: TrialCard, **more: Any) -> Ask:
+def ask(round_: int = 0, *history: TrialCard, **more: Any) -> ProposalRequest:
     """Return what is asked in a round."""
     return replace(ASK, round=round_, history=history, **more)

@@ -10,7 +10,7 @@ import verifiers.v1 as vf
 from model_endpoint import Body, Reply, Script, serve, turn_of
 
 from openoutcry.verifiers_env import load_environment
-from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.rollout_state import RolloutState
 from openoutcry.verifiers_env.scripted_policies import Policy
 from openoutcry.verifiers_env.task_rows import Row
 
@@ -80,8 +80,8 @@ def spoken(*decisions: str) -> Script:
 
 def decisions(row: Row, policy: Policy) -> list[str]:
     """Return what a policy decides on a row, bar by bar."""
-    desk, made = Desk(row), []
-    while not desk.done:
-        made.append(policy(desk))
-        desk.decide(made[-1])
+    rollout, made = RolloutState(row), []
+    while not rollout.done:
+        made.append(policy(rollout))
+        rollout.decide(made[-1])
     return made

@@ -16,7 +16,7 @@ pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
 pytest.importorskip("cryptography")
 
 import verifiers.v1 as vf
-from arena_past_seasons import Listed, Told, at, exported, season
+from arena_past_seasons import EpisodeSpec, Listed, at, exported, season
 from model_endpoint import Body, Reply, serve
 from verifiers_rollouts import client, episodes, facts, play, scores, trace
 
@@ -33,8 +33,8 @@ HOURS = [0.0, 24.0, 48.0]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     markets = [
-        Listed("KXA", 0, 50, 60, (Told(70, outcome="yes"),)),
-        Listed("KXB", 0, 50, 60, (Told(70, outcome="no"),)),
+        Listed("KXA", 0, 50, 60, (EpisodeSpec(70, outcome="yes"),)),
+        Listed("KXB", 0, 50, 60, (EpisodeSpec(70, outcome="no"),)),
     ]
     # The log goes on until both results are due.
     return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 132.0])
@@ -99,7 +99,7 @@ def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -
     """R-19: bytes of requests, of seasons that end in one way and in the other."""
     sent = []
     for outcome in ("yes", "no"):
-        market = Listed("KXA", 0, 50, 60, (Told(70, outcome=outcome),))
+        market = Listed("KXA", 0, 50, 60, (EpisodeSpec(70, outcome=outcome),))
         env = environment(exported(tmp_path / outcome, [market], [*HOURS, 132.0]))
         with serve(says(0.5), keeps_bodies=True) as endpoint:
             played = asyncio.run(play(env, client(endpoint.url), 3, 1, 1))
@@ -156,7 +156,7 @@ def test_a_season_that_cannot_be_asked_about_is_refused_before_any_episode(
 
 
 def test_results_that_came_late_are_told_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    markets = [Listed(f"KX{hours}", 0, 50, 60, (Told(hours),)) for hours in (61, 62, 160)]
+    markets = [Listed(f"KX{hours}", 0, 50, 60, (EpisodeSpec(hours),)) for hours in (61, 62, 160)]
     environment(exported(tmp_path, markets, [*HOURS, 170.0])).taskset.load()
     (told,) = caplog.messages
     assert told.startswith("1 of 3 markets had no result yet when it was due and a split ended")

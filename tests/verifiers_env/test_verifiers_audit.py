@@ -13,7 +13,7 @@ import pytest
 from builders import count
 
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.reward_hacking import BREAKERS, GAMES, KEEPERS
+from openoutcry.verifiers_env.reward_hacking import MANDATE_BREAKERS, MANDATE_KEEPERS, REWARD_HACKS
 from openoutcry.verifiers_env.rewards import BAR, REWARDS, utility
 from openoutcry.verifiers_env.scripted_policies import BASELINES
 
@@ -43,7 +43,7 @@ def scores(name: str, market: str, **other: Any) -> script.Scores:
 
 
 @pytest.mark.parametrize("market", script.GAMED)
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", REWARD_HACKS)
 def test_no_game_is_paid_more_than_the_benchmark_but_by_chance(name: str, market: str) -> None:
     for reward in FAIR:
         paid = scores(name, market)[reward]
@@ -60,7 +60,7 @@ def test_who_does_what_the_benchmark_does_is_paid_exactly_nothing(name: str, mar
 
 @pytest.mark.parametrize("market", script.GAMED)
 def test_the_games_are_ranked_as_they_should_be(market: str) -> None:
-    paid = {name: scores(name, market)[script.PAID] for name in GAMES}
+    paid = {name: scores(name, market)[script.PAID] for name in REWARD_HACKS}
     nothing = paid["hold for ever"]
     assert np.array_equal(paid["verbose"], nothing)
     for name in ("refuse", "malformed on purpose"):
@@ -72,7 +72,7 @@ def test_the_games_are_ranked_as_they_should_be(market: str) -> None:
 @pytest.mark.parametrize("market", script.GAMED)
 def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
     error = 0.5 / N_ROWS**0.5
-    rates = {name: scores(name, market)["pass_k_reward"].mean() for name in GAMES}
+    rates = {name: scores(name, market)["pass_k_reward"].mean() for name in REWARD_HACKS}
     assert all(rate <= 0.5 + 2.0 * error for rate in rates.values())
     best = max(rates, key=lambda name: rates[name])
     thrice = scores(best, market, n_windows=script.WINDOWS)["pass_k_reward"].mean()
@@ -83,7 +83,7 @@ def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
 def test_without_its_second_condition_betting_until_ahead_passes_more_than_half() -> None:
     passed = []
     for row in script.rows_of("ecb-fx", N_ROWS):
-        (each,) = script.outcome_by("all against it until ahead", row).played
+        (each,) = script.outcome_by("all against it until ahead", row).windows
         passed.append(float(each.excess.sum()) / each.scale > BAR)
     assert np.mean(passed) > 0.6
 
@@ -104,29 +104,29 @@ def test_betting_until_ahead_pays_where_a_bet_is_many_volatilities_and_only_ther
     assert max(value for (size, _), value in worth.items() if size > 3.0) > 0.03
 
 
-@pytest.mark.parametrize("mandate", KEEPERS)
+@pytest.mark.parametrize("mandate", MANDATE_KEEPERS)
 def test_who_breaks_a_mandate_is_paid_less_than_who_keeps_it(mandate: str) -> None:
     rows = script.rows_of(script.MANDATE_MARKETS[mandate], N_ROWS, mandate=mandate)
     kept = [script.outcome_by("keeper", row) for row in rows]
     # A market can fall by 3 % between two closes.
-    assert np.mean([outcome.played[0].breaches.any() for outcome in kept]) < 0.1
+    assert np.mean([outcome.windows[0].breaches.any() for outcome in kept]) < 0.1
     paid = REWARDS["excess_return_reward"].reward
     mean = np.mean([paid(outcome) for outcome in kept])
     n_broken = 0
-    for name in BREAKERS:
+    for name in MANDATE_BREAKERS:
         outcomes = [script.outcome_by(name, row) for row in rows]
-        broken = [outcome for outcome in outcomes if outcome.played[0].breaches.any()]
+        broken = [outcome for outcome in outcomes if outcome.windows[0].breaches.any()]
         n_broken += len(broken)
         assert not broken or np.mean([paid(outcome) for outcome in outcomes]) < mean
         for outcome in broken:
-            assert paid(outcome) <= -1.0 - outcome.played[0].breaches.mean()
+            assert paid(outcome) <= -1.0 - outcome.windows[0].breaches.mean()
             assert REWARDS["pass_k_reward"].reward(outcome) == 0.0
             assert REWARDS["deflated_sharpe_reward"].reward(outcome) == 0.0
             assert REWARDS["process_check_reward"].reward(outcome) < 1.0
     assert n_broken > N_ROWS
 
 
-@pytest.mark.parametrize("name", [*GAMES, *BASELINES])
+@pytest.mark.parametrize("name", [*REWARD_HACKS, *BASELINES])
 def test_every_reward_is_finite_and_within_its_range(name: str) -> None:
     for market in script.GAMED:
         for reward, paid in REWARDS.items():
@@ -148,12 +148,12 @@ def test_the_file_has_a_line_for_all_that_is_measured() -> None:
     for kind, place, name, n_rows in script.tasks(300):
         cells = RESULTS[kind][place] if kind == "sound" else RESULTS[kind][place][name]
         assert next(iter([cells] if "n" in cells else cells.values()))["n"] == n_rows
-    assert set(MANDATES) == {*KEEPERS, "beat-benchmark"}
+    assert set(MANDATES) == {*MANDATE_KEEPERS, "beat-benchmark"}
 
 
 @pytest.mark.parametrize("market", script.GAMED)
 def test_what_was_measured_is_what_is_measured(market: str) -> None:
-    for name in (*GAMES, *BASELINES):
+    for name in (*REWARD_HACKS, *BASELINES):
         told = RESULTS["baselines" if name in BASELINES else "games"][market][name]
         told = told if name in BASELINES else told[script.PAID]
         paid = scores(name, market)[script.PAID]

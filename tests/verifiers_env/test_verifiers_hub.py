@@ -20,7 +20,7 @@ from hub_tables import README, ROOT, TABLES, table
 from packaging.requirements import Requirement
 
 from openoutcry.verifiers_env import row_markets
-from openoutcry.verifiers_env.rollout_state import MOST_READS
+from openoutcry.verifiers_env.rollout_state import MAX_READS
 from openoutcry.verifiers_env.task_rows import SPLITS
 
 vf = pytest.importorskip("verifiers.v1")
@@ -163,7 +163,7 @@ def test_a_source_of_prime_rl_is_an_environment(name: str) -> None:
     assert type(env) is VerifiersEnv
     assert config.taskset.split == {"train": "train", "eval": "validation"}[name]
     row = env.taskset.row(0)
-    assert config.agent.max_turns >= row.horizon * row.n_windows * (MOST_READS + 2)
+    assert config.agent.max_turns >= row.horizon * row.n_windows * (MAX_READS + 2)
     (task,) = env.taskset.take(1)
     assert task.data.row == row
     assert len(list(env.taskset.take(3))) == 3

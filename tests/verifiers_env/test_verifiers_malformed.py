@@ -17,7 +17,7 @@ from verifiers_rollouts import decisions, environment, episodes, facts, rows, sa
 
 from openoutcry.verifiers_env import scripted_policies
 from openoutcry.verifiers_env.rewards import MALFORMED, excess_return_reward
-from openoutcry.verifiers_env.rollout_state import MOST_READS
+from openoutcry.verifiers_env.rollout_state import MAX_READS
 
 HOLD = '{"orders":[]}'
 BUY = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
@@ -97,7 +97,7 @@ CASES = {"tools": TOOLS, "text": TEXTS}
 
 
 @cache
-def played(style: str) -> dict[str, vf.Episode]:
+def episode_by_case(style: str) -> dict[str, vf.Episode]:
     """Return an episode for each odd answer of a style, all of them played side by side."""
     cases = CASES[style]
     env = environment(style=style, num_tasks=len(cases))
@@ -109,15 +109,15 @@ def played(style: str) -> dict[str, vf.Episode]:
 
 @pytest.mark.parametrize(("style", "what"), [(style, what) for style, cases in CASES.items() for what in cases])
 def test_what_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(style: str, what: str) -> None:
-    episode = played(style)[what]
+    episode = episode_by_case(style)[what]
     assert episode.ok, episode
     (each,) = episode.traces
     state = json.loads(told(each)[-1])
     assert state["error"].endswith("Everything was held for this bar.")
     assert re.search(CASES[style][what][1], state["error"]), state["error"]
     assert state["bars_left"] == 10 - PLACE - 1
-    held = scripted_policies.play(episode.task.data.row, lambda desk: HOLD if desk.n_answers else BUY)
-    assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in held.played]
+    held = scripted_policies.play(episode.task.data.row, lambda rollout: HOLD if rollout.n_answers else BUY)
+    assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in held.windows]
     assert scores(each)["excess_return_reward"] == excess_return_reward(held)
     assert scores(each)["format_penalty"] == -MALFORMED
     assert facts(each)["n_malformed"] == 1
@@ -152,14 +152,14 @@ def test_what_stands_before_a_decision_does_not_count() -> None:
 
 def test_each_call_of_a_message_is_carried_out_in_its_turn() -> None:
     def script(body: Body) -> Reply:
-        calls = [("trade", BUY)] + [("observe", "{}")] * (MOST_READS + 2) + [("trade", HOLD)]
+        calls = [("trade", BUY)] + [("observe", "{}")] * (MAX_READS + 2) + [("trade", HOLD)]
         return Reply(calls=tuple(calls)) if turn_of(body) == 0 else Reply(calls=(("trade", HOLD),) * 20)
 
     each = trace(environment(), script)
     first, *seen, last = (json.loads(str(message.content)) for message in each.messages if message.role == "tool")
-    assert [state["bars_left"] for state in (first, *seen, last)] == [9] * (1 + MOST_READS) + [8, 8, 7]
-    assert [place for place, state in enumerate(seen) if "error" in state] == [MOST_READS]
-    assert "at most 4 questions are answered per bar" in seen[MOST_READS]["error"]
+    assert [state["bars_left"] for state in (first, *seen, last)] == [9] * (1 + MAX_READS) + [8, 8, 7]
+    assert [place for place, state in enumerate(seen) if "error" in state] == [MAX_READS]
+    assert "at most 4 questions are answered per bar" in seen[MAX_READS]["error"]
     # The rest of the second message finds the episode over, which ends it.
     assert each.num_turns == 2
     assert facts(each)["n_answers"] == 10

@@ -17,10 +17,10 @@ from rollout_rows import row_of
 
 from openoutcry.verifiers_env.arena_tasks import ArenaTasksetConfig
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.parser import answer_call, answer_text
-from openoutcry.verifiers_env.reward_hacking import GAMES
+from openoutcry.verifiers_env.parser import execute_call, execute_text
+from openoutcry.verifiers_env.reward_hacking import REWARD_HACKS
 from openoutcry.verifiers_env.rewards import REWARDS
-from openoutcry.verifiers_env.rollout_state import Desk
+from openoutcry.verifiers_env.rollout_state import RolloutState
 
 pytestmark = pytest.mark.once
 
@@ -56,18 +56,18 @@ def test_the_conversation_of_the_page_is_what_is_said() -> None:
     """Each line of the model, carried out, is answered with the line below it, in either style."""
     (told,) = re.findall(r"```text\n(> .*?)```", PAGE, re.DOTALL)
     lines = told.splitlines()
-    desk = Desk(row_of("pairs", n_symbols=2, horizon=10, lookback=5))
+    rollout = RolloutState(row_of("pairs", n_symbols=2, horizon=10, lookback=5))
     for said, reply in zip(lines[::2], lines[1::2], strict=True):
         name, _, arguments = said.removeprefix("> ").partition(" ")
         is_call = name in ("trade", "history")
-        answered = answer_call(desk, name, arguments) if is_call else answer_text(desk, said)
+        answered = execute_call(rollout, name, arguments) if is_call else execute_text(rollout, said)
         assert json.loads(answered) == json.loads(reply.removeprefix("< "))
 
 
 def test_the_readme_has_the_figures_of_the_audit() -> None:
     found = json.loads((ROOT / "docs" / "verifiers.json").read_text(encoding="utf-8"))
     assert script.in_a_line(found) in " ".join(README.split())
-    assert f"{['fourteen', 'fifteen', 'sixteen'][len(GAMES) - 14]} games on 300 rows" in README
+    assert f"{['fourteen', 'fifteen', 'sixteen'][len(REWARD_HACKS) - 14]} games on 300 rows" in README
 
 
 @pytest.mark.skipif(count(1, 0) == 0, reason="needs OPENOUTCRY_FULL=1, a minute")

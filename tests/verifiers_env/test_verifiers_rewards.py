@@ -20,9 +20,9 @@ import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES, MOST_DRAWDOWN, MOST_NET
-from openoutcry.verifiers_env.reward_hacking import GAMES
-from openoutcry.verifiers_env.rewards import BAR, FLOOR, REWARDS, Terms, utility, weighted_sharpe
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.reward_hacking import REWARD_HACKS
+from openoutcry.verifiers_env.rewards import BAR, FLOOR, REWARDS, RewardTerms, utility, weighted_sharpe
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
 from openoutcry.verifiers_env.scripted_policies import baseline, decision, oracle, play
 from openoutcry.verifiers_env.task_rows import Row
 
@@ -61,11 +61,17 @@ MARKETS = st.sampled_from(["pairs", "hard", "crisis", "extreme", "ecb-fx"])
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)
-@given(MARKETS, st.integers(0, 500), st.sampled_from(list(MANDATES)), st.integers(1, 3), st.sampled_from(list(GAMES)))
+@given(
+    MARKETS,
+    st.integers(0, 500),
+    st.sampled_from(list(MANDATES)),
+    st.integers(1, 3),
+    st.sampled_from(list(REWARD_HACKS)),
+)
 def test_every_reward_of_every_episode_is_finite_and_within_its_range(
     market: str, index: int, mandate: str, n_windows: int, game: str
 ) -> None:
-    outcome = GAMES[game](row_of(market, index, mandate=mandate, n_windows=n_windows))
+    outcome = REWARD_HACKS[game](row_of(market, index, mandate=mandate, n_windows=n_windows))
     for name, paid in REWARDS.items():
         value = paid.reward(outcome)
         assert type(value) is float
@@ -75,7 +81,7 @@ def test_every_reward_of_every_episode_is_finite_and_within_its_range(
 def test_the_excess_is_that_of_the_navs() -> None:
     row = row_of("ecb-fx", 4, horizon=12)
     outcome = play(row, baseline("momentum", row))
-    each = outcome.played[0]
+    each = outcome.windows[0]
     held = np.diff(np.log(each.market.nav))
     excess = log(each.run.nav[-1] / each.benchmark.nav[-1]) / sqrt(float((held**2).sum()))
     assert _pay("excess_return_reward", outcome) == pytest.approx(-4 * tanh((exp(-excess) - 1) / 4))
@@ -86,7 +92,7 @@ def test_the_excess_is_that_of_the_navs() -> None:
 @pytest.mark.parametrize("market", ["pairs", "ecb-fx", "hard"])
 def test_a_copy_of_the_benchmark_is_paid_exactly_nothing(market: str) -> None:
     for index in range(10):
-        outcome = GAMES["copy the benchmark"](row_of(market, index, n_windows=2))
+        outcome = REWARD_HACKS["copy the benchmark"](row_of(market, index, n_windows=2))
         paid = {name: _pay(name, outcome) for name in REWARDS}
         assert paid.pop("process_check_reward") == 1.0
         assert set(paid.values()) == {0.0}
@@ -94,9 +100,9 @@ def test_a_copy_of_the_benchmark_is_paid_exactly_nothing(market: str) -> None:
 
 def test_more_of_a_symbol_that_rose_is_paid_more(tmp_path: Path) -> None:
     closes = np.column_stack([np.linspace(10, 20, 60), np.full(60, 5.0)])
-    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, disguise=False)
+    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, masked=False)
     paid = [
-        [_pay(name, play(row, lambda desk, weight=weight: decision({"N0": weight}))) for name in OF_EXCESS]
+        [_pay(name, play(row, lambda rollout, weight=weight: decision({"N0": weight}))) for name in OF_EXCESS]
         for weight in (-0.5, 0.0, 0.2, 0.5, 0.9, 1.0)
     ]
     assert all(low < high for left, right in itertools.pairwise(paid) for low, high in zip(left, right, strict=True))
@@ -109,13 +115,13 @@ def test_penalties_take_off_what_is_beyond_the_benchmark() -> None:
         plain = _pay("excess_return_reward", outcome)
         assert _pay("turnover_penalised_reward", outcome) < plain
         assert _pay("drawdown_penalised_reward", outcome) <= plain
-        still = play(row, lambda desk: HOLD)
+        still = play(row, lambda rollout: HOLD)
         assert _pay("turnover_penalised_reward", still) == _pay("excess_return_reward", still)
 
 
 def test_a_market_that_does_not_move_pays_nothing_for_nothing(tmp_path: Path) -> None:
     row = row_of(str(csv_of(tmp_path / "m.csv", np.full((60, 2), 7.0))), n_symbols=2)
-    outcome = play(row, lambda desk: HOLD)
+    outcome = play(row, lambda rollout: HOLD)
     # Buying what does not move costs its fee, which cash is spared.
     assert 0.0 < _pay("excess_return_reward", outcome) < 1.0
     assert _pay("deflated_sharpe_reward", outcome) <= 1.0
@@ -125,10 +131,10 @@ def test_a_market_that_does_not_move_pays_nothing_for_nothing(tmp_path: Path) ->
 def test_an_account_that_is_lost_is_paid_the_least(tmp_path: Path, jump: float) -> None:
     closes = np.ones((60, 2))
     closes[8:] *= jump
-    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, disguise=False)
+    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, masked=False)
     row = _row_with_bar(row, 8)
-    outcome = play(row, lambda desk: decision({"N0": -0.5, "N1": -0.5}))
-    assert outcome.played[0].run.ending.startswith("ruined")
+    outcome = play(row, lambda rollout: decision({"N0": -0.5, "N1": -0.5}))
+    assert outcome.windows[0].run.ending.startswith("ruined")
     assert _pay("excess_return_reward", outcome) == pytest.approx(-FLOOR)
     assert _pay("process_check_reward", outcome) == pytest.approx(0.8)
     assert all(np.isfinite(_pay(name, outcome)) for name in REWARDS)
@@ -173,7 +179,7 @@ def test_weighted_sharpe_is_the_sum_of_the_differential_sharpe_ratios_of_the_eng
 def test_deflated_sharpe_is_the_papers_formula() -> None:
     row = row_of("pairs", 2, horizon=40, n_windows=2)
     outcome = play(row, baseline("momentum", row))
-    excess = np.concatenate([each.excess / each.scale for each in outcome.played])
+    excess = np.concatenate([each.excess / each.scale for each in outcome.windows])
     ratio, n = excess.mean() / excess.std(ddof=1), len(excess)
     skew, kurtosis = stats.skew(excess), stats.kurtosis(excess, fisher=False)
     euler, n_trials, inverse = 0.5772156649015329, 10, NormalDist().inv_cdf
@@ -181,7 +187,7 @@ def test_deflated_sharpe_is_the_papers_formula() -> None:
     spread = sqrt(1 - skew * ratio + (kurtosis - 1) / 4 * ratio**2)
     sure = NormalDist().cdf((ratio - best / sqrt(n)) * sqrt(n - 1) / spread)
     assert _pay("deflated_sharpe_reward", outcome) == pytest.approx(sure, abs=0.01)
-    deflated = [Terms(n_trials=trials).pay("deflated_sharpe_reward", outcome) for trials in (1, 2, 10, 1_000)]
+    deflated = [RewardTerms(n_trials=trials).compute("deflated_sharpe_reward", outcome) for trials in (1, 2, 10, 1_000)]
     assert deflated == sorted(deflated, reverse=True)
 
 
@@ -189,56 +195,62 @@ def test_pass_k_asks_every_window_to_clear_its_bar() -> None:
     row = row_of("ecb-fx", 1, n_windows=3, horizon=10)
     assert _pay("pass_k_reward", play(row, oracle)) == 1.0
 
-    def lazy(desk: Desk) -> str:
-        return oracle(desk) if len(desk.windows) < 3 else HOLD
+    def lazy(rollout: RolloutState) -> str:
+        return oracle(rollout) if len(rollout.windows) < 3 else HOLD
 
     outcome = play(row, lazy)
-    cleared = [float(each.excess.sum()) / each.scale > BAR for each in outcome.played]
+    cleared = [float(each.excess.sum()) / each.scale > BAR for each in outcome.windows]
     assert cleared[:2] == [True, True]
     assert _pay("pass_k_reward", outcome) == float(cleared[2])
-    assert Terms(bar=inf).pay("pass_k_reward", play(row, oracle)) == 0.0
+    assert RewardTerms(bar=inf).compute("pass_k_reward", play(row, oracle)) == 0.0
 
 
 def test_a_mandate_is_graded_by_what_is_held() -> None:
-    ordered = play(row_of(mandate="long-only"), lambda desk: decision({"S000": -1.0}) if not desk.n_answers else HOLD)
-    assert ordered.played[0].breaches.all()
+    ordered = play(
+        row_of(mandate="long-only"), lambda rollout: decision({"S000": -1.0}) if not rollout.n_answers else HOLD
+    )
+    assert ordered.windows[0].breaches.all()
     # A short that is ordered of a symbol that is not there is held by nobody.
-    unknown = play(row_of(mandate="long-only"), lambda desk: decision({"NONE": -1.0}))
-    assert not unknown.played[0].breaches.any()
+    unknown = play(row_of(mandate="long-only"), lambda rollout: decision({"NONE": -1.0}))
+    assert not unknown.windows[0].breaches.any()
     assert (unknown.n_refused, _pay("process_check_reward", unknown)) == (6, pytest.approx(0.8))
-    tilted = play(row_of(mandate="market-neutral"), lambda desk: decision({"S000": 0.5, "S001": -0.5 + MOST_NET / 2}))
-    assert not tilted.played[0].breaches.any()
-    leaning = play(row_of(mandate="market-neutral"), lambda desk: decision({"S000": 0.5}))
-    assert leaning.played[0].breaches.all()
+    tilted = play(
+        row_of(mandate="market-neutral"), lambda rollout: decision({"S000": 0.5, "S001": -0.5 + MOST_NET / 2})
+    )
+    assert not tilted.windows[0].breaches.any()
+    leaning = play(row_of(mandate="market-neutral"), lambda rollout: decision({"S000": 0.5}))
+    assert leaning.windows[0].breaches.all()
 
 
 def test_a_fall_below_the_cap_is_a_breach_until_it_is_made_up(tmp_path: Path) -> None:
     closes = np.full((60, 2), 10.0)
     closes[20:] *= 1 - 2 * MOST_DRAWDOWN
     closes[22:] = 10.0
-    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, disguise=False, mandate="drawdown-cap")
-    outcome = play(_row_with_bar(row, 20), lambda desk: decision({"N0": 0.5, "N1": 0.5}))
-    assert 1 <= outcome.played[0].breaches.sum() <= 2
+    row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, masked=False, mandate="drawdown-cap")
+    outcome = play(_row_with_bar(row, 20), lambda rollout: decision({"N0": 0.5, "N1": 0.5}))
+    assert 1 <= outcome.windows[0].breaches.sum() <= 2
 
 
-@pytest.mark.parametrize("mandate", [name for name, each in MANDATES.items() if each.words])
+@pytest.mark.parametrize("mandate", [name for name, each in MANDATES.items() if each.description])
 def test_a_breach_is_paid_minus_one_less_its_share_at_most(mandate: str) -> None:
     for index in range(12):
         row = row_of("hard", index, mandate=mandate, horizon=20)
         outcome = play(row, baseline("random", row) if mandate != "long-only" else _short_once)
-        share = float(outcome.played[0].breaches.mean())
+        share = float(outcome.windows[0].breaches.mean())
         if share:
             assert all(_pay(name, outcome) <= -1.0 - share for name in (*OF_EXCESS, "differential_sharpe_reward"))
             assert _pay("pass_k_reward", outcome) == _pay("deflated_sharpe_reward", outcome) == 0.0
 
 
-def _short_once(desk: Desk) -> str:
-    names = list(desk.state()["closes"])
-    return decision({names[0]: -0.5 if desk.n_answers == 3 else 0.5})
+def _short_once(rollout: RolloutState) -> str:
+    names = list(rollout.state()["closes"])
+    return decision({names[0]: -0.5 if rollout.n_answers == 3 else 0.5})
 
 
 def test_what_is_paid_is_what_terms_say() -> None:
-    told = Terms({"excess_return_reward": 1.0, "pass_k_reward": 0.5, "format_penalty": 0.0}, bar=0.75).words()
+    told = RewardTerms(
+        {"excess_return_reward": 1.0, "pass_k_reward": 0.5, "format_penalty": 0.0}, bar=0.75
+    ).descriptions()
     assert len(told) == 2
     assert told[1].startswith("0.5 times 1 if in every window")
     assert "ends above 0.75 and is below -0.75 at no close, else 0" in told[1]
@@ -246,7 +258,9 @@ def test_what_is_paid_is_what_terms_say() -> None:
 
 def test_words_are_not_paid() -> None:
     row = row_of()
-    quiet = play(row, lambda desk: HOLD)
-    loud = play(row, lambda desk: json.dumps({"orders": [], "reasoning": "I expect an excess return of 40 %. " * 50}))
+    quiet = play(row, lambda rollout: HOLD)
+    loud = play(
+        row, lambda rollout: json.dumps({"orders": [], "reasoning": "I expect an excess return of 40 %. " * 50})
+    )
     assert [paid.reward(quiet) for paid in REWARDS.values()] == [paid.reward(loud) for paid in REWARDS.values()]
-    assert outcome_of(Desk(row)).n_answers == 0
+    assert outcome_of(RolloutState(row)).n_answers == 0

@@ -27,8 +27,8 @@ from openoutcry.data.snapshots import snapshot_files
 from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env import scripted_policies
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.record_conversations import Told, outcome_in, said_in
-from openoutcry.verifiers_env.rewards import REWARDS, Terms
+from openoutcry.verifiers_env.record_conversations import EpisodeSpec, recorded_decisions, recorded_outcome
+from openoutcry.verifiers_env.rewards import REWARDS, RewardTerms
 from openoutcry.verifiers_env.task_rows import HELD_OUT_SECRET, STYLES
 
 HOLD = '{"orders":[]}'
@@ -69,12 +69,12 @@ def test_both_styles_are_paid_what_the_decisions_are_without_a_model(mandate: st
     (row,) = rows(environment(**given), 1)
     made = decisions(row, scripted_policies.baseline("momentum", row))
     alone = scripted_policies.play(row, scripted_policies.baseline("momentum", row))
-    wanted = {name: Terms().pay(name, alone) for name in REWARDS}
+    wanted = {name: RewardTerms().compute(name, alone) for name in REWARDS}
     played = {style: trace(environment(style=style, **given), spoken(*made)) for style in STYLES}
     for each in played.values():
         assert scores(each) == wanted
-        assert each.reward == sum(weight * wanted[name] for name, weight in Terms().weights.items())
-        assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in alone.played]
+        assert each.reward == sum(weight * wanted[name] for name, weight in RewardTerms().weights.items())
+        assert [window["nav"] for window in facts(each)["windows"]] == [part.run.nav[-1] for part in alone.windows]
     assert facts(played["tools"]) == facts(played["text"])
     assert played["tools"].metrics == played["text"].metrics
 
@@ -133,10 +133,10 @@ def test_what_was_paid_is_what_the_record_is_paid(last: str, tmp_path: Path) -> 
 
     each = trace(environment(tmp_path, n_windows=2, mandate="all"), script)
     kept = facts(each)
-    told = Told.from_json((tmp_path / "told" / Path(kept["record"]).name).read_text("utf-8"))
-    answers = said_in(RunRecord.load(kept["record"]))[: kept["n_answers"]]
-    outcome = outcome_in(told, [snapshot_files.load(path) for path in kept["markets"]], answers)
-    assert {name: told.terms.pay(name, outcome) for name in REWARDS} == scores(each)
+    told = EpisodeSpec.from_json((tmp_path / "told" / Path(kept["record"]).name).read_text("utf-8"))
+    answers = recorded_decisions(RunRecord.load(kept["record"]))[: kept["n_answers"]]
+    outcome = recorded_outcome(told, [snapshot_files.load(path) for path in kept["markets"]], answers)
+    assert {name: told.terms.compute(name, outcome) for name in REWARDS} == scores(each)
 
 
 def test_a_record_that_was_edited_does_not_replay(tmp_path: Path) -> None:

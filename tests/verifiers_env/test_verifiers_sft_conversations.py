@@ -15,9 +15,9 @@ import pytest
 import openoutcry as oo
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.verifiers_env.episode_outcome import outcome_of
-from openoutcry.verifiers_env.record_conversations import Told, converse, row_of, said_in
-from openoutcry.verifiers_env.record_store import Keeping, record_of
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.record_conversations import EpisodeSpec, rebuild_conversation, recorded_decisions, row_of
+from openoutcry.verifiers_env.record_store import RecordStore, record_of
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
 from openoutcry.verifiers_env.row_markets import digest_of
 from openoutcry.verifiers_env.scripted_policies import baseline
 from openoutcry.verifiers_env.task_rows import Row
@@ -33,14 +33,14 @@ def row(**fields: Any) -> Row:
     return Row(digest=digest_of(given["market"], given["n_symbols"], 20 + given["horizon"]), **given)
 
 
-def keep(folder: Path, told: Told, answers: list[str] | None = None, name: str = "one") -> oo.RunRecord:
+def keep(folder: Path, told: EpisodeSpec, answers: list[str] | None = None, name: str = "one") -> oo.RunRecord:
     """Play an episode, keep it as the environment does, and return its record."""
-    desk, policy = Desk(told.row), baseline("momentum", told.row)
+    rollout, policy = RolloutState(told.row), baseline("momentum", told.row)
     for index in range(told.row.horizon * told.row.n_windows):
-        desk.decide(answers[index] if answers else policy(desk))
-    outcome = outcome_of(desk, name, capture=True)
+        rollout.decide(answers[index] if answers else policy(rollout))
+    outcome = outcome_of(rollout, name, capture=True)
     record = record_of(outcome, name)
-    Keeping(folder).keep(name, record, outcome, told)
+    RecordStore(folder).save(name, record, outcome, told)
     return record
 
 
@@ -118,12 +118,12 @@ def test_a_conversation_is_that_of_the_rollout_that_made_the_record(style: str, 
 
 @pytest.mark.parametrize("style", ["text", "tools"])
 def test_messages_only_grow_and_their_roles_take_turns(style: str, tmp_path: Path) -> None:
-    told = Told(row(n_windows=2), style)
+    told = EpisodeSpec(row(n_windows=2), style)
     record = keep(tmp_path, told)
-    said, markets = said_in(record), snapshots(tmp_path, record)
-    whole = converse(told, markets, said)
+    said, markets = recorded_decisions(record), snapshots(tmp_path, record)
+    whole = rebuild_conversation(told, markets, said)
     for n_said in range(1, len(said)):
-        assert converse(told, markets, said[:n_said]) == whole[: 2 * n_said]
+        assert rebuild_conversation(told, markets, said[:n_said]) == whole[: 2 * n_said]
     answered = "tool" if style == "tools" else "user"
     assert [each["role"] for each in whole] == ["user", *["assistant", answered] * (len(said) - 1), "assistant"]
     if style == "tools":
@@ -133,11 +133,13 @@ def test_messages_only_grow_and_their_roles_take_turns(style: str, tmp_path: Pat
 
 
 def test_what_was_told_reads_as_it_was_written() -> None:
-    told = Told(row(mandate="drawdown-cap", n_windows=3), "tools", replace(Told(row()).terms, bar=0.5), "Be brief.")
-    assert Told.from_json(told.to_json()) == told
+    told = EpisodeSpec(
+        row(mandate="drawdown-cap", n_windows=3), "tools", replace(EpisodeSpec(row()).terms, bar=0.5), "Be brief."
+    )
+    assert EpisodeSpec.from_json(told.to_json()) == told
     for text in ("", "{}", '{"row":{},"style":"text","terms":{}}', "[]"):
         with pytest.raises(oo.OpenOutcryError, match="must be a row, a style and terms"):
-            Told.from_json(text)
+            EpisodeSpec.from_json(text)
 
 
 @pytest.mark.parametrize("style", ["text", "tools"])
@@ -192,22 +194,22 @@ def test_a_run_that_no_desk_trades_is_refused() -> None:
 
 
 def test_another_market_than_the_record_s_is_not_conversed_about(tmp_path: Path) -> None:
-    told = Told(row())
-    said = said_in(keep(tmp_path, told))
-    other = keep(tmp_path, Told(row(index=1)), name="other")
+    told = EpisodeSpec(row())
+    said = recorded_decisions(keep(tmp_path, told))
+    other = keep(tmp_path, EpisodeSpec(row(index=1)), name="other")
     with pytest.raises(oo.OpenOutcryError, match="what is shown before answer 0 must have the digest"):
-        converse(told, snapshots(tmp_path, other), said)
+        rebuild_conversation(told, snapshots(tmp_path, other), said)
     with pytest.raises(oo.OpenOutcryError, match="received no more of it"):
-        converse(told, snapshots(tmp_path, keep(tmp_path, told)), [*said, said[-1]])
+        rebuild_conversation(told, snapshots(tmp_path, keep(tmp_path, told)), [*said, said[-1]])
 
 
 def test_a_forged_record_is_left_out_and_named(tmp_path: Path) -> None:
-    record = keep(tmp_path, Told(row()))
+    record = keep(tmp_path, EpisodeSpec(row()))
     forged = record.to_json().replace(r"target_weight\":0.5", r"target_weight\":0.6", 1)
     assert forged != record.to_json()
     (tmp_path / "one.json").write_text(forged, encoding="utf-8")
     (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
-    keep(tmp_path, Told(row(index=1)), name="two")
+    keep(tmp_path, EpisodeSpec(row(index=1)), name="two")
     done = run(tmp_path, ".")
     assert done.returncode == 0
     left_out = done.stderr.splitlines()
@@ -224,7 +226,7 @@ def test_a_record_without_its_market_is_left_out(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_no_decision_are_dropped_held_or_kept(tmp_path: Path) -> None:
-    keep(tmp_path, Told(row()), [HOLD, BAD, HOLD, HOLD, HOLD])
+    keep(tmp_path, EpisodeSpec(row()), [HOLD, BAD, HOLD, HOLD, HOLD])
     dropped = run(tmp_path, ".")
     assert dropped.returncode == 1
     assert "received 1 that are not" in dropped.stderr
@@ -251,4 +253,4 @@ def test_without_arguments_it_makes_records_and_the_same_bytes_each_time(tmp_pat
     chosen = run(tmp_path, "sft_records", "--min-excess", repr(least), "--out", "best.jsonl")
     assert chosen.stdout == "best.jsonl: 3 conversations, 5 below the excess left out\n"
     assert lines(tmp_path / "best.jsonl") == [each for each in made if each["excess"] >= least]
-    assert all(oo.RunRecord.load(path).is_whole() for path in sorted((tmp_path / "sft_records").glob("*.json")))
+    assert all(oo.RunRecord.load(path).is_intact() for path in sorted((tmp_path / "sft_records").glob("*.json")))

@@ -16,9 +16,9 @@ import openoutcry as oo
 from openoutcry.scenarios.scenario import NAMES
 from openoutcry.verifiers_env import prompts, row_markets
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rollout_state import Desk
-from openoutcry.verifiers_env.scripted_policies import decision, is_sound
+from openoutcry.verifiers_env.rewards import RewardTerms
+from openoutcry.verifiers_env.rollout_state import RolloutState
+from openoutcry.verifiers_env.scripted_policies import decision, is_valid_task
 from openoutcry.verifiers_env.task_rows import HELD_OUT_SECRET, SPLITS, STYLES, Row, market_key
 
 pytestmark = pytest.mark.once
@@ -50,7 +50,7 @@ def test_no_market_is_in_two_splits_tasks_or_windows() -> None:
 def test_splits_of_real_data_share_no_bar() -> None:
     seen: dict[str, set[str]] = {}
     for split in SPLITS:
-        rows = [row_of("ecb-fx", index, split=split, disguise=False) for index in range(150)]
+        rows = [row_of("ecb-fx", index, split=split, masked=False) for index in range(150)]
         seen[split] = {day for row in rows for day in row_markets.draw(row, 0).dates}
         assert len(seen[split]) > 500
     assert max(seen["train"]) < min(seen["validation"])
@@ -58,7 +58,7 @@ def test_splits_of_real_data_share_no_bar() -> None:
 
 
 def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
-    plain, masked = (row_markets.draw(row_of("ecb-fx", disguise=disguise), 0) for disguise in (False, True))
+    plain, masked = (row_markets.draw(row_of("ecb-fx", masked=masked), 0) for masked in (False, True))
     assert set(masked.symbols) == {"S01", "S02", "S03"}
     assert not set(masked.dates) & set(oo.data.load("ecb-fx").dates)
     assert set(plain.symbols) <= set(oo.data.load("ecb-fx").symbols)
@@ -120,11 +120,11 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
     real, cut = row_markets.draw(row, 0), 3
 
     def told() -> list[str]:
-        said = [prompts.prompt(row, style, Terms())]
-        desk = Desk(row)
+        said = [prompts.prompt(row, style, RewardTerms())]
+        rollout = RolloutState(row)
         for place in range(cut):
-            said.append(desk.decide(decision({desk.windows[0].dataset.symbols[place]: 0.3}))[1])
-            said.append(json.dumps([desk.state(), desk.history()]))
+            said.append(rollout.decide(decision({rollout.windows[0].dataset.symbols[place]: 0.3}))[1])
+            said.append(json.dumps([rollout.state(), rollout.history()]))
         return said
 
     before = told()
@@ -145,14 +145,14 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
     row = row_of(
         "us-treasury", mandate=mandate, n_windows=3, costs=oo.CostModel(fee_bps=7.0, impact_bps=11.0).to_dict()
     )
-    said = prompts.prompt(row, "tools", Terms())
+    said = prompts.prompt(row, "tools", RewardTerms())
     assert "There are 3 windows" in said
     assert "In each there are 6 decisions" in said
     assert "fill at that close" in said
     assert "7 bps fee and 2 bps slippage" in said
     # It has no volume, and an order is measured by the account.
     assert "11 bps times the root of the share of the account that an order takes" in said
-    assert (f"Mandate: {MANDATES[mandate].words}." in said) == bool(MANDATES[mandate].words)
+    assert (f"Mandate: {MANDATES[mandate].description}." in said) == bool(MANDATES[mandate].description)
     assert ("The benchmark is cash." in said) == (mandate == "market-neutral")
     shown = json.loads(said.rsplit("\n", 1)[-1])
     assert (shown["window"], shown["bars_left"], shown["nav"], shown["cash"]) == ("1 of 3", 6, 1.0, 1.0)
@@ -164,7 +164,7 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
 
 def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
     row = row_of(index=987_654_321)
-    said = prompts.prompt(row, "tools", Terms()) + Desk(row).decide('{"orders":[]}')[1]
+    said = prompts.prompt(row, "tools", RewardTerms()) + RolloutState(row).decide('{"orders":[]}')[1]
     for secret in ("987654321", market_key(row, 0).hex(), row.digest, row.split, "pairs"):
         assert secret not in said
 
@@ -172,13 +172,13 @@ def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
 @pytest.mark.parametrize("mandate", MANDATES)
 @pytest.mark.parametrize("market", ["pairs", "regime-shift", "calm", "ecb-fx", "us-treasury"])
 def test_tasks_tell_knowledge_from_none_and_none_from_waste(market: str, mandate: str) -> None:
-    assert all(is_sound(row_of(market, index, mandate=mandate, horizon=10)) for index in range(10))
+    assert all(is_valid_task(row_of(market, index, mandate=mandate, horizon=10)) for index in range(10))
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(st.integers(0, 2**31 - 1), st.sampled_from(NAMES), st.integers(1, 9), st.integers(2, 40), st.integers(2, 30))
 def test_every_row_can_be_played(index: int, market: str, n_symbols: int, horizon: int, lookback: int) -> None:
-    desk = Desk(row_of(market, index, n_symbols=n_symbols, horizon=horizon, lookback=lookback))
-    while not desk.done:
-        desk.decide('{"orders":[]}')
-    assert desk.n_answers == horizon
+    rollout = RolloutState(row_of(market, index, n_symbols=n_symbols, horizon=horizon, lookback=lookback))
+    while not rollout.done:
+        rollout.decide('{"orders":[]}')
+    assert rollout.n_answers == horizon

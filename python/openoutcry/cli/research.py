@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from openoutcry.cli.market_options import open_dataset, page_to_write
-from openoutcry.cli.research_output import HINTS, LONGEST, Shown, candidate_line, list_line
+from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openoutcry.ledger import Ledger
     from openoutcry.research.acceptance_gates import Thresholds
     from openoutcry.research.session_config import ResearchConfig
-    from openoutcry.research.session_manager import Place
+    from openoutcry.research.session_manager import Workspace
     from openoutcry.research.trial import Result
 
 app = typer.Typer(help="Search for strategies without overfitting.", no_args_is_help=True, rich_markup_mode="markdown")
@@ -71,16 +71,16 @@ SESSION = typer.Option(None, help="ID of the session, or a prefix; the last one 
 DATA = typer.Option(None, "--data", help="The market, if its location has changed.")
 
 
-def _budget(default: Any, told: str) -> Any:
-    return typer.Option(default, help=told, rich_help_panel=BUDGETS)
+def _budget(default: Any, text: str) -> Any:
+    return typer.Option(default, help=text, rich_help_panel=BUDGETS)
 
 
-def _split(default: Any, told: str) -> Any:
-    return typer.Option(default, help=told, rich_help_panel=SPLIT)
+def _split(default: Any, text: str) -> Any:
+    return typer.Option(default, help=text, rich_help_panel=SPLIT)
 
 
-def _cost(told: str) -> Any:
-    return typer.Option(None, help=told, rich_help_panel=COSTS)
+def _cost(text: str) -> Any:
+    return typer.Option(None, help=text, rich_help_panel=COSTS)
 
 
 @app.command(epilog=RUN_EXAMPLES)
@@ -124,15 +124,15 @@ def run(
 
     split = (mode, folds, train, test, holdout_bars, embargo, horizon)
     budgets = (max_trials, max_dry_rounds, max_rounds, max_tokens, max_seconds)
-    told: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
-    told |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
-    told |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
-    config = _config(split, budgets, gates, told, all_kept=all_kept)
+    options: dict[str, Any] = {"goal": goal, "seed": seed, "shortlist": shortlist, "burn_holdout": burn_holdout}
+    options |= {"allow_code": allow_code_gen, "unsafe_no_isolation": unsafe_no_isolation}
+    options |= {"training_cutoff": training_cutoff, "costs": CostModel(fee_bps=fee_bps, slippage_bps=slippage_bps)}
+    config = _config(split, budgets, gates, options, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
-    place = _place(out, (ledger, ledger_dir), (source, spec, periods_per_year), as_json)
+    workspace = _workspace(out, (ledger, ledger_dir), (source, spec, periods_per_year), as_json)
     load = partial(open_dataset, source, periods_per_year)
-    _told_of(load, lambda: _research(load, proposer, config, place), place, as_json)
+    _run_and_print(load, lambda: _research(load, proposer, config, workspace), workspace, as_json)
 
 
 @app.command(epilog=RESUME_EXAMPLES)
@@ -153,18 +153,22 @@ def resume(
     from openoutcry.research.session_records import session_of
 
     recorded = session_of(journal, session, is_cut=True)
-    stood = recorded.start
-    provider, _, model = str(stood["provider"]).partition(" ")
-    proposer = build_proposer(provider, model or None, training_cutoff=stood["config"]["training_cutoff"])
-    found = str(stood["data"]), str(stood["provider"]), stood["periods_per_year"]
-    place = _place(_folder(journal), (ledger, ledger_dir), found, as_json)
-    load = _loader(stood, source)
+    start = recorded.start
+    provider, _, model = str(start["provider"]).partition(" ")
+    proposer = build_proposer(provider, model or None, training_cutoff=start["config"]["training_cutoff"])
+    origin = str(start["data"]), str(start["provider"]), start["periods_per_year"]
+    workspace = _workspace(_folder(journal), (ledger, ledger_dir), origin, as_json)
+    load = _loader(start, source)
     if recorded.is_over:
         # It may have been interrupted while its files were written, and may have started without a ledger.
-        unheld = replace(place, ledger=None)
-        _told_of(load, lambda: session_manager.replay(load, unheld, recorded.session_id), place, as_json)
+        without_ledger = replace(workspace, ledger=None)
+        _run_and_print(
+            load, lambda: session_manager.replay(load, without_ledger, recorded.session_id), workspace, as_json
+        )
     else:
-        _told_of(load, lambda: session_manager.resume(load, proposer, place, recorded.session_id), place, as_json)
+        _run_and_print(
+            load, lambda: session_manager.resume(load, proposer, workspace, recorded.session_id), workspace, as_json
+        )
 
 
 @app.command(epilog=REPLAY_EXAMPLES)
@@ -184,19 +188,19 @@ def replay(
 
     if not journal.is_file():
         raise refusal("argument_invalid", f"a journal is required; received '{journal}', which does not exist")
-    memory = _memory(ledger or ledger_dir is not None, ledger_dir)
+    opened_ledger = _open_ledger(ledger or ledger_dir is not None, ledger_dir)
     n_events, fault = 0, ""
     try:
         check(journal)
     except OpenOutcryError as error:
         fault = str(error)
     if not fault:
-        stood = session_of(journal, session)
-        n_events = len(stood.events)
+        recorded = session_of(journal, session)
+        n_events = len(recorded.events)
         try:
-            _replayed(journal, stood.session_id, source, memory, quiet=verify or as_json)
+            _replayed(journal, recorded.session_id, source, opened_ledger, quiet=verify or as_json)
         except DivergedError as error:
-            was_cut = not stood.is_over and error.seq >= n_events
+            was_cut = not recorded.is_over and error.seq >= n_events
             fault = f"event {error.seq + 1} of {n_events}: {error}"
             if was_cut:
                 fault = f"the session was interrupted after {n_events} events, all reproduced; continue it with "
@@ -223,8 +227,8 @@ def report(
     from openoutcry.research.session_report import report_of
 
     page_to_write(out, "--out")
-    result, ground = _replayed(journal, session, source, None, quiet=True)
-    out.write_text(report_of(result, ground), encoding="utf-8")
+    result, setup = _replayed(journal, session, source, None, quiet=True)
+    out.write_text(report_of(result, setup), encoding="utf-8")
     typer.echo(f"report: {out}")
 
 
@@ -244,48 +248,50 @@ def prompt(
     typer.echo(Blobs(journal.parent / BLOBS).get(found[number - 1]["prompt_sha256"]).decode("utf-8"))
 
 
-def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, place: Place) -> Result:
+def _research(load: Callable[[], Dataset], proposer: Any, config: ResearchConfig, workspace: Workspace) -> Result:
     from openoutcry.research import session_manager
 
-    return session_manager.research(load, proposer, config, place)
+    return session_manager.research(load, proposer, config, workspace)
 
 
 def _config(
-    split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, told: Mapping[str, Any], *, all_kept: bool
+    split: tuple[Any, ...], budgets: tuple[Any, ...], gates: str, options: Mapping[str, Any], *, all_kept: bool
 ) -> ResearchConfig:
     from openoutcry.research.session_config import Budgets, Guard, ResearchConfig, Split
 
-    given = {name: value for name, value in told.items() if value is not None}
+    fields = {name: value for name, value in options.items() if value is not None}
     guard = Guard(advanced_only=not all_kept)
-    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, gates=_gates(gates), **given)
+    return ResearchConfig(split=Split(*split), budgets=Budgets(*budgets), guard=guard, gates=_gates(gates), **fields)
 
 
-def _gates(told: str) -> Thresholds:
+def _gates(name: str) -> Thresholds:
     from openoutcry.research.acceptance_gates import PRESETS, Thresholds, thresholds_of
 
-    if told in PRESETS:
-        return Thresholds.preset(told)
+    if name in PRESETS:
+        return Thresholds.preset(name)
     try:
-        found = json.loads(Path(told).read_text(encoding="utf-8"))
+        found = json.loads(Path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         wanted = f"`--gates` must be one of {', '.join(PRESETS)}, or a JSON file of thresholds"
-        raise refusal("argument_invalid", f"{wanted}; received {told!r}: {error}") from error
+        raise refusal("argument_invalid", f"{wanted}; received {name!r}: {error}") from error
     if not isinstance(found, dict):
         raise refusal("argument_invalid", f"`--gates` must hold an object; received {type(found).__name__}")
     return thresholds_of(found)
 
 
-def _place(
-    out: Path, remembered: tuple[bool, Path | None], told: tuple[str, str, float | None], as_json: bool
-) -> Place:
-    from openoutcry.research.session_manager import Place
+def _workspace(
+    out: Path, ledger: tuple[bool, Path | None], origin: tuple[str, str, float | None], as_json: bool
+) -> Workspace:
+    from openoutcry.research.session_manager import Workspace
 
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
-    return Place(out, _memory(*remembered), *told, on_event=(lambda event, payload: None) if as_json else Shown())
+    return Workspace(
+        out, _open_ledger(*ledger), *origin, on_event=(lambda event, payload: None) if as_json else ProgressPrinter()
+    )
 
 
-def _memory(is_wanted: bool, folder: Path | None) -> Ledger | None:
+def _open_ledger(is_wanted: bool, folder: Path | None) -> Ledger | None:
     from openoutcry.ledger import Ledger
 
     if not is_wanted and folder is not None:
@@ -297,39 +303,45 @@ def _folder(journal: Path) -> Path:
     return journal.parent.parent
 
 
-def _loader(stood: Mapping[str, Any], source: str | None) -> Callable[[], Dataset]:
-    named = source or str(stood["data"])
+def _loader(recorded: Mapping[str, Any], source: str | None) -> Callable[[], Dataset]:
+    named = source or str(recorded["data"])
     if not named:
         raise refusal("argument_invalid", "`--data` is required for a session that started in Python; received none")
-    return partial(open_dataset, named, stood["periods_per_year"])
+    return partial(open_dataset, named, recorded["periods_per_year"])
 
 
 def _replayed(
     journal: Path, session: str | None, source: str | None, ledger: Ledger | None, *, quiet: bool
 ) -> tuple[Result, Any]:
-    from openoutcry.research.session_manager import Place, ground_again, replay
+    from openoutcry.research.session_manager import Workspace, recorded_setup, replay
     from openoutcry.research.session_records import session_of
 
-    stood = session_of(journal, session)
-    load = _loader(stood.start, source)
-    place = Place(_folder(journal), ledger, on_event=(lambda event, payload: None) if quiet else Shown())
-    result = replay(load, place, stood.session_id)
-    return result, ground_again(load, stood)
+    recorded = session_of(journal, session)
+    load = _loader(recorded.start, source)
+    workspace = Workspace(
+        _folder(journal), ledger, on_event=(lambda event, payload: None) if quiet else ProgressPrinter()
+    )
+    result = replay(load, workspace, recorded.session_id)
+    return result, recorded_setup(load, recorded)
 
 
-def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Place, as_json: bool) -> None:
+def _run_and_print(
+    load: Callable[[], Dataset], run_session: Callable[[], Result], workspace: Workspace, as_json: bool
+) -> None:
     """Run a session, write its files and print its result."""
-    from openoutcry.research.handover import hand_over
-    from openoutcry.research.session_manager import ground_again
+    from openoutcry.research.session_files import write_session_files
+    from openoutcry.research.session_manager import recorded_setup
     from openoutcry.research.session_records import session_of
     from openoutcry.research.session_report import STOPPED
 
-    with _stopping(place.cancelled):
-        result = made()
-    written = hand_over(result, ground_again(load, session_of(place.journal, result.session_id)), place.folder)
+    with _stopping(workspace.cancelled):
+        result = run_session()
+    written = write_session_files(
+        result, recorded_setup(load, session_of(workspace.journal, result.session_id)), workspace.folder
+    )
     if as_json:
-        told = json.loads((place.folder / "shortlist.json").read_text(encoding="utf-8"))
-        typer.echo(json.dumps({**told, "files": [str(path) for path in written], "journal": str(place.journal)}))
+        summary = json.loads((workspace.folder / "shortlist.json").read_text(encoding="utf-8"))
+        typer.echo(json.dumps({**summary, "files": [str(path) for path in written], "journal": str(workspace.journal)}))
         raise typer.Exit(int(result.stopped_reason == "proposer_failed"))
     console = Console()
     before = result.n_trials - result.n_session
@@ -338,12 +350,10 @@ def _told_of(load: Callable[[], Dataset], made: Callable[[], Result], place: Pla
         f"trials counted: {result.n_trials:,}, including {before:,} prior trials of the ledger",
         list_line(result),
     ]
-    lines += [
-        candidate_line(place_of, listed, result.holdout_reuse) for place_of, listed in enumerate(result.shortlist, 1)
-    ]
+    lines += [candidate_line(rank, listed, result.holdout_reuse) for rank, listed in enumerate(result.shortlist, 1)]
     if result.holdout_note:
         lines.append(f"holdout: {result.holdout_note}")
-    lines += [f"journal: {place.journal}", f"report: {written[-1]}"]
+    lines += [f"journal: {workspace.journal}", f"report: {written[-1]}"]
     for line in lines:
         console.print(plain(line, LONGEST), highlight=False, soft_wrap=True)
     raise typer.Exit(int(result.stopped_reason == "proposer_failed"))

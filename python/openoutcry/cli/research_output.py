@@ -22,7 +22,7 @@ LONGEST = 400
 """Maximum length of a line."""
 
 
-class Shown:
+class ProgressPrinter:
     """Prints the progress of a session, one line per round."""
 
     def __init__(self) -> None:
@@ -31,14 +31,15 @@ class Shown:
 
     def __call__(self, event: str, payload: Mapping[str, Any]) -> None:
         if event == "session_start":
-            market, memory = payload["market"], payload["memory"]
+            market, prior_trials = payload["market"], payload["memory"]
             self._say(f"{market['name']}  {market['first']} .. {market['last']}  {len(payload['folds'])} folds")
-            self._say(f"  · prior trials on this family of markets: {memory['n_trials']:,}", "dim")
-            if memory["holdout_spent"]:
+            self._say(f"  · prior trials on this family of markets: {prior_trials['n_trials']:,}", "dim")
+            if prior_trials["holdout_spent"]:
                 self._say("  · the holdout is spent: it stays closed without `--burn-holdout`", "yellow")
-            if memory["holdout_looks"]:
+            if prior_trials["holdout_looks"]:
                 self._say(
-                    f"  · {memory['holdout_looks']:,} runs have seen days of the holdout; results record it", "yellow"
+                    f"  · {prior_trials['holdout_looks']:,} runs have seen days of the holdout; results record it",
+                    "yellow",
                 )
             if payload["config"]["unsafe_no_isolation"]:
                 self._say("  · code runs without a sandbox, with all rights of your user", "bold red")
@@ -64,26 +65,26 @@ def _named(proposal: Mapping[str, Any] | None) -> str:
     if proposal is None:
         return "unreadable proposal"
     params = proposal.get("params")
-    told = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
-    return f"{proposal.get('strategy') or 'code'} {told}".strip()[:100]
+    text = " ".join(f"{name}={value}" for name, value in params.items()) if isinstance(params, Mapping) else ""
+    return f"{proposal.get('strategy') or 'code'} {text}".strip()[:100]
 
 
 def list_line(result: Result) -> str:
     """Return a line with the number of candidates."""
     if not result.trials:
         return "short list: no trial was evaluated"
-    told = "" if result.shortlist else ", the correct result if no strategy beats selection bias"
-    return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{told}"
+    text = "" if result.shortlist else ", the correct result if no strategy beats selection bias"
+    return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{text}"
 
 
-def candidate_line(place: int, listed: Any, reuse: int | None) -> str:
+def candidate_line(rank: int, listed: Any, reuse: int | None) -> str:
     """Return a line with a candidate and its holdout result."""
     from openoutcry.research.session_report import shown
 
     verdict = listed.verdict
-    told = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
-    told += f", its days seen {reuse} times before" if verdict is not None and reuse else ""
+    text = "holdout closed" if verdict is None else f"holdout {'passed' if verdict.passed else 'failed'}"
+    text += f", its days seen {reuse} times before" if verdict is not None and reuse else ""
     dsr = "undefined" if listed.luck.dsr is None else f"{listed.luck.dsr:.3f}"
-    named = f"{listed.trial.candidate.name} {shown(listed.trial.validated.params[-1])}"
-    beside = "".join(f"; {each}" for each in listed.cautions)
-    return f"  {place}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {told}{beside}"
+    named = f"{listed.trial.candidate.name} {shown(listed.trial.validation.params[-1])}"
+    cautions = "".join(f"; {each}" for each in listed.cautions)
+    return f"  {rank}. {named}: Sharpe {listed.oos.sharpe:.2f}, DSR {dsr}, {text}{cautions}"

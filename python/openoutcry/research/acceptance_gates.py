@@ -169,12 +169,12 @@ def failed(gates: Sequence[Gate]) -> tuple[str, ...]:
 
     Gates that were skipped because of the others are left out.
     """
-    told = []
+    messages = []
     for gate in gates:
         if not gate.passed and gate.reason != SKIPPED:
             shown = f"{gate.value:.4g}" if gate.value is not None else gate.reason
-            told.append(f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}")
-    return tuple(told)
+            messages.append(f"{gate.name}: {WORDS[gate.name]} must be {gate.op} {gate.threshold:g}; received {shown}")
+    return tuple(messages)
 
 
 _Measured = tuple["float | None", str]
@@ -229,14 +229,14 @@ def _drawdown_ratio(evidence: Evidence) -> _Measured:
     return out / trained, ""
 
 
-def thresholds_of(told: Mapping[str, Any]) -> Thresholds:
+def thresholds_of(values: Mapping[str, Any]) -> Thresholds:
     """Return thresholds from plain values; `preset` names the base.
 
     Raises:
         OpenOutcryError: `argument_invalid`: a threshold is unknown or not a number.
     """
-    given = dict(told)
-    base = asdict(Thresholds.preset(str(given.pop("preset", "default"))))
-    if unknown := sorted(set(given) - set(base)):
+    fields = dict(values)
+    base = asdict(Thresholds.preset(str(fields.pop("preset", "default"))))
+    if unknown := sorted(set(fields) - set(base)):
         raise refusal("argument_invalid", f"gates must be among {', '.join(base)}; received {unknown[0]!r}")
-    return Thresholds(**base | given)
+    return Thresholds(**base | fields)

@@ -13,7 +13,7 @@ from openoutcry.research.trial_scores import Series, excess_of
 
 
 @dataclass(frozen=True)
-class Holding:
+class Benchmark:
     """Returns of a benchmark over the tests of all folds, restarted in each fold.
 
     Attributes:
@@ -25,12 +25,12 @@ class Holding:
     nav: Series
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> Holding:
+    def of(cls, runs: Sequence[Run]) -> Benchmark:
         """Return the benchmark of its runs over the tests of all folds, in order."""
         raw = np.concatenate([run.returns for run in runs])
         return cls(np.concatenate([excess_of(run) for run in runs]), np.concatenate([[1.0], np.cumprod(1.0 + raw)]))
 
-    def taken_from(self, excess: Series) -> Series:
+    def residual(self, excess: Series) -> Series:
         """Return excess returns minus beta times the benchmark's, which leaves no beta.
 
         Args:

@@ -20,7 +20,7 @@ from openoutcry.research.code_loader import CodeStrategy
 
 
 @dataclass(frozen=True)
-class Probe:
+class ProbeResult:
     """Result of a causality probe.
 
     Attributes:
@@ -41,7 +41,7 @@ class Probe:
         return self.n_changed == 0
 
 
-def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed: int = 0) -> Probe:
+def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed: int = 0) -> ProbeResult:
     """Cut a market after random bars, and compare the decisions at these bars.
 
     They must equal those on the complete market, bit for bit. A sandboxed strategy never sees later bars; for it, the
@@ -69,7 +69,7 @@ def causality_probe(strategy: Strategy, dataset: Dataset, n_cuts: int = 25, seed
     order = [cuts[place] for place in rng.permutation(len(cuts))]
     rows = dict(zip(order, _rows(strategy, [(dataset.head(bar + 1), bar) for bar in order]), strict=True))
     changed = [bar for bar in cuts if _bits(rows[bar]) != _bits(expected[bar])]
-    return Probe(len(cuts), len(changed), changed[0] if changed else None, tuple(cuts))
+    return ProbeResult(len(cuts), len(changed), changed[0] if changed else None, tuple(cuts))
 
 
 def _rows(strategy: Strategy, cuts: list[tuple[Dataset, int]]) -> list[Array]:

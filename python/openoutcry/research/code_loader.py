@@ -20,13 +20,13 @@ from openoutcry.backtest.strategies.base import MAX_LOOKBACK, has_full_history
 from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import Tier
-from openoutcry.research.sandboxed_worker import Allowance, SandboxedWorker, check_tier, start
-from openoutcry.research.source_checks import Checked, check_source
+from openoutcry.research.sandboxed_worker import SandboxedWorker, WorkerLimits, check_tier, start
+from openoutcry.research.source_checks import CheckedSource, check_source
 
 if TYPE_CHECKING:
     from openoutcry.data.dataset import Dataset
 
-__all__ = ["Allowance", "CodeStrategy", "load_strategy_from_code"]
+__all__ = ["CodeStrategy", "WorkerLimits", "load_strategy_from_code"]
 
 
 def load_strategy_from_code(
@@ -35,7 +35,7 @@ def load_strategy_from_code(
     *,
     least: Tier = Tier.T2,
     unsafe_no_isolation: bool = False,
-    allowance: Allowance | None = None,
+    worker_limits: WorkerLimits | None = None,
 ) -> CodeStrategy:
     """Return a proxy for the strategy of a source; the strategy itself is constructed in a worker.
 
@@ -45,7 +45,7 @@ def load_strategy_from_code(
         least: Minimum sandbox tier; at least T2.
         unsafe_no_isolation: Run the source with all rights of this process if no sandbox is available. Every result
             records `isolation: none`.
-        allowance: Resource limits of a worker.
+        worker_limits: Resource limits of a worker.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the source or a parameter is invalid, this machine does not reach the tier,
@@ -58,7 +58,7 @@ def load_strategy_from_code(
     check_tier(tier)
     members = {"PARAM_RANGES": checked.ranges, "__doc__": checked.description}
     kind: type[CodeStrategy] = type(checked.class_name, (CodeStrategy,), members)
-    return kind(checked, typed, tier, allowance or Allowance())
+    return kind(checked, typed, tier, worker_limits or WorkerLimits())
 
 
 class CodeStrategy(Strategy):
@@ -73,10 +73,12 @@ class CodeStrategy(Strategy):
 
     PARAM_RANGES: ClassVar[parameter_space.Ranges] = {}
 
-    def __init__(self, checked: Checked, params: Mapping[str, Any], tier: Tier | None, allowance: Allowance) -> None:
+    def __init__(
+        self, checked: CheckedSource, params: Mapping[str, Any], tier: Tier | None, worker_limits: WorkerLimits
+    ) -> None:
         self.checked = checked
         self.params = MappingProxyType(dict(params))
-        self._tier, self._allowance = tier, allowance
+        self._tier, self._worker_limits = tier, worker_limits
         self._lookback: int | None = None
         with self._worker() as (worker, lookback):
             self._lookback = lookback
@@ -91,11 +93,13 @@ class CodeStrategy(Strategy):
     def weights(self, closes: Array) -> Array:
         """Return the weights of one window, from a new worker."""
         with self._worker() as (worker, _):
-            return worker.ask_window(closes)
+            return worker.window_weights(closes)
 
     def with_params(self, params: Mapping[str, Any]) -> CodeStrategy:
         """Return the same source with other parameters."""
-        return type(self)(self.checked, parameter_space.typed(self.checked.ranges, params), self._tier, self._allowance)
+        return type(self)(
+            self.checked, parameter_space.typed(self.checked.ranges, params), self._tier, self._worker_limits
+        )
 
     def table(self, dataset: Dataset, start: int = 0, end: int | None = None) -> Array:
         """Return target weights as `Strategy.table` does, with one request per bar.
@@ -123,7 +127,7 @@ class CodeStrategy(Strategy):
             for bar in range(max(first, start, lookback - 1), min(last, end)):
                 window = closes[bar + 1 - lookback : bar + 1]
                 if has_full_history(window):
-                    table[bar] = worker.ask_row(window) if is_known else worker.ask_window(window)
+                    table[bar] = worker.next_row_weights(window) if is_known else worker.window_weights(window)
                     is_known = True
         return table
 
@@ -134,8 +138,8 @@ class CodeStrategy(Strategy):
 
     @contextmanager
     def _worker(self) -> Iterator[tuple[SandboxedWorker, int]]:
-        with start(self._tier, self._allowance) as worker:
-            lookback = checked_integer("lookback", worker.make(self.checked.source, self.params), 1, MAX_LOOKBACK)
+        with start(self._tier, self._worker_limits) as worker:
+            lookback = checked_integer("lookback", worker.construct(self.checked.source, self.params), 1, MAX_LOOKBACK)
             if self._lookback not in (None, lookback):
                 wanted = "`lookback` must depend on parameters alone"
                 raise refusal("argument_invalid", f"{wanted}; received {self._lookback}, then {lookback}")
@@ -151,9 +155,13 @@ class CodeStrategy(Strategy):
         return hash(self._key())
 
     def __reduce__(self) -> Any:
-        return _again, (self.checked.source, dict(self.params), self._tier, self._allowance)
+        return _reconstruct, (self.checked.source, dict(self.params), self._tier, self._worker_limits)
 
 
-def _again(source: str, params: Mapping[str, Any], tier: Tier | None, allowance: Allowance) -> CodeStrategy:
+def _reconstruct(
+    source: str, params: Mapping[str, Any], tier: Tier | None, worker_limits: WorkerLimits
+) -> CodeStrategy:
     least = Tier.T2 if tier is None else tier
-    return load_strategy_from_code(source, params, least=least, unsafe_no_isolation=tier is None, allowance=allowance)
+    return load_strategy_from_code(
+        source, params, least=least, unsafe_no_isolation=tier is None, worker_limits=worker_limits
+    )

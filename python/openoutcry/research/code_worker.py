@@ -21,40 +21,40 @@ from openoutcry.backtest.strategies.rolling_windows import Array
 from openoutcry.research import source_checks
 
 NAME = "strategy"
-_MOST_TOLD = 300
+_MAX_MESSAGE = 300
 
 
 def main() -> int:
     """Serve requests until the input ends, and return the exit code."""
-    questions, answers = python_worker.claim_pipes()
+    requests, responses = python_worker.claim_pipes()
     python_worker.die_with_parent()
-    made: Strategy | None = None
+    strategy: Strategy | None = None
     window = np.zeros((0, 0))
-    for line in questions:
-        asked = json.loads(line)
-        answer: dict[str, Any] = {"id": asked["id"]}
+    for line in requests:
+        request = json.loads(line)
+        response: dict[str, Any] = {"id": request["id"]}
         try:
-            if made is None:
-                made = _made(asked["source"], asked["params"])
-                answer["lookback"] = made.checked_lookback()
+            if strategy is None:
+                strategy = _construct(request["source"], request["params"])
+                response["lookback"] = strategy.checked_lookback()
             else:
-                window = _next(window, asked)
-                answer["weights"] = made.decide(window.copy()).tolist()
+                window = _next(window, request)
+                response["weights"] = strategy.decide(window.copy()).tolist()
         except Exception as error:  # noqa: BLE001 any exception of a strategy is reported
-            answer = {"id": asked["id"], "error": f"{type(error).__name__}: {error}"[:_MOST_TOLD]}
-        python_worker.write(answers, json.dumps(answer).encode() + b"\n")
+            response = {"id": request["id"], "error": f"{type(error).__name__}: {error}"[:_MAX_MESSAGE]}
+        python_worker.write(responses, json.dumps(response).encode() + b"\n")
     return 0
 
 
-def _made(source: str, params: dict[str, Any]) -> Strategy:
+def _construct(source: str, params: dict[str, Any]) -> Strategy:
     module = ModuleType(NAME)
     # Dataclasses look up the names of annotations here.
     sys.modules[NAME] = module
     module.__dict__["__builtins__"] = _builtins()
     exec(compile(source, f"<{NAME}>", "exec", dont_inherit=True), module.__dict__)
     kinds = [each for each in vars(module).values() if _is_strategy(each)]
-    made: Strategy = kinds[0](**params)
-    return made
+    strategy: Strategy = kinds[0](**params)
+    return strategy
 
 
 def _is_strategy(value: Any) -> bool:
@@ -69,16 +69,16 @@ def _builtins() -> dict[str, Any]:
     This is hygiene, not a security boundary: code can reach the other builtins. Imports are checked in the source. Here
     they are unrestricted, because numpy imports modules on behalf of its caller.
     """
-    kept = {name: value for name, value in vars(builtins).items() if name not in source_checks.REFUSED_NAMES}
-    return kept | {"__import__": builtins.__import__}
+    allowed = {name: value for name, value in vars(builtins).items() if name not in source_checks.REFUSED_NAMES}
+    return allowed | {"__import__": builtins.__import__}
 
 
-def _next(window: Array, asked: dict[str, Any]) -> Array:
-    if "window" in asked:
-        return np.array(asked["window"], dtype=np.float64)
+def _next(window: Array, request: dict[str, Any]) -> Array:
+    if "window" in request:
+        return np.array(request["window"], dtype=np.float64)
     rows = np.empty(window.shape)
     rows[:-1] = window[1:]
-    rows[-1] = asked["row"]
+    rows[-1] = request["row"]
     return rows
 
 

@@ -19,11 +19,11 @@ from openoutcry.backtest.strategies import Strategy
 from openoutcry.errors import refusal
 from openoutcry.research.trial_scores import OosScore, excess_of, score_of
 from openoutcry.research.walkforward_folds import Part, closed_out, combinatorial, paths
-from openoutcry.research.walkforward_validation import Ground
+from openoutcry.research.walkforward_validation import ValidationSetup
 
 
 def validate_combinatorial(
-    ground: Ground,
+    setup: ValidationSetup,
     make: Callable[[Mapping[str, Any]], Strategy],
     grid: Sequence[Mapping[str, Any]],
     *,
@@ -38,7 +38,7 @@ def validate_combinatorial(
     dispersion of the paths' Sharpe ratios shows how much a single path depends on its history.
 
     Args:
-        ground: Market, costs and limits; its folds are not used.
+        setup: Market, costs and limits; its folds are not used.
         make: Returns the strategy of a configuration.
         grid: Params of each configuration, at least one.
         n_groups: Groups that the bars are divided into.
@@ -51,16 +51,16 @@ def validate_combinatorial(
     """
     if not grid:
         raise refusal("argument_invalid", "at least one configuration is required; received none")
-    splits = combinatorial(ground.dataset.n_bars, n_groups, n_test, purge=purge, embargo=embargo)
-    tables = [make(params).table(ground.dataset) for params in grid]
+    splits = combinatorial(setup.dataset.n_bars, n_groups, n_test, purge=purge, embargo=embargo)
+    tables = [make(params).table(setup.dataset) for params in grid]
 
     @cache
     def run(config: int, part: Part) -> Run:
-        return ground.run(closed_out(tables[config], part), part)
+        return setup.run(closed_out(tables[config], part), part)
 
     def sharpe(config: int, parts: Sequence[Part]) -> float:
         returns = np.concatenate([excess_of(run(config, part)) for part in parts if part[1] - part[0] >= 2])
-        found, _ = native.summarize(returns, periods_per_year=ground.dataset.periods_per_year)
+        found, _ = native.summarize(returns, periods_per_year=setup.dataset.periods_per_year)
         return -np.inf if found["sharpe"] is None else float(found["sharpe"])
 
     chosen = [max(range(len(grid)), key=lambda config: (sharpe(config, split.train), -config)) for split in splits]

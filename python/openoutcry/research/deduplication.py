@@ -27,11 +27,11 @@ class _Names:
     """Names that a source binds, numbered in the order of occurrence."""
 
     def __init__(self, tree: ast.Module) -> None:
-        kept = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _members(node)}
-        self._bound = {name for node in ast.walk(tree) for name in _binds(node)} - kept
+        members = {name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for name in _members(node)}
+        self._bound = {name for node in ast.walk(tree) for name in _binds(node)} - members
         self._numbers: dict[str, int] = {}
 
-    def told(self, name: str) -> Any:
+    def label(self, name: str) -> Any:
         if name not in self._bound:
             return name
         return self._numbers.setdefault(name, len(self._numbers))
@@ -64,18 +64,18 @@ def _plain(node: Any, names: _Names) -> Any:
     if isinstance(node, ast.Constant):
         return ["Constant", type(node.value).__name__, repr(node.value)]
     if isinstance(node, ast.Name):
-        return ["Name", names.told(node.id)]
+        return ["Name", names.label(node.id)]
     if isinstance(node, ast.arg):
-        return ["arg", names.told(node.arg)]
+        return ["arg", names.label(node.arg)]
     if isinstance(node, ast.alias):
-        return ["alias", node.name, names.told(node.asname or node.name)]
+        return ["alias", node.name, names.label(node.asname or node.name)]
     if isinstance(node, ast.AST):
         found: list[Any] = [type(node).__name__]
         for field, value in ast.iter_fields(node):
             if field in _LEFT_OUT or value is None or value == []:
                 continue
             if field == "name" and isinstance(value, str):
-                found.append([field, names.told(value)])
+                found.append([field, names.label(value)])
             elif field == "body" and isinstance(value, list):
                 found.append([field, _plain(_without_docstring(value), names)])
             else:

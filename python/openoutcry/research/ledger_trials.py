@@ -17,11 +17,11 @@ from openoutcry.ledger.run_summary import interval_of
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.sealed_holdout import Verdict
 from openoutcry.research.trial_scores import OosScore
-from openoutcry.research.walkforward_validation import Ground, Validated
+from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup
 
 
 @dataclass(frozen=True)
-class About:
+class TrialMetadata:
     """Description of a trial, independent of its result.
 
     Attributes:
@@ -41,80 +41,82 @@ class About:
     isolation: str | None = None
 
 
-def trial_key_of(identity: Mapping[str, Any], ground: Ground, n_inner: int = 1) -> str:
+def trial_key_of(identity: Mapping[str, Any], setup: ValidationSetup, n_inner: int = 1) -> str:
     """Return the SHA-256 of all inputs that the result of a trial depends on.
 
     Args:
         identity: Content that identifies the strategy.
-        ground: Market, folds, costs and limits.
+        setup: Market, folds, costs and limits.
         n_inner: Configurations that are tuned in sample.
     """
     return digest_of(
         {
             "strategy": dict(identity),
-            "dataset": ground.dataset.fingerprint,
-            "folds": [[*fold.train, *fold.test] for fold in ground.folds],
-            "costs": ground.costs.to_dict(),
-            "limits": ground.limits.to_dict(),
+            "dataset": setup.dataset.fingerprint,
+            "folds": [[*fold.train, *fold.test] for fold in setup.folds],
+            "costs": setup.costs.to_dict(),
+            "limits": setup.limits.to_dict(),
             "engine": engine_version(),
             "inner": n_inner,
         }
     )
 
 
-def entry_of(about: About, ground: Ground, validated: Validated) -> LedgerRun:
+def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: ValidationResult) -> LedgerRun:
     """Return the ledger run of a trial."""
-    oos, run_id = validated.oos, run_id_of(about.session_id, about.key)
+    oos, run_id = validation.oos, run_id_of(metadata.session_id, metadata.key)
     return replace(
-        _entry(about, ground, summary_of(oos, ground.dataset, run_id)),
+        _entry(metadata, setup, summary_of(oos, setup.dataset, run_id)),
         track=None if oos.moments is None else Track(*astuple(oos.moments)),
         returns=oos.returns,
         first=oos.dates[0],
-        n_configs=validated.n_configs,
+        n_configs=validation.n_configs,
     )
 
 
-def failed_entry(about: About, ground: Ground, detail: str) -> LedgerRun:
+def failed_entry(metadata: TrialMetadata, setup: ValidationSetup, detail: str) -> LedgerRun:
     """Return the ledger run of a trial that failed with an exception: it counts and is not ranked."""
-    run_id = run_id_of(about.session_id, about.key)
-    summary = RunMetricsSummary(run_id, "failed", interval_of(ground.dataset.dates))
-    return replace(_entry(about, ground, summary), error=(detail.splitlines() or [""])[0][:500])
+    run_id = run_id_of(metadata.session_id, metadata.key)
+    summary = RunMetricsSummary(run_id, "failed", interval_of(setup.dataset.dates))
+    return replace(_entry(metadata, setup, summary), error=(detail.splitlines() or [""])[0][:500])
 
 
-def holdout_entry(about: About, ground: Ground, verdict: Verdict, window: tuple[str, str]) -> LedgerRun:
+def holdout_entry(
+    metadata: TrialMetadata, setup: ValidationSetup, verdict: Verdict, window: tuple[str, str]
+) -> LedgerRun:
     """Return the ledger run of a holdout result.
 
     It refers to a trial that is already counted, on other bars.
     """
     summary = RunMetricsSummary(
-        run_id_of(about.session_id, f"holdout {about.key}"),
+        run_id_of(metadata.session_id, f"holdout {metadata.key}"),
         "done",
-        interval_of(ground.dataset.dates),
+        interval_of(setup.dataset.dates),
         sharpe_ratio=verdict.sharpe,
         max_drawdown=verdict.max_drawdown,
         pnl_return=verdict.return_,
     )
-    return replace(_entry(about, ground, summary), kind="holdout", window=window, holdout_touched=True)
+    return replace(_entry(metadata, setup, summary), kind="holdout", window=window, holdout_touched=True)
 
 
-def _entry(about: About, ground: Ground, summary: RunMetricsSummary) -> LedgerRun:
-    dates, source = ground.dataset.dates, about.source
+def _entry(metadata: TrialMetadata, setup: ValidationSetup, summary: RunMetricsSummary) -> LedgerRun:
+    dates, source = setup.dataset.dates, metadata.source
     return LedgerRun(
         summary.id,
-        about.key,
-        dict(about.identity),
-        Market.of(ground.dataset),
+        metadata.key,
+        dict(metadata.identity),
+        Market.of(setup.dataset),
         # To the end of the data that the session could see, which may be after the last test.
-        (dates[ground.folds[0].test[0]], dates[-1]),
+        (dates[setup.folds[0].test[0]], dates[-1]),
         summary,
         kind="trial",
         interval=summary.candle_interval,
-        rules=rules_of(ground.costs, ground.limits, 0),
+        rules=rules_of(setup.costs, setup.limits, 0),
         engine_version=engine_version(),
-        description=about.description,
+        description=metadata.description,
         source=source,
         source_sha=None if source is None else hashlib.sha256(source.encode()).hexdigest(),
-        isolation=about.isolation,
+        isolation=metadata.isolation,
     )
 
 

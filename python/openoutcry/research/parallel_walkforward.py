@@ -18,10 +18,10 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.research.ledger_trials import About, entry_of, trial_key_of
+from openoutcry.research.ledger_trials import TrialMetadata, entry_of, trial_key_of
 from openoutcry.research.session_config import Split
 from openoutcry.research.walkforward_folds import reserve
-from openoutcry.research.walkforward_validation import Ground, Validated, ground_of, validate
+from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validation_setup
 
 _GROUP = 64
 """Trials per write to the ledger."""
@@ -34,26 +34,26 @@ class Row:
     Attributes:
         market: Index of the market.
         params: All params.
-        validated: Walk-forward result.
+        validation: Walk-forward result.
     """
 
     market: int
     params: Mapping[str, Any]
-    validated: Validated
+    validation: ValidationResult
 
 
 @dataclass(frozen=True)
 class _Job:
     """Inputs that all configurations on a market share."""
 
-    ground: Ground
+    setup: ValidationSetup
     strategy: str
 
-    def run(self, params: Mapping[str, Any]) -> Validated:
-        return validate(self.ground, LIBRARY[self.strategy](**params), params)
+    def run(self, params: Mapping[str, Any]) -> ValidationResult:
+        return validate(self.setup, LIBRARY[self.strategy](**params), params)
 
 
-def _run(job: _Job, params: Mapping[str, Any]) -> Validated:
+def _run(job: _Job, params: Mapping[str, Any]) -> ValidationResult:
     return job.run(params)
 
 
@@ -97,7 +97,7 @@ def validate_grid(
     split = split or Split()
     points = [dict(LIBRARY[strategy](**params).params) for params in grid]
     rules = costs or CostModel(), limits or Limits()
-    work = [_Job(_ground(dataset, split, rules), strategy) for dataset in datasets]
+    work = [_Job(_setup(dataset, split, rules), strategy) for dataset in datasets]
     if not (work and points):
         raise refusal("argument_invalid", "at least one market and one configuration are required; received none")
     n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
@@ -110,17 +110,17 @@ def validate_grid(
             if on_result is not None:
                 on_result(row)
             if ledger is not None and len(rows) % _GROUP == 0:
-                _remember(ledger, work, rows[-_GROUP:])
+                _record(ledger, work, rows[-_GROUP:])
             advance()
     if ledger is not None and (left := len(rows) % _GROUP):
-        _remember(ledger, work, rows[-left:])
+        _record(ledger, work, rows[-left:])
     return rows
 
 
-def _ground(dataset: Dataset, split: Split, rules: tuple[CostModel, Limits]) -> Ground:
+def _setup(dataset: Dataset, split: Split, rules: tuple[CostModel, Limits]) -> ValidationSetup:
     n_held = split.holdout_bars
     end = reserve(dataset.n_bars, n_held, split.gap) if n_held else dataset.n_bars
-    return ground_of(dataset, end, split, rules)
+    return validation_setup(dataset, end, split, rules)
 
 
 def _in_order(
@@ -142,11 +142,13 @@ def _in_order(
             future.cancel()
 
 
-def _remember(ledger: Ledger, work: Sequence[_Job], rows: Sequence[Row]) -> None:
+def _record(ledger: Ledger, work: Sequence[_Job], rows: Sequence[Row]) -> None:
     entries = []
     for row in rows:
         job = work[row.market]
         identity = {"strategy": job.strategy, "params": dict(row.params)}
-        about = About(ledger.session, trial_key_of(identity, job.ground), identity, LIBRARY[job.strategy].describe())
-        entries.append(entry_of(about, job.ground, row.validated))
+        metadata = TrialMetadata(
+            ledger.session, trial_key_of(identity, job.setup), identity, LIBRARY[job.strategy].describe()
+        )
+        entries.append(entry_of(metadata, job.setup, row.validation))
     ledger.add(entries)

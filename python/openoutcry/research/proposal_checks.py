@@ -87,11 +87,11 @@ def check_tune(proposal: Proposal, max_tunable: int) -> Candidate:
     if kind is None:
         wanted = f"`strategy` must be one of {', '.join(LIBRARY)}"
         raise refusal("argument_invalid", f"{wanted}; received {str(proposal.strategy)[:80]!r}")
-    made = kind(**typed(kind.PARAM_RANGES, proposal.params))
-    defaults = {name: told["default"] for name, told in kind.PARAM_RANGES.items()}
-    tuned = tuple(name for name, value in made.params.items() if value != defaults[name])
+    strategy = kind(**typed(kind.PARAM_RANGES, proposal.params))
+    defaults = {name: spec["default"] for name, spec in kind.PARAM_RANGES.items()}
+    tuned = tuple(name for name, value in strategy.params.items() if value != defaults[name])
     check_tuned(tuned, max_tunable)
-    params = dict(made.params)
+    params = dict(strategy.params)
     identity = {"strategy": str(proposal.strategy), "params": params}
     described = (kind.__doc__ or "").strip().partition("\n")[0]
     return Candidate(proposal, str(proposal.strategy), identity, params, tuned, kind.PARAM_RANGES, described)

@@ -57,7 +57,7 @@ class TrialCard:
 
 
 @dataclass(frozen=True)
-class Ask:
+class ProposalRequest:
     """Request for a proposal.
 
     Attributes:
@@ -136,7 +136,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ProposalReply:
     """Reply of a proposer.
 
     Attributes:
@@ -196,10 +196,10 @@ class Proposer(Protocol):
     def name(self) -> str:
         """Its name, such as `fixed`, or provider and model."""
 
-    def reserve(self, ask: Ask) -> int:
+    def reserve(self, request: ProposalRequest) -> int:
         """Return the tokens to reserve for the first model request of a round, 0 without a model."""
 
-    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+    def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         """Return a proposal, or why there is none.
 
         Failures of model or network are returned, not raised.

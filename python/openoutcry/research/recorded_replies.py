@@ -9,10 +9,10 @@ from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.proposal_checks import canonical
-from openoutcry.research.proposal_requests import Attempt, Reply, Usage
+from openoutcry.research.proposal_requests import Attempt, ProposalReply, Usage
 
 
-def plain(reply: Reply) -> Reply:
+def plain(reply: ProposalReply) -> ProposalReply:
     """Return a reply in the form that it will have when read from the journal."""
     reply = replace(reply, detail=_text(reply.detail), prompt=_text(reply.prompt))
     if reply.proposal is None:
@@ -28,16 +28,18 @@ def plain(reply: Reply) -> Reply:
         return replace(reply, proposal=None, fault="parse", detail=f"a proposal must be JSON; received {error}")
 
 
-def _text(told: str) -> str:
+def _text(text: str) -> str:
     # A lone surrogate has no UTF-8 encoding.
-    return told.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def attempt_json(attempt: Attempt) -> dict[str, Any]:
-    told = {name: _text(value) if isinstance(value, str) else value for name, value in vars(attempt).items()}
-    return {**told, "usage": vars(attempt.usage)}
+    text = {name: _text(value) if isinstance(value, str) else value for name, value in vars(attempt).items()}
+    return {**text, "usage": vars(attempt.usage)}
 
 
-def reply_of(stood: Mapping[str, Any]) -> Reply:
-    attempts = tuple(Attempt(**{**each, "usage": Usage(**each["usage"])}) for each in stood["attempts"])
-    return Reply(stood["proposal"], stood["fault"], stood["detail"], stood["is_exhausted"], attempts)
+def reply_of(recorded: Mapping[str, Any]) -> ProposalReply:
+    attempts = tuple(Attempt(**{**each, "usage": Usage(**each["usage"])}) for each in recorded["attempts"])
+    return ProposalReply(
+        recorded["proposal"], recorded["fault"], recorded["detail"], recorded["is_exhausted"], attempts
+    )

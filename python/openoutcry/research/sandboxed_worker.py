@@ -27,12 +27,12 @@ from openoutcry.harness.stdio_transport import StdioSession
 _MODULE = "openoutcry.research.code_worker"
 # Imported first: they start threads, which the system call filter then blocks.
 _IMPORTS = ("openoutcry.backtest.strategies", "openoutcry.research.source_checks")
-_MOST_TOLD = 200
+_MAX_MESSAGE = 200
 _encoded = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
-class Allowance:
+class WorkerLimits:
     """Resource limits of a worker.
 
     Args:
@@ -75,22 +75,22 @@ def check_tier(tier: Tier | None) -> None:
 
 
 @contextmanager
-def start(tier: Tier | None, allowance: Allowance) -> Iterator[SandboxedWorker]:
+def start(tier: Tier | None, worker_limits: WorkerLimits) -> Iterator[SandboxedWorker]:
     """Start a worker, and end it afterwards; `tier` None runs it without a sandbox."""
     quiet = [].append  # type: ignore[var-annotated]
     if tier is None:
-        with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), allowance.bounds, quiet) as session:
-            yield SandboxedWorker(session, allowance, "none")
+        with StdioSession([sys.executable, "-m", _MODULE], agent_environment(), worker_limits.bounds, quiet) as session:
+            yield SandboxedWorker(session, worker_limits, "none")
         return
     with TemporaryDirectory(prefix="openoutcry-") as folder:
         # Empty, and readable by the unprivileged user that a superuser's worker runs as.
         Path(folder).chmod(0o755)
-        seconds = int(allowance.start_seconds + allowance.run_seconds) + 1
-        profile = Profile(folder, memory_bytes=allowance.memory_bytes, cpu_seconds=seconds)
+        seconds = int(worker_limits.start_seconds + worker_limits.run_seconds) + 1
+        profile = Profile(folder, memory_bytes=worker_limits.memory_bytes, cpu_seconds=seconds)
         sandbox = Sandbox.open(profile, min_tier=tier)
         launch = sandbox.module(_MODULE, imports=_IMPORTS)
-        with StdioSession(launch.command, launch.environment, allowance.bounds, quiet) as session:
-            yield SandboxedWorker(session, allowance, sandbox.tier.name)
+        with StdioSession(launch.command, launch.environment, worker_limits.bounds, quiet) as session:
+            yield SandboxedWorker(session, worker_limits, sandbox.tier.name)
 
 
 class SandboxedWorker:
@@ -98,33 +98,33 @@ class SandboxedWorker:
 
     Args:
         session: Its process.
-        allowance: Its resource limits.
+        worker_limits: Its resource limits.
         isolation: Tier of its sandbox, or `none`.
     """
 
-    def __init__(self, session: StdioSession, allowance: Allowance, isolation: str) -> None:
+    def __init__(self, session: StdioSession, worker_limits: WorkerLimits, isolation: str) -> None:
         self.isolation = isolation
-        self._session, self._allowance = session, allowance
-        self._n_asked = 0
-        self._until = monotonic() + allowance.start_seconds + allowance.run_seconds
+        self._session, self._worker_limits = session, worker_limits
+        self._n_requests = 0
+        self._until = monotonic() + worker_limits.start_seconds + worker_limits.run_seconds
 
-    def make(self, source: str, params: Mapping[str, Any]) -> Any:
+    def construct(self, source: str, params: Mapping[str, Any]) -> Any:
         """Construct the strategy and return its lookback, unchecked."""
-        return self._ask({"source": source, "params": dict(params)}, "lookback")
+        return self._request({"source": source, "params": dict(params)}, "lookback")
 
-    def ask_window(self, window: Array) -> Array:
+    def window_weights(self, window: Array) -> Array:
         """Return the weights of a window."""
         return self._weights({"window": [_plain(row) for row in window]}, window)
 
-    def ask_row(self, window: Array) -> Array:
+    def next_row_weights(self, window: Array) -> Array:
         """Return the weights of a window that is one bar after the previous one.
 
         Only its last row is sent.
         """
         return self._weights({"row": _plain(window[-1])}, window)
 
-    def _weights(self, question: dict[str, Any], window: Array) -> Array:
-        weights = self._ask(question, "weights")
+    def _weights(self, request: dict[str, Any], window: Array) -> Array:
+        weights = self._request(request, "weights")
         if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):
             raise refusal("argument_invalid", f"`weights` must be a list of numbers; received {shown(weights)}")
         try:
@@ -133,24 +133,24 @@ class SandboxedWorker:
             raise refusal("weight_not_finite", f"weights must be finite; received {shown(weights)}") from error
         return checked_weights(array, np.isfinite(window[-1]))
 
-    def _ask(self, question: dict[str, Any], name: str) -> Any:
+    def _request(self, request: dict[str, Any], name: str) -> Any:
         if monotonic() > self._until:
-            most = f"{self._allowance.run_seconds:g} s"
+            most = f"{self._worker_limits.run_seconds:g} s"
             raise AgentError("agent_late", f"a strategy must complete its table within {most}; received no end of it")
-        number, self._n_asked = self._n_asked, self._n_asked + 1
-        line = self._session.answer(_encoded({"id": number} | question))
+        number, self._n_requests = self._n_requests, self._n_requests + 1
+        line = self._session.answer(_encoded({"id": number} | request))
         try:
-            answer = json.loads(line, parse_constant=_refuse)
+            response = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError) as error:
             raise refusal("bad_json", f"a response must be JSON; received {shown(line)}") from error
-        if not isinstance(answer, dict) or type(answer.get("id")) is not int or answer["id"] != number:
-            raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(answer)}")
-        if set(answer) == {"id", "error"}:
-            told = escape_text(str(answer["error"]))[:_MOST_TOLD]
-            raise refusal("argument_invalid", f"a strategy must return `{name}`; received {told}")
-        if set(answer) != {"id", name}:
-            raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(answer)}")
-        return answer[name]
+        if not isinstance(response, dict) or type(response.get("id")) is not int or response["id"] != number:
+            raise refusal("argument_invalid", f"a response must have the id {number}; received {shown(response)}")
+        if set(response) == {"id", "error"}:
+            message = escape_text(str(response["error"]))[:_MAX_MESSAGE]
+            raise refusal("argument_invalid", f"a strategy must return `{name}`; received {message}")
+        if set(response) != {"id", name}:
+            raise refusal("argument_invalid", f"a response must have `id` and `{name}`; received {shown(response)}")
+        return response[name]
 
 
 def _plain(row: Array) -> list[float | None]:

@@ -15,7 +15,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError, normal_cdf
 from openoutcry.research.proposal_checks import digest_of
-from openoutcry.research.selection_luck import widening
+from openoutcry.research.selection_luck import autocorrelation_factor
 from openoutcry.research.session_config import Split
 from openoutcry.research.trial_scores import OosScore, excess_of, fold_of, moments_of
 from openoutcry.research.walkforward_folds import closed_out, reserve
@@ -46,7 +46,7 @@ class Seal:
         return {**asdict(self), "window": list(self.window)}
 
 
-def broken(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
+def failed_verdict(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
     """Return the failed verdict of a candidate that raised an exception in the holdout."""
     return Verdict(key, None, None, 0.0, DRAWDOWN_RATIO * oos.max_drawdown, 0.0, n_returns, False, detail)
 
@@ -168,7 +168,7 @@ class Holdout:
         moments, psr = moments_of(excess), None
         if moments is not None:
             try:
-                psr = normal_cdf(z_score(moments) / widening(excess))
+                psr = normal_cdf(z_score(moments) / autocorrelation_factor(excess))
             except OpenOutcryError:
                 psr = None
         limit = DRAWDOWN_RATIO * oos.max_drawdown

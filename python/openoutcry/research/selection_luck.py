@@ -16,7 +16,7 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError, normal_cdf
-from openoutcry.research.benchmark_excess import Holding
+from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.trial_scores import OosScore, Series, moments_of
 from openoutcry.scoring.skill import deflate, sharpe_errors
 
@@ -24,7 +24,7 @@ LEAST_TRIALS = 10
 """Trials required before the spread of their Sharpe ratios is used."""
 
 
-def widening(excess: Series) -> float:
+def autocorrelation_factor(excess: Series) -> float:
     """Return the factor by which autocorrelation widens the error of a Sharpe ratio.
 
     At least 1: negative autocorrelation does not narrow it.
@@ -37,7 +37,7 @@ def widening(excess: Series) -> float:
 
 
 @dataclass(frozen=True)
-class Spread:
+class RunningMoments:
     """Count, mean and sum of squared deviations of Sharpe ratios per bar.
 
     All ratios are over the same number of returns.
@@ -47,12 +47,12 @@ class Spread:
     mean: float = 0.0
     m2: float = 0.0
 
-    def with_(self, sharpe: float) -> Spread:
+    def with_(self, sharpe: float) -> RunningMoments:
         """Return the moments with one more ratio."""
         n = self.n + 1
         away = sharpe - self.mean
         mean = self.mean + away / n
-        return Spread(n, mean, self.m2 + away * (sharpe - mean))
+        return RunningMoments(n, mean, self.m2 + away * (sharpe - mean))
 
     @property
     def deviation(self) -> float | None:
@@ -61,7 +61,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Memory:
+class PriorTrials:
     """Prior trials of the ledger, read at the start of a session.
 
     Attributes:
@@ -73,7 +73,7 @@ class Memory:
     """
 
     n_trials: int = 0
-    spread: Spread = Spread()
+    spread: RunningMoments = RunningMoments()
     prior: str | None = None
     holdout_spent: int = 0
     holdout_looks: int = 0
@@ -89,15 +89,15 @@ class Memory:
         }
 
     @classmethod
-    def of_json(cls, told: Mapping[str, Any]) -> Memory:
+    def of_json(cls, values: Mapping[str, Any]) -> PriorTrials:
         """Return the object that `to_json` wrote."""
-        spread = told["spread"]
+        spread = values["spread"]
         return cls(
-            int(told["n_trials"]),
-            Spread(int(spread["n"]), float(spread["mean"]), float(spread["m2"])),
-            told["prior"],
-            int(told["holdout_spent"]),
-            int(told["holdout_looks"]),
+            int(values["n_trials"]),
+            RunningMoments(int(spread["n"]), float(spread["mean"]), float(spread["m2"])),
+            values["prior"],
+            int(values["holdout_spent"]),
+            int(values["holdout_looks"]),
         )
 
 
@@ -135,18 +135,18 @@ class Luck:
         return dict(vars(self))
 
 
-class Counter:
+class TrialCounter:
     """Counts the trials of a session in addition to prior trials.
 
     Args:
-        memory: Prior trials of the ledger.
-        holdings: Benchmark returns over the bars of the trials; empty if unknown.
+        prior_trials: Prior trials of the ledger.
+        benchmarks: Benchmark returns over the bars of the trials; empty if unknown.
     """
 
-    def __init__(self, memory: Memory, holdings: Sequence[Holding] = ()) -> None:
-        self._holdings = holdings
-        self._before = memory.n_trials
-        self._spread = memory.spread
+    def __init__(self, prior_trials: PriorTrials, benchmarks: Sequence[Benchmark] = ()) -> None:
+        self._holdings = benchmarks
+        self._before = prior_trials.n_trials
+        self._spread = prior_trials.spread
         self.n_session = 0
 
     @property
@@ -159,7 +159,7 @@ class Counter:
         """All trials."""
         return self._before + self.n_session
 
-    def go_on_from(self, n_before: int) -> None:
+    def raise_prior_count(self, n_before: int) -> None:
         """Raise the count of other sessions' trials to `n_before`."""
         self._before = max(self._before, n_before)
 
@@ -191,7 +191,7 @@ class Counter:
             alone = deflate(oos.moments, 1)
             spread = deflate(oos.moments, self.n_trials, spread=self._spread.deviation)
             fewer = None if n_eff is None else deflate(oos.moments, self._before + n_eff, spread=sigma)
-            wider = widening(oos.returns)
+            wider = autocorrelation_factor(oos.returns)
         except OpenOutcryError as error:
             return self._undefined(str(error))
         one, two, three = (normal_cdf(each.z / wider) for each in (found, alone, spread))
@@ -201,18 +201,18 @@ class Counter:
 
     def _dsr_alpha(self, excess: Series) -> float | None:
         # Buy-and-hold drifts into the winners: rebalancing to equal weights earns an excess over it without skill.
-        beyond = [self._dsr_beyond(holding, excess) for holding in self._holdings]
+        beyond = [self._dsr_beyond(benchmark, excess) for benchmark in self._holdings]
         known = [dsr for dsr in beyond if dsr is not None]
         return min(known) if known and len(known) == len(beyond) else None
 
-    def _dsr_beyond(self, holding: Holding, excess: Series) -> float | None:
-        left = holding.taken_from(excess)
+    def _dsr_beyond(self, benchmark: Benchmark, excess: Series) -> float | None:
+        left = benchmark.residual(excess)
         moments = moments_of(left)
         if moments is None:
             return None
         try:
             sigma = sharpe_errors(left, 1.0).hac_standard_error
-            return normal_cdf(deflate(moments, self.n_trials, spread=sigma).z / widening(left))
+            return normal_cdf(deflate(moments, self.n_trials, spread=sigma).z / autocorrelation_factor(left))
         except OpenOutcryError:
             return None
 

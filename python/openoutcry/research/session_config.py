@@ -181,37 +181,37 @@ class ResearchConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Return the configuration as plain values; the seed is a string."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in ("split", "budgets", "guard", "gates"):
-            told[name] = asdict(told[name])
-        return told | {"costs": self.costs.to_dict(), "limits": self.limits.to_dict(), "seed": str(self.seed)}
+            values[name] = asdict(values[name])
+        return values | {"costs": self.costs.to_dict(), "limits": self.limits.to_dict(), "seed": str(self.seed)}
 
     @classmethod
-    def of_json(cls, told: Mapping[str, Any]) -> ResearchConfig:
+    def of_json(cls, values: Mapping[str, Any]) -> ResearchConfig:
         """Return the configuration that `to_json` wrote.
 
         Raises:
             OpenOutcryError: `argument_invalid`: a field is unknown or has an invalid value.
         """
-        given = dict(told)
+        given = dict(values)
         for name, make in _GROUPS.items():
             if name in given:
-                given[name] = _made(make, name, given[name])
+                given[name] = _build(make, name, given[name])
         if "seed" in given:
             given["seed"] = int(given["seed"])
-        return _made(cls, "config", given)
+        return _build(cls, "config", given)
 
     def with_(self, **changes: Any) -> ResearchConfig:
         """Return the configuration with some fields changed."""
         return replace(self, **changes)
 
 
-def _check_date(told: Any) -> None:
+def _check_date(values: Any) -> None:
     try:
-        date.fromisoformat(told)
+        date.fromisoformat(values)
     except (TypeError, ValueError) as error:
         wanted = "`training_cutoff` must be an ISO date such as 2025-03-31"
-        raise refusal("argument_invalid", f"{wanted}; received {told!r}") from error
+        raise refusal("argument_invalid", f"{wanted}; received {values!r}") from error
 
 
 _GROUPS: dict[str, Any] = {
@@ -224,7 +224,7 @@ _GROUPS: dict[str, Any] = {
 }
 
 
-def _made(make: type[T], name: str, given: Any) -> T:
+def _build(make: type[T], name: str, given: Any) -> T:
     if not isinstance(given, Mapping):
         raise refusal("argument_invalid", f"`{name}` must be an object; received {type(given).__name__}")
     try:

@@ -82,16 +82,16 @@ class Journal:
             return payload
         return None
 
-    def tell(self, event: str, payload: Mapping[str, Any]) -> None:
+    def record(self, event: str, payload: Mapping[str, Any]) -> None:
         """Write an event, or check it against the recorded one.
 
         Raises:
             DivergedError: the recorded event differs.
         """
         if self._recorded:
-            stood = self._recorded.popleft()
-            self._check(stood, event, payload)
-            self._head = str(stood["hash"])
+            expected = self._recorded.popleft()
+            self._check(expected, event, payload)
+            self._head = str(expected["hash"])
         elif self._log is None:
             raise DivergedError(f"the session ends before `{event}`", self._seq)
         else:
@@ -99,12 +99,12 @@ class Journal:
         self._seq += 1
         self._on_event(event, payload)
 
-    def _check(self, stood: Mapping[str, Any], event: str, payload: Mapping[str, Any]) -> None:
-        if stood["event"] != event:
-            raise DivergedError(f"expected `{stood['event']}`, received `{event}`", self._seq)
-        was, came = _compared(stood["payload"]), _compared(payload)
+    def _check(self, expected: Mapping[str, Any], event: str, payload: Mapping[str, Any]) -> None:
+        if expected["event"] != event:
+            raise DivergedError(f"expected `{expected['event']}`, received `{event}`", self._seq)
+        was, came = _compared(expected["payload"]), _compared(payload)
         if was != came:
-            raise DivergedError(f"`{event}`: {_difference(stood['payload'], payload)}", self._seq)
+            raise DivergedError(f"`{event}`: {_difference(expected['payload'], payload)}", self._seq)
 
     def check_end(self) -> None:
         """Check that no recorded events are left.
@@ -134,9 +134,9 @@ class Blobs:
             place = self._folder / digest
             # Renamed into place, so that the file is complete or missing.
             if not place.exists():
-                begun = place.with_suffix(".tmp")
-                begun.write_bytes(content)
-                begun.replace(place)
+                temporary = place.with_suffix(".tmp")
+                temporary.write_bytes(content)
+                temporary.replace(place)
         return digest
 
     def get(self, digest: str) -> bytes:

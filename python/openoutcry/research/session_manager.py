@@ -15,27 +15,27 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger
 from openoutcry.records.chained_log import ChainedLog
-from openoutcry.research.finalize import close
-from openoutcry.research.ledger_memory import LedgerRecall, NoRecall, Recall, memory_of
-from openoutcry.research.loop import Rounds
+from openoutcry.research.finalize import finalize_session
+from openoutcry.research.loop import ResearchLoop
 from openoutcry.research.proposal_requests import Proposer
 from openoutcry.research.proposers import FixedProposer
 from openoutcry.research.sealed_holdout import HoldoutVault
-from openoutcry.research.selection_luck import Memory
+from openoutcry.research.selection_luck import PriorTrials
 from openoutcry.research.session_config import ResearchConfig
-from openoutcry.research.session_context import Setting
+from openoutcry.research.session_context import SessionContext
 from openoutcry.research.session_journal import BLOBS, SESSION_END, SESSION_START, Blobs, DivergedError, Journal
-from openoutcry.research.session_records import JOURNAL, Recorded, session_of
-from openoutcry.research.session_start import Source, Told, market_card, start_of, told_of
-from openoutcry.research.strategy_builder import Workshop
+from openoutcry.research.session_records import JOURNAL, RecordedSession, session_of
+from openoutcry.research.session_start import MarketSource, SessionSpec, market_card, session_spec_of, start_payload
+from openoutcry.research.strategy_builder import StrategyBuilder
 from openoutcry.research.trial import Result
-from openoutcry.research.walkforward_validation import Ground, ground_of
+from openoutcry.research.trial_store import LedgerTrialStore, NullTrialStore, TrialStore, prior_trials_of
+from openoutcry.research.walkforward_validation import ValidationSetup, validation_setup
 
 Load = Callable[[], Dataset]
 
 
 @dataclass(frozen=True)
-class Place:
+class Workspace:
     """Folder, ledger and callbacks of a session.
 
     Attributes:
@@ -67,29 +67,31 @@ class Place:
         return self.journal.parent / BLOBS
 
 
-def research(load: Load, proposer: Proposer, config: ResearchConfig, place: Place) -> Result:
+def research(load: Load, proposer: Proposer, config: ResearchConfig, workspace: Workspace) -> Result:
     """Run a session and return its result.
 
     Args:
         load: Loads the market; called again for the holdout, which is not kept in memory.
         proposer: Source of proposals.
         config: Configuration of the session.
-        place: Folder, ledger and callbacks.
+        workspace: Folder, ledger and callbacks.
 
     Raises:
         OpenOutcryError: the market is too short for its folds, or an argument is invalid.
     """
     session_id = str(uuid.uuid4())
-    vault, ground = _divided(load, config)
-    recall, memory = _recalled(place, session_id, config, vault, ground)
-    place.journal.parent.mkdir(parents=True, exist_ok=True)
-    source = Source(place.source, place.periods_per_year, ground.dataset.name)
-    told = Told(session_id, config, memory, source, place.provider, _identity(place.ledger))
-    with _alone(place, session_id), ChainedLog(place.journal, session=session_id) as log:
-        return _conducted(_Begun(told, vault, ground), proposer, place, recall, Journal(log, (), place.on_event))
+    vault, setup = _split_market(load, config)
+    trial_store, prior_trials = _open_trial_store(workspace, session_id, config, vault, setup)
+    workspace.journal.parent.mkdir(parents=True, exist_ok=True)
+    source = MarketSource(workspace.source, workspace.periods_per_year, setup.dataset.name)
+    spec = SessionSpec(session_id, config, prior_trials, source, workspace.provider, _identity(workspace.ledger))
+    with _session_lock(workspace, session_id), ChainedLog(workspace.journal, session=session_id) as log:
+        return _run_session(
+            _PreparedSession(spec, vault, setup), proposer, workspace, trial_store, Journal(log, (), workspace.on_event)
+        )
 
 
-def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None = None) -> Result:
+def resume(load: Load, proposer: Proposer, workspace: Workspace, session_id: str | None = None) -> Result:
     """Resume an interrupted session after its last complete event.
 
     Recorded events are recomputed and must be equal; after them the session is live.
@@ -97,109 +99,114 @@ def resume(load: Load, proposer: Proposer, place: Place, session_id: str | None 
     Args:
         load: Loads the market of the session.
         proposer: Source of the remaining proposals.
-        place: Folder, ledger and callbacks.
+        workspace: Folder, ledger and callbacks.
         session_id: Its ID or a prefix; None for the last session.
 
     Raises:
         OpenOutcryError: there is no such session, it has ended, or it is not the one that the ledger anchors.
         DivergedError: a recorded event is not reproduced.
     """
-    stood = session_of(place.journal, session_id)
-    if stood.is_over:
+    recorded = session_of(workspace.journal, session_id)
+    if recorded.is_over:
         raise refusal(
-            "argument_invalid", f"an interrupted session is required; received {stood.session_id}, which ended"
+            "argument_invalid", f"an interrupted session is required; received {recorded.session_id}, which ended"
         )
-    told = told_of(stood)
-    if told.ledger != _identity(place.ledger):
+    spec = session_spec_of(recorded)
+    if spec.ledger != _identity(workspace.ledger):
         wanted = "a session must resume with the ledger that it started with"
         raise refusal("argument_invalid", f"{wanted}; received another one, or none")
-    vault, ground = _divided(load, told.config)
-    recall, memory = _recalled(place, stood.session_id, told.config, vault, ground)
+    vault, setup = _split_market(load, spec.config)
+    trial_store, prior_trials = _open_trial_store(workspace, recorded.session_id, spec.config, vault, setup)
     # Interrupted before the ledger anchored its start, it must start as it would now.
-    is_new = len(stood.events) == 1 and memory == told.memory
-    if place.ledger is not None:
-        _check_anchor(place.ledger, stood, SESSION_START, 0, or_none=is_new)
-    with _alone(place, stood.session_id), ChainedLog(place.journal, session=stood.session_id) as log:
-        journal = Journal(log, stood.events, place.on_event)
-        return _conducted(_Begun(told, vault, ground), proposer, place, recall, journal)
+    is_new = len(recorded.events) == 1 and prior_trials == spec.prior_trials
+    if workspace.ledger is not None:
+        _check_anchor(workspace.ledger, recorded, SESSION_START, 0, or_none=is_new)
+    with (
+        _session_lock(workspace, recorded.session_id),
+        ChainedLog(workspace.journal, session=recorded.session_id) as log,
+    ):
+        journal = Journal(log, recorded.events, workspace.on_event)
+        return _run_session(_PreparedSession(spec, vault, setup), proposer, workspace, trial_store, journal)
 
 
-def replay(load: Load, place: Place, session_id: str | None = None) -> Result:
+def replay(load: Load, workspace: Workspace, session_id: str | None = None) -> Result:
     """Recompute a session from its recorded proposals, and check that every event is equal.
 
     Nothing is written, and no model is called. Prompts and return series must match their hashes. With a ledger in
-    `place`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute, such
-    as the count of prior trials.
+    `workspace`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute,
+    such as the count of prior trials.
 
     Args:
         load: Loads the market of the session.
-        place: Folder of the journal, and the ledger.
+        workspace: Folder of the journal, and the ledger.
         session_id: Its ID or a prefix; None for the last session.
 
     Raises:
         OpenOutcryError: there is no such session, or the journal was altered.
         DivergedError: the first event that differs.
     """
-    stood = session_of(place.journal, session_id)
-    told = told_of(stood)
-    journal = Journal(None, stood.events, place.on_event)
-    begun = _Begun(told, *_divided(load, told.config))
-    result = _conducted(begun, FixedProposer([]), place, NoRecall(), journal)
+    recorded = session_of(workspace.journal, session_id)
+    spec = session_spec_of(recorded)
+    journal = Journal(None, recorded.events, workspace.on_event)
+    prepared = _PreparedSession(spec, *_split_market(load, spec.config))
+    result = _run_session(prepared, FixedProposer([]), workspace, NullTrialStore(), journal)
     journal.check_end()
-    _check_blobs(stood, Blobs(place.blobs))
-    if place.ledger is not None:
-        _check_anchor(place.ledger, stood, SESSION_START, 0)
-        _check_anchor(place.ledger, stood, SESSION_END, -2)
+    _check_blobs(recorded, Blobs(workspace.blobs))
+    if workspace.ledger is not None:
+        _check_anchor(workspace.ledger, recorded, SESSION_START, 0)
+        _check_anchor(workspace.ledger, recorded, SESSION_END, -2)
     return result
 
 
-def ground_again(load: Load, stood: Recorded) -> Ground:
+def recorded_setup(load: Load, recorded: RecordedSession) -> ValidationSetup:
     """Return the validation inputs of a recorded session, for its report."""
-    return _divided(load, told_of(stood).config)[1]
+    return _split_market(load, session_spec_of(recorded).config)[1]
 
 
 @dataclass(frozen=True)
-class _Begun:
+class _PreparedSession:
     """A session specification with its market, split into research window and holdout."""
 
-    told: Told
+    spec: SessionSpec
     vault: HoldoutVault
-    ground: Ground
+    setup: ValidationSetup
 
 
-def _conducted(begun: _Begun, proposer: Proposer, place: Place, recall: Recall, journal: Journal) -> Result:
-    told, ground, workshop = begun.told, begun.ground, Workshop(begun.told.config)
-    is_kept = not (isinstance(recall, NoRecall) and journal.is_replaying)
-    setting = Setting(
-        told.session_id,
-        told.config,
-        ground,
-        market_card(ground, told.source.name),
+def _run_session(
+    prepared: _PreparedSession, proposer: Proposer, workspace: Workspace, trial_store: TrialStore, journal: Journal
+) -> Result:
+    spec, setup, builder = prepared.spec, prepared.setup, StrategyBuilder(prepared.spec.config)
+    is_kept = not (isinstance(trial_store, NullTrialStore) and journal.is_replaying)
+    context = SessionContext(
+        spec.session_id,
+        spec.config,
+        setup,
+        market_card(setup, spec.source.name),
         proposer,
-        workshop,
-        told.memory,
-        recall,
-        Blobs(place.blobs if is_kept else None),
-        cancelled=place.cancelled,
+        builder,
+        spec.prior_trials,
+        trial_store,
+        Blobs(workspace.blobs if is_kept else None),
+        cancelled=workspace.cancelled,
     )
-    start = start_of(told, begun.vault, ground, workshop)
-    journal.tell(SESSION_START, start)
-    recall.anchor(SESSION_START, journal.head)
-    return close(setting, journal, Rounds(setting, journal), begun.vault, start)
+    start = start_payload(spec, prepared.vault, setup, builder)
+    journal.record(SESSION_START, start)
+    trial_store.anchor(SESSION_START, journal.head)
+    return finalize_session(context, journal, ResearchLoop(context, journal), prepared.vault, start)
 
 
-def _divided(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, Ground]:
+def _split_market(load: Load, config: ResearchConfig) -> tuple[HoldoutVault, ValidationSetup]:
     vault = HoldoutVault(load, config.split)
-    return vault, ground_of(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
+    return vault, validation_setup(vault.research(), vault.research_end, config.split, (config.costs, config.limits))
 
 
-def _recalled(
-    place: Place, session_id: str, config: ResearchConfig, vault: HoldoutVault, ground: Ground
-) -> tuple[Recall, Memory]:
-    if place.ledger is None:
-        return NoRecall(), Memory()
-    ledger = Ledger(place.ledger.folder, session=session_id)
-    return LedgerRecall(ledger, ground, config, place.folder), memory_of(ledger, ground, vault)
+def _open_trial_store(
+    workspace: Workspace, session_id: str, config: ResearchConfig, vault: HoldoutVault, setup: ValidationSetup
+) -> tuple[TrialStore, PriorTrials]:
+    if workspace.ledger is None:
+        return NullTrialStore(), PriorTrials()
+    ledger = Ledger(workspace.ledger.folder, session=session_id)
+    return LedgerTrialStore(ledger, setup, config, workspace.folder), prior_trials_of(ledger, setup, vault)
 
 
 def _identity(ledger: Ledger | None) -> str | None:
@@ -208,9 +215,9 @@ def _identity(ledger: Ledger | None) -> str | None:
 
 
 @contextmanager
-def _alone(place: Place, session_id: str) -> Iterator[None]:
+def _session_lock(workspace: Workspace, session_id: str) -> Iterator[None]:
     """Lock the session against other writers."""
-    with (place.journal.parent / f"{session_id}.lock").open("wb") as file:
+    with (workspace.journal.parent / f"{session_id}.lock").open("wb") as file:
         try:
             import fcntl
 
@@ -225,8 +232,8 @@ def _alone(place: Place, session_id: str) -> Iterator[None]:
     Path(file.name).unlink(missing_ok=True)
 
 
-def _check_blobs(stood: Recorded, blobs: Blobs) -> None:
-    for event in stood.events:
+def _check_blobs(recorded: RecordedSession, blobs: Blobs) -> None:
+    for event in recorded.events:
         payload = event["payload"]
         for digest in (payload.get("prompt_sha256"), payload.get("shown_sha256")):
             if digest is not None:
@@ -235,14 +242,14 @@ def _check_blobs(stood: Recorded, blobs: Blobs) -> None:
             blobs.get(payload["oos"]["returns_sha256"])
 
 
-def _check_anchor(ledger: Ledger, stood: Recorded, event: str, place: int, *, or_none: bool = False) -> None:
+def _check_anchor(ledger: Ledger, recorded: RecordedSession, event: str, index: int, *, or_none: bool = False) -> None:
     """Check the hash of an event in a journal against its anchor in the ledger."""
-    noted = ledger.anchored(event, stood.session_id)
-    if noted == stood.events[place]["hash"] or (noted is None and or_none):
+    noted = ledger.anchored(event, recorded.session_id)
+    if noted == recorded.events[index]["hash"] or (noted is None and or_none):
         return
     found = "a session without an anchor" if noted is None else f"another journal at `{event}`"
-    wanted = f"the journal of session {stood.session_id[:8]} must match its anchor in the ledger"
+    wanted = f"the journal of session {recorded.session_id[:8]} must match its anchor in the ledger"
     raise refusal("state_mismatch", f"{wanted}; received {found}")
 
 
-__all__ = ["DivergedError", "Place", "ground_again", "replay", "research", "resume"]
+__all__ = ["DivergedError", "Workspace", "recorded_setup", "replay", "research", "resume"]

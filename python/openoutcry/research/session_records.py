@@ -16,7 +16,7 @@ JOURNAL = Path("logs") / "research_journal.jsonl"
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSession:
     """A recorded session.
 
     Attributes:
@@ -39,7 +39,7 @@ class Recorded:
         return bool(self.events[-1]["event"] == SESSION_END)
 
 
-def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
+def sessions_of(path: str | os.PathLike[str]) -> list[RecordedSession]:
     """Return the sessions of a journal, in the order of their starts.
 
     Raises:
@@ -53,10 +53,10 @@ def sessions_of(path: str | os.PathLike[str]) -> list[Recorded]:
         if found[0]["event"] != SESSION_START:
             wanted = "a research journal, whose sessions start with `session_start`, is required"
             raise refusal("argument_invalid", f"{wanted}; received `{found[0]['event']}`")
-    return [Recorded(session_id, tuple(found)) for session_id, found in events.items()]
+    return [RecordedSession(session_id, tuple(found)) for session_id, found in events.items()]
 
 
-def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, is_cut: bool = False) -> Recorded:
+def session_of(path: str | os.PathLike[str], session_id: str | None = None, *, is_cut: bool = False) -> RecordedSession:
     """Return a session by its ID or an unambiguous prefix.
 
     Without an ID, the last session; with `is_cut`, the last interrupted one, if any.

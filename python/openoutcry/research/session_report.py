@@ -10,8 +10,8 @@ from openoutcry.report.pages.research_page import render_research
 from openoutcry.report.views.research_view import GateMark, ListedRow, ResearchView, RoundRow
 from openoutcry.report.views.run_view import Provenance
 from openoutcry.research.proposal_requests import TrialCard
-from openoutcry.research.trial import Listed, Result, Trial
-from openoutcry.research.walkforward_validation import Ground
+from openoutcry.research.trial import Result, ShortlistEntry, Trial
+from openoutcry.research.walkforward_validation import ValidationSetup
 
 _DRAWN = 4
 STOPPED = {
@@ -26,16 +26,16 @@ STOPPED = {
 }
 
 
-def report_of(result: Result, ground: Ground, command: str = "") -> str:
+def report_of(result: Result, setup: ValidationSetup, command: str = "") -> str:
     """Return the HTML page of a session.
 
     Args:
         result: Result of the session.
-        ground: Market, folds, costs and limits.
+        setup: Market, folds, costs and limits.
         command: Command that replays the session.
     """
-    market = ground.dataset
-    lines, told = _lines(result, ground)
+    market = setup.dataset
+    lines, text = _lines(result, setup)
     names = {trial.key: f"{trial.candidate.name} of round {trial.round + 1}" for trial in result.trials}
     return render_research(
         ResearchView(
@@ -53,9 +53,9 @@ def report_of(result: Result, ground: Ground, command: str = "") -> str:
             dropped=[f"{names.get(each.key, each.key[:12])}: {each.reason}" for each in result.dropped],
             rounds=_rounds(result),
             lines=lines,
-            caption=told,
+            caption=text,
             holdout=_holdout(result),
-            prior=result.memory.prior or "",
+            prior=result.prior_trials.prior or "",
             notices=market.notices,
             provenance=_provenance(result, command),
         )
@@ -69,23 +69,23 @@ def shown(params: Mapping[str, Any]) -> str:
     )
 
 
-def _listed(listed: Listed, reuse: int | None) -> ListedRow:
+def _listed(listed: ShortlistEntry, reuse: int | None) -> ListedRow:
     verdict, oos = listed.verdict, listed.oos
-    told = "not opened"
+    text = "not opened"
     if verdict is not None:
         sharpe = "undefined" if verdict.sharpe is None else f"{verdict.sharpe:.2f}"
-        told = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
-        told += f", failed with {verdict.fault}" if verdict.fault else ""
-        told += f", seen {reuse} times before" if reuse else ""
+        text = f"{'passed' if verdict.passed else 'failed'}, Sharpe ratio {sharpe} over {verdict.n_returns} bars"
+        text += f", failed with {verdict.fault}" if verdict.fault else ""
+        text += f", seen {reuse} times before" if reuse else ""
     return ListedRow(
         name=listed.trial.candidate.name,
-        params=shown(listed.trial.validated.params[-1]),
+        params=shown(listed.trial.validation.params[-1]),
         sharpe=oos.sharpe,
         drawdown=oos.max_drawdown,
         dsr=listed.luck.dsr,
         dsr_if_one=listed.luck.dsr_if_one,
         dsr_alpha=listed.luck.dsr_alpha,
-        holdout=told,
+        holdout=text,
         passed=None if verdict is None else verdict.passed,
         cautions=listed.cautions,
     )
@@ -102,12 +102,12 @@ def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
         name = str(proposal.get("strategy") or proposal.get("kind") or "unreadable proposal")
         params = proposal.get("params")
         rationale, source = str(proposal.get("rationale", "")), str(proposal.get("source") or "")
-        told = shown(params) if isinstance(params, Mapping) else ""
-        return RoundRow(card.round + 1, name[:80], told, rationale, card.outcome, card.reasons, source=source)
+        text = shown(params) if isinstance(params, Mapping) else ""
+        return RoundRow(card.round + 1, name[:80], text, rationale, card.outcome, card.reasons, source=source)
     return RoundRow(
         number=card.round + 1,
         name=trial.candidate.name,
-        params=shown(trial.validated.params[-1]),
+        params=shown(trial.validation.params[-1]),
         rationale=trial.candidate.proposal.rationale,
         outcome=card.outcome,
         reasons=card.reasons,
@@ -122,27 +122,27 @@ def _round(card: TrialCard, trial: Trial | None) -> RoundRow:
     )
 
 
-def _lines(result: Result, ground: Ground) -> tuple[list[Line], str]:
+def _lines(result: Result, setup: ValidationSetup) -> tuple[list[Line], str]:
     """Return the NAV lines of the chart, the benchmark first, and their caption."""
     shown_trials: Sequence[Trial] = [listed.trial for listed in result.shortlist]
-    told = "The short list against buy-and-hold, over the tests of all folds in sequence, after costs."
+    text = "The short list against buy-and-hold, over the tests of all folds in sequence, after costs."
     if not shown_trials:
         known = [trial for trial in result.trials if trial.oos.sharpe is not None]
         shown_trials = sorted(known, key=lambda trial: -(trial.oos.sharpe or 0.0))
-        told = "No candidate was kept. The best discarded trials against buy-and-hold, over all tests, after costs."
+        text = "No candidate was kept. The best discarded trials against buy-and-hold, over all tests, after costs."
     if not shown_trials:
         return [], ""
     first = shown_trials[0].oos
-    dates = (_before(first.dates[0], ground), *first.dates)
-    lines = [Line("buy-and-hold", dates, ground.holdings[0].nav, "benchmark")]
+    dates = (_before(first.dates[0], setup), *first.dates)
+    lines = [Line("buy-and-hold", dates, setup.benchmarks[0].nav, "benchmark")]
     drawn = list(enumerate(shown_trials[:_DRAWN]))
     for slot, trial in reversed(drawn):
         lines.append(Line(f"{trial.candidate.name} {trial.round + 1}", dates, trial.oos.nav, "series", slot))
-    return lines, told
+    return lines, text
 
 
-def _before(date: str, ground: Ground) -> str:
-    dates = ground.dataset.dates
+def _before(date: str, setup: ValidationSetup) -> str:
+    dates = setup.dataset.dates
     return dates[dates.index(date) - 1]
 
 

@@ -17,17 +17,17 @@ from openoutcry.research.ledger_trials import engine_version
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.proposal_requests import MarketCard
 from openoutcry.research.sealed_holdout import HoldoutVault
-from openoutcry.research.selection_luck import Memory
+from openoutcry.research.selection_luck import PriorTrials
 from openoutcry.research.session_config import ResearchConfig
-from openoutcry.research.session_records import Recorded
-from openoutcry.research.strategy_builder import Workshop
-from openoutcry.research.walkforward_validation import Ground
+from openoutcry.research.session_records import RecordedSession
+from openoutcry.research.strategy_builder import StrategyBuilder
+from openoutcry.research.walkforward_validation import ValidationSetup
 
 SESSION_VERSION = 2
 
 
 @dataclass(frozen=True)
-class Source:
+class MarketSource:
     """Where the market is loaded from, and its name."""
 
     data: str
@@ -36,55 +36,57 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Told:
+class SessionSpec:
     """Specification of a session, independent of its workspace."""
 
     session_id: str
     config: ResearchConfig
-    memory: Memory
-    source: Source
+    prior_trials: PriorTrials
+    source: MarketSource
     provider: str
     ledger: str | None
 
 
-def told_of(stood: Recorded) -> Told:
+def session_spec_of(recorded: RecordedSession) -> SessionSpec:
     """Return the specification of a recorded session.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the journal has another version.
     """
-    start = stood.start
+    start = recorded.start
     if start.get("version") != SESSION_VERSION:
         wanted = f"a session of version {SESSION_VERSION} is required"
         raise refusal("argument_invalid", f"{wanted}; received {start.get('version')!r}")
-    config, memory = ResearchConfig.of_json(start["config"]), Memory.of_json(start["memory"])
-    source = Source(str(start["data"]), start["periods_per_year"], str(start["market"]["name"]))
-    return Told(stood.session_id, config, memory, source, str(start["provider"]), start["ledger"])
+    config, prior_trials = ResearchConfig.of_json(start["config"]), PriorTrials.of_json(start["memory"])
+    source = MarketSource(str(start["data"]), start["periods_per_year"], str(start["market"]["name"]))
+    return SessionSpec(recorded.session_id, config, prior_trials, source, str(start["provider"]), start["ledger"])
 
 
-def market_card(ground: Ground, name: str) -> MarketCard:
+def market_card(setup: ValidationSetup, name: str) -> MarketCard:
     """Return the market facts that proposers see."""
-    market = ground.dataset
-    spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in ground.folds)
+    market = setup.dataset
+    spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in setup.folds)
     first, last = market.dates[0], market.dates[-1]
     return MarketCard(name, market.symbols, first, last, market.n_bars, market.periods_per_year, spans)
 
 
-def start_of(told: Told, vault: HoldoutVault, ground: Ground, workshop: Workshop) -> dict[str, Any]:
+def start_payload(
+    spec: SessionSpec, vault: HoldoutVault, setup: ValidationSetup, builder: StrategyBuilder
+) -> dict[str, Any]:
     """Return the payload of the first event."""
-    market = ground.dataset
+    market = setup.dataset
     return {
         "version": SESSION_VERSION,
-        "config": told.config.to_json(),
+        "config": spec.config.to_json(),
         "gates_version": GATES_VERSION,
         "engine": engine_version(),
-        "catalogue_sha256": digest_of(workshop.catalogue),
-        "data": told.source.data,
-        "periods_per_year": told.source.periods_per_year,
-        "ledger": told.ledger,
-        "provider": told.provider,
+        "catalogue_sha256": digest_of(builder.catalogue),
+        "data": spec.source.data,
+        "periods_per_year": spec.source.periods_per_year,
+        "ledger": spec.ledger,
+        "provider": spec.provider,
         "market": {
-            "name": told.source.name,
+            "name": spec.source.name,
             "symbols": list(market.symbols),
             "n_bars": market.n_bars,
             "first": market.dates[0],
@@ -92,9 +94,9 @@ def start_of(told: Told, vault: HoldoutVault, ground: Ground, workshop: Workshop
             "fingerprint": market.fingerprint,
             "whole_fingerprint": vault.fingerprint,
         },
-        "folds": [{"train": list(fold.train), "test": list(fold.test)} for fold in ground.folds],
+        "folds": [{"train": list(fold.train), "test": list(fold.test)} for fold in setup.folds],
         "holdout": None if vault.window is None else list(vault.window),
-        "memory": told.memory.to_json(),
+        "memory": spec.prior_trials.to_json(),
         "aside": {
             "git": _git(),
             "tier": this_host().tier.name,

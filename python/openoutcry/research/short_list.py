@@ -35,7 +35,7 @@ class Dropped:
     reason: str
 
 
-def shorten(trials: Sequence[T], guard: Guard, most: int) -> tuple[list[T], list[Dropped]]:
+def select_shortlist(trials: Sequence[T], guard: Guard, most: int) -> tuple[list[T], list[Dropped]]:
     """Return the best trials, best first, and those left out.
 
     Of trials whose returns have a correlation of at least `guard.correlation`, only the best stays.

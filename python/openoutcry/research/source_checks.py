@@ -57,7 +57,7 @@ _AT_TOP = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSource:
     """A source that passed the checks.
 
     Attributes:
@@ -77,7 +77,7 @@ class Checked:
     normalised: str
 
 
-def check_source(source: Any) -> Checked:
+def check_source(source: Any) -> CheckedSource:
     """Parse and check the source of a strategy.
 
     Raises:
@@ -90,11 +90,13 @@ def check_source(source: Any) -> Checked:
     except OpenOutcryError:
         raise
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError, tokenize.TokenError) as error:
-        told = " ".join(str(error).split())[:120]
-        raise refusal("argument_invalid", f"source must be Python; received {type(error).__name__}: {told}") from error
+        message = " ".join(str(error).split())[:120]
+        raise refusal(
+            "argument_invalid", f"source must be Python; received {type(error).__name__}: {message}"
+        ) from error
 
 
-def _checked(source: Any) -> Checked:
+def _checked(source: Any) -> CheckedSource:
     if not isinstance(source, str):
         raise refusal("argument_invalid", f"source must be a string; received {type(source).__name__}")
     content = source.encode("utf-8")
@@ -111,7 +113,7 @@ def _checked(source: Any) -> Checked:
     _check_hooks(strategy)
     ranges = _ranges(strategy)
     exact = hashlib.sha256(content).hexdigest()
-    return Checked(source, strategy.name, description, ranges, exact, normalised(tree))
+    return CheckedSource(source, strategy.name, description, ranges, exact, normalised(tree))
 
 
 def _parsed(source: str) -> ast.Module:

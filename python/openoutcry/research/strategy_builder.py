@@ -18,13 +18,13 @@ from openoutcry.research.proposal_requests import Proposal
 from openoutcry.research.proposers.round_random import seed_for
 from openoutcry.research.session_config import ResearchConfig
 from openoutcry.research.source_checks import check_source
-from openoutcry.research.walkforward_validation import Ground, Validated, validate, validate_best
+from openoutcry.research.walkforward_validation import ValidationResult, ValidationSetup, validate, validate_best
 
 N_CUTS = 25
 """Cuts of the causality probe."""
 
 
-class Workshop:
+class StrategyBuilder:
     """Turns proposals into candidates, and candidates into validators.
 
     Args:
@@ -47,7 +47,7 @@ class Workshop:
         check_rationale(proposal.rationale)
         return _check_code(proposal, self._config)
 
-    def bench(self, candidate: Candidate, most: int) -> Bench:
+    def validator(self, candidate: Candidate, most: int) -> CandidateValidator:
         """Return the validator of a candidate.
 
         Args:
@@ -57,10 +57,10 @@ class Workshop:
         Raises:
             OpenOutcryError: the strategy cannot be constructed.
         """
-        return Bench(candidate, self._config, max(1, most))
+        return CandidateValidator(candidate, self._config, max(1, most))
 
 
-class Bench:
+class CandidateValidator:
     """Builds and validates the strategies of one candidate."""
 
     def __init__(self, candidate: Candidate, config: ResearchConfig, most: int) -> None:
@@ -69,65 +69,67 @@ class Bench:
         self._is_code = candidate.proposal.kind == "code"
         self._grid = self._drawn(most) if self._is_code else [dict(candidate.params)]
         # Params that no strategy accepts are rejected before any evaluation.
-        self._first = self.made(self._grid[0])
+        self._first = self.build(self._grid[0])
 
-    def made(self, params: Mapping[str, Any]) -> Strategy:
+    def build(self, params: Mapping[str, Any]) -> Strategy:
         """Return the strategy of params; generated code is constructed in the sandbox."""
         if not self._is_code:
             return LIBRARY[self._candidate.name](**params)
         source, unsafe = str(self._candidate.proposal.source), self._config.unsafe_no_isolation
         return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
 
-    def fault_before(self, ground: Ground) -> tuple[str, str] | None:
+    def precheck(self, setup: ValidationSetup) -> tuple[str, str] | None:
         """Return slug and message of what rules the candidate out before evaluation, or None."""
-        start, end = ground.folds[0].train
+        start, end = setup.folds[0].train
         if self._first.lookback > end - start:
             wanted = f"a lookback of at most {end - start} bars, the length of the shortest training, is required"
             return "lookback", f"{wanted}; received {self._first.lookback}"
         # Library strategies are checked by tests, and are probed only if all other gates pass.
-        n_changed = self.probed(ground) if self._is_code else 0
+        n_changed = self.causality_changes(setup) if self._is_code else 0
         return (
             ("causality", f"{n_changed} of {N_CUTS} cuts of the data change a decision before them")
             if n_changed
             else None
         )
 
-    def probed(self, ground: Ground) -> int:
+    def causality_changes(self, setup: ValidationSetup) -> int:
         """Return the number of cuts of the data that change a decision before them."""
         try:
-            return causality_probe(self._first, ground.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
+            return causality_probe(self._first, setup.dataset, n_cuts=N_CUTS, seed=self._config.seed).n_changed
         except AgentError:
             # A worker that fails on a part of the data decides differently there.
             return N_CUTS
 
-    def validate(self, ground: Ground) -> Validated:
+    def validate(self, setup: ValidationSetup) -> ValidationResult:
         """Validate the candidate; generated code is tuned in each fold."""
         if not self._is_code:
-            return validate(ground, self._first, self._candidate.params)
-        return validate_best(ground, self.made, self._grid)
+            return validate(setup, self._first, self._candidate.params)
+        return validate_best(setup, self.build, self._grid)
 
-    def perturbed(self, ground: Ground, validated: Validated, most: int) -> tuple[float | None, int]:
+    def perturbation_loss(
+        self, setup: ValidationSetup, validation: ValidationResult, most: int
+    ) -> tuple[float | None, int]:
         """Return the largest loss of Sharpe ratio under a change of one param, and the trials used.
 
         The loss is relative to the Sharpe ratio.
 
         Args:
-            ground: Market, folds, costs and limits.
-            validated: Walk-forward result of the candidate.
+            setup: Market, folds, costs and limits.
+            validation: Walk-forward result of the candidate.
             most: Trials left; nothing is measured if they do not suffice.
         """
-        base = validated.oos.sharpe
-        moved = neighbours(self._candidate.ranges, dict(validated.params[-1]))
+        base = validation.oos.sharpe
+        moved = neighbours(self._candidate.ranges, dict(validation.params[-1]))
         if base is None or base <= 0.0 or not moved or len(moved) > most:
             return (0.0, 0) if not moved else (None, 0)
-        sharpes = [self._sharpe(ground, params) for params in moved]
+        sharpes = [self._sharpe(setup, params) for params in moved]
         if any(sharpe is None for sharpe in sharpes):
             return None, len(moved)
         return max(0.0, *(1.0 - sharpe / base for sharpe in sharpes if sharpe is not None)), len(moved)
 
-    def _sharpe(self, ground: Ground, params: Mapping[str, Any]) -> float | None:
+    def _sharpe(self, setup: ValidationSetup, params: Mapping[str, Any]) -> float | None:
         try:
-            return validate(ground, self.made(params), params).oos.sharpe
+            return validate(setup, self.build(params), params).oos.sharpe
         except OpenOutcryError:
             # A failed configuration counts as a trial.
             return None
@@ -136,7 +138,7 @@ class Bench:
         """Return configurations of generated code: its defaults, then draws from its ranges."""
         fixed, ranges = dict(self._candidate.params), self._candidate.ranges
         rng = np.random.default_rng(seed_for("inner", self._config.seed, self._candidate.identity["normalised"]))
-        grid = [{name: told["default"] for name, told in ranges.items()} | fixed]
+        grid = [{name: spec["default"] for name, spec in ranges.items()} | fixed]
         for _ in range(4 * self._config.inner_trials):
             if len(grid) >= min(self._config.inner_trials, most):
                 break

@@ -11,11 +11,11 @@ _DEEPEST = 32
 _DEEPEST_BODY = 64
 
 
-class NotPlain(ValueError):  # noqa: N818 the input is invalid, not the program
+class InvalidJson(ValueError):  # noqa: N818 the input is invalid, not the program
     """The text is not JSON, or holds values that a journal cannot hold."""
 
 
-def read_plain(text: str) -> Any:
+def read_strict_json(text: str) -> Any:
     """Return the value of a JSON text, under strict rules.
 
     Raises:
@@ -24,17 +24,17 @@ def read_plain(text: str) -> Any:
     """
     try:
         value = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
-    except NotPlain:
+    except InvalidJson:
         raise
     except RecursionError:
-        raise NotPlain(f"JSON must be at most {_DEEPEST} deep") from None
+        raise InvalidJson(f"JSON must be at most {_DEEPEST} deep") from None
     except ValueError as error:
-        raise NotPlain(str(error)[:200]) from None
-    check_plain(value)
+        raise InvalidJson(str(error)[:200]) from None
+    check_json_value(value)
     return value
 
 
-def read_body(text: str) -> Any:
+def read_json(text: str) -> Any:
     """Return the value of a JSON text, checked for depth only.
 
     Raises:
@@ -43,16 +43,16 @@ def read_body(text: str) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise NotPlain(f"{type(error).__name__}: {error}"[:200]) from None
+        raise InvalidJson(f"{type(error).__name__}: {error}"[:200]) from None
     level = [value]
     for _ in range(_DEEPEST_BODY):
         level = [part for each in level for part in _inside(each)]
     if level:
-        raise NotPlain(f"JSON must be at most {_DEEPEST_BODY} deep")
+        raise InvalidJson(f"JSON must be at most {_DEEPEST_BODY} deep")
     return value
 
 
-def check_plain(value: Any) -> None:
+def check_json_value(value: Any) -> None:
     """Check that a journal can hold a value.
 
     Raises:
@@ -64,7 +64,7 @@ def check_plain(value: Any) -> None:
             return
         level = [part for each in level for part in _parts(each)]
     if level:
-        raise NotPlain(f"JSON must be at most {_DEEPEST} deep")
+        raise InvalidJson(f"JSON must be at most {_DEEPEST} deep")
 
 
 def _inside(value: Any) -> list[Any]:
@@ -74,7 +74,7 @@ def _inside(value: Any) -> list[Any]:
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):
-            raise NotPlain("field names must be strings")
+            raise InvalidJson("field names must be strings")
         return [*value, *value.values()]
     if isinstance(value, list):
         return value
@@ -82,33 +82,33 @@ def _parts(value: Any) -> list[Any]:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise NotPlain("a string must not hold a lone surrogate") from None
+            raise InvalidJson("a string must not hold a lone surrogate") from None
     elif isinstance(value, bool) or value is None:
         pass
     elif isinstance(value, int):
         if abs(value) > _LARGEST:
-            raise NotPlain("an integer must be within 2^53")
+            raise InvalidJson("an integer must be within 2^53")
     elif isinstance(value, float):
         if not isfinite(value):
-            raise NotPlain("a number must be finite")
+            raise InvalidJson("a number must be finite")
     else:
-        raise NotPlain(f"a value must be a JSON value; received {type(value).__name__}")
+        raise InvalidJson(f"a value must be a JSON value; received {type(value).__name__}")
     return []
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise NotPlain(f"a number must be finite; received {name}")
+    raise InvalidJson(f"a number must be finite; received {name}")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not isfinite(value):
-        raise NotPlain(f"a number must be finite; received {text[:40]}")
+        raise InvalidJson(f"a number must be finite; received {text[:40]}")
     return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise NotPlain("field names must be unique")
+        raise InvalidJson("field names must be unique")
     return found

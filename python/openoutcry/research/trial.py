@@ -10,11 +10,11 @@ from openoutcry.research.acceptance_gates import NOTHING_LEFT, Gate
 from openoutcry.research.proposal_checks import Candidate
 from openoutcry.research.proposal_requests import TrialCard
 from openoutcry.research.sealed_holdout import Seal, Verdict
-from openoutcry.research.selection_luck import Luck, Memory
+from openoutcry.research.selection_luck import Luck, PriorTrials
 from openoutcry.research.short_list import Dropped
 from openoutcry.research.trial_advice import Advice
 from openoutcry.research.trial_scores import OosScore
-from openoutcry.research.walkforward_validation import Validated
+from openoutcry.research.walkforward_validation import ValidationResult
 
 EVEN, SURE = 0.5, 0.95
 """Levels of the deflated Sharpe ratio: no better than chance, and significant at 5 %."""
@@ -28,7 +28,7 @@ class Trial:
         key: SHA-256 of all inputs that the result depends on.
         round: The round in which it was proposed.
         candidate: The evaluated candidate.
-        validated: Its walk-forward result.
+        validation: Its walk-forward result.
         luck: Its deflated Sharpe ratios at the number of trials counted at that time.
         gates: Its acceptance gates.
         outcome: `advanced`, `kept` or `discarded`.
@@ -38,7 +38,7 @@ class Trial:
     key: str
     round: int
     candidate: Candidate
-    validated: Validated
+    validation: ValidationResult
     luck: Luck
     gates: tuple[Gate, ...]
     outcome: str = ""
@@ -47,7 +47,7 @@ class Trial:
     @property
     def oos(self) -> OosScore:
         """Its out-of-sample score."""
-        return self.validated.oos
+        return self.validation.oos
 
     def to_json(self) -> dict[str, Any]:
         """Return the payload of the journal's `trial` event."""
@@ -57,10 +57,10 @@ class Trial:
             "strategy": self.candidate.name,
             "identity": dict(self.candidate.identity),
             "tuned": list(self.candidate.tuned),
-            "fold_params": [dict(each) for each in self.validated.params],
-            "n_configs": self.validated.n_configs,
+            "fold_params": [dict(each) for each in self.validation.params],
+            "n_configs": self.validation.n_configs,
             "oos": self.oos.to_json(),
-            "in_sample": [vars(each) for each in self.validated.in_sample],
+            "in_sample": [vars(each) for each in self.validation.in_sample],
             "luck": self.luck.to_json(),
             "gates": [gate.to_json() for gate in self.gates],
         }
@@ -79,7 +79,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ShortlistEntry:
     """An entry of the short list.
 
     Attributes:
@@ -107,14 +107,16 @@ class Listed:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Warnings for the reader, although every gate passed."""
-        told, luck = [], self.luck
+        warnings, luck = [], self.luck
         if luck.dsr_alpha is None:
-            told.append(NOTHING_LEFT)
+            warnings.append(NOTHING_LEFT)
         elif luck.dsr_alpha <= EVEN:
-            told.append(f"its DSR in excess of the market is {luck.dsr_alpha:.3f}")
+            warnings.append(f"its DSR in excess of the market is {luck.dsr_alpha:.3f}")
         if luck.dsr is not None and luck.dsr_spread is not None and luck.dsr_spread < SURE < luck.dsr:
-            told.append(f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios")
-        return tuple(told)
+            warnings.append(
+                f"its DSR is {luck.dsr_spread:.3f} when deflated by the spread of the trials' Sharpe ratios"
+            )
+        return tuple(warnings)
 
     def to_json(self) -> dict[str, Any]:
         """Return the frozen entry, as recorded before the holdout is opened."""
@@ -144,7 +146,7 @@ class Result:
         advice: Statistics over all trials of the session.
         tokens: Tokens used.
         stopped_reason: Why it stopped.
-        memory: Prior trials from the ledger, read at the start.
+        prior_trials: Prior trials from the ledger, read at the start.
         seal: Seal of the holdout; None if it stayed closed.
         holdout_reuse: Earlier openings and runs on the holdout; None if it stayed closed.
         holdout_note: Why it stayed closed; empty otherwise.
@@ -154,14 +156,14 @@ class Result:
     start: Mapping[str, Any]
     trials: tuple[Trial, ...]
     history: tuple[TrialCard, ...]
-    shortlist: tuple[Listed, ...]
+    shortlist: tuple[ShortlistEntry, ...]
     dropped: tuple[Dropped, ...]
     n_trials: int
     n_session: int
     advice: Advice
     tokens: int
     stopped_reason: str
-    memory: Memory
+    prior_trials: PriorTrials
     seal: Seal | None = None
     holdout_reuse: int | None = None
     holdout_note: str = ""

@@ -45,19 +45,19 @@ def advice_of(scores: Sequence[OosScore], seed: int) -> Advice:
         seed: Seed of the bootstrap.
     """
     # A constant return series has no correlation and cannot beat the others.
-    tracks = [score.returns for score in scores if score.moments is not None]
-    if len(tracks) < 2:
+    series = [score.returns for score in scores if score.moments is not None]
+    if len(series) < 2:
         return Advice()
-    panel = np.ascontiguousarray(np.array(tracks).T)
+    panel = np.ascontiguousarray(np.array(series).T)
     return Advice(
-        n_eff=_known(lambda: Trials.of(panel.T).n_eff),
-        pbo=_known(lambda: overfit(panel).probability),
-        spa=_known(lambda: field_tests(panel, seed=seed, n_draws=N_DRAWS).spa_consistent),
+        n_eff=_defined_or_none(lambda: Trials.of(panel.T).n_eff),
+        pbo=_defined_or_none(lambda: overfit(panel).probability),
+        spa=_defined_or_none(lambda: field_tests(panel, seed=seed, n_draws=N_DRAWS).spa_consistent),
     )
 
 
-def _known(made: Callable[[], T]) -> T | None:
+def _defined_or_none(compute: Callable[[], T]) -> T | None:
     try:
-        return made()
+        return compute()
     except OpenOutcryError:
         return None

@@ -16,7 +16,7 @@ from openoutcry.backtest.strategies import Strategy
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.research.benchmark_excess import Holding
+from openoutcry.research.benchmark_excess import Benchmark
 from openoutcry.research.trial_scores import InSample, OosScore, in_sample_of, score_of
 from openoutcry.research.walkforward_folds import Fold, closed_out, folds
 
@@ -24,7 +24,7 @@ Table = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Ground:
+class ValidationSetup:
     """Inputs of a validation: the market up to the end of the research window, folds and rules.
 
     Attributes:
@@ -44,17 +44,17 @@ class Ground:
         return run_backtest(self.dataset, table, window, self.costs, self.limits, name=name)
 
     @cached_property
-    def holdings(self) -> tuple[Holding, Holding]:
+    def benchmarks(self) -> tuple[Benchmark, Benchmark]:
         """Two benchmarks over all tests: buy-and-hold, and equal weights rebalanced on every bar."""
-        return self._held(buy_and_hold()), self._held(equal_weight())
+        return self._benchmark(buy_and_hold()), self._benchmark(equal_weight())
 
-    def _held(self, agent: Baseline) -> Holding:
+    def _benchmark(self, agent: Baseline) -> Benchmark:
         rules = self.costs, self.limits
-        return Holding.of([run_backtest(self.dataset, agent, fold.test, *rules) for fold in self.folds])
+        return Benchmark.of([run_backtest(self.dataset, agent, fold.test, *rules) for fold in self.folds])
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidationResult:
     """Result of a walk-forward validation.
 
     Attributes:
@@ -70,24 +70,24 @@ class Validated:
     n_configs: int
 
 
-def validate(ground: Ground, strategy: Strategy, params: Mapping[str, Any]) -> Validated:
+def validate(setup: ValidationSetup, strategy: Strategy, params: Mapping[str, Any]) -> ValidationResult:
     """Validate one configuration without fitting."""
-    table = table_of(ground, strategy)
-    tests = [tested_run(ground, table, fold) for fold in ground.folds]
-    trained = tuple(in_sample_of(_trained(ground, table, fold, strategy.lookback)) for fold in ground.folds)
-    return Validated(score_of(tests), trained, tuple(params for _ in ground.folds), 1)
+    table = table_of(setup, strategy)
+    tests = [tested_run(setup, table, fold) for fold in setup.folds]
+    trained = tuple(in_sample_of(_trained(setup, table, fold, strategy.lookback)) for fold in setup.folds)
+    return ValidationResult(score_of(tests), trained, tuple(params for _ in setup.folds), 1)
 
 
 def validate_best(
-    ground: Ground, make: Callable[[Mapping[str, Any]], Strategy], grid: Sequence[Mapping[str, Any]]
-) -> Validated:
+    setup: ValidationSetup, make: Callable[[Mapping[str, Any]], Strategy], grid: Sequence[Mapping[str, Any]]
+) -> ValidationResult:
     """Validate a grid: each fold tests the configuration that is best in its training.
 
     On a tie the first configuration is chosen. A configuration without an in-sample Sharpe ratio is chosen only if none
     has one.
 
     Args:
-        ground: Market, folds, costs and limits.
+        setup: Market, folds, costs and limits.
         make: Returns the strategy of a configuration.
         grid: Params of each configuration, at least one.
     """
@@ -96,11 +96,11 @@ def validate_best(
     tables, trained = [], []
     for params in grid:
         strategy = make(params)
-        tables.append(table_of(ground, strategy))
-        trained.append([in_sample_of(_trained(ground, tables[-1], fold, strategy.lookback)) for fold in ground.folds])
-    chosen = [_best([each[place].sharpe for each in trained]) for place in range(len(ground.folds))]
-    tests = [tested_run(ground, tables[pick], fold) for pick, fold in zip(chosen, ground.folds, strict=True)]
-    return Validated(
+        tables.append(table_of(setup, strategy))
+        trained.append([in_sample_of(_trained(setup, tables[-1], fold, strategy.lookback)) for fold in setup.folds])
+    chosen = [_best([each[place].sharpe for each in trained]) for place in range(len(setup.folds))]
+    tests = [tested_run(setup, tables[pick], fold) for pick, fold in zip(chosen, setup.folds, strict=True)]
+    return ValidationResult(
         score_of(tests),
         tuple(trained[pick][place] for place, pick in enumerate(chosen)),
         tuple(dict(grid[pick]) for pick in chosen),
@@ -108,26 +108,26 @@ def validate_best(
     )
 
 
-def table_of(ground: Ground, strategy: Strategy) -> Table:
+def table_of(setup: ValidationSetup, strategy: Strategy) -> Table:
     """Return the weights of a strategy over the research window, decided bar by bar."""
-    first = ground.folds[0].train[0]
+    first = setup.folds[0].train[0]
     # Bars between the last training and the first decision of a test are computed but unused, which is cheap.
-    table = strategy.table(ground.dataset, first, ground.folds[-1].test[1])
-    wanted = (ground.dataset.n_bars, ground.dataset.n_symbols)
-    if table.shape != wanted:
-        raise refusal("shape_mismatch", f"a strategy must decide a table of shape {wanted}; received {table.shape}")
+    table = strategy.table(setup.dataset, first, setup.folds[-1].test[1])
+    expected = (setup.dataset.n_bars, setup.dataset.n_symbols)
+    if table.shape != expected:
+        raise refusal("shape_mismatch", f"a strategy must decide a table of shape {expected}; received {table.shape}")
     return table
 
 
-def tested_run(ground: Ground, table: Table, fold: Fold) -> Run:
+def tested_run(setup: ValidationSetup, table: Table, fold: Fold) -> Run:
     """Run the test of a fold, flat at its first and at its last close."""
-    return ground.run(closed_out(table, fold.test), fold.test)
+    return setup.run(closed_out(table, fold.test), fold.test)
 
 
-def _trained(ground: Ground, table: Table, fold: Fold, lookback: int) -> Run:
+def _trained(setup: ValidationSetup, table: Table, fold: Fold, lookback: int) -> Run:
     start, end = fold.train
     # Warm-up bars would dilute the in-sample return.
-    return ground.run(table, (min(max(start, lookback - 1), end - 2), end))
+    return setup.run(table, (min(max(start, lookback - 1), end - 2), end))
 
 
 def _best(sharpes: Sequence[float | None]) -> int:
@@ -135,10 +135,12 @@ def _best(sharpes: Sequence[float | None]) -> int:
     return -max(known)[1] if known else 0
 
 
-def ground_of(dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits]) -> Ground:
+def validation_setup(
+    dataset: Dataset, research_end: int, split: Any, rules: tuple[CostModel, Limits]
+) -> ValidationSetup:
     """Return the validation inputs of a market up to the end of its research window."""
     view = dataset if dataset.n_bars == research_end else dataset.head(research_end)
-    made = folds(
+    fold_list = folds(
         research_end,
         split.n_folds,
         train=split.train,
@@ -146,4 +148,4 @@ def ground_of(dataset: Dataset, research_end: int, split: Any, rules: tuple[Cost
         mode=split.mode,
         gap=split.gap,
     )
-    return Ground(view, made, *rules)
+    return ValidationSetup(view, fold_list, *rules)

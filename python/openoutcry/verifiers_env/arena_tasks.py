@@ -15,7 +15,7 @@ from verifiers.v1.runtimes import Runtime
 from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
 from openoutcry.arena.past_questions import PastSeason, Question
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.conversation_protocol import ConversationState
 from openoutcry.verifiers_env.forecast_parser import Forecast, forecast_in, metrics_of, score_of
 from openoutcry.verifiers_env.task_rows import one_of
 
@@ -35,24 +35,24 @@ class QuestionData(vf.TaskData):
     """Resolution of the market, `yes` or `no`: used by the score, not in the prompt."""
 
 
-class QuestionState(TalkingState):
+class QuestionState(ConversationState):
     """State of a question: its single answer."""
 
-    said: str | None = None
+    answer: str | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether an answer was given."""
-        return self.said is not None
+        return self.answer is not None
 
     @property
     def tools(self) -> list[dict[str, Any]]:
         """No tools."""
         return []
 
-    def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+    def receive(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Store the answer; there is no response to it."""
-        self.said = message.get("content") or ""
+        self.answer = message.get("content") or ""
         return []
 
 
@@ -80,8 +80,8 @@ class QuestionTask(vf.Task[QuestionData, QuestionState, vf.TaskConfig]):
         return metrics_of(self._forecast(trace), self.data.outcome, self.data.yes_mid_price)
 
     def _forecast(self, trace: vf.Trace) -> Forecast:
-        said = cast(QuestionState, trace.state).said
-        return forecast_in(said or "", self.data.market_id, self.data.as_of)
+        answer = cast(QuestionState, trace.state).answer
+        return forecast_in(answer or "", self.data.market_id, self.data.as_of)
 
 
 class ArenaTasksetConfig(vf.TasksetConfig):

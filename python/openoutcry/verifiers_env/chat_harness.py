@@ -18,7 +18,7 @@ from verifiers.v1.harnesses.utils.compaction import CONTEXT_OVERFLOW_MARKERS
 from verifiers.v1.runtimes import ProgramResult, Runtime
 
 from openoutcry.errors import refusal
-from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.conversation_protocol import ConversationState
 from openoutcry.verifiers_env.parser import is_readable
 
 OVERFLOW = "context_overflow"
@@ -51,8 +51,8 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         data: vf.TaskData,
     ) -> ProgramResult:
         """Run the episode to its end, or until the model's context is full."""
-        talk: object = trace.state
-        if not isinstance(talk, TalkingState):
+        conversation: object = trace.state
+        if not isinstance(conversation, ConversationState):
             raise refusal("argument_invalid", f"a task must be of `openoutcry`; received {type(data).__name__}")
         system, prompt = self.resolve_prompt(data)
         messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
@@ -61,20 +61,20 @@ class VerifiersHarness(vf.Harness[VerifiersHarnessConfig]):
         connector = aiohttp.TCPConnector(limit=0)
         timeout = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=timeout) as session:
-            while not talk.is_over:
+            while not conversation.is_over:
                 body: dict[str, Any] = {"model": ctx.model, "messages": messages}
-                if talk.tools:
-                    body["tools"] = talk.tools
+                if conversation.tools:
+                    body["tools"] = conversation.tools
                 status, text = await _post(session, f"{endpoint}/chat/completions", body)
                 if status != HTTPStatus.OK:
                     return _ended(trace, messages, status, text)
                 message = json.loads(text)["choices"][0]["message"]
-                messages.append(_sent_back(message))
-                messages.extend(talk.heard(message))
+                messages.append(_echoed(message))
+                messages.extend(conversation.receive(message))
         return ProgramResult(0, "", "")
 
 
-def _sent_back(message: dict[str, Any]) -> dict[str, Any]:
+def _echoed(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message of the model in the form in which it is sent back.
 
     Its content is never null, since some providers reject that.
@@ -92,9 +92,9 @@ async def _post(session: aiohttp.ClientSession, url: str, body: dict[str, Any]) 
     for attempt in range(_N_TRIES):
         if attempt:
             await asyncio.sleep(_FIRST_WAIT_S * 2 ** (attempt - 1))
-        told = {"Content-Type": "application/json", "x-stainless-retry-count": str(attempt)}
+        headers = {"Content-Type": "application/json", "x-stainless-retry-count": str(attempt)}
         try:
-            async with session.post(url, data=io.BytesIO(sent), headers=told) as response:
+            async with session.post(url, data=io.BytesIO(sent), headers=headers) as response:
                 status, text = response.status, await response.text()
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)

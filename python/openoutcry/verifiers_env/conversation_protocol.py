@@ -8,7 +8,7 @@ from typing import Any
 import verifiers.v1 as vf
 
 
-class TalkingState(vf.State):
+class ConversationState(vf.State):
     """State of a conversation; it is not part of a record."""
 
     @property
@@ -22,7 +22,7 @@ class TalkingState(vf.State):
         """Tools that the model may call."""
 
     @abstractmethod
-    def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+    def receive(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Process a message of the model, and return the messages that follow it.
 
         Args:

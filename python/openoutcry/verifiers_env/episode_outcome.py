@@ -15,7 +15,7 @@ import numpy.typing as npt
 from openoutcry.agents import Answer, TextAgent
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.verifiers_env.mandates import MANDATES, Mandate
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk, Window, settings
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState, Window, settings
 from openoutcry.verifiers_env.task_rows import Row
 
 Series = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ RUIN = 1e-8
 
 
 @dataclass(frozen=True)
-class Played:
+class WindowOutcome:
     """A completed window.
 
     Args:
@@ -70,7 +70,7 @@ class Outcome:
 
     Args:
         row: Its task row.
-        played: Its windows; windows that were not reached hold cash from the first bar to the last.
+        windows: Its windows; windows that were not reached hold cash from the first bar to the last.
         n_answers: Answers of the model.
         n_malformed: Answers that were not a valid decision.
         n_refused: Refused orders.
@@ -79,7 +79,7 @@ class Outcome:
     """
 
     row: Row
-    played: tuple[Played, ...]
+    played: tuple[WindowOutcome, ...]
     n_answers: int
     n_malformed: int
     n_refused: int
@@ -87,26 +87,28 @@ class Outcome:
     has_finished: bool
 
 
-def outcome_of(desk: Desk, name: str = "", *, capture: bool = False) -> Outcome:
+def outcome_of(rollout: RolloutState, name: str = "", *, capture: bool = False) -> Outcome:
     """Return the outcome of an episode, complete or not: missing decisions are holds.
 
     Args:
-        desk: State of the rollout.
+        rollout: State of the rollout.
         name: Name of the agent in records.
         capture: Whether runs have records.
 
     Raises:
         RuntimeError: the replay differs from the rollout, which no answer can cause.
     """
-    row = desk.row
-    windows = list(desk.windows)
+    row = rollout.row
+    windows = list(rollout.windows)
     while len(windows) < row.n_windows:
-        windows.append(Window(desk.draw(row, len(windows))))
-    played = tuple(_played(row, window, name, capture=capture) for window in windows)
-    return Outcome(row, played, desk.n_answers, desk.n_malformed, desk.n_refused, desk.n_reads, desk.has_finished)
+        windows.append(Window(rollout.draw(row, len(windows))))
+    outcomes = tuple(_window_outcome(row, window, name, capture=capture) for window in windows)
+    return Outcome(
+        row, outcomes, rollout.n_answers, rollout.n_malformed, rollout.n_refused, rollout.n_reads, rollout.has_finished
+    )
 
 
-class _Told(TextAgent):
+class _RecordedAgent(TextAgent):
     """An agent that replays its decisions, and then holds."""
 
     def __init__(self, answers: Iterable[Answer]) -> None:
@@ -116,7 +118,7 @@ class _Told(TextAgent):
         return next(self._left, Answer(HOLD))
 
 
-def _played(row: Row, window: Window, name: str, *, capture: bool) -> Played:
+def _window_outcome(row: Row, window: Window, name: str, *, capture: bool) -> WindowOutcome:
     mandate = MANDATES[row.mandate]
     given = settings(row)
 
@@ -125,7 +127,7 @@ def _played(row: Row, window: Window, name: str, *, capture: bool) -> Played:
 
     market = run("buy-and-hold")
     benchmark = market if mandate.benchmark == "buy-and-hold" else run(mandate.benchmark)
-    return Played(run(_Told(window.answers), capture), market, benchmark, mandate)
+    return WindowOutcome(run(_RecordedAgent(window.answers), capture), market, benchmark, mandate)
 
 
 def _log_returns(run: Run) -> Series:

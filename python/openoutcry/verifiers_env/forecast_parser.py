@@ -9,9 +9,9 @@ from typing import NamedTuple
 from openoutcry.arena.protocol import DECISION_VERSION, ArenaError
 from openoutcry.arena.request_schema import json_text
 from openoutcry.arena.submission_schema import Decided, check_unique_markets, parse_submission
-from openoutcry.verifiers_env.parser import last_answer
+from openoutcry.verifiers_env.parser import final_object
 
-UNREAD, ABSTAINED = 0.0, 0.75
+UNREADABLE, ABSTAINED = 0.0, 0.75
 """Scores: an unreadable answer counts as certain and wrong, an abstention as a probability of 1/2."""
 
 
@@ -30,21 +30,21 @@ def forecast_in(text: str, market_id: str, as_of: str) -> Forecast:
         market_id: The market of the question.
         as_of: Time of the snapshot in the prompt.
     """
-    found = last_answer(text)
+    found = final_object(text)
     if found is None:
         return Forecast(fault="a message must end with decisions, a JSON object; received none")
     try:
         decisions = _decisions(found, as_of)
     except (ArenaError, ValueError, RecursionError) as error:
         return Forecast(fault=str(error)[:500])
-    said = [each.yes_probability for each in decisions if each.market_id == market_id]
-    return Forecast(said[0] if said else None)
+    probability = [each.yes_probability for each in decisions if each.market_id == market_id]
+    return Forecast(probability[0] if probability else None)
 
 
 def _decisions(found: str, as_of: str) -> tuple[Decided, ...]:
     # JSON may hold a lone surrogate, which is not UTF-8 and is rejected.
-    told = json.loads(json_text(found.encode("utf-8", "surrogatepass")))
-    decisions = told.get("decisions")
+    parsed = json.loads(json_text(found.encode("utf-8", "surrogatepass")))
+    decisions = parsed.get("decisions")
     if decisions == []:
         return ()
     # The remaining fields of an Arena submission.
@@ -62,7 +62,7 @@ def score_of(forecast: Forecast, outcome: str) -> float:
         outcome: `yes` or `no`.
     """
     if forecast.fault is not None:
-        return UNREAD
+        return UNREADABLE
     loss = brier_of(forecast.yes_probability, outcome)
     return ABSTAINED if loss is None else float(1 - loss)
 
@@ -80,11 +80,11 @@ def metrics_of(forecast: Forecast, outcome: str, yes_mid_price: float | None) ->
         outcome: `yes` or `no`.
         yes_mid_price: The market's price at the time of the question.
     """
-    said = forecast.yes_probability
-    loss = brier_of(said, outcome)
+    probability = forecast.yes_probability
+    loss = brier_of(probability, outcome)
     market = brier_of(None if yes_mid_price is None else str(yes_mid_price), outcome)
     is_read = forecast.fault is None
-    found: dict[str, float | Fraction] = {"parsed": is_read, "abstained": is_read and said is None}
+    found: dict[str, float | Fraction] = {"parsed": is_read, "abstained": is_read and probability is None}
     if loss is not None:
         found |= {"brier": loss} | ({} if market is None else {"vs_market": market - loss})
     return {name: float(value) for name, value in found.items()}

@@ -24,13 +24,13 @@ class Mandate:
     """A constraint on positions.
 
     Args:
-        words: Its description in a prompt; empty without a constraint.
+        description: Its description in a prompt; empty without a constraint.
         benchmark: Benchmark of the episode.
         breaches: Returns at which closes a run breaches it. Shape `(n_bars,)`, from weights of shape
             `(n_bars, n_symbols)` and NAV of shape `(n_bars,)`.
     """
 
-    words: str
+    description: str
     benchmark: str
     breaches: Callable[[Series, Series], Flags]
 

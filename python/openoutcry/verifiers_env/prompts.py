@@ -7,8 +7,8 @@ from typing import Any
 from openoutcry.openoutcry_py import Limits
 from openoutcry.verifiers_env.episode_outcome import LEAST_VOLATILITY
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, Terms
-from openoutcry.verifiers_env.rollout_state import HOLD, MOST_READS, Desk, text_of
+from openoutcry.verifiers_env.rewards import BROKEN, FLOOR, RewardTerms
+from openoutcry.verifiers_env.rollout_state import HOLD, MAX_READS, RolloutState, text_of
 from openoutcry.verifiers_env.task_rows import Row
 
 EXAMPLE = '{"orders":[{"symbol":"NAME","action":"buy","target_weight":0.25}]}'
@@ -68,24 +68,30 @@ TOOLS: list[dict[str, Any]] = [
 ]
 
 
-def prompt(row: Row, style: str, terms: Terms, desk: Desk | None = None) -> str:
+def prompt(row: Row, style: str, terms: RewardTerms, rollout: RolloutState | None = None) -> str:
     """Return the first message of an episode.
 
     Args:
         row: Its task row.
         style: One of `task_rows.STYLES`.
         terms: Reward terms.
-        desk: State of the rollout before its first decision; None to create one.
+        rollout: State of the rollout before its first decision; None to create one.
     """
-    desk = desk or Desk(row)
-    start = text_of(desk.state() | {"history": desk.history()})
-    parts = _account(row, desk), _costs(row, desk), _paid(row, terms), _how(style), f"Now, at the first close:\n{start}"
+    rollout = rollout or RolloutState(row)
+    start = text_of(rollout.state() | {"history": rollout.history()})
+    parts = (
+        _account(row, rollout),
+        _costs(row, rollout),
+        _reward(row, terms),
+        _answer_format(style),
+        f"Now, at the first close:\n{start}",
+    )
     return "\n\n".join(parts)
 
 
-def _account(row: Row, desk: Desk) -> str:
+def _account(row: Row, rollout: RolloutState) -> str:
     limits = Limits()
-    fill = "at the next open" if desk.windows[0].dataset.has_opens else "at that close"
+    fill = "at the next open" if rollout.windows[0].dataset.has_opens else "at that close"
     windows, unbegun = "There are ", ""
     if row.n_windows > 1:
         windows = f"There are {row.n_windows} windows, each with its own market and account. In each there are "
@@ -99,13 +105,13 @@ def _account(row: Row, desk: Desk) -> str:
     )
 
 
-def _costs(row: Row, desk: Desk) -> str:
+def _costs(row: Row, rollout: RolloutState) -> str:
     costs = row.costs
     traded = f"{costs['fee_bps']:g} bps fee and {costs['slippage_bps']:g} bps slippage on the traded value"
     if costs["slippage_jitter"]:
         traded += f", the slippage randomly up to {costs['slippage_jitter']:.0%} more or less"
     if costs["impact_bps"]:
-        of_what = "the account" if desk.windows[0].dataset.volume is None else "a bar's volume"
+        of_what = "the account" if rollout.windows[0].dataset.volume is None else "a bar's volume"
         traded += f"; {costs['impact_bps']:g} bps times the square root of the order's share of {of_what}"
     return (
         f"Costs: {traded}; per year, {costs['borrow_bps']:g} bps on short positions and "
@@ -113,13 +119,13 @@ def _costs(row: Row, desk: Desk) -> str:
     )
 
 
-def _paid(row: Row, terms: Terms) -> str:
+def _reward(row: Row, terms: RewardTerms) -> str:
     mandate = MANDATES[row.mandate]
-    told = terms.words()
-    if len(told) > 1:
-        told = ["the sum of:", *(f"- {each}" for each in told)]
-    lines = ["The reward is " + "\n".join(told or ["always 0"]) + "."]
-    if any("u(x)" in each for each in told):
+    descriptions = terms.descriptions()
+    if len(descriptions) > 1:
+        descriptions = ["the sum of:", *(f"- {each}" for each in descriptions)]
+    lines = ["The reward is " + "\n".join(descriptions or ["always 0"]) + "."]
+    if any("u(x)" in each for each in descriptions):
         mean = ". It is averaged over the windows" if row.n_windows > 1 else ""
         lines.append(
             f"u(x) = -{FLOOR:g} tanh((exp(-x) - 1) / {FLOOR:g}): 0 at x = 0, below 1, above -{FLOOR:g}, so that a loss "
@@ -131,12 +137,12 @@ def _paid(row: Row, terms: Terms) -> str:
         f"The benchmark is {equal if is_held else 'cash'}. The market's volatility is the square root of the sum of "
         f"squared log returns of {'the benchmark' if is_held else equal}, at least {LEAST_VOLATILITY:g} per bar."
     )
-    if mandate.words:
-        lines.append(f"Mandate: {mandate.words}. {_BROKEN}")
+    if mandate.description:
+        lines.append(f"Mandate: {mandate.description}. {_BROKEN}")
     return "\n".join(lines)
 
 
-def _how(style: str) -> str:
+def _answer_format(style: str) -> str:
     malformed = "An answer without a valid decision holds all positions for the bar."
     if style == "text":
         return (
@@ -144,13 +150,13 @@ def _how(style: str) -> str:
             f"Text may precede it: the last JSON object counts. `action` is buy, sell, hold or close. {malformed}"
         )
     return (
-        f"Call `trade` once per bar; it ends the bar. `observe` and `history` show the market, at most {MOST_READS} "
+        f"Call `trade` once per bar; it ends the bar. `observe` and `history` show the market, at most {MAX_READS} "
         f"times per bar. `finish` holds all positions to the end. A message without one of these calls is not a "
         f"decision. {malformed}"
     )
 
 
-def unsaid(style: str) -> str:
+def missing_decision(style: str) -> str:
     """Return the error message for a message without a decision."""
     if style == "text":
         return f"a message must end with a decision, a JSON object such as {EXAMPLE}; received none"

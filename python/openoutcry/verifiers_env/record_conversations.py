@@ -17,17 +17,17 @@ from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
-from openoutcry.verifiers_env.parser import replies
+from openoutcry.verifiers_env.parser import respond
 from openoutcry.verifiers_env.prompts import prompt
-from openoutcry.verifiers_env.rewards import Terms
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.rewards import RewardTerms
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
 from openoutcry.verifiers_env.task_rows import Row
 
 Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Told:
+class EpisodeSpec:
     """Inputs of the first message of an episode.
 
     Args:
@@ -39,11 +39,11 @@ class Told:
 
     row: Row
     style: str = "text"
-    terms: Terms = field(default_factory=Terms)
+    terms: RewardTerms = field(default_factory=RewardTerms)
     system: str | None = None
 
     @classmethod
-    def from_json(cls, text: str) -> Told:
+    def from_json(cls, text: str) -> EpisodeSpec:
         """Return the object that `to_json` wrote.
 
         Raises:
@@ -51,7 +51,7 @@ class Told:
         """
         try:
             read = json.loads(text)
-            return cls(Row(**read["row"]), read["style"], Terms(**read["terms"]), read["system"])
+            return cls(Row(**read["row"]), read["style"], RewardTerms(**read["terms"]), read["system"])
         except (KeyError, TypeError, ValueError) as error:
             wanted = "an episode specification with row, style, terms and system message of this version is required"
             raise refusal("value_invalid", f"{wanted}; received {type(error).__name__}: {error}") from error
@@ -59,12 +59,12 @@ class Told:
     def to_json(self) -> str:
         """Return it as JSON, which holds no price."""
         # Written for every episode: without copies, and in the form that the C encoder supports.
-        held = vars(self) | {"row": vars(self.row), "terms": vars(self.terms)}
-        return json.dumps(held, sort_keys=True) + "\n"
+        fields = vars(self) | {"row": vars(self.row), "terms": vars(self.terms)}
+        return json.dumps(fields, sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True)
-class Said:
+class RecordedDecision:
     """A decision of a record.
 
     Args:
@@ -78,28 +78,29 @@ class Said:
     is_decision: bool
 
 
-def said_in(record: RunRecord) -> list[Said]:
+def recorded_decisions(record: RunRecord) -> list[RecordedDecision]:
     """Return the decisions of a record, of all its runs in order."""
     runs = json.loads(record.to_json())["runs"]
     return [
-        Said(step["decision"], step["observation"], index not in faults)
+        RecordedDecision(step["decision"], step["observation"], index not in faults)
         for run, faults in zip(runs, record.faults, strict=True)
         for index, step in enumerate(run["steps"])
     ]
 
 
-def outcome_in(told: Told, markets: Sequence[Dataset], said: Sequence[Said]) -> Outcome:
+def recorded_outcome(spec: EpisodeSpec, markets: Sequence[Dataset], decisions: Sequence[RecordedDecision]) -> Outcome:
     """Return the outcome of recorded decisions, from which `RewardTerms.compute` recomputes rewards.
 
     Args:
-        told: Specification of the episode.
+        spec: Specification of the episode.
         markets: The market of each window.
-        said: The decisions. Unanswered bars are holds in a record: `n_answers` of the trace is the number of answers.
+        decisions: The decisions. Unanswered bars are holds in a record: `n_answers` of the trace is the number of
+            answers.
     """
-    desk = Desk(told.row, lambda row, window: markets[window])
-    for each in said:
-        desk.decide(each.text)
-    return outcome_of(desk)
+    rollout = RolloutState(spec.row, lambda row, window: markets[window])
+    for each in decisions:
+        rollout.decide(each.text)
+    return outcome_of(rollout)
 
 
 @dataclass(frozen=True)
@@ -156,36 +157,38 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
     )
 
 
-def converse(told: Told, markets: Sequence[Dataset], said: Sequence[Said], *, holds: bool = False) -> list[Message]:
+def rebuild_conversation(
+    spec: EpisodeSpec, markets: Sequence[Dataset], decisions: Sequence[RecordedDecision], *, holds: bool = False
+) -> list[Message]:
     """Return the messages of a rollout that made the decisions of a record, up to the last decision.
 
     Args:
-        told: Specification of the episode.
+        spec: Specification of the episode.
         markets: The market of each window.
-        said: The decisions of the record.
+        decisions: The decisions of the record.
         holds: Whether to replace an invalid decision by the executed hold.
 
     Raises:
         OpenOutcryError: `record_differs`: an observation differs from the recorded one.
     """
-    desk = Desk(told.row, lambda row, window: markets[window])
-    messages: list[Message] = [] if told.system is None else [{"role": "system", "content": told.system}]
-    messages.append({"role": "user", "content": prompt(told.row, told.style, told.terms, desk)})
-    heard: list[Message] = []
-    for place, each in enumerate(said):
-        shown = hashlib.sha256(desk.observation.encode()).hexdigest()
-        if desk.done or shown != each.shown:
-            wanted = f"the observation before answer {place} must have the digest {each.shown[:12]}"
-            raise refusal("record_differs", f"{wanted}; received {'the episode end' if desk.done else shown[:12]}")
-        spoken = _spoken(told.style, HOLD if holds and not each.is_decision else each.text, place)
-        messages += [*heard, spoken]
-        heard = replies(desk, told.style, spoken)
+    rollout = RolloutState(spec.row, lambda row, window: markets[window])
+    messages: list[Message] = [] if spec.system is None else [{"role": "system", "content": spec.system}]
+    messages.append({"role": "user", "content": prompt(spec.row, spec.style, spec.terms, rollout)})
+    results: list[Message] = []
+    for index, each in enumerate(decisions):
+        shown = hashlib.sha256(rollout.observation.encode()).hexdigest()
+        if rollout.done or shown != each.shown:
+            wanted = f"the observation before answer {index} must have the digest {each.shown[:12]}"
+            raise refusal("record_differs", f"{wanted}; received {'the episode end' if rollout.done else shown[:12]}")
+        answer = _answer(spec.style, HOLD if holds and not each.is_decision else each.text, index)
+        messages += [*results, answer]
+        results = respond(rollout, spec.style, answer)
     # A rollout ends with the last answer; its result is not sent.
     return messages
 
 
-def _spoken(style: str, text: str, place: int) -> Message:
+def _answer(style: str, text: str, index: int) -> Message:
     if style == "text":
         return {"role": "assistant", "content": text}
-    call = {"id": f"call_{place}", "type": "function", "function": {"name": "trade", "arguments": text}}
+    call = {"id": f"call_{index}", "type": "function", "function": {"name": "trade", "arguments": text}}
     return {"role": "assistant", "tool_calls": [call]}

@@ -13,14 +13,14 @@ from typing import Any
 from openoutcry.data.snapshots.snapshot_files import freeze
 from openoutcry.records.run_record import RunRecord
 from openoutcry.verifiers_env.episode_outcome import Outcome
-from openoutcry.verifiers_env.record_conversations import Told
+from openoutcry.verifiers_env.record_conversations import EpisodeSpec
 
 MARKETS = "markets"
-TOLD = "told"
+SPECS = "specs"
 
 
 @dataclass
-class Keeping:
+class RecordStore:
     """A folder of records, which `openoutcry replay` verifies; it is created if missing.
 
     Args:
@@ -31,18 +31,18 @@ class Keeping:
     _frozen: set[str] = field(default_factory=set)
     _lock: Lock = field(default_factory=Lock)
 
-    def make(self) -> None:
+    def create_folders(self) -> None:
         """Create the folder with its subfolders.
 
         Raises:
             OSError: it cannot be created or written to.
         """
-        for folder in (MARKETS, TOLD):
+        for folder in (MARKETS, SPECS):
             (self.folder / folder).mkdir(parents=True, exist_ok=True)
         if not os.access(self.folder, os.W_OK):
             raise PermissionError(errno.EACCES, "records cannot be written to", str(self.folder))
 
-    def keep(self, name: str, record: RunRecord, outcome: Outcome, told: Told | None = None) -> dict[str, Any]:
+    def save(self, name: str, record: RunRecord, outcome: Outcome, spec: EpisodeSpec | None = None) -> dict[str, Any]:
         """Write the record of an episode and its markets, and return their paths.
 
         Rollouts of the same task share market snapshots, which are written once.
@@ -51,18 +51,18 @@ class Keeping:
             name: Name of the record.
             record: The record.
             outcome: Outcome of the episode.
-            told: Specification of the episode, stored next to the record.
+            spec: Specification of the episode, stored next to the record.
         """
-        self.make()
+        self.create_folders()
         path = self.folder / f"{name}.json"
         record.save(path)
-        if told is not None:
-            (self.folder / TOLD / f"{name}.json").write_text(told.to_json(), encoding="utf-8")
-        markets = [self._freeze(outcome, place) for place in range(len(outcome.played))]
+        if spec is not None:
+            (self.folder / SPECS / f"{name}.json").write_text(spec.to_json(), encoding="utf-8")
+        markets = [self._freeze(outcome, place) for place in range(len(outcome.windows))]
         return {"record": str(path), "markets": markets, "replay": _command(path, markets)}
 
     def _freeze(self, outcome: Outcome, place: int) -> str:
-        dataset = outcome.played[place].run.dataset
+        dataset = outcome.windows[place].run.dataset
         path = self.folder / MARKETS / f"{dataset.fingerprint}.json"
         with self._lock:
             # The folder may be cleared while workers run.
@@ -73,7 +73,7 @@ class Keeping:
         return str(path)
 
 
-def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
+def trace_summary(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
     """Return the summary of an episode for its trace, as plain JSON.
 
     All of it can be recomputed from the record, except the number of answers and whether the model called `finish`: in
@@ -88,7 +88,7 @@ def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
             "breaches": int(each.breaches.sum()),
             "ending": each.run.ending or None,
         }
-        for each in outcome.played
+        for each in outcome.windows
     ]
     header = record.headers[0]
     return {
@@ -105,9 +105,9 @@ def facts(outcome: Outcome, record: RunRecord) -> dict[str, Any]:
 
 def record_of(outcome: Outcome, agent: str) -> RunRecord:
     """Return the record of an episode, with one run per window."""
-    return RunRecord.join(agent, [each.run.record for each in outcome.played])
+    return RunRecord.join(agent, [each.run.record for each in outcome.windows])
 
 
 def _command(path: Path, markets: list[str]) -> str:
-    given = [part for market in markets for part in ("--data", market)]
-    return shlex.join(["openoutcry", "replay", str(path), *given])
+    arguments = [part for market in markets for part in ("--data", market)]
+    return shlex.join(["openoutcry", "replay", str(path), *arguments])

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.verifiers_env.episode_outcome import Outcome, Played
+from openoutcry.verifiers_env.episode_outcome import Outcome, WindowOutcome
 
 # Minimum utility: low enough that a ruinous bet is no cheap way to win a little more often.
 FLOOR = 4.0
@@ -40,15 +40,15 @@ def utility(excess: float) -> float:
 
 def excess_return_reward(outcome: Outcome) -> float:
     """Return the utility of the excess return, averaged over windows."""
-    return _mean(outcome, lambda played: float(played.excess.sum()) / played.scale)
+    return _mean(outcome, lambda window: float(window.excess.sum()) / window.scale)
 
 
 def drawdown_penalised_reward(outcome: Outcome) -> float:
     """Return the same minus the drawdown in excess of the benchmark's."""
 
-    def measure(played: Played) -> float:
-        deeper = max(0.0, _drawdown(played.log_returns) - _drawdown(played.log_returns - played.excess))
-        return (float(played.excess.sum()) - DRAWDOWN * deeper) / played.scale
+    def measure(window: WindowOutcome) -> float:
+        deeper = max(0.0, _drawdown(window.log_returns) - _drawdown(window.log_returns - window.excess))
+        return (float(window.excess.sum()) - DRAWDOWN * deeper) / window.scale
 
     return _mean(outcome, measure)
 
@@ -56,9 +56,9 @@ def drawdown_penalised_reward(outcome: Outcome) -> float:
 def turnover_penalised_reward(outcome: Outcome) -> float:
     """Return the same minus 20 bps of the turnover in excess of the benchmark's."""
 
-    def measure(played: Played) -> float:
-        more = max(0.0, float(played.run.turnover.sum() - played.benchmark.turnover.sum()))
-        return (float(played.excess.sum()) - TURNOVER * more) / played.scale
+    def measure(window: WindowOutcome) -> float:
+        more = max(0.0, float(window.run.turnover.sum() - window.benchmark.turnover.sum()))
+        return (float(window.excess.sum()) - TURNOVER * more) / window.scale
 
     return _mean(outcome, measure)
 
@@ -71,8 +71,8 @@ def differential_sharpe_reward(outcome: Outcome) -> float:
     and Saffell (2001), eq. 12.
     """
 
-    def measure(played: Played) -> float:
-        return weighted_sharpe(played.excess, RATE, played.scale / len(played.excess) ** 0.5)
+    def measure(window: WindowOutcome) -> float:
+        return weighted_sharpe(window.excess, RATE, window.scale / len(window.excess) ** 0.5)
 
     return _mean(outcome, measure)
 
@@ -84,13 +84,13 @@ def deflated_sharpe_reward(outcome: Outcome, n_trials: int = N_TRIALS) -> float:
     the excess is constant, so that the ratio is undefined. Several windows are concatenated. Source: Bailey and Lopez
     de Prado (2014).
     """
-    excess = np.concatenate([played.excess / played.scale for played in outcome.played])
+    excess = np.concatenate([window.excess / window.scale for window in outcome.windows])
     if native.is_riskless(excess):
         return 0.0
     moments = native.moments(excess)
     best = native.expected_max(max(n_trials, 2)) * len(excess) ** -0.5 if n_trials > 1 else 0.0
     sure = native.probabilistic_sharpe(moments, best)[0]
-    return _kept(outcome, sure) if np.isfinite(sure) else 0.0
+    return _zero_if_breached(outcome, sure) if np.isfinite(sure) else 0.0
 
 
 def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
@@ -104,11 +104,11 @@ def pass_k_reward(outcome: Outcome, bar: float = BAR) -> float:
         bar: Threshold on the excess, in units of the market's volatility over the window.
     """
 
-    def is_cleared(played: Played) -> bool:
-        path = np.cumsum(played.excess) / played.scale
-        return bool(path[-1] > bar and path.min() >= -abs(bar) and not played.breaches.any())
+    def is_cleared(window: WindowOutcome) -> bool:
+        path = np.cumsum(window.excess) / window.scale
+        return bool(path[-1] > bar and path.min() >= -abs(bar) and not window.breaches.any())
 
-    return float(all(is_cleared(each) for each in outcome.played))
+    return float(all(is_cleared(each) for each in outcome.windows))
 
 
 def process_check_reward(outcome: Outcome) -> float:
@@ -117,12 +117,12 @@ def process_check_reward(outcome: Outcome) -> float:
     They are: every bar was answered, every answer was a decision, no order was refused, the mandate was kept at every
     close, and the account was neither ruined nor liquidated.
     """
-    is_alive = all(each.run.terminated_at is None for each in outcome.played)
+    is_alive = all(each.run.terminated_at is None for each in outcome.windows)
     checks = (
         outcome.n_answers == outcome.row.horizon * outcome.row.n_windows or not is_alive,
         outcome.n_malformed == 0,
         outcome.n_refused == 0,
-        not any(each.breaches.any() for each in outcome.played),
+        not any(each.breaches.any() for each in outcome.windows),
         is_alive,
     )
     return sum(checks) / len(checks)
@@ -150,24 +150,24 @@ def weighted_sharpe(returns: npt.NDArray[np.float64], rate: float, least: float 
 
 
 @dataclass(frozen=True)
-class Paid:
+class RewardSpec:
     """A reward with its description.
 
     Args:
         reward: The function.
         weight: Its default weight.
-        words: Its description in a prompt.
+        description: Its description in a prompt.
         range: Its minimum and maximum.
     """
 
     reward: Callable[[Outcome], float]
     weight: float
-    words: str
+    description: str
     range: tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Terms:
+class RewardTerms:
     """Weights and parameters of the rewards of an episode.
 
     Args:
@@ -177,12 +177,12 @@ class Terms:
         plugged: Weights of rewards from outside this package, by name.
     """
 
-    weights: Mapping[str, float] = field(default_factory=lambda: {name: paid.weight for name, paid in REWARDS.items()})
+    weights: Mapping[str, float] = field(default_factory=lambda: {name: spec.weight for name, spec in REWARDS.items()})
     bar: float = BAR
     n_trials: int = N_TRIALS
     plugged: Mapping[str, float] = field(default_factory=dict)
 
-    def pay(self, name: str, outcome: Outcome) -> float:
+    def compute(self, name: str, outcome: Outcome) -> float:
         """Return a reward of an episode by its name, unweighted."""
         if name == "pass_k_reward":
             return pass_k_reward(outcome, self.bar)
@@ -190,47 +190,47 @@ class Terms:
             return deflated_sharpe_reward(outcome, self.n_trials)
         return REWARDS[name].reward(outcome)
 
-    def say(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """Return the description of a reward."""
-        return REWARDS[name].words.format(bar=self.bar, least=-abs(self.bar), n_trials=self.n_trials)
+        return REWARDS[name].description.format(bar=self.bar, least=-abs(self.bar), n_trials=self.n_trials)
 
-    def words(self) -> list[str]:
+    def descriptions(self) -> list[str]:
         """Return the descriptions of all rewards with a weight."""
-        told = {name: self.say(name) for name in self.weights}
-        told |= {name: f"the result of `{name}`, a function outside this environment" for name in self.plugged}
+        descriptions = {name: self.describe(name) for name in self.weights}
+        descriptions |= {name: f"the result of `{name}`, a function outside this environment" for name in self.plugged}
         counted = {**self.weights, **self.plugged}
-        return [f"{weight:g} times {told[name]}" for name, weight in counted.items() if weight]
+        return [f"{weight:g} times {descriptions[name]}" for name, weight in counted.items() if weight]
 
 
 _X = "the log return of the account over the window minus that of the benchmark"
 _PER = "divided by the market's volatility"
 _U = "u(x), where x is"
-REWARDS: dict[str, Paid] = {
-    "excess_return_reward": Paid(excess_return_reward, 1.0, f"{_U} {_X}, {_PER}", (-FLOOR, 1.0)),
-    "format_penalty": Paid(
+REWARDS: dict[str, RewardSpec] = {
+    "excess_return_reward": RewardSpec(excess_return_reward, 1.0, f"{_U} {_X}, {_PER}", (-FLOOR, 1.0)),
+    "format_penalty": RewardSpec(
         format_penalty, 1.0, f"-{MALFORMED:g} for each answer without a valid decision, at least -1", (-1.0, 0.0)
     ),
-    "differential_sharpe_reward": Paid(
+    "differential_sharpe_reward": RewardSpec(
         differential_sharpe_reward,
         0.0,
         f"{_U} the exponentially weighted Sharpe ratio (rate {RATE:g} per bar) of the log returns of the account minus"
         " those of the benchmark, with the market's volatility per bar as the minimum volatility",
         (-FLOOR, 1.0),
     ),
-    "drawdown_penalised_reward": Paid(
+    "drawdown_penalised_reward": RewardSpec(
         drawdown_penalised_reward,
         0.0,
         f"{_U} {_X} and minus the maximum drawdown, in logs, in excess of the benchmark's, {_PER}",
         (-FLOOR, 1.0),
     ),
-    "turnover_penalised_reward": Paid(
+    "turnover_penalised_reward": RewardSpec(
         turnover_penalised_reward,
         0.0,
         f"{_U} {_X} and minus {TURNOVER * 1e4:g} bps of the turnover, in account values, in excess of the benchmark's,"
         f" {_PER}",
         (-FLOOR, 1.0),
     ),
-    "deflated_sharpe_reward": Paid(
+    "deflated_sharpe_reward": RewardSpec(
         deflated_sharpe_reward,
         0.0,
         "the probability that the Sharpe ratio of the log returns of the account minus those of the benchmark, over all"
@@ -238,13 +238,13 @@ REWARDS: dict[str, Paid] = {
         " if they are constant",
         (0.0, 1.0),
     ),
-    "pass_k_reward": Paid(
+    "pass_k_reward": RewardSpec(
         pass_k_reward,
         0.0,
         f"1 if in every window {_X}, {_PER}, ends above {{bar:g}} and is never below {{least:g}}, else 0",
         (0.0, 1.0),
     ),
-    "process_check_reward": Paid(
+    "process_check_reward": RewardSpec(
         process_check_reward,
         0.0,
         "the share of five checks passed: every bar answered, no answer malformed, no order refused, the mandate kept,"
@@ -254,22 +254,22 @@ REWARDS: dict[str, Paid] = {
 }
 
 
-def _mean(outcome: Outcome, measure: Callable[[Played], float]) -> float:
-    values = [_within(each, utility(measure(each))) for each in outcome.played]
+def _mean(outcome: Outcome, measure: Callable[[WindowOutcome], float]) -> float:
+    values = [_capped_if_breached(each, utility(measure(each))) for each in outcome.windows]
     return sum(values) / len(values)
 
 
-def _within(played: Played, value: float) -> float:
+def _capped_if_breached(window: WindowOutcome, value: float) -> float:
     """Return a value, at most -1 minus the share of closes with a mandate breach.
 
     A limit of minus the share alone would make it profitable to breach a mandate that is expensive to keep.
     """
-    share = float(played.breaches.mean())
+    share = float(window.breaches.mean())
     return min(value, -BROKEN - share) if share else value
 
 
-def _kept(outcome: Outcome, value: float) -> float:
-    return 0.0 if any(each.breaches.any() for each in outcome.played) else value
+def _zero_if_breached(outcome: Outcome, value: float) -> float:
+    return 0.0 if any(each.breaches.any() for each in outcome.windows) else value
 
 
 def _drawdown(log_returns: npt.NDArray[np.float64]) -> float:

@@ -21,9 +21,9 @@ from openoutcry.verifiers_env import row_markets
 from openoutcry.verifiers_env.task_rows import Row
 
 # Read calls per bar; each further one is a hold, so that read calls cannot stall an episode.
-MOST_READS = 4
+MAX_READS = 4
 # Maximum length of a stored answer, which bounds the size of a record.
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 HOLD = '{"orders":[]}'
 _N_DIGITS = 6
 
@@ -44,7 +44,7 @@ class Window:
     answers: list[Answer] = field(default_factory=list)
 
 
-class Desk:
+class RolloutState:
     """State of a rollout.
 
     Args:
@@ -90,18 +90,18 @@ class Desk:
         cash = self._env.observe_into(self._closes, self._shares, self._listed)
         listed = [symbol for symbol in zip(self._names, *self._arrays(), strict=True) if symbol[-1]]
         nav = self._env.nav
-        state: dict[str, Any] = {"bars_left": self.n_left, "nav": _short(nav), "cash": _short(cash)}
+        state: dict[str, Any] = {"bars_left": self.n_left, "nav": _rounded(nav), "cash": _rounded(cash)}
         if self.row.n_windows > 1:
             state = {"window": f"{len(self.windows)} of {self.row.n_windows}"} | state
-        held = {name: _short(shares * close / nav) for name, close, shares, _ in listed if shares and nav > 0.0}
-        return state | {"weights": held, "closes": {name: _short(close) for name, close, _, _ in listed}}
+        held = {name: _rounded(shares * close / nav) for name, close, shares, _ in listed if shares and nav > 0.0}
+        return state | {"weights": held, "closes": {name: _rounded(close) for name, close, _, _ in listed}}
 
     def history(self, symbol: str | None = None, n_bars: int | None = None) -> dict[str, list[float]]:
         """Return closes, oldest first, of each symbol or of one."""
         table = np.zeros((self.row.lookback, len(self._names)))
         self._env.observe_into(self._closes, self._shares, self._listed, table)
         return {
-            name: [_short(close) for close in closes[-(n_bars or len(table)) :] if close]
+            name: [_rounded(close) for close in closes[-(n_bars or len(table)) :] if close]
             for name, closes, is_listed in zip(self._names, table.T.tolist(), self._listed, strict=True)
             if is_listed and symbol in (None, name)
         }
@@ -113,30 +113,30 @@ class Desk:
         """
         self.n_reads += 1
         self._reads_of_bar += 1
-        if self._reads_of_bar <= MOST_READS:
+        if self._reads_of_bar <= MAX_READS:
             return None
-        return self.malformed(f"at most {MOST_READS} read calls are allowed per bar; received one more")
+        return self.malformed(f"at most {MAX_READS} read calls are allowed per bar; received one more")
 
     def decide(self, text: str) -> tuple[bool, str]:
         """Execute a decision, and return whether it was valid and the message that follows it.
 
         An invalid decision is a hold.
         """
-        if len(text) > MOST_CHARACTERS:
-            wanted = f"a decision must have at most {MOST_CHARACTERS:,} characters"
+        if len(text) > MAX_CHARACTERS:
+            wanted = f"a decision must have at most {MAX_CHARACTERS:,} characters"
             return False, self.malformed(f"{wanted}; received {len(text):,}")
         try:
             stepped = self._env.step(text)
         except OpenOutcryError as error:
             return False, self.malformed(str(error), text)
-        return True, self._told(self._moved(Answer(text), stepped))
+        return True, self._message(self._record_step(Answer(text), stepped))
 
     def malformed(self, fault: str, text: str = "") -> str:
         """Hold all positions for one bar, in place of an invalid decision."""
         self.n_malformed += 1
-        answer = Answer(text if _is_held(text) else "")
-        told = self._moved(answer, self._env.step(HOLD))
-        return self._told({"error": f"{fault}. All positions were held for this bar."} | told)
+        answer = Answer(text if _is_hold(text) else "")
+        reported = self._record_step(answer, self._env.step(HOLD))
+        return self._message({"error": f"{fault}. All positions were held for this bar."} | reported)
 
     def finish(self) -> str:
         """Hold the current positions to the end of the episode."""
@@ -157,7 +157,7 @@ class Desk:
         self._reads_of_bar = 0
         self.windows.append(window)
 
-    def _moved(self, answer: Answer, stepped: tuple[str, float, bool, str]) -> dict[str, Any]:
+    def _record_step(self, answer: Answer, stepped: tuple[str, float, bool, str]) -> dict[str, Any]:
         """Store a step, and return its events."""
         _, _, self._is_over, info = stepped
         self._reads_of_bar = 0
@@ -165,18 +165,18 @@ class Desk:
         events = json.loads(info)["events"]
         self.n_refused += sum(event["slug"] == "refused" for event in events)
         # Fills are visible in the weights; other events are reported.
-        told = [event for event in events if event["slug"] != "filled"]
-        return {"events": told} if told else {}
+        reported = [event for event in events if event["slug"] != "filled"]
+        return {"events": reported} if reported else {}
 
-    def _told(self, came: dict[str, Any]) -> str:
+    def _message(self, result: dict[str, Any]) -> str:
         if not self._is_over:
-            return text_of(came | self.state())
-        ended = came | {"window_over": True, "nav": _short(self._env.nav)}
+            return text_of(result | self.state())
+        ended = result | {"window_over": True, "nav": _rounded(self._env.nav)}
         if self.done:
             return text_of(ended)
         self._open()
-        begun = {"next_window": self.state(), "history": self.history()}
-        return text_of(ended | begun)
+        opening = {"next_window": self.state(), "history": self.history()}
+        return text_of(ended | opening)
 
 
 def settings(row: Row) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def settings(row: Row) -> dict[str, Any]:
 
 # A stored text must also be a hold when its record is replayed, so a valid decision in the wrong place is not stored.
 # A lone surrogate cannot be stored.
-def _is_held(text: str) -> bool:
+def _is_hold(text: str) -> bool:
     try:
         native.read_decision(text)
     except OpenOutcryError:
@@ -202,5 +202,5 @@ def _is_held(text: str) -> bool:
     return False
 
 
-def _short(value: float) -> float:
+def _rounded(value: float) -> float:
     return float(f"{value:.{_N_DIGITS}g}")

@@ -40,7 +40,7 @@ def draw(row: Row, window: int) -> Dataset:
         raise refusal("value_invalid", f"{message}; received another `{row.market}`, of another version or edited")
     key = market_key(row, window)
     if row.market not in NAMES:
-        return _piece(row, key)
+        return _window_of_real_data(row, key)
     made = Scenario.revealed(_spec(row.market, row.n_symbols, _n_bars(row)), key.hex()).dataset()
     # A commitment is useful only if its key is revealed, which never happens here.
     return Dataset(made._core, name=made.name, notices=made.notices)
@@ -71,24 +71,24 @@ def _source(market: str) -> Dataset:
         raise refusal("unknown_dataset", f"{message}; received {market!r}: {error.strerror or error}") from error
 
 
-def _piece(row: Row, key: bytes) -> Dataset:
+def _window_of_real_data(row: Row, key: bytes) -> Dataset:
     source, n_bars = _source(row.market), _n_bars(row)
     first, last = (round(share * source.n_bars) for share in _ENDS[row.split])
     if last - first < n_bars:
         wanted = f"the {row.split} part of `{row.market}` must have at least {n_bars} bars"
         raise refusal("window_invalid", f"{wanted}; received {last - first} of {source.n_bars}")
-    start = first + _draw(key, "start") % (last - first - n_bars + 1)
+    start = first + _uniform(key, "start") % (last - first - n_bars + 1)
     cut = source.between(start, start + n_bars)
     # Symbols that can be traded on the first bar, judged by data up to that bar.
     known = np.asarray(np.isfinite(cut.close[: row.lookback]).any(axis=0))
     names = [name for name, is_known in zip(cut.symbols, known, strict=True) if is_known]
-    names.sort(key=lambda name: _draw(key, f"symbol\0{name}"))
+    names.sort(key=lambda name: _uniform(key, f"symbol\0{name}"))
     if not names:
         wanted = f"a symbol of `{row.market}` must have a close before the first decision"
         raise refusal("value_invalid", f"{wanted}; received none in bars {start} to {start + row.lookback}")
     chosen = cut.select(sorted(names[: row.n_symbols], key=cut.symbols.index))
-    return chosen.masked(key) if row.disguise else chosen
+    return chosen.masked(key) if row.masked else chosen
 
 
-def _draw(key: bytes, what: str) -> int:
+def _uniform(key: bytes, what: str) -> int:
     return int.from_bytes(hmac.new(key, what.encode(), hashlib.sha256).digest()[:8], "little")

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.rewards import excess_return_reward
-from openoutcry.verifiers_env.rollout_state import HOLD, Desk
+from openoutcry.verifiers_env.rollout_state import HOLD, RolloutState
 from openoutcry.verifiers_env.task_rows import Row
 
-Policy = Callable[[Desk], str]
+Policy = Callable[[RolloutState], str]
 """Returns the text of the next decision, given the state of the rollout."""
 
 BASELINES = ("random", "do-nothing", "equal-weight", "momentum", "oracle")
@@ -29,10 +29,10 @@ def play(row: Row, policy: Policy, *, n_most: int | None = None) -> Outcome:
         policy: Called for a decision on every bar.
         n_most: Maximum number of decisions; None for all.
     """
-    desk = Desk(row)
-    while not desk.done and (n_most is None or desk.n_answers < n_most):
-        desk.decide(policy(desk))
-    return outcome_of(desk)
+    rollout = RolloutState(row)
+    while not rollout.done and (n_most is None or rollout.n_answers < n_most):
+        rollout.decide(policy(rollout))
+    return outcome_of(rollout)
 
 
 def baseline(name: str, row: Row) -> Policy:
@@ -41,27 +41,27 @@ def baseline(name: str, row: Row) -> Policy:
         return oracle
     sessions: dict[int, native.Session] = {}
 
-    def policy(desk: Desk) -> str:
-        window = len(desk.windows)
+    def policy(rollout: RolloutState) -> str:
+        window = len(rollout.windows)
         if window not in sessions:
             sessions[window] = native.Baseline(_NATIVE.get(name, name), row.index * 64 + window).session()
-        return sessions[window].decide(desk.observation)
+        return sessions[window].decide(rollout.observation)
 
     return policy
 
 
-def oracle(desk: Desk) -> str:
+def oracle(rollout: RolloutState) -> str:
     """Decide with knowledge of the next prices, within the mandate."""
-    window = desk.windows[-1]
-    bar = desk.row.window[0] + len(window.answers)
-    gains = _gains(desk, bar)
+    window = rollout.windows[-1]
+    bar = rollout.row.window[0] + len(window.answers)
+    gains = _gains(rollout, bar)
     names, weights = window.dataset.symbols, dict.fromkeys(window.dataset.symbols, 0.0)
     best, worst = int(np.argmax(gains)), int(np.argmin(gains))
-    cost = 2e-4 * (desk.row.cost_model.fee_bps + desk.row.cost_model.slippage_bps)
-    if desk.row.mandate == "market-neutral":
+    cost = 2e-4 * (rollout.row.cost_model.fee_bps + rollout.row.cost_model.slippage_bps)
+    if rollout.row.mandate == "market-neutral":
         if gains[best] - gains[worst] > cost:
             weights |= {names[best]: 0.5, names[worst]: -0.5}
-    elif desk.row.mandate == "long-only" or gains[best] >= -gains[worst]:
+    elif rollout.row.mandate == "long-only" or gains[best] >= -gains[worst]:
         weights[names[best]] = float(gains[best] > cost)
     else:
         weights[names[worst]] = -float(-gains[worst] > cost)
@@ -77,39 +77,39 @@ def decision(weights: Mapping[str, float]) -> str:
     return json.dumps({"orders": orders})
 
 
-def is_sound(row: Row) -> bool:
+def is_valid_task(row: Row) -> bool:
     """Return whether the reward of a task ranks an oracle above holding, and holding above churning.
 
     The churning policy alternates between half long and half short. It runs twice, with opposite signs, so that market
     returns cancel and the mean growth of both runs equals the trading costs.
     """
-    nothing = play(row, lambda desk: HOLD)
+    nothing = play(row, lambda rollout: HOLD)
     churns = [play(row, churn(sign)) for sign in (1.0, -1.0)]
-    growth = sum(float(each.log_returns.sum()) for outcome in churns for each in outcome.played)
-    kept = sum(2.0 * float(each.log_returns.sum()) for each in nothing.played)
+    growth = sum(float(each.log_returns.sum()) for outcome in churns for each in outcome.windows)
+    kept = sum(2.0 * float(each.log_returns.sum()) for each in nothing.windows)
     return excess_return_reward(play(row, oracle)) > excess_return_reward(nothing) and kept > growth
 
 
 def churn(sign: float) -> Policy:
     """Return a policy that alternates between half long and half short."""
 
-    def policy(desk: Desk) -> str:
-        turn = sign if len(desk.windows[-1].answers) % 2 == 0 else -sign
-        names = list(desk.history())
+    def policy(rollout: RolloutState) -> str:
+        turn = sign if len(rollout.windows[-1].answers) % 2 == 0 else -sign
+        names = list(rollout.history())
         return decision(dict.fromkeys(names, 0.5 * turn / len(names)))
 
     return policy
 
 
-def _gains(desk: Desk, bar: int) -> npt.NDArray[np.float64]:
+def _gains(rollout: RolloutState, bar: int) -> npt.NDArray[np.float64]:
     """Return the return of each symbol from one fill to the next, 0 if it cannot be traded."""
-    dataset, last = desk.windows[-1].dataset, desk.row.window[1] - 1
+    dataset, last = rollout.windows[-1].dataset, rollout.row.window[1] - 1
     close, opened = dataset.close, dataset.open
     if opened is None:
         gains = close[bar + 1] / close[bar] - 1.0
     else:
         end = close[bar + 1] if bar + 1 == last else opened[bar + 2]
         gains = end / opened[bar + 1] - 1.0
-    shown = {each["symbol"] for each in json.loads(desk.observation)["symbols"]}
+    shown = {each["symbol"] for each in json.loads(rollout.observation)["symbols"]}
     is_shown = np.array([name in shown for name in dataset.symbols])
     return np.where(np.isfinite(gains) & is_shown, gains, 0.0)

@@ -55,7 +55,7 @@ class Row:
         lookback: Closes shown before the first decision.
         n_windows: Windows of the episode, each with its own market.
         mandate: One of `mandates.MANDATES`.
-        disguise: Whether symbols, dates and price levels of real data are replaced.
+        masked: Whether symbols, dates and price levels of real data are replaced.
         costs: Trading costs, the fields of `CostModel`.
     """
 
@@ -68,7 +68,7 @@ class Row:
     lookback: int = 20
     n_windows: int = 1
     mandate: str = "beat-benchmark"
-    disguise: bool = True
+    masked: bool = True
     costs: dict[str, float] = field(default_factory=lambda: CostModel().to_dict())
 
     def __post_init__(self) -> None:
@@ -115,19 +115,19 @@ def secret_of(split: str) -> bytes:
     """
     if split != "held-out":
         return hashlib.sha256(_DOMAIN + split.encode()).digest()
-    told = os.environ.get(HELD_OUT_SECRET, "")
-    if told.startswith("@"):
+    secret = os.environ.get(HELD_OUT_SECRET, "")
+    if secret.startswith("@"):
         try:
-            told = Path(told[1:]).read_text("utf-8").strip()
+            secret = Path(secret[1:]).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            message = f"`{HELD_OUT_SECRET}` must be a secret or `@FILE` with one; received {told!r}: {error}"
+            message = f"`{HELD_OUT_SECRET}` must be a secret or `@FILE` with one; received {secret!r}: {error}"
             raise refusal("key_invalid", message) from error
-    if len(told) < _LEAST_SECRET:
+    if len(secret) < _LEAST_SECRET:
         wanted = (
             f"held-out rows need a secret of at least {_LEAST_SECRET} characters in `{HELD_OUT_SECRET}`, or `@FILE`"
         )
-        raise refusal("key_invalid", f"{wanted}; received {len(told)} characters")
-    return hashlib.sha256(_DOMAIN + told.encode()).digest()
+        raise refusal("key_invalid", f"{wanted}; received {len(secret)} characters")
+    return hashlib.sha256(_DOMAIN + secret.encode()).digest()
 
 
 def market_key(row: Row, window: int) -> bytes:

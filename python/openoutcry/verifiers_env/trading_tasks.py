@@ -13,15 +13,15 @@ from pydantic import ConfigDict, Field
 from verifiers.v1.runtimes import Runtime
 
 from openoutcry.verifiers_env import prompts, row_markets
-from openoutcry.verifiers_env.conversation_protocol import TalkingState
+from openoutcry.verifiers_env.conversation_protocol import ConversationState
 from openoutcry.verifiers_env.episode_outcome import Outcome, outcome_of
 from openoutcry.verifiers_env.mandates import MANDATES
-from openoutcry.verifiers_env.parser import replies
-from openoutcry.verifiers_env.record_conversations import Told
-from openoutcry.verifiers_env.record_store import Keeping, facts, record_of
-from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, Terms
-from openoutcry.verifiers_env.rollout_state import Desk
-from openoutcry.verifiers_env.scripted_policies import is_sound
+from openoutcry.verifiers_env.parser import respond
+from openoutcry.verifiers_env.record_conversations import EpisodeSpec
+from openoutcry.verifiers_env.record_store import RecordStore, record_of, trace_summary
+from openoutcry.verifiers_env.rewards import BAR, N_TRIALS, REWARDS, RewardTerms
+from openoutcry.verifiers_env.rollout_state import RolloutState
+from openoutcry.verifiers_env.scripted_policies import is_valid_task
 from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row, costs_of, one_of, secret_of
 
 
@@ -34,28 +34,28 @@ class TradingData(vf.TaskData):
     """How decisions are made: `tools` or `text`."""
 
 
-class TradingState(TalkingState):
+class TradingState(ConversationState):
     """State of a running episode; it is not part of a record."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    desk: Any = Field(default=None, exclude=True)
+    rollout: Any = Field(default=None, exclude=True)
     style: str = "tools"
     outcome: Any = Field(default=None, exclude=True)
 
     @property
     def is_over(self) -> bool:
         """Whether the episode has ended."""
-        return bool(self.desk.done)
+        return bool(self.rollout.done)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
         """Tools of the style."""
         return prompts.TOOLS if self.style == "tools" else []
 
-    def heard(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+    def receive(self, message: dict[str, Any]) -> list[dict[str, Any]]:
         """Execute a message of the model, and return the messages that follow it."""
-        return replies(self.desk, self.style, message)
+        return respond(self.rollout, self.style, message)
 
 
 class TradingTaskConfig(vf.TaskConfig):
@@ -81,8 +81,8 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         """Draw the first market and create the rollout state."""
         # Fail before any model call if records cannot be written.
         if self.config.records is not None:
-            _keeping(self.config.records).make()
-        _state(trace).desk, _state(trace).style = Desk(self.data.row), self.data.style
+            _record_store(self.config.records).create_folders()
+        _state(trace).rollout, _state(trace).style = RolloutState(self.data.row), self.data.style
 
     async def finalize(self, trace: vf.Trace, runtime: Runtime) -> None:
         """Replay the decisions, store the record, and write a summary to the trace."""
@@ -91,17 +91,17 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
 
     def _close(self, trace: vf.Trace) -> tuple[Outcome, dict[str, Any]]:
         agent = getattr(trace.agent.config, "model", None) or "unnamed"
-        outcome = outcome_of(_state(trace).desk, agent, capture=True)
+        outcome = outcome_of(_state(trace).rollout, agent, capture=True)
         record = record_of(outcome, agent)
-        told = facts(outcome, record)
+        values = trace_summary(outcome, record)
         if self.config.records is not None:
-            beside = Told(self.data.row, self.data.style, terms_of(self.config), self.data.system_prompt)
-            told |= _keeping(self.config.records).keep(trace.id, record, outcome, beside)
-        return outcome, told
+            spec = EpisodeSpec(self.data.row, self.data.style, terms_of(self.config), self.data.system_prompt)
+            values |= _record_store(self.config.records).save(trace.id, record, outcome, spec)
+        return outcome, values
 
     async def validate(self, runtime: Runtime) -> bool:
         """Return whether an oracle beats holding, and holding beats churning."""
-        return await asyncio.to_thread(is_sound, self.data.row)
+        return await asyncio.to_thread(is_valid_task, self.data.row)
 
     @vf.metric
     async def conduct(self, trace: vf.Trace) -> dict[str, float]:
@@ -109,12 +109,12 @@ class TradingTask(vf.Task[TradingData, TradingState, TradingTaskConfig]):
         return _metrics(_state(trace).outcome)
 
 
-def _paid_by(name: str) -> Callable[..., Any]:
+def _reward_method(name: str) -> Callable[..., Any]:
     """Return a reward in the form of the framework: a method of the task."""
     paid = REWARDS[name]
 
     async def reward(self: TradingTask, trace: vf.Trace) -> float:
-        return Terms({}, self.config.bar, self.config.n_trials).pay(name, _state(trace).outcome)
+        return RewardTerms({}, self.config.bar, self.config.n_trials).compute(name, _state(trace).outcome)
 
     reward.__name__ = name
     reward.__doc__ = paid.reward.__doc__
@@ -122,7 +122,7 @@ def _paid_by(name: str) -> Callable[..., Any]:
 
 
 for _name in REWARDS:
-    setattr(TradingTask, _name, _paid_by(_name))
+    setattr(TradingTask, _name, _reward_method(_name))
 
 
 class VerifiersTasksetConfig(vf.TasksetConfig):
@@ -148,7 +148,7 @@ class VerifiersTasksetConfig(vf.TasksetConfig):
     """`beat-benchmark`, `long-only`, `market-neutral`, `drawdown-cap`, or `all` of them in rotation."""
     style: str = "tools"
     """How decisions are made: `tools` (tool calls) or `text` (JSON in the message)."""
-    disguise: bool = True
+    masked: bool = True
     """Whether symbols, dates and price levels of real data are replaced."""
     costs: dict[str, float] = Field(default_factory=dict)
     """Fields of `CostModel` that differ from its defaults, such as `fee_bps`."""
@@ -174,11 +174,11 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
         tasks = (self.row(index) if index else first for index in range(config.num_tasks))
         return (self._task(row, terms) for row in tasks)
 
-    def _task(self, row: Row, terms: Terms) -> TradingTask:
+    def _task(self, row: Row, terms: RewardTerms) -> TradingTask:
         style = self.config.style
-        said = prompts.prompt(row, style, terms)
+        prompt = prompts.prompt(row, style, terms)
         # The type checker does not see the defaults of the framework's fields.
-        data = TradingData(name=row.key, prompt=said, row=row, style=style)  # type: ignore[call-arg]
+        data = TradingData(name=row.key, prompt=prompt, row=row, style=style)  # type: ignore[call-arg]
         return TradingTask(data, self.config.task)
 
     def row(self, index: int) -> Row:
@@ -204,19 +204,19 @@ class VerifiersTaskset(vf.Taskset[TradingTask, VerifiersTasksetConfig]):  # type
             lookback=config.lookback,
             n_windows=config.n_windows,
             mandate=mandates[index % len(mandates)] if config.mandate == "all" else config.mandate,
-            disguise=config.disguise,
+            masked=config.masked,
             costs=costs_of(config.costs).to_dict(),
         )
 
 
-def terms_of(config: TradingTaskConfig) -> Terms:
+def terms_of(config: TradingTaskConfig) -> RewardTerms:
     """Return the reward terms of a configuration."""
     # Weights as resolved by the framework: a function that replaces a reward does not inherit its default weight.
     task = TradingTask(cast(TradingData, None), config)
     counted = {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in task.hooks("reward")}
     own = {name: counted.pop(name) for name in REWARDS if name not in config.rewards or not config.rewards[name].fn}
     judges = {judge.reward_name: float(judge.config.weight) for judge in task.plugged_judges()}
-    return Terms(own, config.bar, config.n_trials, counted | judges)
+    return RewardTerms(own, config.bar, config.n_trials, counted | judges)
 
 
 def _state(trace: vf.Trace) -> TradingState:
@@ -224,23 +224,23 @@ def _state(trace: vf.Trace) -> TradingState:
 
 
 @cache
-def _keeping(folder: Path) -> Keeping:
-    return Keeping(folder)
+def _record_store(folder: Path) -> RecordStore:
+    return RecordStore(folder)
 
 
 def _metrics(outcome: Outcome) -> dict[str, float]:
-    last = [each.run for each in outcome.played]
+    last = [each.run for each in outcome.windows]
     n_windows = len(last)
-    told = {
+    values = {
         "nav": sum(float(run.nav[-1]) for run in last) / n_windows,
-        "benchmark_nav": sum(float(each.benchmark.nav[-1]) for each in outcome.played) / n_windows,
+        "benchmark_nav": sum(float(each.benchmark.nav[-1]) for each in outcome.windows) / n_windows,
         "turnover": sum(float(run.turnover.sum()) for run in last) / n_windows,
         "costs": sum(float(values.sum()) for run in last for values in run.costs.values()) / n_windows,
-        "breaches": sum(int(each.breaches.sum()) for each in outcome.played),
+        "breaches": sum(int(each.breaches.sum()) for each in outcome.windows),
         "n_answers": outcome.n_answers,
         "n_malformed": outcome.n_malformed,
         "n_refused": outcome.n_refused,
         "n_reads": outcome.n_reads,
         "has_finished": outcome.has_finished,
     }
-    return {name: float(value) for name, value in told.items()}
+    return {name: float(value) for name, value in values.items()}

@@ -8,7 +8,7 @@ from openoutcry.research.llm_clients.client_factory import build_llm_client
 from openoutcry.research.llm_clients.http_clients import OllamaClient, OpenAICompatibleClient
 from openoutcry.research.llm_clients.http_transport import Transport
 from openoutcry.research.llm_clients.messages import LLMClient, Message, ModelReply, ModelRequest
-from openoutcry.research.llm_clients.retry import Caller, Pacing
+from openoutcry.research.llm_clients.retry import Caller, RetryPolicy
 from openoutcry.research.llm_clients.sdk_clients import AnthropicClient, OpenAIClient
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "OllamaClient",
     "OpenAIClient",
     "OpenAICompatibleClient",
-    "Pacing",
+    "RetryPolicy",
     "Transport",
     "build_llm_client",
 ]

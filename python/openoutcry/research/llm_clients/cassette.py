@@ -12,7 +12,7 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.research.llm_clients.messages import LLMClient, ModelReply, ModelRequest
 from openoutcry.research.proposal_requests import Usage
-from openoutcry.research.strict_json import NotPlain, read_plain
+from openoutcry.research.strict_json import InvalidJson, read_strict_json
 
 
 class CassetteClient:
@@ -40,18 +40,20 @@ class CassetteClient:
         self.name: str = tape["model"]
         self._replies: dict[str, Any] = tape["replies"]
 
-    def ask(self, request: ModelRequest) -> ModelReply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply, or send the request and record its reply."""
-        place = digest_of(request)
-        if place in self._replies:
-            kept = self._replies[place]
-            return ModelReply(kept["status"], Usage(**kept["usage"]), kept["text"], tuple(kept["calls"]))
+        key = digest_of(request)
+        if key in self._replies:
+            recorded = self._replies[key]
+            return ModelReply(
+                recorded["status"], Usage(**recorded["usage"]), recorded["text"], tuple(recorded["calls"])
+            )
         if self._inner is None:
-            detail = f"the cassette has no response to this prompt, {place[:12]}"
+            detail = f"the cassette has no response to this prompt, {key[:12]}"
             return ModelReply(None, Usage(), fault="not_recorded", detail=detail)
-        reply = self._inner.ask(request)
+        reply = self._inner.complete(request)
         if reply.fault is None:
-            self._replies[place] = {
+            self._replies[key] = {
                 "status": reply.status,
                 "usage": asdict(reply.usage),
                 "text": reply.text,
@@ -63,14 +65,14 @@ class CassetteClient:
     def _read(self) -> dict[str, Any] | None:
         wanted = "a cassette must be a JSON object with `model` and `replies`"
         try:
-            found = read_plain(self._path.read_bytes().decode("utf-8"))
+            found = read_strict_json(self._path.read_bytes().decode("utf-8"))
             if not isinstance(found, dict) or set(found) != {"model", "replies"}:
-                raise NotPlain("other fields")
+                raise InvalidJson("other fields")
         except FileNotFoundError as error:
             if self._inner is not None:
                 return None
             raise refusal("argument_invalid", f"{wanted}; received '{self._path}', which does not exist") from error
-        except (NotPlain, UnicodeDecodeError) as error:
+        except (InvalidJson, UnicodeDecodeError) as error:
             raise refusal("argument_invalid", f"{wanted}; received '{self._path}': {error}") from error
         return found
 
@@ -78,9 +80,9 @@ class CassetteClient:
         tape = {"model": self.name, "replies": self._replies}
         text = json.dumps(tape, indent=1, sort_keys=True)
         # Renamed into place, so that the file is complete or missing.
-        begun = self._path.with_name(f"{self._path.name}.tmp")
-        begun.write_text(f"{text}\n", encoding="utf-8")
-        begun.replace(self._path)
+        temporary = self._path.with_name(f"{self._path.name}.tmp")
+        temporary.write_text(f"{text}\n", encoding="utf-8")
+        temporary.replace(self._path)
 
     def __repr__(self) -> str:
         return f"CassetteClient({self.name!r})"
@@ -88,5 +90,5 @@ class CassetteClient:
 
 def digest_of(request: ModelRequest) -> str:
     """Return the SHA-256 of a request without its sampling seed."""
-    asked = {name: value for name, value in asdict(request).items() if name != "seed"}
-    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    fields = {name: value for name, value in asdict(request).items() if name != "seed"}
+    return sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()

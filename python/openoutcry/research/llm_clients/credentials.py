@@ -10,7 +10,7 @@ from typing import Any
 
 from openoutcry.errors import refusal
 from openoutcry.research.llm_clients.http_transport import check_url
-from openoutcry.research.strict_json import NotPlain, read_plain
+from openoutcry.research.strict_json import InvalidJson, read_strict_json
 
 _FIELDS = ("api_key", "base_url")
 _KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
@@ -69,10 +69,10 @@ def credentials_of(provider: str, environment: Mapping[str, str] | None = None) 
     Raises:
         OpenOutcryError: `argument_invalid`: the settings file cannot be read, or a key or URL is invalid.
     """
-    around = os.environ if environment is None else environment
-    told = _told(provider, around)
-    key = told.get("api_key") or around.get(_KEYS.get(provider, ""))
-    base_url = told.get("base_url") or around.get(_ADDRESSES.get(provider, ""))
+    environ = os.environ if environment is None else environment
+    settings = _read_settings(provider, environ)
+    key = settings.get("api_key") or environ.get(_KEYS.get(provider, ""))
+    base_url = settings.get("base_url") or environ.get(_ADDRESSES.get(provider, ""))
     if base_url:
         check_url(base_url)
     return Credentials(Secret(key) if key else None, base_url or None)
@@ -93,29 +93,33 @@ def key_required(provider: str, credentials: Credentials) -> Secret:
 
 def settings_path(environment: Mapping[str, str] | None = None) -> Path:
     """Return the path of the settings file, which may not exist."""
-    around = os.environ if environment is None else environment
-    if named := around.get("OPENOUTCRY_SETTINGS"):
+    environ = os.environ if environment is None else environment
+    if named := environ.get("OPENOUTCRY_SETTINGS"):
         return Path(named)
-    home = around.get("XDG_CONFIG_HOME")
+    home = environ.get("XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "openoutcry" / "settings.json"
 
 
-def _told(provider: str, around: Mapping[str, str]) -> dict[str, str]:
+def _read_settings(provider: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a provider; no error message contains them."""
-    path = settings_path(around)
+    path = settings_path(environ)
     wanted = "the settings file must be a JSON object with an object for each provider"
     try:
-        found = read_plain(path.read_bytes().decode("utf-8"))
+        found = read_strict_json(path.read_bytes().decode("utf-8"))
     except FileNotFoundError as error:
-        if "OPENOUTCRY_SETTINGS" not in around:
+        if "OPENOUTCRY_SETTINGS" not in environ:
             return {}
         raise refusal("argument_invalid", f"{wanted}; received '{path}', which does not exist") from error
     except OSError as error:
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from None
-    except (NotPlain, UnicodeDecodeError):
+    except (InvalidJson, UnicodeDecodeError):
         raise refusal("argument_invalid", f"{wanted}; received '{path}', which is not one") from None
-    told = found.get(provider, {}) if isinstance(found, dict) else None
-    if not isinstance(told, dict) or not set(told) <= {*_FIELDS} or not all(isinstance(v, str) for v in told.values()):
+    settings = found.get(provider, {}) if isinstance(found, dict) else None
+    if (
+        not isinstance(settings, dict)
+        or not set(settings) <= {*_FIELDS}
+        or not all(isinstance(v, str) for v in settings.values())
+    ):
         shape = f"strings named {', '.join(f'`{name}`' for name in _FIELDS)}"
         raise refusal("argument_invalid", f"{wanted} with {shape}; received another one for `{provider}` in '{path}'")
-    return told
+    return settings

@@ -9,7 +9,7 @@ from openoutcry.research.llm_clients.credentials import Secret
 from openoutcry.research.llm_clients.http_transport import Transport, TransportFault, check_url
 from openoutcry.research.llm_clients.messages import ModelReply, ModelRequest
 from openoutcry.research.llm_clients.response_parser import lost_reply, reply_of
-from openoutcry.research.llm_clients.wire_formats import COMPATIBLE, OLLAMA, Format
+from openoutcry.research.llm_clients.wire_formats import COMPATIBLE, OLLAMA, WireFormat
 
 _OLLAMA_URL = "http://127.0.0.1:11434"
 
@@ -21,7 +21,7 @@ class Endpoint:
     name: str
     model: str
     url: str
-    format: Format
+    format: WireFormat
 
 
 class HttpClient:
@@ -40,7 +40,7 @@ class HttpClient:
         self._key = key
         self._transport = transport or Transport()
 
-    def ask(self, request: ModelRequest) -> ModelReply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """Send one request; failures are in the reply."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._key:

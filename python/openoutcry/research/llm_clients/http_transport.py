@@ -18,7 +18,7 @@ from openoutcry.errors import refusal
 
 _CHUNK = 65_536
 # Set by this module; a library's values would announce features that this module does not support.
-_OURS = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
+_OWN_HEADERS = ("accept-encoding", "connection", "content-length", "host", "transfer-encoding")
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class Transport:
             TransportFault: no complete response arrived within the limits.
         """
         connection, target, more = _route(check_url(url), self.seconds)
-        sent = {name: value for name, value in headers.items() if name.lower() not in _OURS}
+        sent = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
         sent |= {"Accept-Encoding": "identity", "Connection": "close", **more}
-        with _cut_after(connection, self.seconds) as cut:
+        with _shut_down_after(connection, self.seconds) as deadline:
             try:
                 connection.connect()
-                cut.channel = connection.sock
+                deadline.channel = connection.sock
                 connection.request("POST", target, body, sent)
                 received = self._read(connection.getresponse())
-                if cut.is_late:
+                if deadline.is_late:
                     raise TimeoutError
                 return received
             except (OSError, HTTPException) as error:
-                raise self._fault(error, cut) from error
+                raise self._fault(error, deadline) from error
             finally:
                 connection.close()
 
@@ -95,9 +95,9 @@ class Transport:
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Received(response.status, headers, body)
 
-    def _fault(self, error: Exception, cut: _Cut) -> TransportFault:
-        is_sent = cut.channel is not None
-        if cut.is_late or isinstance(error, TimeoutError):
+    def _fault(self, error: Exception, deadline: _Deadline) -> TransportFault:
+        is_sent = deadline.channel is not None
+        if deadline.is_late or isinstance(error, TimeoutError):
             detail = f"a complete response is required within {self.seconds:g} s; received none"
             return TransportFault("timeout", detail, is_sent=is_sent)
         slug = "connection_lost" if is_sent else "unreachable"
@@ -170,7 +170,7 @@ def _proxy(scheme: str, host: str) -> SplitResult | None:
 
 
 @dataclass
-class _Cut:
+class _Deadline:
     """Shuts a connection down when its time is over.
 
     `channel` is the connected socket, which the library discards early.
@@ -180,7 +180,7 @@ class _Cut:
     channel: socket.socket | None = None
     is_late: bool = False
 
-    def make(self) -> None:
+    def expire(self) -> None:
         self.is_late = True
         if (channel := self.channel or self.connection.sock) is not None:
             # Not `shutdown` of the TLS socket, whose state another thread is reading.
@@ -189,13 +189,13 @@ class _Cut:
 
 
 @contextmanager
-def _cut_after(connection: HTTPConnection, seconds: float) -> Iterator[_Cut]:
+def _shut_down_after(connection: HTTPConnection, seconds: float) -> Iterator[_Deadline]:
     """Shut a connection down after a time; the library's own limit applies to each read."""
-    cut = _Cut(connection)
-    timer = Timer(seconds, cut.make)
+    deadline = _Deadline(connection)
+    timer = Timer(seconds, deadline.expire)
     timer.daemon = True
     timer.start()
     try:
-        yield cut
+        yield deadline
     finally:
         timer.cancel()

@@ -78,7 +78,7 @@ class ModelReply:
     retry_after: float | None = None
 
     @property
-    def said(self) -> str:
+    def transcript(self) -> str:
         """Text and tool calls as one text that a journal can hold."""
         calls = [call if isinstance(call, str) else json.dumps(call) for call in self.calls]
         whole = "\n".join(part for part in (self.text, *calls) if part)
@@ -95,5 +95,5 @@ class LLMClient(Protocol):
     def name(self) -> str:
         """Provider and model, such as `ollama:llama3.1`."""
 
-    def ask(self, request: ModelRequest) -> ModelReply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """Send one request; failures are in the reply."""

@@ -10,27 +10,27 @@ from typing import Any
 from openoutcry.research.llm_clients.credentials import Secret
 from openoutcry.research.llm_clients.http_transport import Received, TransportFault
 from openoutcry.research.llm_clients.messages import ModelReply, ModelRequest
-from openoutcry.research.llm_clients.token_usage import lost_usage, untold_usage
-from openoutcry.research.llm_clients.wire_formats import Format
+from openoutcry.research.llm_clients.token_usage import estimated_usage, lost_usage
+from openoutcry.research.llm_clients.wire_formats import WireFormat
 from openoutcry.research.proposal_requests import Usage
-from openoutcry.research.strict_json import NotPlain, read_body
+from openoutcry.research.strict_json import InvalidJson, read_json
 
 _OK = range(200, 300)
 _PASSING = (408, 409, 425, 429, *range(500, 600))
 _MOST_TEXT, _MOST_DETAIL = 131_072, 300
 
 
-def reply_of(received: Received, request: ModelRequest, format_: Format, key: Secret | None) -> ModelReply:
+def reply_of(received: Received, request: ModelRequest, format_: WireFormat, key: Secret | None) -> ModelReply:
     """Return the reply of a response, with the key masked."""
     text = received.body.decode("utf-8", "replace")
     n_bytes = len(received.body)
     try:
-        body = read_body(text)
+        body = read_json(text)
         problem = "" if isinstance(body, dict) else f"a body must be an object; received {type(body).__name__}"
-    except NotPlain as error:
+    except InvalidJson as error:
         body, problem = None, str(error)
     body = key.hide(body) if key else body
-    usage = untold_usage(request, n_bytes) if problem else format_.usage(body, request, n_bytes)
+    usage = estimated_usage(request, n_bytes) if problem else format_.usage(body, request, n_bytes)
     shown = _line(key.hide(text) if key else text)
     if received.status not in _OK:
         detail = f"status {received.status}: {shown}"[:_MOST_DETAIL]
@@ -44,18 +44,18 @@ def reply_of(received: Received, request: ModelRequest, format_: Format, key: Se
     return _read(received.status, body, usage, format_, shown)
 
 
-def _read(status: int, body: dict[str, Any], usage: Usage, format_: Format, shown: str) -> ModelReply:
-    said = format_.said(body)
-    reply = ModelReply(status, usage, said.text[:_MOST_TEXT], said.calls)
+def _read(status: int, body: dict[str, Any], usage: Usage, format_: WireFormat, shown: str) -> ModelReply:
+    output = format_.parse(body)
+    reply = ModelReply(status, usage, output.text[:_MOST_TEXT], output.calls)
     fault, detail = None, ""
-    if said.stop == "refusal":
-        fault, detail = "refusal", f"the model refused: {_line(said.text)}"
-    elif said.stop == "cut":
+    if output.stop == "refusal":
+        fault, detail = "refusal", f"the model refused: {_line(output.text)}"
+    elif output.stop == "cut":
         fault, detail = "reply_cut", "the response reached the limit of output tokens"
-    elif len(reply.said) > _MOST_TEXT + 1:
+    elif len(reply.transcript) > _MOST_TEXT + 1:
         fault, detail = "reply_too_long", f"a response must have at most {_MOST_TEXT:,} characters"
-        reply = ModelReply(status, usage, said.text[:_MOST_TEXT])
-    elif not said.text.strip() and not said.calls:
+        reply = ModelReply(status, usage, output.text[:_MOST_TEXT])
+    elif not output.text.strip() and not output.calls:
         fault, detail = "reply_empty", f"the response is empty: {shown}"
     return ModelReply(status, usage, reply.text, reply.calls, fault, detail[:_MOST_DETAIL])
 
@@ -79,11 +79,11 @@ def _line(text: str) -> str:
 
 def _retry_after(received: Received) -> float | None:
     """Return the seconds to wait before a retry, if the provider reports them."""
-    told = received.headers.get("retry-after", "").strip()
+    header = received.headers.get("retry-after", "").strip()
     try:
-        seconds = float(told)
+        seconds = float(header)
     except ValueError:
-        seconds = _seconds_until(told)
+        seconds = _seconds_until(header)
     return seconds if isfinite(seconds) and seconds >= 0 else None
 
 

@@ -14,10 +14,10 @@ from openoutcry.research.llm_clients.credentials import Secret
 from openoutcry.research.llm_clients.http_transport import Received, Transport, TransportFault
 from openoutcry.research.llm_clients.messages import ModelReply, ModelRequest
 from openoutcry.research.llm_clients.response_parser import lost_reply, reply_of
-from openoutcry.research.llm_clients.wire_formats import ANTHROPIC, OPENAI, Format
+from openoutcry.research.llm_clients.wire_formats import ANTHROPIC, OPENAI, WireFormat
 
 
-class _Line:
+class _CapturingTransport:
     """HTTP transport of a library that keeps the last response."""
 
     def __init__(self, library: ModuleType, transport: Transport) -> None:
@@ -25,7 +25,7 @@ class _Line:
         self._transport = transport
         self.outcome: Received | TransportFault | None = None
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Discard the previous outcome."""
         self.outcome = None
 
@@ -46,7 +46,7 @@ class _Line:
 class SdkClient:
     """Client of a model behind a provider's library."""
 
-    def __init__(self, name: str, sdk: ModuleType, line: _Line, format_: Format, key: Secret) -> None:
+    def __init__(self, name: str, sdk: ModuleType, line: _CapturingTransport, format_: WireFormat, key: Secret) -> None:
         self.name = name
         self._sdk = sdk
         self._line = line
@@ -56,9 +56,9 @@ class SdkClient:
     def _create(self, body: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def ask(self, request: ModelRequest) -> ModelReply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """Send one request; failures are in the reply."""
-        self._line.begin()
+        self._line.reset()
         detail = "the library sent nothing"
         try:
             self._create(self._format.body(self.name.partition(":")[2], request))
@@ -99,7 +99,7 @@ class AnthropicClient(SdkClient):
             import anthropic
         except ModuleNotFoundError as error:
             raise _missing("anthropic", error) from error
-        line = _Line(_http_of(anthropic), transport or Transport())
+        line = _CapturingTransport(_http_of(anthropic), transport or Transport())
         super().__init__(f"anthropic:{model}", anthropic, line, ANTHROPIC, key)
         self._client = anthropic.Anthropic(
             api_key=key.reveal(), base_url=base_url, max_retries=0, http_client=_http_client(anthropic, line)
@@ -135,7 +135,7 @@ class OpenAIClient(SdkClient):
             import openai
         except ModuleNotFoundError as error:
             raise _missing("openai", error) from error
-        line = _Line(_http_of(openai), transport or Transport())
+        line = _CapturingTransport(_http_of(openai), transport or Transport())
         super().__init__(f"openai:{model}", openai, line, OPENAI, key)
         self._client = openai.OpenAI(
             api_key=key.reveal(), base_url=base_url, max_retries=0, http_client=_http_client(openai, line)
@@ -150,7 +150,7 @@ class OpenAIClient(SdkClient):
         return found
 
 
-def _http_client(sdk: ModuleType, line: _Line) -> Any:
+def _http_client(sdk: ModuleType, line: _CapturingTransport) -> Any:
     return sdk.DefaultHttpxClient(transport=line, trust_env=False, follow_redirects=False)
 
 

@@ -17,9 +17,11 @@ def anthropic_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int
 
     Its input excludes tokens written to or read from a cache.
     """
-    told = _object(body.get("usage"))
-    read, made = (_count(told.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
-    return _usage(request, n_bytes, _count(told.get("input_tokens")), _count(told.get("output_tokens")), made, read)
+    reported = _object(body.get("usage"))
+    read, written = (_count(reported.get(f"cache_{name}_input_tokens")) for name in ("read", "creation"))
+    return _usage(
+        request, n_bytes, _count(reported.get("input_tokens")), _count(reported.get("output_tokens")), written, read
+    )
 
 
 def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -> Usage:
@@ -28,9 +30,9 @@ def openai_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -
     Its prompt includes tokens read from a cache. Its completion includes reasoning, which some compatible servers
     report in the total only.
     """
-    told = _object(body.get("usage"))
-    prompt, completion, total = (_count(told.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
-    details = _object(told.get("prompt_tokens_details"))
+    reported = _object(body.get("usage"))
+    prompt, completion, total = (_count(reported.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    details = _object(reported.get("prompt_tokens_details"))
     read = min(_count(details.get("cached_tokens")) or 0, prompt or 0)
     fresh = None if prompt is None else prompt - read
     usage = _usage(request, n_bytes, fresh, completion, 0, read)
@@ -44,7 +46,7 @@ def ollama_usage(body: Mapping[str, Any], request: ModelRequest, n_bytes: int) -
     return _usage(request, n_bytes, _count(body.get("prompt_eval_count")), _count(body.get("eval_count")), 0, 0)
 
 
-def untold_usage(request: ModelRequest, n_bytes: int) -> Usage:
+def estimated_usage(request: ModelRequest, n_bytes: int) -> Usage:
     """Return the estimated usage of a response that reports none.
 
     Output is a third of the bytes, limited by the maximum output tokens.
@@ -58,14 +60,14 @@ def lost_usage(request: ModelRequest) -> Usage:
 
 
 def _usage(
-    request: ModelRequest, n_bytes: int, fresh: int | None, output: int | None, made: int | None, read: int | None
+    request: ModelRequest, n_bytes: int, fresh: int | None, output: int | None, written: int | None, read: int | None
 ) -> Usage:
     is_estimated = fresh is None or output is None
     if fresh is None:
-        fresh = max(0, request.input_tokens - (made or 0) - (read or 0))
+        fresh = max(0, request.input_tokens - (written or 0) - (read or 0))
     if output is None:
         output = min(ceil(n_bytes / 3), request.max_tokens)
-    return Usage(fresh, output, made or 0, read or 0, is_estimated=is_estimated)
+    return Usage(fresh, output, written or 0, read or 0, is_estimated=is_estimated)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

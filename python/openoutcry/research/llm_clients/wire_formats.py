@@ -11,11 +11,11 @@ from openoutcry.research.llm_clients.token_usage import anthropic_usage, ollama_
 from openoutcry.research.proposal_requests import Usage
 
 TOOL = "propose"
-_TOLD = "Propose one trading strategy."
+_TOOL_DESCRIPTION = "Propose one trading strategy."
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelOutput:
     """Output of a model; `stop` is `end`, `cut` or `refusal`."""
 
     text: str = ""
@@ -24,14 +24,14 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Format:
+class WireFormat:
     """Builds the requests of a provider and parses its responses.
 
     Parsing accepts any JSON object without raising.
     """
 
     body: Callable[[str, ModelRequest], dict[str, Any]]
-    said: Callable[[Mapping[str, Any]], Said]
+    parse: Callable[[Mapping[str, Any]], ModelOutput]
     usage: Callable[[Mapping[str, Any], ModelRequest, int], Usage]
 
 
@@ -43,17 +43,17 @@ def _anthropic_body(model: str, request: ModelRequest) -> dict[str, Any]:
         "messages": _messages(request),
     }
     if request.is_structured:
-        body["tools"] = [{"name": TOOL, "description": _TOLD, "input_schema": dict(request.schema)}]
+        body["tools"] = [{"name": TOOL, "description": _TOOL_DESCRIPTION, "input_schema": dict(request.schema)}]
         body["tool_choice"] = {"type": "tool", "name": TOOL}
     return body
 
 
-def _anthropic_said(body: Mapping[str, Any]) -> Said:
+def _parse_anthropic(body: Mapping[str, Any]) -> ModelOutput:
     blocks = [each for each in _list(body.get("content")) if isinstance(each, Mapping)]
     texts = [each["text"] for each in blocks if isinstance(each.get("text"), str)]
     calls = tuple(each.get("input") for each in blocks if each.get("type") == "tool_use")
     stop = {"max_tokens": "cut", "refusal": "refusal"}.get(str(body.get("stop_reason")), "end")
-    return Said("\n".join(texts), _given(calls), stop)
+    return ModelOutput("\n".join(texts), _usable(calls), stop)
 
 
 def _openai_body(model: str, request: ModelRequest) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _compatible_body(model: str, request: ModelRequest) -> dict[str, Any]:
     return body if request.seed is None else {**body, "seed": request.seed}
 
 
-def _openai_said(body: Mapping[str, Any]) -> Said:
+def _parse_openai(body: Mapping[str, Any]) -> ModelOutput:
     choices = _list(body.get("choices"))
     choice = choices[0] if choices and isinstance(choices[0], Mapping) else {}
     message = _object(choice.get("message"))
@@ -85,7 +85,7 @@ def _openai_said(body: Mapping[str, Any]) -> Said:
     stop = {"length": "cut", "content_filter": "refusal"}.get(str(choice.get("finish_reason")), "end")
     if isinstance(refused, str) and refused:
         text, stop = text or refused, "refusal"
-    return Said(text, _given(_called(message)), stop)
+    return ModelOutput(text, _usable(_tool_calls(message)), stop)
 
 
 def _ollama_body(model: str, request: ModelRequest) -> dict[str, Any]:
@@ -97,22 +97,22 @@ def _ollama_body(model: str, request: ModelRequest) -> dict[str, Any]:
     return {**body, "format": dict(request.schema)} if request.is_structured else body
 
 
-def _ollama_said(body: Mapping[str, Any]) -> Said:
+def _parse_ollama(body: Mapping[str, Any]) -> ModelOutput:
     message = _object(body.get("message"))
     stop = "cut" if body.get("done_reason") == "length" else "end"
-    return Said(_text(message.get("content")), _given(_called(message)), stop)
+    return ModelOutput(_text(message.get("content")), _usable(_tool_calls(message)), stop)
 
 
 def _messages(request: ModelRequest) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.text} for message in request.messages]
 
 
-def _called(message: Mapping[str, Any]) -> tuple[Any, ...]:
+def _tool_calls(message: Mapping[str, Any]) -> tuple[Any, ...]:
     calls = [_object(each).get("function") for each in _list(message.get("tool_calls"))]
     return tuple(_object(each).get("arguments") for each in [*calls, message.get("function_call")])
 
 
-def _given(calls: tuple[Any, ...]) -> tuple[Any, ...]:
+def _usable(calls: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(call for call in calls if isinstance(call, (str, dict)) and call)
 
 
@@ -132,7 +132,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-ANTHROPIC = Format(_anthropic_body, _anthropic_said, anthropic_usage)
-OPENAI = Format(_hosted_body, _openai_said, openai_usage)
-COMPATIBLE = Format(_compatible_body, _openai_said, openai_usage)
-OLLAMA = Format(_ollama_body, _ollama_said, ollama_usage)
+ANTHROPIC = WireFormat(_anthropic_body, _parse_anthropic, anthropic_usage)
+OPENAI = WireFormat(_hosted_body, _parse_openai, openai_usage)
+COMPATIBLE = WireFormat(_compatible_body, _parse_openai, openai_usage)
+OLLAMA = WireFormat(_ollama_body, _parse_ollama, ollama_usage)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter
-from openoutcry.research.strict_json import NotPlain, read_plain
+from openoutcry.research.proposal_requests import ProposalReply, ProposalRequest, TokenMeter
+from openoutcry.research.strict_json import InvalidJson, read_strict_json
 
 _MAX_BYTES = 16 * 2**20
 
@@ -20,19 +20,19 @@ class FixedProposer:
     Round k returns entry k, so a resumed session needs no other state.
 
     Args:
-        entries: Proposals as plain values. A `Reply` is returned unchanged and its tokens are counted again, which
-            replays recorded replies.
+        entries: Proposals as plain values. A `ProposalReply` is returned unchanged and its tokens are counted again,
+            which replays recorded replies.
         name: Name in journals.
 
     Raises:
         OpenOutcryError: `argument_invalid`: an entry is neither an object nor a reply.
     """
 
-    def __init__(self, entries: Iterable[Mapping[str, Any] | Reply], name: str = "fixed") -> None:
+    def __init__(self, entries: Iterable[Mapping[str, Any] | ProposalReply], name: str = "fixed") -> None:
         self.name = name
         self._entries: tuple[Any, ...] = tuple(entries)
         for place, entry in enumerate(self._entries):
-            if not isinstance(entry, (Mapping, Reply)):
+            if not isinstance(entry, (Mapping, ProposalReply)):
                 wanted = f"`proposals[{place}]` must be an object"
                 raise refusal("argument_invalid", f"{wanted}; received {type(entry).__name__}")
 
@@ -50,21 +50,21 @@ class FixedProposer:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def reserve(self, ask: Ask) -> int:
+    def reserve(self, request: ProposalRequest) -> int:
         """Return 0, or the tokens that a recorded reply had reserved."""
-        entry = self._entry(ask.round)
-        return entry.attempts[0].reserved if isinstance(entry, Reply) and entry.attempts else 0
+        entry = self._entry(request.round)
+        return entry.attempts[0].reserved if isinstance(entry, ProposalReply) and entry.attempts else 0
 
-    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+    def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         """Return the entry of the round."""
-        entry = self._entry(ask.round)
+        entry = self._entry(request.round)
         if entry is None:
-            return Reply(is_exhausted=True, detail=f"all {len(self)} proposals have been made")
-        if isinstance(entry, Reply):
+            return ProposalReply(is_exhausted=True, detail=f"all {len(self)} proposals have been made")
+        if isinstance(entry, ProposalReply):
             for attempt in entry.attempts:
                 meter.spend(attempt.usage)
             return entry
-        return Reply(proposal=dict(entry))
+        return ProposalReply(proposal=dict(entry))
 
     def _entry(self, place: int) -> Any:
         return self._entries[place] if place < len(self._entries) else None
@@ -77,10 +77,10 @@ def _entries_of(path: Path) -> list[Any]:
             content = file.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
             raise refusal("argument_invalid", f"{wanted}, of at most {_MAX_BYTES:,} bytes; received more in '{path}'")
-        found = read_plain(content.decode("utf-8"))
+        found = read_strict_json(content.decode("utf-8"))
     except OSError as error:
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error.strerror}") from error
-    except (NotPlain, UnicodeDecodeError) as error:
+    except (InvalidJson, UnicodeDecodeError) as error:
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error}") from error
     if isinstance(found, dict) and set(found) != {"proposals"}:
         raise refusal("argument_invalid", f"{wanted}; received an object of {sorted(found)[:5]} in '{path}'")

@@ -8,13 +8,13 @@ from types import ModuleType
 from typing import Any
 
 from openoutcry.errors import refusal
-from openoutcry.research.proposal_requests import Ask, Reply, TokenMeter, TrialCard
+from openoutcry.research.proposal_requests import ProposalReply, ProposalRequest, TokenMeter, TrialCard
 from openoutcry.research.proposers.parameter_ranges import Range, ranges_of
 from openoutcry.research.proposers.round_random import seed_for
 
 _STRATEGY = "strategy"
 _N_RANDOM = 5
-_MOST_ASKED = 16
+_MAX_SUGGESTIONS = 16
 
 
 class OptunaProposer:
@@ -37,40 +37,42 @@ class OptunaProposer:
         self._optuna = _optuna()
         self._score = score
 
-    def reserve(self, ask: Ask) -> int:
+    def reserve(self, request: ProposalRequest) -> int:
         """Return 0: it calls no model."""
         return 0
 
-    def propose(self, ask: Ask, meter: TokenMeter) -> Reply:
+    def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         """Return a proposal that is not in the history; exhausted if the search finds none.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the catalogue is empty.
         """
-        if not ask.catalogue:
+        if not request.catalogue:
             raise refusal("argument_invalid", "a catalogue must have a strategy; received none")
-        tuned = {name: ranges_of(entry)[: ask.max_tunable] for name, entry in sorted(ask.catalogue.items())}
-        before = [card.proposal for card in ask.history if card.proposal is not None]
-        made = [(each.get("strategy"), each.get("params")) for each in before]
+        tuned = {name: ranges_of(entry)[: request.max_tunable] for name, entry in sorted(request.catalogue.items())}
+        before = [card.proposal for card in request.history if card.proposal is not None]
+        proposed = [(each.get("strategy"), each.get("params")) for each in before]
         with self._quiet():
-            study = self._study(ask, tuned)
-            for _ in range(_MOST_ASKED):
+            study = self._study(request, tuned)
+            for _ in range(_MAX_SUGGESTIONS):
                 trial = study.ask()
-                strategy, params = self._asked(trial, tuned)
-                if (strategy, params) not in made:
-                    rationale = f"Optuna expects the best {self._score} from it, after {len(made)} earlier proposals."
+                strategy, params = self._suggest(trial, tuned)
+                if (strategy, params) not in proposed:
+                    rationale = (
+                        f"Optuna expects the best {self._score} from it, after {len(proposed)} earlier proposals."
+                    )
                     body = {"kind": "tune", "strategy": strategy, "params": params, "rationale": rationale}
-                    return Reply(proposal=body)
+                    return ProposalReply(proposal=body)
                 # Without this the sampler would return the same params again.
                 study.tell(trial, state=self._optuna.trial.TrialState.PRUNED)
-        return Reply(is_exhausted=True, detail=f"{_MOST_ASKED} suggestions were all proposed before")
+        return ProposalReply(is_exhausted=True, detail=f"{_MAX_SUGGESTIONS} suggestions were all proposed before")
 
-    def _study(self, ask: Ask, tuned: Mapping[str, tuple[Range, ...]]) -> Any:
+    def _study(self, request: ProposalRequest, tuned: Mapping[str, tuple[Range, ...]]) -> Any:
         sampler = self._optuna.samplers.TPESampler(
-            seed=seed_for("optuna", ask.seed, ask.round) % 2**32, n_startup_trials=_N_RANDOM
+            seed=seed_for("optuna", request.seed, request.round) % 2**32, n_startup_trials=_N_RANDOM
         )
         study = self._optuna.create_study(direction="maximize", sampler=sampler)
-        for card in ask.history:
+        for card in request.history:
             if (trial := self._trial(card, tuned)) is not None:
                 study.add_trial(trial)
         return study
@@ -95,7 +97,7 @@ class OptunaProposer:
         state = states.PRUNED if score is None else states.COMPLETE
         return self._optuna.trial.create_trial(params=held, distributions=spread, value=score, state=state)
 
-    def _asked(self, trial: Any, tuned: Mapping[str, tuple[Range, ...]]) -> tuple[str, dict[str, Any]]:
+    def _suggest(self, trial: Any, tuned: Mapping[str, tuple[Range, ...]]) -> tuple[str, dict[str, Any]]:
         strategy: str = trial.suggest_categorical(_STRATEGY, tuple(tuned))
         params = {}
         for each in tuned[strategy]:

@@ -1,6 +1,6 @@
 """Prompts of the LLM proposer: pure functions of the proposal request.
 
-`Ask` has no field for data after the research window, so a prompt cannot leak the holdout.
+`ProposalRequest` has no field for data after the research window, so a prompt cannot leak the holdout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from openoutcry.agents.untrusted_text import bounded, cleaned, fenced, in_lines, one_line
 from openoutcry.errors import refusal
-from openoutcry.research.proposal_requests import Ask, MarketCard, TrialCard
+from openoutcry.research.proposal_requests import MarketCard, ProposalRequest, TrialCard
 from openoutcry.research.proposers.proposal_schema import request_of, rules_of, schema_of
 
 _GOAL, _DESCRIPTION, _REASON, _RATIONALE, _SOURCE, _NAME = 4_000, 600, 240, 400, 2_000, 120
@@ -39,26 +39,26 @@ class Prompt:
         return f"{self.system}\n\n{self.text}"
 
 
-def prompt_of(ask: Ask, training_cutoff: str | None = None) -> Prompt:
+def prompt_of(request: ProposalRequest, training_cutoff: str | None = None) -> Prompt:
     """Return the prompt of a round.
 
     Args:
-        ask: The proposal request.
+        request: The proposal request.
         training_cutoff: Last date of the model's training data; None if unknown.
 
     Raises:
         OpenOutcryError: `argument_invalid`: `training_cutoff` is not a date.
     """
     parts = [
-        f"## Goal\n\n{fenced(cleaned(ask.goal, _GOAL))}",
-        _market(ask.market, training_cutoff),
-        _catalogue(ask),
-        rules_of(ask),
-        _history(ask.history),
-        *([ask.prior] if ask.prior else []),
-        request_of(ask),
+        f"## Goal\n\n{fenced(cleaned(request.goal, _GOAL))}",
+        _market(request.market, training_cutoff),
+        _catalogue(request),
+        rules_of(request),
+        _history(request.history),
+        *([request.prior] if request.prior else []),
+        request_of(request),
     ]
-    return Prompt(SYSTEM, "\n\n".join(parts) + "\n", schema_of(ask))
+    return Prompt(SYSTEM, "\n\n".join(parts) + "\n", schema_of(request))
 
 
 def fold_labels(market: MarketCard, training_cutoff: str | None) -> tuple[str | None, ...]:
@@ -115,18 +115,18 @@ def _market(market: MarketCard, training_cutoff: str | None) -> str:
     text = f"## Market\n\n{fenced(chr(10).join(lines))}"
     if training_cutoff is None:
         return text
-    told = f"Your training data may include market data up to {training_cutoff}."
-    return f"{text}\n\n{told} Propose what has an economic rationale, not what you remember to have performed well."
+    note = f"Your training data may include market data up to {training_cutoff}."
+    return f"{text}\n\n{note} Propose what has an economic rationale, not what you remember to have performed well."
 
 
-def _catalogue(ask: Ask) -> str:
+def _catalogue(request: ProposalRequest) -> str:
     rows: list[Mapping[str, Any]] = [
         {
             "strategy": one_line(name, _NAME),
             "description": one_line(str(entry.get("description", "")), _DESCRIPTION),
             "params": {param: dict(spec) for param, spec in entry["ranges"].items()},
         }
-        for name, entry in sorted(ask.catalogue.items())
+        for name, entry in sorted(request.catalogue.items())
     ]
     return f"## Available strategies\n\n{in_lines(rows)}"
 

@@ -10,7 +10,7 @@ from typing import Any
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.research.llm_clients.messages import ModelReply
 from openoutcry.research.proposal_requests import Proposal
-from openoutcry.research.strict_json import NotPlain, check_plain, read_plain
+from openoutcry.research.strict_json import InvalidJson, check_json_value, read_strict_json
 
 # Each opening brace without an end is scanned to the end of the text.
 _MOST_BEGINNINGS = 32
@@ -19,14 +19,14 @@ _IN_TEXT = re.compile(r'["\\]')
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedProposal:
     """A proposal, or why there is none."""
 
     proposal: Mapping[str, Any] | None
     problem: str = ""
 
 
-def reading_of(reply: ModelReply) -> Reading:
+def parse_reply(reply: ModelReply) -> ParsedProposal:
     """Return the proposal of a model response.
 
     It is the first tool call with a valid proposal, else the last valid JSON object in the text.
@@ -36,7 +36,7 @@ def reading_of(reply: ModelReply) -> Reading:
         value, problem = _value(call)
         problem = problem or _problem(value)
         if not problem:
-            return Reading(value)
+            return ParsedProposal(value)
         problems.append(problem)
     found: Mapping[str, Any] | None = None
     for value in _objects(reply.text):
@@ -44,17 +44,17 @@ def reading_of(reply: ModelReply) -> Reading:
             found = value
         problems.append(problem)
     if found is not None:
-        return Reading(found)
-    return Reading(None, next(filter(None, problems), "a JSON object is required; received none"))
+        return ParsedProposal(found)
+    return ParsedProposal(None, next(filter(None, problems), "a JSON object is required; received none"))
 
 
 def _value(call: Any) -> tuple[Any, str]:
     """Return the arguments of a tool call; providers send an object or a JSON text."""
     try:
         if isinstance(call, str):
-            return read_plain(call), ""
-        check_plain(call)
-    except NotPlain as error:
+            return read_strict_json(call), ""
+        check_json_value(call)
+    except InvalidJson as error:
         return None, str(error)
     return call, ""
 
@@ -110,7 +110,7 @@ def _text_end(text: str, at: int) -> int | None:
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        value = read_plain(text)
-    except NotPlain:
+        value = read_strict_json(text)
+    except InvalidJson:
         return None
     return value if isinstance(value, dict) else None

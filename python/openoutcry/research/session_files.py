@@ -10,20 +10,20 @@ from typing import Any
 
 from openoutcry.research.session_records import JOURNAL
 from openoutcry.research.session_report import report_of
-from openoutcry.research.trial import Listed, Result
-from openoutcry.research.walkforward_validation import Ground
+from openoutcry.research.trial import Result, ShortlistEntry
+from openoutcry.research.walkforward_validation import ValidationSetup
 
 FORMAT = "openoutcry/candidate/v1"
 STATUS = "candidate"
 """The only status: a person decides about a candidate."""
 
 
-def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
+def write_session_files(result: Result, setup: ValidationSetup, folder: Path) -> list[Path]:
     """Write all files of a session and return their paths, the report last.
 
     Args:
         result: Result of the session.
-        ground: Market, folds, costs and limits.
+        setup: Market, folds, costs and limits.
         folder: Output folder.
     """
     short = result.session_id[:8]
@@ -31,7 +31,7 @@ def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
     for place, listed in enumerate(result.shortlist, 1):
         path = folder / "candidates" / f"{short}-{place}-{_safe(listed.trial.candidate.name)}.json"
         written.append(_write(path, _json(candidate_of(listed, result))))
-    told = {
+    summary = {
         "session_id": result.session_id,
         "stopped_reason": result.stopped_reason,
         "n_trials": result.n_trials,
@@ -41,20 +41,20 @@ def hand_over(result: Result, ground: Ground, folder: Path) -> list[Path]:
         "dropped": [vars(each) for each in result.dropped],
         "holdout": _holdout(result),
     }
-    written.append(_write(folder / "shortlist.json", _json(told)))
+    written.append(_write(folder / "shortlist.json", _json(summary)))
     journal = (folder / JOURNAL).as_posix()
     command = shlex.join(["openoutcry", "research", "replay", "--verify", journal, "--session", result.session_id])
-    page = report_of(result, ground, command)
+    page = report_of(result, setup, command)
     _write(folder / "reports" / f"{short}.html", page)
     written.append(_write(folder / "report.html", page))
     return written
 
 
-def candidate_of(listed: Listed, result: Result) -> dict[str, Any]:
+def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
     """Return the content of a candidate's file, with evidence and provenance."""
     candidate, start = listed.trial.candidate, result.start
     is_code = candidate.proposal.kind == "code"
-    what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validated.params[-1])}
+    what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validation.params[-1])}
     if is_code:
         isolation = "none" if start["config"]["unsafe_no_isolation"] else start["aside"]["tier"]
         what |= {"source": candidate.proposal.source, "isolation": isolation}
@@ -101,7 +101,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    begun = path.with_suffix(path.suffix + ".tmp")
-    begun.write_text(text, encoding="utf-8")
-    begun.replace(path)
+    temporary = path.with_suffix(path.suffix + ".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
     return path
