@@ -13,9 +13,9 @@ from conformance_agents import QUICK, SEED, agent, case, judged, played, small, 
 from openoutcry import openoutcry_py as native
 from openoutcry.harness import CommandAgent
 from openoutcry.harness.conformance import examine
-from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
 from openoutcry.harness.conformance.checks import checks_of
-from openoutcry.harness.conformance.decision_rules import complaint
+from openoutcry.harness.conformance.decision_rules import decision_error
 from openoutcry.harness.conformance.finding_text import failure_text
 from openoutcry.harness.conformance.invalid_input import advise
 from openoutcry.harness.conformance.kit import kit
@@ -66,7 +66,7 @@ def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
     ids=["dies", "holds", "trades"],
 )
 def test_what_an_agent_does_with_wrong_input_is_told_and_no_failure(before: str, did: str) -> None:
-    advice = advise(Subject(agent(before=before), small()))
+    advice = advise(AgentUnderTest(agent(before=before), small()))
     assert advice[0].did == did
     assert advice[0].is_hold == (did == "a decision without orders")
 
@@ -188,17 +188,17 @@ FAULTS = {
     "draws lots at first": (
         agent("answer['reasoning'] = os.urandom(8).hex() if n == 1 else ''"),
         "deterministic",
-        "the same observation must have the same answer; received another",
+        "the same observation must get the same answer; received a different one",
     ),
     "draws lots later": (
         agent("answer['reasoning'] = os.urandom(8).hex() if n == 40 else ''"),
         "deterministic",
-        "the same episode must have the same answer; received another",
+        "the same episode must get the same answer; received a different one",
     ),
     "reads what it cannot know": (
         agent("answer['reasoning'] = ' '.join(sorted(seen))"),
         "ignore_unknown_fields",
-        "received another",
+        "received a different one",
     ),
 }
 
@@ -277,6 +277,6 @@ def test_what_an_agent_wrote_before_it_died_is_told() -> None:
     ],
 )
 def test_what_beginners_write_that_is_no_json_has_a_hint(answer: str, hint: str) -> None:
-    told = complaint(answer, ["AAA"])
+    told = decision_error(answer, ["AAA"])
     assert told is not None
     assert told.partition("; hint: ")[1:] == hint.partition("; hint: ")[1:]

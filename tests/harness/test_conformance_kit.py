@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
-from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
 from openoutcry.harness.conformance.kit import kit, read
 
 pytestmark = pytest.mark.once
@@ -142,11 +142,11 @@ def test_the_reader_accepts_what_the_schema_does(decision: Any) -> None:
 
 
 def test_what_agents_answered_to_the_kit_validates() -> None:
-    subject = Subject(agent(), small())
+    subject = AgentUnderTest(agent(), small())
     for each in small().cases:
-        subject.ask_case(each)
+        subject.run_case(each)
     for name in subject.episodes:
-        subject.play(name)
-    answers = [answer for said in subject.said.values() for _, answer in said]
+        subject.run_episode(name)
+    answers = [answer for said in subject.transcripts.values() for _, answer in said]
     assert len(answers) > len(small().cases) + 130
     assert all(VALIDATOR.is_valid(json.loads(answer)) for answer in answers)

@@ -16,7 +16,7 @@ from openoutcry.cli import main
 from openoutcry.harness.conformance import ConformanceError, check_agent, examine, launcher_of
 from openoutcry.harness.conformance.finding_text import advice_texts
 from openoutcry.harness.conformance.kit import kit, read
-from openoutcry.harness.conformance.random_market import N_BARS, N_SYMBOLS, draw, is_lively, market
+from openoutcry.harness.conformance.random_market import N_BARS, N_SYMBOLS, draw_seed, has_all_events, market
 from openoutcry.openoutcry_py import conformance_files
 
 pytestmark = pytest.mark.once
@@ -35,7 +35,7 @@ def shown(seed: int) -> tuple[list[dict[str, Any]], oo.Run]:
 
 
 def test_symbols_are_listed_halted_and_delisted_and_have_news() -> None:
-    for seed in filter(lambda seed: is_lively(market(seed)), range(count(200, 8))):
+    for seed in filter(lambda seed: has_all_events(market(seed)), range(count(200, 8))):
         seen, run = shown(seed)
         names = [{view["symbol"] for view in each["symbols"]} for each in seen]
         assert len(seen) == N_BARS - 1
@@ -49,8 +49,8 @@ def test_symbols_are_listed_halted_and_delisted_and_have_news() -> None:
 
 
 def test_a_market_without_what_can_happen_is_not_drawn() -> None:
-    assert not all(is_lively(market(seed)) for seed in range(50))
-    assert all(is_lively(market(draw())) for _ in range(count(300, 30)))
+    assert not all(has_all_events(market(seed)) for seed in range(50))
+    assert all(has_all_events(market(draw_seed())) for _ in range(count(300, 30)))
 
 
 def test_a_seed_is_one_market_and_each_examination_draws_its_own() -> None:
@@ -95,14 +95,14 @@ def test_the_command_takes_a_seed_and_gives_advice_to_who_never_orders(
         if "--json" in words:
             assert json.loads(out)["seed"] == 5
         else:
-            assert "  advice: it never ordered anything, so nothing shows that it can read" in out
+            assert "  advice: the agent placed no order, so the checks do not show that it reads observations" in out
 
 
 def test_an_agent_that_never_orders_is_told_that_nothing_shows_that_it_reads() -> None:
     blind = judged(agent("answer = {'orders': []}"), tiny(), deterministic=False)
     assert blind.conforms
     assert blind.to_dict()["n_orders"] == 0
-    assert advice_texts(blind)[-1] == "it never ordered anything, so nothing shows that it can read what it is sent"
+    assert advice_texts(blind)[-1] == "the agent placed no order, so the checks do not show that it reads observations"
     trading = judged(agent(), tiny(), deterministic=False)
     assert trading.to_dict()["n_orders"] > 300
     assert not any("ordered" in each for each in advice_texts(trading))

@@ -95,12 +95,14 @@ def test_a_signature_tells_whose_word_a_report_is() -> None:
     text = passed().to_json(KEY)
     key, other = records.public_key(KEY), records.public_key(OTHER)
     assert verify_report(text, key) == []
-    assert verify_report(text, other) == [f"it must be signed by the key {other.hex()}; received one by {key.hex()}"]
-    assert verify_report(passed().to_json(), key) == ["it must be signed; received no signature"]
+    assert verify_report(text, other) == [
+        f"the report must be signed by the key {other.hex()}; received a signature by {key.hex()}"
+    ]
+    assert verify_report(passed().to_json(), key) == ["the report must be signed; received no signature"]
     claimed = json.loads(text)
     claimed["signature"]["public_key"] = other.hex()
     assert verify_report(json.dumps(claimed), other) == [
-        "its signature must be of its content and by its key; received another"
+        "the signature must match the content and the public key; received a different one"
     ]
 
 
@@ -128,8 +130,8 @@ def test_whatever_is_changed_in_a_report_shows(change: Callable[[dict[str, Any]]
     change(report)
     faults = verify_report(json.dumps(report))
     assert faults[:2] == [
-        "its digest must be that of its content; received another",
-        "its signature must be of its content and by its key; received another",
+        "the digest must match the content; received a different one",
+        "the signature must match the content and the public key; received a different one",
     ]
 
 
@@ -283,7 +285,7 @@ def test_a_whole_report_of_an_agent_that_failed_is_no_success(folder: Path, ran:
     (folder / "report.json").write_text(failed().to_json(), encoding="utf-8")
     checked = ran("--verify", "report.json")
     assert checked.code == 1
-    assert "whole: its digest" in checked.out
+    assert "valid: digest" in checked.out
     assert checked.out.splitlines()[-1].startswith("does not conform: first_answer: agent_died")
 
 
@@ -310,7 +312,7 @@ def test_what_means_nothing_beside_a_report_is_refused_beside_it(
     done = ran("--verify", "report.json", *words)
     assert done.code == 2
     named = words[0] if words[0].startswith("--") else f"`{words[0]}`"
-    assert f"`--verify` must come alone, or with `--public-key`; received {named}, too" in done.err
+    assert f"`--verify` must come alone, or with `--public-key`; received {named} as well" in done.err
 
 
 def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[..., Ran]) -> None:
@@ -363,7 +365,7 @@ def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Call
         (["cmd:true", "--timeout", "0"], "`--timeout` must be a number above 0; received 0.0"),
         (["momentum", "--timeout", "-5"], "`--timeout` must be a number above 0; received -5.0"),
         (["momentum", "--start-timeout", "nan"], "`--start-timeout` must be a number above 0; received nan"),
-        (["good.py"], 'hint: `"cmd:python good.py"`, or `good:decide` for a function of it'),
+        (["good.py"], 'hint: `"cmd:python good.py"`, or `good:decide` to call a function in it'),
     ],
 )
 def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], told: str) -> None:

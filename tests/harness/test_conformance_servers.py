@@ -81,7 +81,7 @@ def test_a_server_that_answers_otherwise_beside_another_run_is_found_if_it_claim
 
     check, told = found_at(asked(counted))
     assert check == "deterministic"
-    assert "the same episode, alone or beside another, must have the same answer" in told
+    assert "the same episode, alone or interleaved with another, must get the same answer" in told
 
 
 def test_a_server_that_fails_is_told_with_its_status() -> None:
@@ -108,6 +108,6 @@ def test_a_server_that_is_overloaded_in_the_middle_is_marked_as_a_fault_of_infra
     check, told = found_at(report)
     assert check == "episode"
     assert "agent_unavailable" in told
-    assert "a fault of infrastructure, between harness and agent: it need not be the agent's" in told
+    assert "an infrastructure fault, between harness and agent: the agent may not be the cause" in told
     (failed,) = (each for each in report.to_dict()["checks"] if each["state"] == "failed")
     assert failed["infrastructure"] is True

@@ -16,10 +16,10 @@ from openoutcry import openoutcry_py as native
 from openoutcry.harness.conformance import BADGE, verify_report
 from openoutcry.harness.conformance.checks import checks_of
 from openoutcry.harness.conformance.conformance_report import signed
-from openoutcry.harness.conformance.json_schema import KEYWORDS, complaint_about
+from openoutcry.harness.conformance.json_schema import KEYWORDS, first_schema_error
 from openoutcry.harness.conformance.kit import kit
 from openoutcry.harness.conformance.report_summary import conclusion, summary
-from openoutcry.harness.conformance.report_verification import UNASKED
+from openoutcry.harness.conformance.report_verification import WITHOUT_ANSWERS
 
 pytestmark = pytest.mark.once
 
@@ -100,8 +100,8 @@ def test_a_report_is_of_its_schema_exactly_where_a_library_says_so() -> None:
     report = report_of("passed")
     report["signature"] = {"algorithm": "ed25519", "public_key": "0" * 64, "signature": "0" * 128}
     report["checks"] = [report_of("failed")["checks"][2]]
-    assert complaint_about(report, SCHEMA, SCHEMA) is None
-    found = [(mutant, complaint_about(mutant, SCHEMA, SCHEMA)) for mutant in mutants(report)]
+    assert first_schema_error(report, SCHEMA, SCHEMA) is None
+    found = [(mutant, first_schema_error(mutant, SCHEMA, SCHEMA)) for mutant in mutants(report)]
     for mutant, wrong in found:
         assert (wrong is None) == validator.is_valid(mutant), (wrong, mutant)
     assert sum(wrong is not None for _, wrong in found) > 400
@@ -123,7 +123,11 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         "`timing.n_sessions` 'many', where integer is known",
     ),
     "advice that is none": ("passed", lambda report: report.update(advice=[7]), "`advice[0]` 7, where object is known"),
-    "a date that is none": ("passed", lambda report: report.update(date="never"), "`date` 'never', where what matches"),
+    "a date that is none": (
+        "passed",
+        lambda report: report.update(date="never"),
+        "`date` 'never', where text that matches",
+    ),
     "fewer answers than none": (
         "passed",
         lambda report: report["checks"][2].update(n_answers=-5),
@@ -147,17 +151,17 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
     "a day that there is not": (
         "passed",
         lambda report: report.update(date="2026-02-30T00:00:00Z"),
-        "its date must be one; received 2026-02-30",
+        "the date must be valid; received 2026-02-30",
     ),
     "passed with a reason": (
         "passed",
         lambda report: report["checks"][2].update(reason="it failed"),
-        "first_answer must have a reason where it failed, and only there; received passed and ['reason']",
+        "first_answer must have a reason if and only if it failed; received passed and ['reason']",
     ),
     "failed without a reason": (
         "failed",
         lambda report: report["checks"][2].pop("reason"),
-        "first_answer must have a reason where it failed, and only there; received failed",
+        "first_answer must have a reason if and only if it failed; received failed",
     ),
     "passed after failed": (
         "failed",
@@ -177,7 +181,7 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
     "an episode without an answer": (
         "passed",
         lambda report: _check(report, "episode").update(n_answers=0),
-        "episode must have its answers; received 0",
+        "episode must have some answers; received 0",
     ),
     "answers where nothing was asked": (
         "passed",
@@ -187,77 +191,77 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
     "answers where nothing was run": (
         "failed",
         lambda report: report["checks"][-1].update(n_answers=3),
-        "must have no answers and take no time where it is not_run",
+        "must have no answers and no duration if it is not_run",
     ),
     "more answers than its checks have": (
         "passed",
         lambda report: report["timing"].update(n_answers=report["timing"]["n_answers"] + 1),
-        "it must have as many answers as its checks",
+        "the number of answers must be the sum over the checks",
     ),
     "more sessions than answers": (
         "passed",
         lambda report: report["timing"].update(n_sessions=10**6),
-        "times of its later answers must be told where there are any",
+        "times of its later answers must be given if and only if there are any",
     ),
     "an answer later than was allowed": (
         "passed",
         lambda report: report["timing"].update(answer_max_seconds=3600.0),
-        "times of its later answers must rise, and be within",
+        "times of its later answers must increase, and be within",
     ),
     "a start later than was allowed": (
         "passed",
         lambda report: report["timing"].update(start_max_seconds=3600.0),
-        "times of its starts must rise, and be within",
+        "times of its starts must increase, and be within",
     ),
     "a median above the longest": (
         "passed",
         lambda report: report["timing"].update(answer_p50_seconds=1.5, answer_max_seconds=1.0),
-        "times of its later answers must rise",
+        "times of its later answers must increase",
     ),
     "no times": (
         "passed",
         lambda report: report["timing"].update(dict.fromkeys(("start_p50_seconds", "start_max_seconds"))),
-        "times of its starts must be told where there are any",
+        "times of its starts must be given if and only if there are any",
     ),
     "a server in a sandbox": (
         "passed",
         lambda report: report["harness"].update(transport="http", tier="T3"),
-        "a server must be in tier T0",
+        "a server must have tier T0",
     ),
     "no sandbox and no network": (
         "passed",
         lambda report: report["harness"].update(allow_net=False),
-        "a server must be in tier T0, and what is in that one with a network; received stdio, T0 and False",
+        "a server must have tier T0, and tier T0 must have `allow_net`; received stdio, T0 and False",
     ),
     "a program without its files": (
         "passed",
         lambda report: report["harness"].pop("files"),
-        "its files must be told of a program, and of no server; received none",
+        "digests of files must be given for a program and not for a server; received none",
     ),
     "a time to end in without a program": (
         "in_process",
         lambda report: report["bounds"].update(end_seconds=1.0),
-        "a program, and nothing else, must have a time to end in; received one",
+        "the bound `end_seconds` must be given for a program only; received one",
     ),
     "a program without a time to end in": (
         "passed",
         lambda report: report["bounds"].pop("end_seconds"),
-        "a program, and nothing else, must have a time to end in; received none",
+        "the bound `end_seconds` must be given for a program only; received none",
     ),
     "infrastructure to blame for nothing": (
         "passed",
         lambda report: report["checks"][2].update(infrastructure=True),
-        "first_answer must have a reason where it failed, and only there; received passed and ['infrastructure']",
+        "first_answer must have a reason if and only if it failed; received passed and ['infrastructure']",
     ),
     "orders of no answer": (
         "failed",
         lambda report: report.update(n_orders=1),
-        "orders must be of an answer; received 1 of none",
+        "orders must belong to an answer; received 1 orders without answers",
     ),
     "advice for who failed": (
         "failed",
         lambda report: report.update(advice=[{"sent": "a", "did": "b", "holds": True}]),
-        "it must have no advice for an agent that failed; received some",
+        "a report of a failed agent must have no advice; received some",
     ),
 }
 
@@ -288,10 +292,10 @@ def test_a_line_behind_a_digest_is_none_of_it() -> None:
 def test_the_checks_that_ask_nothing_are_those_without_an_answer() -> None:
     for name in ("passed", "in_process"):
         checks = [each for each in report_of(name)["checks"] if each["state"] == "passed"]
-        assert {each["check"] for each in checks if each["n_answers"] == 0} == UNASKED & {
+        assert {each["check"] for each in checks if each["n_answers"] == 0} == WITHOUT_ANSWERS & {
             each["check"] for each in checks
         }
-    assert {check.name for check in checks_of(kit())} > UNASKED
+    assert {check.name for check in checks_of(kit())} > WITHOUT_ANSWERS
 
 
 # What is told of one
@@ -304,8 +308,8 @@ def test_a_report_is_told_in_its_own_words() -> None:
         "files,",
         "",
         "examined:",
-        "asked:",
-        "allowed:",
+        "transport:",
+        "limits:",
         "answers:",
         "orders:",
         "deterministic:",
@@ -313,13 +317,16 @@ def test_a_report_is_told_in_its_own_words() -> None:
     ]
     assert [line.split(" ")[0] for line in lines] == heads
     assert sum(line.startswith("  ") for line in lines) == 1
-    assert lines[-1] == "signed: by nobody, so by whoever wrote it"
+    assert lines[-1] == "signed: no, so its author is unknown"
     assert conclusion(report_of("passed")) == BADGE
     lost = report_of("failed")
     assert conclusion(lost).startswith("does not conform: first_answer: agent_died: ")
-    assert "deterministic: claimed, and held to it" in summary(lost)
+    assert "deterministic: claimed and checked" in summary(lost)
     called = summary(report_of("in_process"))
-    assert {"asked: in the process of the examiner", "orders: 0, so nothing shows that it can read"} <= set(called)
+    assert {
+        "transport: none, a callable in the process of the examiner",
+        "orders: 0, so the checks do not show that it reads observations",
+    } <= set(called)
 
 
 def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:
@@ -347,12 +354,12 @@ def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:
 
 def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_right() -> None:
     checks = report_of("passed")["checks"]
-    told_so = "its conclusion must be that of its checks; received another"
+    told_so = "the conclusion must follow from the checks; received a different one"
     assert told_so in verify_report(changed("passed", checks=[*checks[:-1], {**checks[-1], "state": "failed"}]))
     assert told_so in verify_report(changed("failed", conforms=True, badge=BADGE))
     assert verify_report(changed("passed", badge=None)) == [told_so]
-    assert verify_report(changed("passed", checks=checks[1:]))[0].startswith("it must have the ")
-    assert verify_report(changed("passed", checks=checks[::-1]))[0].startswith("it must have the ")
+    assert verify_report(changed("passed", checks=checks[1:]))[0].startswith("the report must have the ")
+    assert verify_report(changed("passed", checks=checks[::-1]))[0].startswith("the report must have the ")
     excused = [each | ({"state": "not_applicable"} if each["check"] == "ends" else {}) for each in checks]
     assert verify_report(changed("passed", checks=excused)) == [
         "ends must be passed or failed; received not_applicable"
@@ -365,7 +372,7 @@ def test_a_report_of_another_kit_is_said_to_be_one() -> None:
     faults = verify_report(changed("passed", kit="0" * 64))
     assert len(faults) == 1
     assert faults[0].endswith("received 1.0 and 000000000000")
-    assert verify_report(judged(agent(), tiny()).to_json())[0].startswith("it must have the ")
+    assert verify_report(judged(agent(), tiny()).to_json())[0].startswith("the report must have the ")
 
 
 @pytest.mark.parametrize(
@@ -392,6 +399,6 @@ def test_what_is_no_report_is_refused(text: str) -> None:
 
 
 def check_refused(text: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match="a report must be JSON as") as refused:
+    with pytest.raises(oo.OpenOutcryError, match="a report must be JSON that matches") as refused:
         verify_report(text)
     assert refused.value.slug == "argument_invalid"

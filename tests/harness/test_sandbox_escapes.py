@@ -105,7 +105,9 @@ def test_the_table_names_every_attempt_and_the_tier(found: Examination, capsys: 
     _show(found)
     told = capsys.readouterr().out
     assert all(row.attempt.text.split("`")[0] in told for row in found.rows)
-    assert f"{HOST.tier.name}: {found.n_shown} attempts succeed without the sandbox; in the sandbox none escapes" in told
+    assert (
+        f"{HOST.tier.name}: {found.n_shown} attempts succeed without the sandbox; in the sandbox none escapes" in told
+    )
     assert json.loads(json.dumps(found.to_dict()))["escaped"] == 0
 
 

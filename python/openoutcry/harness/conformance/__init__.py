@@ -1,7 +1,8 @@
-"""Conformance: whether an agent, in any language, does what the contract asks.
+"""Conformance: tests whether an agent, in any language, satisfies the contract.
 
-`examine` asks an agent everything in the kit and returns a `Report`; `verify_report` checks one that somebody hands in.
-`kit` holds what is asked, `checks` what is asked for, in order, and `duties` what an answer must be.
+`examine` runs all checks of the kit against an agent and returns a `Report`; `verify_report` checks a report of another
+examiner. `kit` holds the test cases, `checks` the checks in order, `decision_rules` the rules of a decision. Imports
+`harness`, `backtest`, `data` and `scenarios`.
 """
 
 from openoutcry.harness.conformance.conformance_report import BADGE, Finding, Report

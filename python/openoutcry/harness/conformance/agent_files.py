@@ -1,4 +1,4 @@
-"""The files that an agent is begun with, which a report binds."""
+"""SHA-256 of the files of an agent, for its report."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _CHUNK = 2**20
 
 
 def files_of(launcher: Launcher) -> dict[str, str] | None:
-    """Return the SHA-256 of each file that an agent is begun with.
+    """Return the SHA-256 of each file that starts an agent, by its name in the command.
 
-    They are the program and each argument that is a file which can be read, under the names that the command has for
-    them, or the module of a function. What they import or open is not among them. None for what is begun elsewhere, a
-    server, or in this process.
+    The files are the program and each argument that is a readable file, or the module of a function. Files that these
+    import or open are not included. The result is None for a server and for a callable in this process.
     """
     if isinstance(launcher, CommandAgent):
         program, *arguments = shlex.split(launcher.name)
@@ -33,16 +32,13 @@ def files_of(launcher: Launcher) -> dict[str, str] | None:
     return {name: _sha256(path) for name, path in sorted(found.items()) if _is_readable(path)}
 
 
-def unchanged(before: dict[str, str], after: dict[str, str]) -> list[dict[str, str | None]]:
-    """Return files as reports hold them.
-
-    Those that were others after the examination have no digest.
-    """
+def file_entries(before: dict[str, str], after: dict[str, str]) -> list[dict[str, str | None]]:
+    """Return the entries of files for a report; a file that changed during the examination has no digest."""
     return [{"name": name, "sha256": digest if after.get(name) == digest else None} for name, digest in before.items()]
 
 
 def _file_of(module: str) -> Path:
-    """Return the file of a module, which is not imported for it."""
+    """Return the file of a module without importing it."""
     names = module.split(".")
     places = [str(Path.cwd()), *os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
     origin = None
@@ -59,7 +55,7 @@ def _is_readable(path: Path) -> bool:
     try:
         return path.is_file() and os.access(path, os.R_OK)
     except (OSError, ValueError):
-        # No name of a file, such as the text behind `python -c`, which is too long for one.
+        # Not a file name, such as the code of `python -c`, which may be too long for one.
         return False
 
 

@@ -1,4 +1,4 @@
-"""The agent that is examined: what it is asked and answers, and how long it takes."""
+"""The agent under examination: its sessions, transcripts and response times."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from openoutcry.data.window import Edge
 from openoutcry.harness import AgentError, Bounds, Launcher, Session
 from openoutcry.harness.callable_agent import CallableSession
 from openoutcry.harness.conformance import random_market
-from openoutcry.harness.conformance.decision_rules import Failure, complaint
+from openoutcry.harness.conformance.decision_rules import Failure, decision_error
 from openoutcry.harness.conformance.kit import EPISODE, Case, Kit, episode
 from openoutcry.harness.stdio_transport import ProcessExit, StdioSession
 
-Said = list[tuple[str, str]]
-"""Observations and the answers to them, in order."""
+Transcript = list[tuple[str, str]]
+"""Observations and their answers, in order."""
 
 
 @dataclass
 class Times:
-    """Seconds that answers took.
+    """Response times in seconds.
 
     Attributes:
-        starts: From the beginning of each session to its first answer.
+        starts: From the start of each session to its first answer.
         answers: Each later answer.
     """
 
@@ -39,78 +39,78 @@ class Times:
     answers: list[float] = field(default_factory=list)
 
 
-class Watched(TextAgent):
-    """A session whose answers are timed, kept and judged.
+class TimedSession(TextAgent):
+    """A session that times, records and checks each answer.
 
     Args:
         session: The session.
-        bounds: What its agent may take.
-        begun: When the agent was begun.
-        times: What the times of its answers are added to.
+        bounds: Limits of the agent.
+        started: Time at which the agent was started.
+        times: Receives the response times.
 
     Attributes:
-        said: What it was asked and answered.
-        n_orders: Orders in its answers.
+        transcript: Observations and answers so far.
+        n_orders: Number of orders in its answers.
     """
 
-    def __init__(self, session: Session, bounds: Bounds, begun: float, times: Times) -> None:
+    def __init__(self, session: Session, bounds: Bounds, started: float, times: Times) -> None:
         self.session = session
-        self.said: Said = []
+        self.transcript: Transcript = []
         self.n_orders = 0
         self._bounds = bounds
-        self._begun = begun
+        self._started = started
         self._times = times
 
     def answer(self, observation: str) -> str:
-        """Return the answer to an observation.
+        """Send an observation and return the answer.
 
         Raises:
-            Failure: there is none, or it is not what an answer must be.
+            Failure: the agent did not answer, or the answer is not a valid decision.
         """
-        asked = perf_counter()
-        with told(observation):
+        sent_at = perf_counter()
+        with as_failure(observation):
             text = self.session.answer(observation)
         now = perf_counter()
         answer = text.text if isinstance(text, Answer) else text
-        late = self._timed(now - asked) if self.said else self._timed_start(now - self._begun)
+        late = self._time_answer(now - sent_at) if self.transcript else self._time_start(now - self._started)
         symbols = {view["symbol"] for view in json.loads(observation)["symbols"]}
-        if wrong := late or complaint(answer, symbols):
+        if wrong := late or decision_error(answer, symbols):
             raise Failure(wrong, observation, answer)
-        self.said.append((observation, answer))
+        self.transcript.append((observation, answer))
         self.n_orders += len(json.loads(answer)["orders"])
         return answer
 
-    def _timed_start(self, seconds: float) -> str | None:
+    def _time_start(self, seconds: float) -> str | None:
         self._times.starts.append(seconds)
-        return self._late(seconds, self._bounds.start_seconds + self._bounds.answer_seconds)
+        return self._late_error(seconds, self._bounds.start_seconds + self._bounds.answer_seconds)
 
-    def _timed(self, seconds: float) -> str | None:
+    def _time_answer(self, seconds: float) -> str | None:
         self._times.answers.append(seconds)
-        return self._late(seconds, self._bounds.answer_seconds)
+        return self._late_error(seconds, self._bounds.answer_seconds)
 
-    def _late(self, seconds: float, most: float) -> str | None:
-        # Others are cut off when their time is over; who is called cannot be.
+    def _late_error(self, seconds: float, most: float) -> str | None:
+        # Processes and servers are cut off at the timeout; a callable is checked afterwards.
         if seconds <= most or not isinstance(self.session, CallableSession):
             return None
         return f"agent_late: an agent must answer within {most:g} s; received its answer after {seconds:.3g} s"
 
     def end(self) -> ProcessExit | None:
-        """Return how the agent takes the end of its input; None for one that has none."""
+        """Close the input and return how the process exits; None for an agent that is not a process."""
         if not isinstance(self.session, StdioSession):
             return None
-        with told(None):
+        with as_failure(None):
             return self.session.end()
 
     def check_end(self) -> None:
-        """End the agent, and raise a failure if it does not end with its input, and well."""
-        ending = self.end()
-        if ending is not None:
-            check_ending(ending, self.said[-1])
+        """End the agent, and check that it exits in time with code 0 and without extra output."""
+        process_exit = self.end()
+        if process_exit is not None:
+            check_exit(process_exit, self.transcript[-1])
 
 
 @contextmanager
-def told(sent: str | None) -> Iterator[None]:
-    """Tell the fault of an agent as a failure, with what was exchanged."""
+def as_failure(sent: str | None) -> Iterator[None]:
+    """Convert a fault of the agent to a `Failure` with the exchanged texts."""
     try:
         yield
     except AgentError as error:
@@ -118,7 +118,7 @@ def told(sent: str | None) -> Iterator[None]:
         blame = error.is_of_infrastructure
         raise Failure(str(error), sent, received, stderr=error.stderr, is_of_infrastructure=blame) from error
     except SystemExit as error:
-        # Of a callable, where it is made: who examines it goes on.
+        # Raised by the constructor of a callable, which must not end the examination.
         came = f"its end, SystemExit: {error.code}"
         raise Failure(
             f"agent_died: an agent must begin, and answer until its run ends; received {came}", sent
@@ -126,61 +126,61 @@ def told(sent: str | None) -> Iterator[None]:
 
 
 @dataclass
-class Subject:
-    """An agent under examination, begun anew for everything that it is asked.
+class AgentUnderTest:
+    """An agent under examination, restarted for every session.
 
     Attributes:
-        seed: Which market its second episode is played on.
-        said: What it answered in each session, by what it was asked for.
-        interleaved: What it answered in each of two episodes at a time, by the name of the episode.
-        first: How the session of the first question ended.
-        n_answers: Answers that were judged.
-        n_orders: Orders in them.
+        seed: Seed of the market of the second episode.
+        transcripts: Transcript of each session, by the name of its check.
+        interleaved: Transcripts of the interleaved episodes, by the name of the episode.
+        first_exit: How the process exited after the first observation.
+        n_answers: Number of checked answers.
+        n_orders: Number of orders in them.
     """
 
     launcher: Launcher
     kit: Kit
     seed: int = 0
     times: Times = field(default_factory=Times)
-    said: dict[str, Said] = field(default_factory=dict)
-    interleaved: dict[str, Said] = field(default_factory=dict)
-    first: ProcessExit | None = None
+    transcripts: dict[str, Transcript] = field(default_factory=dict)
+    interleaved: dict[str, Transcript] = field(default_factory=dict)
+    first_exit: ProcessExit | None = None
     n_answers: int = 0
     n_orders: int = 0
 
     @contextmanager
-    def session(self) -> Iterator[Watched]:
-        """Begin the agent, and end it."""
-        begun = perf_counter()
-        with told(None):
+    def session(self) -> Iterator[TimedSession]:
+        """Start the agent for the block, and end it."""
+        started = perf_counter()
+        with as_failure(None):
             session = self.launcher.start()
         with session:
-            watched = Watched(session, self.launcher.bounds, begun, self.times)
+            timed = TimedSession(session, self.launcher.bounds, started, self.times)
             try:
-                yield watched
+                yield timed
             finally:
-                self.n_answers += len(watched.said)
-                self.n_orders += watched.n_orders
+                self.n_answers += len(timed.transcript)
+                self.n_orders += timed.n_orders
 
-    def ask(self, text: str) -> Said:
-        """Return the answers of a fresh session to the opening, then to this text.
+    def run_text(self, text: str) -> Transcript:
+        """Return the transcript of a new session with the opening observation and a text.
 
-        So the time to answer this is none of the time to begin in.
+        The opening observation absorbs the start time of the agent.
 
         Raises:
-            Failure: one is no good answer, or the agent does not end as it must.
+            Failure: an answer is invalid, or the agent does not exit correctly.
         """
-        with self.session() as watched:
-            watched.answer(self.kit.opening)
-            watched.answer(text)
-            watched.check_end()
-            return watched.said
+        with self.session() as timed:
+            timed.answer(self.kit.opening)
+            timed.answer(text)
+            timed.check_end()
+            return timed.transcript
 
-    def ask_case(self, case: Case) -> Said:
-        """Return the answers to a case, kept under its name the first time."""
-        said = self.ask(case.text)
-        self.said.setdefault(case.name, said)
-        return said
+    def run_case(self, case: Case) -> Transcript:
+        """Return the transcript of a case; the first one is stored under the name of the case."""
+        transcript = self.run_text(case.text)
+        self.transcripts.setdefault(case.name, transcript)
+        return transcript
 
     @cached_property
     def episodes(self) -> dict[str, tuple[Dataset, tuple[Edge, Edge]]]:
@@ -190,39 +190,39 @@ class Subject:
             "drawn_episode": (random_market.market(self.seed), (0, self.kit.n_drawn)),
         }
 
-    def play(self, name: str) -> Said:
-        """Return the answers of an episode, kept under its name the first time.
+    def run_episode(self, name: str) -> Transcript:
+        """Return the transcript of an episode; the first one is stored under its name.
 
         Raises:
-            Failure: a bar has no good answer, or the agent does not end as it must.
+            Failure: an answer is invalid, or the agent does not exit correctly.
         """
-        with self.session() as watched:
-            run_backtest(self.episodes[name][0], watched, self.episodes[name][1])
-            watched.check_end()
-        self.said.setdefault(name, watched.said)
-        return watched.said
+        with self.session() as timed:
+            run_backtest(self.episodes[name][0], timed, self.episodes[name][1])
+            timed.check_end()
+        self.transcripts.setdefault(name, timed.transcript)
+        return timed.transcript
 
-    def interleave(self) -> None:
-        """Play both episodes at a time, a bar of each in turn, until one has ended.
+    def run_interleaved(self) -> None:
+        """Run both episodes concurrently, one bar of each in turn, until one has ended.
 
         Raises:
-            Failure: a bar has no good answer.
+            Failure: an answer is invalid.
         """
         with ExitStack() as stack:
             runs = [
-                (name, stack.enter_context(self.session()), _door(market, window))
+                (name, stack.enter_context(self.session()), _environment(market, window))
                 for name, (market, window) in self.episodes.items()
             ]
-            seen = [door.reset() for _, _, door in runs]
+            observations = [environment.reset() for _, _, environment in runs]
             is_over = False
             while not is_over:
-                for at, (_, watched, door) in enumerate(runs):
-                    seen[at], _, done, _ = door.step(watched.answer(seen[at]))
+                for at, (_, timed, environment) in enumerate(runs):
+                    observations[at], _, done, _ = environment.step(timed.answer(observations[at]))
                     is_over = is_over or done
-        self.interleaved = {name: watched.said for name, watched, _ in runs}
+        self.interleaved = {name: timed.transcript for name, timed, _ in runs}
 
 
-def _door(market: Dataset, window: tuple[Edge, Edge]) -> native.TradingEnv:
+def _environment(market: Dataset, window: tuple[Edge, Edge]) -> native.TradingEnv:
     rules = settings_of(market, window, (None, None), 0, native.DEFAULT_LOOKBACK)
     return native.TradingEnv.from_dataset(
         market._core,
@@ -234,22 +234,24 @@ def _door(market: Dataset, window: tuple[Edge, Edge]) -> native.TradingEnv:
     )
 
 
-def check_silence(ending: ProcessExit, last: tuple[str, str] | None) -> None:
-    """Raise a failure if an agent wrote what nobody had asked for."""
-    if ending.said:
-        wanted = "an agent must write one line for each that it reads, and nothing else"
+def check_no_extra_output(process_exit: ProcessExit, last: tuple[str, str] | None) -> None:
+    """Check that an agent wrote nothing beyond its answers."""
+    if process_exit.extra_output:
+        wanted = "an agent must write one line for each line that it reads, and nothing else"
         sent, answer = last or (None, None)
-        more = ending.said.decode("utf-8", "surrogateescape")
-        whole = more if answer is None else f"{answer}\n{more}"
-        raise Failure(f"answer_too_early: {wanted}; received {len(ending.said):,} bytes more", sent, whole)
+        more = process_exit.extra_output.decode("utf-8", "surrogateescape")
+        output = more if answer is None else f"{answer}\n{more}"
+        n_bytes = len(process_exit.extra_output)
+        raise Failure(f"answer_too_early: {wanted}; received {n_bytes:,} bytes more", sent, output)
 
 
-def check_ending(ending: ProcessExit, last: tuple[str, str] | None) -> None:
-    """Raise a failure if an agent did not end with its input, and well."""
-    check_silence(ending, last)
+def check_exit(process_exit: ProcessExit, last: tuple[str, str] | None) -> None:
+    """Check that an agent exited at the end of its input, in time, with code 0 and without extra output."""
+    check_no_extra_output(process_exit, last)
     sent, answer = last or (None, None)
-    wanted = "an agent must end with its input, in time and with exit code 0"
-    if ending.code is None:
-        raise Failure(f"agent_late: {wanted}; received no end", sent, answer, stderr=ending.stderr)
-    if ending.code != 0:
-        raise Failure(f"agent_died: {wanted}; received exit code {ending.code}", sent, answer, stderr=ending.stderr)
+    wanted = "an agent must exit at the end of its input, in time and with code 0"
+    code, stderr = process_exit.code, process_exit.stderr
+    if code is None:
+        raise Failure(f"agent_late: {wanted}; received no exit", sent, answer, stderr=stderr)
+    if code != 0:
+        raise Failure(f"agent_died: {wanted}; received exit code {code}", sent, answer, stderr=stderr)

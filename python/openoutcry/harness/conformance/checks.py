@@ -1,11 +1,17 @@
-"""The checks, in their order: each may rely on those before it."""
+"""The checks of an examination, in order: each may rely on those before it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from openoutcry.harness.conformance.agent_under_test import Said, Subject, check_ending, check_silence, told
+from openoutcry.harness.conformance.agent_under_test import (
+    AgentUnderTest,
+    Transcript,
+    as_failure,
+    check_exit,
+    check_no_extra_output,
+)
 from openoutcry.harness.conformance.conformance_report import NOT_APPLICABLE, NOT_CLAIMED
 from openoutcry.harness.conformance.decision_rules import Failure
 from openoutcry.harness.conformance.kit import Case, Kit
@@ -19,27 +25,27 @@ IGNORE = "ignore_unknown_fields"
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that an agent must do.
+    """One requirement on an agent.
 
     Attributes:
-        name: What reports call it.
-        wanted: What it asks for, in words.
-        run: Raises `Failure` if the agent does something else.
-        needs: `process` for what only a program with pipes can do, `server` for what only a server can, `claim` for
-            what only an agent that claims to be deterministic must.
+        name: Name in reports.
+        wanted: Description of the requirement.
+        run: Raises `Failure` if the agent does not meet it.
+        needs: `process` if it applies to programs only, `server` if to servers only, `claim` if only to agents that
+            claim to be deterministic.
     """
 
     name: str
     wanted: str
-    run: Callable[[Subject], None]
+    run: Callable[[AgentUnderTest], None]
     needs: str = ""
 
     def excuse(self, transport: object, *, deterministic: bool) -> str | None:
-        """Return the state of the check for an agent that is not asked for it.
+        """Return the state of the check if it does not apply to an agent; None if it applies.
 
         Args:
-            transport: How the agent is asked; None in process.
-            deterministic: Whether it claims to be.
+            transport: Transport of the agent; None for a callable in this process.
+            deterministic: Whether the agent claims to be deterministic.
         """
         if self.needs in _TRANSPORTS and transport != _TRANSPORTS[self.needs]:
             return NOT_APPLICABLE
@@ -47,84 +53,90 @@ class Check:
 
 
 def checks_of(kit: Kit) -> list[Check]:
-    """Return the checks that a kit makes, in their order."""
+    """Return the checks of a kit, in order."""
     first = [
-        Check("kit", "this package reads the decisions of the kit as the kit says", check_reader),
-        Check("silent_before", "it writes nothing before it is asked", _check_silent_before, PROCESS),
-        Check("first_answer", "it begins, and answers one observation with a decision, in time", _check_first_answer),
-        Check("one_line_each", "it writes one line for each that it reads", _check_one_line_each, PROCESS),
-        Check("ends", "it ends with its input, in time and with exit code 0", _check_ends, PROCESS),
+        Check("kit", "this package accepts and refuses the sample decisions as the kit states", check_reader),
+        Check("silent_before", "writes nothing before the first observation", _check_silent_before, PROCESS),
+        Check("first_answer", "starts, and answers one observation with a decision, in time", _check_first_answer),
+        Check("one_line_each", "writes one line for each line that it reads", _check_one_line_each, PROCESS),
+        Check("ends", "exits at the end of its input, in time and with code 0", _check_ends, PROCESS),
     ]
     cases = [Check(f"case.{case.name}", case.describes, _check_of(case)) for case in kit.cases]
     last = [
-        Check("episode", "it answers every bar of an episode in one session, and then ends", _check_of_play("episode")),
+        Check("episode", "answers every bar of an episode in one session, then exits", _check_of_episode("episode")),
         Check(
             "drawn_episode",
-            "it answers a second episode, drawn for it, whose symbols come, are halted and go, and then ends",
-            _check_of_play("drawn_episode"),
+            "answers every bar of a random episode with late listings, halts and delistings, then exits",
+            _check_of_episode("drawn_episode"),
         ),
-        Check("interleaved", "it answers two runs at a time, a bar of each in turn", Subject.interleave, SERVER),
-        Check("deterministic", "fresh sessions that are asked the same answer the same bytes", _check_same, CLAIM),
-        Check(IGNORE, "it answers as if the fields that it cannot know were not there", _check_ignores, CLAIM),
+        Check(
+            "interleaved",
+            "answers two concurrent runs, one bar of each in turn",
+            AgentUnderTest.run_interleaved,
+            SERVER,
+        ),
+        Check("deterministic", "answers the same bytes to the same observations in new sessions", _check_same, CLAIM),
+        Check(IGNORE, "answers as if unknown fields were absent", _check_ignores, CLAIM),
     ]
     return [*first, *cases, *last]
 
 
-def _check_silent_before(subject: Subject) -> None:
-    with subject.session() as watched, told(None):
-        if isinstance(watched.session, StdioSession):
+def _check_silent_before(subject: AgentUnderTest) -> None:
+    with subject.session() as timed, as_failure(None):
+        if isinstance(timed.session, StdioSession):
             bounds = subject.launcher.bounds
-            check_silence(watched.session.end(bounds.start_seconds + bounds.end_seconds), None)
+            check_no_extra_output(timed.session.end(bounds.start_seconds + bounds.end_seconds), None)
 
 
-def _check_first_answer(subject: Subject) -> None:
-    with subject.session() as watched:
-        watched.answer(subject.kit.opening)
-        subject.first = watched.end()
-        subject.said["first_answer"] = watched.said
+def _check_first_answer(subject: AgentUnderTest) -> None:
+    with subject.session() as timed:
+        timed.answer(subject.kit.opening)
+        subject.first_exit = timed.end()
+        subject.transcripts["first_answer"] = timed.transcript
 
 
-def _check_one_line_each(subject: Subject) -> None:
-    if subject.first is not None:
-        check_silence(subject.first, subject.said["first_answer"][-1])
+def _check_one_line_each(subject: AgentUnderTest) -> None:
+    if subject.first_exit is not None:
+        check_no_extra_output(subject.first_exit, subject.transcripts["first_answer"][-1])
 
 
-def _check_ends(subject: Subject) -> None:
-    if subject.first is not None:
-        check_ending(subject.first, subject.said["first_answer"][-1])
+def _check_ends(subject: AgentUnderTest) -> None:
+    if subject.first_exit is not None:
+        check_exit(subject.first_exit, subject.transcripts["first_answer"][-1])
 
 
-def _check_of(case: Case) -> Callable[[Subject], None]:
-    def check(subject: Subject) -> None:
-        subject.ask_case(case)
-
-    return check
-
-
-def _check_of_play(name: str) -> Callable[[Subject], None]:
-    def check(subject: Subject) -> None:
-        subject.play(name)
+def _check_of(case: Case) -> Callable[[AgentUnderTest], None]:
+    def check(subject: AgentUnderTest) -> None:
+        subject.run_case(case)
 
     return check
 
 
-def _check_same(subject: Subject) -> None:
+def _check_of_episode(name: str) -> Callable[[AgentUnderTest], None]:
+    def check(subject: AgentUnderTest) -> None:
+        subject.run_episode(name)
+
+    return check
+
+
+def _check_same(subject: AgentUnderTest) -> None:
     for case in subject.kit.cases:
-        _compare(subject.said[case.name], subject.ask_case(case), "the same observation")
+        _compare(subject.transcripts[case.name], subject.run_case(case), "the same observation")
     for name in subject.episodes:
-        _compare(subject.said[name], subject.play(name), "the same episode")
+        _compare(subject.transcripts[name], subject.run_episode(name), "the same episode")
     for name, said in subject.interleaved.items():
-        _compare(subject.said[name], said, "the same episode, alone or beside another,")
+        _compare(subject.transcripts[name], said, "the same episode, alone or interleaved with another,")
 
 
-def _check_ignores(subject: Subject) -> None:
+def _check_ignores(subject: AgentUnderTest) -> None:
     for case in subject.kit.cases:
         if IGNORE in case.duties:
-            _compare(subject.ask(case.known_text), subject.said[case.name], "an observation with unknown fields")
+            known = subject.run_text(case.known_text)
+            _compare(known, subject.transcripts[case.name], "an observation with unknown fields")
 
 
-def _compare(wanted: Said, received: Said, what: str) -> None:
-    # The same answers make the same episode, of one length; of two at a time the longer one is cut off.
+def _compare(wanted: Transcript, received: Transcript, what: str) -> None:
+    # Equal answers produce equal episodes. Of two interleaved episodes the longer one is cut off.
     for (_, expected), (sent, answer) in zip(wanted, received, strict=False):
         if answer != expected:
-            raise Failure(f"{what} must have the same answer; received another", sent, answer, expected)
+            raise Failure(f"{what} must get the same answer; received a different one", sent, answer, expected)

@@ -1,4 +1,4 @@
-"""What an examination found, as a report that can be signed and checked."""
+"""`Report`: the findings of an examination, with a digest and an optional signature."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from openoutcry import openoutcry_py as native
 from openoutcry.harness import Bounds
 from openoutcry.harness.conformance.agent_under_test import Times
-from openoutcry.harness.conformance.decision_rules import Failure, shown
+from openoutcry.harness.conformance.decision_rules import Failure, ascii_excerpt
 from openoutcry.harness.conformance.invalid_input import Advice
 
 REPORT_VERSION = "1.0"
 BADGE = f"conforms to the OpenOutcry Agent Interface v{native.CONTRACT_VERSION}"
-"""What an agent may say of itself once it has passed; `GOVERNANCE.md` says what that means."""
+"""The badge of an agent that passed; `GOVERNANCE.md` defines its meaning."""
 
 PASSED, FAILED = "passed", "failed"
 NOT_APPLICABLE, NOT_CLAIMED, NOT_RUN = "not_applicable", "not_claimed", "not_run"
@@ -26,15 +26,15 @@ _STDERR = 2_000
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
-        check: Its name.
-        wanted: What it asks for.
+        check: Name of the check.
+        wanted: Description of the requirement.
         state: `passed`, `failed`, `not_applicable`, `not_claimed`, or `not_run` after the first failure.
-        n_answers: Answers that were judged.
-        seconds: Time that it took.
-        failure: What went wrong.
+        n_answers: Number of checked answers.
+        seconds: Duration of the check.
+        failure: The failure, if the check failed.
     """
 
     check: str
@@ -45,36 +45,36 @@ class Finding:
     failure: Failure | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as reports hold it."""
-        told: dict[str, Any] = {"check": self.check, "wanted": self.wanted, "state": self.state}
-        told |= {"n_answers": self.n_answers, "seconds": round(self.seconds, 6)}
+        """Return the finding as JSON types."""
+        content: dict[str, Any] = {"check": self.check, "wanted": self.wanted, "state": self.state}
+        content |= {"n_answers": self.n_answers, "seconds": round(self.seconds, 6)}
         if self.failure is None:
-            return told
+            return content
         texts = {name: getattr(self.failure, name) for name in ("sent", "received", "expected")}
-        kept = {name: shown(text) for name, text in texts.items() if text is not None}
+        kept = {name: ascii_excerpt(text) for name, text in texts.items() if text is not None}
         more: dict[str, Any] = {"infrastructure": True} if self.failure.is_of_infrastructure else {}
         if self.failure.stderr:
-            more["stderr"] = shown(self.failure.stderr[-_STDERR:], _STDERR)
-        return told | {"reason": shown(self.failure.reason, 1_000)} | kept | more
+            more["stderr"] = ascii_excerpt(self.failure.stderr[-_STDERR:], _STDERR)
+        return content | {"reason": ascii_excerpt(self.failure.reason, 1_000)} | kept | more
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings about one agent.
+    """The report of an examination of one agent.
 
     Attributes:
-        agent: What it is called.
-        date: When it was examined, `YYYY-MM-DDTHH:MM:SSZ`.
+        agent: Name of the agent.
+        date: Time of the examination, `YYYY-MM-DDTHH:MM:SSZ`.
         kit: Digest of the kit.
-        is_deterministic: Whether it claims to be.
-        harness: How it was asked, None for a callable in this process.
-        bounds: What it was allowed to take.
-        findings: What each check found, in order.
-        advice: What it does with wrong input, which nothing asks of it.
-        times: Seconds that its answers took.
-        seed: Which market its second episode was played on.
-        n_orders: Orders in all answers that were judged.
-        files: What it was begun with, as `files.unchanged` tells it; None for what is not begun by us.
+        is_deterministic: Whether the agent claims to be deterministic.
+        harness: Transport, tier and network access; None for a callable in this process.
+        bounds: Limits of time and size.
+        findings: Result of each check, in order.
+        advice: Behavior on invalid input, which the contract does not regulate.
+        times: Response times.
+        seed: Seed of the market of the second episode.
+        n_orders: Number of orders in all checked answers.
+        files: Digests of the files of the agent; None for a server or a callable.
     """
 
     agent: str
@@ -102,7 +102,7 @@ class Report:
 
     @property
     def timing(self) -> dict[str, float | int | None]:
-        """Sessions, answers, and seconds at percentiles; None where there was none."""
+        """Numbers of sessions and answers, and percentiles of response times; None without samples."""
         starts, answers = sorted(self.times.starts), sorted(self.times.answers)
         return {
             "n_sessions": len(starts),
@@ -117,15 +117,15 @@ class Report:
     def _kept_bounds(self) -> dict[str, float]:
         names = ["start_seconds", "answer_seconds", "end_seconds", "answer_bytes"]
         if self.harness is None or self.harness["transport"] != "stdio":
-            # Only a program is told that its run is over.
+            # Only a program receives the end of a run.
             names.remove("end_seconds")
         return {name: getattr(self.bounds, name) for name in names}
 
     def to_dict(self, private_key: bytes | None = None) -> dict[str, Any]:
-        """Return the report with its digest, signed if there is a key."""
+        """Return the report with its digest; signed if a key is given."""
         from openoutcry import __version__
 
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "report_version": REPORT_VERSION,
             "contract_version": native.CONTRACT_VERSION,
             "package_version": __version__,
@@ -143,37 +143,37 @@ class Report:
         }
         if self.harness is not None:
             files = {} if self.files is None else {"files": [dict(each) for each in self.files]}
-            told["harness"] = {**self.harness, **files}
+            document["harness"] = {**self.harness, **files}
         if self.conforms:
-            told["badge"] = BADGE
-        return signed(told, private_key)
+            document["badge"] = BADGE
+        return signed(document, private_key)
 
     def to_json(self, private_key: bytes | None = None) -> str:
-        """Return the report as the text of a file, signed if there is a key of Ed25519."""
+        """Return the report as JSON text; signed if an Ed25519 key is given."""
         return json.dumps(self.to_dict(private_key), indent=1, ensure_ascii=True) + "\n"
 
 
 def _percentile(values: Sequence[float], share: float) -> float | None:
-    # The smallest value that at least this share of the sorted values do not exceed.
+    # The smallest value that is at least as large as this share of the sorted values.
     return round(values[max(0, ceil(share * len(values)) - 1)], 6) if values else None
 
 
 def digest_of(report: Mapping[str, Any]) -> bytes:
     """Return the SHA-256 of a report without its digest and signature, 32 bytes."""
     content = {name: value for name, value in report.items() if name not in {"digest", "signature"}}
-    told = {"domain": "openoutcry/conformance/1", "report": content}
-    return hashlib.sha256(native.canonicalize(json.dumps(told)).encode()).digest()
+    payload = {"domain": "openoutcry/conformance/1", "report": content}
+    return hashlib.sha256(native.canonicalize(json.dumps(payload)).encode()).digest()
 
 
 def signed(report: dict[str, Any], private_key: bytes | None = None) -> dict[str, Any]:
-    """Return a report with its digest, and its signature if there is a key."""
+    """Return a report with its digest, and its signature if a key is given."""
     digest = digest_of(report)
-    told = {**report, "digest": digest.hex()}
+    document = {**report, "digest": digest.hex()}
     if private_key is None:
-        return told
+        return document
     signature = {
         "algorithm": "ed25519",
         "public_key": native.record_public_key(private_key).hex(),
         "signature": native.sign_conformance(digest, private_key).hex(),
     }
-    return {**told, "signature": signature}
+    return {**document, "signature": signature}

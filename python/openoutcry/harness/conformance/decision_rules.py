@@ -1,4 +1,4 @@
-"""What an answer must be, and how what was said is shown."""
+"""Rules of a valid decision, and excerpts of texts in messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from openoutcry import openoutcry_py as native
 _HEAD, _TAIL = 400, 120
 
 
-class Failure(Exception):  # noqa: N818 a finding about an agent, and no error of ours
-    """An agent did not do what a check asks for.
+class Failure(Exception):  # noqa: N818 a finding about an agent, not an error of this package
+    """An agent did not meet the requirement of a check.
 
     Attributes:
-        reason: `<what is required>; received <what came>`.
-        sent: What it was sent last.
-        received: What it answered, or what it had written of an answer.
-        expected: What it should have answered, where there is one such text.
-        stderr: The end of what it has written to its standard error.
-        is_of_infrastructure: The fault lies between harness and agent.
+        reason: `<what is required>; received <value>`.
+        sent: The last observation sent.
+        received: The answer, or the received part of it.
+        expected: The required answer, if there is only one.
+        stderr: The last part of its standard error.
+        is_of_infrastructure: Whether the fault lies between harness and agent.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class Failure(Exception):  # noqa: N818 a finding about an agent, and no error o
         self.is_of_infrastructure = is_of_infrastructure
 
 
-def complaint(answer: str, symbols: Collection[str]) -> str | None:
-    """Return what is wrong with an answer to an observation of these symbols.
+def decision_error(answer: str, symbols: Collection[str]) -> str | None:
+    """Return the error of an answer to an observation with these symbols; None if it is valid.
 
-    None if it is a decision that the contract accepts, and each order names a symbol of these, no two the same one.
+    A valid answer is a decision that the contract accepts, with at most one order for each listed symbol.
     """
     try:
         decision = json.loads(native.read_decision(answer))
@@ -65,7 +65,7 @@ def complaint(answer: str, symbols: Collection[str]) -> str | None:
 
 
 def _hint(answer: str, refused: str) -> str:
-    """Return what a beginner most often did who wrote what is no JSON."""
+    """Return a hint for common mistakes in JSON."""
     if not refused.startswith("bad_json"):
         return ""
     if re.search(r":\s*-?(NaN|Infinity)\b", answer):
@@ -75,13 +75,13 @@ def _hint(answer: str, refused: str) -> str:
     return ""
 
 
-def shown(text: str, most: int = _HEAD + _TAIL) -> str:
-    """Return a text in ASCII, escaped, its middle left out if it is long."""
+def ascii_excerpt(text: str, most: int = _HEAD + _TAIL) -> str:
+    """Return a text as escaped ASCII, with the middle of a long text omitted."""
     if len(text) <= most:
         return _escaped(text)
     tail = most * _TAIL // (_HEAD + _TAIL)
-    n_left_out = len(text) - most
-    return f"{_escaped(text[: most - tail])} [... {n_left_out:,} characters ...] {_escaped(text[len(text) - tail :])}"
+    n_omitted = len(text) - most
+    return f"{_escaped(text[: most - tail])} [... {n_omitted:,} characters ...] {_escaped(text[len(text) - tail :])}"
 
 
 def _escaped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The examination of an agent, check by check."""
+"""The examination of an agent: runs all checks and builds the report."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from datetime import datetime, timezone
 from time import perf_counter
 
 from openoutcry.harness import Launcher
-from openoutcry.harness.conformance.agent_files import files_of, unchanged
-from openoutcry.harness.conformance.agent_under_test import Subject
+from openoutcry.harness.conformance.agent_files import file_entries, files_of
+from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
 from openoutcry.harness.conformance.checks import Check, checks_of
 from openoutcry.harness.conformance.conformance_report import FAILED, NOT_RUN, PASSED, Finding, Report
 from openoutcry.harness.conformance.decision_rules import Failure
 from openoutcry.harness.conformance.invalid_input import Advice, advise
 from openoutcry.harness.conformance.kit import Kit, kit
-from openoutcry.harness.conformance.random_market import draw
+from openoutcry.harness.conformance.random_market import draw_seed
 
 Show = Callable[[Finding], object]
 
@@ -27,19 +27,19 @@ def examine(
     with_kit: Kit | None = None,
     seed: int | None = None,
 ) -> Report:
-    """Return what the kit finds about an agent, up to the first check that fails.
+    """Run the checks of the kit against an agent, up to the first failure.
 
     Args:
-        launcher: Begins the agent, some dozens of times.
-        deterministic: The agent claims to answer the same bytes whenever it is asked the same, which is checked.
-        show: What is given each finding when it is made.
+        launcher: Starts the agent, several dozen times.
+        deterministic: Check that the agent answers the same bytes to the same observations.
+        show: Receives each finding as soon as it is available.
         with_kit: The kit; None for that of this package.
-        seed: Which market the second episode is played on, as a report says it; None for one that nobody knows.
+        seed: Seed of the market of the second episode, as in a report; None for a random one.
 
     Raises:
-        OpenOutcryError: the agent cannot be begun, since there is none of that name.
+        OpenOutcryError: the agent does not exist.
     """
-    subject = Subject(launcher, with_kit or kit(), draw() if seed is None else seed)
+    subject = AgentUnderTest(launcher, with_kit or kit(), draw_seed() if seed is None else seed)
     date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     files = files_of(launcher)
     transport = launcher.harness and launcher.harness["transport"]
@@ -53,7 +53,7 @@ def examine(
         findings.append(found)
         show(found)
     advice: list[Advice] = []
-    # A callable of this process reads no text.
+    # A callable in this process receives parsed observations, not text.
     if transport and all(each.state != FAILED for each in findings):
         advice = advise(subject)
     return Report(
@@ -66,19 +66,19 @@ def examine(
         tuple(findings),
         tuple(advice),
         subject.times,
-        files=None if files is None else unchanged(files, files_of(launcher) or {}),
+        files=None if files is None else file_entries(files, files_of(launcher) or {}),
         seed=subject.seed,
         n_orders=subject.n_orders,
     )
 
 
-def _checked(check: Check, subject: Subject) -> Finding:
-    before, begun = subject.n_answers, perf_counter()
+def _checked(check: Check, subject: AgentUnderTest) -> Finding:
+    before, started = subject.n_answers, perf_counter()
     failure = None
     try:
         check.run(subject)
     except Failure as error:
         failure = error
-    seconds = perf_counter() - begun
+    seconds = perf_counter() - started
     state = PASSED if failure is None else FAILED
     return Finding(check.name, check.wanted, state, subject.n_answers - before, seconds, failure)

@@ -1,4 +1,4 @@
-"""Callables as agents, examined in this process."""
+"""Examination of a callable in this process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from openoutcry.harness.conformance.finding_text import failure_text
 
 
 class ConformanceError(AssertionError):
-    """An agent does not do what the contract asks of it.
+    """An agent does not conform to the contract.
 
     Attributes:
-        check: The name of the check that found it.
+        check: Name of the check that failed.
         report: All findings.
     """
 
@@ -31,18 +31,18 @@ class ConformanceError(AssertionError):
 def check_agent(agent: Agent | type, *, deterministic: bool = False, seed: int | None = None) -> Report:
     """Check that an agent conforms to the contract, in this process.
 
-    It is asked what `openoutcry conformance` asks, but for what only a program with pipes can do. It cannot be cut off:
-    an answer that took too long is a fault when it has come.
+    Runs the checks of `openoutcry conformance` except those for programs and servers. A call cannot be interrupted: a
+    late answer fails after it has returned.
 
     Args:
-        agent: A callable from observation to decision; a class is called for each session, and what has a method
-            `reset` is reset.
-        deterministic: It answers the same whenever it is asked the same, which is checked.
-        seed: Which market its second episode is played on, as a report says it; None for one that nobody knows.
+        agent: A callable from observation to decision. A class is instantiated for each session; an object with a
+            method `reset` is reset.
+        deterministic: Check that equal observations get equal answers.
+        seed: Seed of the market of the second episode, as in a report; None for a random one.
 
     Raises:
-        ConformanceError: a check found a fault: what it wanted, and what it received.
-        OpenOutcryError: `unknown_agent`: this cannot be called.
+        ConformanceError: a check failed; the message states what was required and received.
+        OpenOutcryError: `unknown_agent`: the agent is not callable.
     """
     report = examine(launcher_of(agent), deterministic=deterministic, seed=seed)
     if report.failure is not None:
@@ -51,23 +51,23 @@ def check_agent(agent: Agent | type, *, deterministic: bool = False, seed: int |
 
 
 def launcher_of(agent: Agent | type, name: str = "", bounds: Bounds | None = None) -> CallableAgent:
-    """Return what begins a callable anew, as far as it lets itself be begun.
+    """Return a launcher of a callable.
 
     Args:
-        agent: The callable; a class is called for one, and what has a method `reset` is reset.
-        name: What it is called; by default what it calls itself.
-        bounds: What it may take.
+        agent: The callable. A class is instantiated for each session; an object with a method `reset` is reset.
+        name: Name of the agent; by default its qualified name.
+        bounds: Limits of time and size.
 
     Raises:
-        OpenOutcryError: `unknown_agent`: this cannot be called.
+        OpenOutcryError: `unknown_agent`: the agent is not callable.
     """
     if not callable(agent):
-        raise refusal("unknown_agent", f"an agent must be a callable or a class of one; received {agent!r}")
-    make: Callable[[], Agent] = agent if isinstance(agent, type) else partial(_anew, agent)
+        raise refusal("unknown_agent", f"an agent must be a callable or a class of callables; received {agent!r}")
+    make: Callable[[], Agent] = agent if isinstance(agent, type) else partial(_reset, agent)
     return CallableAgent(make, name or str(getattr(agent, "__qualname__", None) or repr(agent)), bounds)
 
 
-def _anew(agent: Agent) -> Agent:
+def _reset(agent: Agent) -> Agent:
     reset = getattr(agent, "reset", None)
     if callable(reset):
         reset()

@@ -1,7 +1,4 @@
-"""What an agent does with input that is no observation.
-
-It is told, and never a failure: the contract asks for nothing there.
-"""
+"""Behavior of an agent on invalid input. The result is advice, never a failure: the contract has no rule for it."""
 
 from __future__ import annotations
 
@@ -12,28 +9,28 @@ from time import perf_counter
 
 from openoutcry import openoutcry_py as native
 from openoutcry.harness import PythonAgent
-from openoutcry.harness.conformance.agent_under_test import Subject, told
+from openoutcry.harness.conformance.agent_under_test import AgentUnderTest, as_failure
 from openoutcry.harness.conformance.decision_rules import Failure
 
-NO_JSON = "a line that is no JSON"
+NOT_JSON = "a line that is not JSON"
 WRONG = {
-    NO_JSON: "this is no JSON",
+    NOT_JSON: "this is no JSON",
     "an object without any field": "{}",
     "an observation without `symbols`": '{"cash":1,"date":"2024-01-09","portfolio":[]}',
     "a symbol without closes": '{"cash":1,"date":"2024-01-09","portfolio":[],"symbols":[{"symbol":"AAA"}]}',
 }
-WANTED = "it holds everything, by a decision without orders, where it is shown what is no observation"
+WANTED = "answers invalid input with a decision without orders"
 _SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What an agent did with something wrong.
+    """What an agent did with one kind of invalid input.
 
     Attributes:
-        sent: What it was sent, in words.
+        sent: Description of the input.
         did: What it did.
-        is_hold: Whether it held everything.
+        is_hold: Whether it answered with a decision without orders.
     """
 
     sent: str
@@ -41,27 +38,27 @@ class Advice:
     is_hold: bool
 
 
-def advise(subject: Subject) -> list[Advice]:
-    """Return what the agent does with each kind of wrong input."""
-    # JSON is read for a callable.
-    left_out = {NO_JSON} if isinstance(subject.launcher, PythonAgent) else set()
-    return [Advice(what, *_did(subject, text)) for what, text in WRONG.items() if what not in left_out]
+def advise(subject: AgentUnderTest) -> list[Advice]:
+    """Return the behavior of the agent on each kind of invalid input."""
+    # The worker of a Python callable parses the JSON.
+    skipped = {NOT_JSON} if isinstance(subject.launcher, PythonAgent) else set()
+    return [Advice(what, *_did(subject, text)) for what, text in WRONG.items() if what not in skipped]
 
 
-def _did(subject: Subject, text: str) -> tuple[str, bool]:
+def _did(subject: AgentUnderTest, text: str) -> tuple[str, bool]:
     seconds = _seconds(subject)
-    begun = perf_counter()
+    started = perf_counter()
     try:
-        with subject.session() as watched, told(text):
-            # What waits for a better line would have us wait for all the time that an answer may take.
-            limit = Timer(seconds, watched.session.kill)
+        with subject.session() as timed, as_failure(text):
+            # An agent that waits for a valid line would take the complete answer timeout.
+            limit = Timer(seconds, timed.session.kill)
             limit.start()
             try:
-                answer = str(watched.session.answer(text))
+                answer = str(timed.session.answer(text))
             finally:
                 limit.cancel()
     except Failure as failure:
-        if perf_counter() - begun >= seconds:
+        if perf_counter() - started >= seconds:
             return f"no answer within {seconds:.0f} s", False
         return f"no answer: {failure.reason.partition(':')[0]}", False
     try:
@@ -72,7 +69,7 @@ def _did(subject: Subject, text: str) -> tuple[str, bool]:
     return (f"a decision with {n_orders} orders", False) if n_orders else ("a decision without orders", True)
 
 
-def _seconds(subject: Subject) -> float:
+def _seconds(subject: AgentUnderTest) -> float:
     bounds = subject.launcher.bounds
     most = bounds.start_seconds + bounds.answer_seconds
     return min(most, _SECONDS + 3.0 * max(subject.times.starts, default=most))

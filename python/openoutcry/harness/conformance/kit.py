@@ -1,4 +1,4 @@
-"""The kit: observations for agents, and decisions for readers."""
+"""The kit: observations for agents, and sample decisions for decision readers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from openoutcry.errors import refusal
 from openoutcry.harness.conformance import large_observations, random_market
 
 DUTIES = ("answer_a_decision", "name_listed_symbols_only", "ignore_unknown_fields")
-"""What a fixture may ask of an agent; `contract/README.md`, section 6, says what each means."""
+"""Duties in the field `agent_must` of a fixture; defined in `contract/README.md`, section 6."""
 
 EPISODE = ("2020-01-02", "2020-03-31")
-"""First and last date, the last one left out, of the episode on `ecb-fx` that is played bar by bar."""
+"""First date and end date (exclusive) of the first episode, on `ecb-fx`."""
 
 _OPENING = "2024-01-04"
 _KNOWN = {
@@ -31,7 +31,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Case:
-    """An observation, and what an agent must do with it."""
+    """An observation and the duties of an agent that receives it."""
 
     name: str
     describes: str
@@ -40,12 +40,12 @@ class Case:
 
     @cached_property
     def text(self) -> str:
-        """The observation as an engine writes it."""
+        """The observation as the engine writes it, canonical JSON."""
         return native.canonicalize(json.dumps(self.observation))
 
     @cached_property
     def known_text(self) -> str:
-        """The same without the fields that this version of the contract does not know."""
+        """The observation without fields unknown to this version of the contract."""
         known = {name: self.observation[name] for name in sorted(_KNOWN[""])}
         for part in ("symbols", "portfolio"):
             known[part] = [{name: row[name] for name in row if name in _KNOWN[part]} for row in known[part]]
@@ -54,14 +54,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Kit:
-    """Cases for agents, samples for readers, and the market of the episode.
+    """Cases for agents and sample decisions for readers.
 
     Attributes:
         cases: Observations, small ones first.
-        accepted: Name, text of a decision, and what it must parse to.
-        refused: Name, text, and the slug that must refuse it.
-        digest: SHA-256 over all of it.
-        n_drawn: Bars of the second episode.
+        accepted: Name, text and parsed value of decisions that must be accepted.
+        refused: Name, text and error slug of decisions that must be refused.
+        digest: SHA-256 of the kit.
+        n_drawn: Number of bars of the second episode.
     """
 
     cases: tuple[Case, ...]
@@ -72,10 +72,7 @@ class Kit:
 
     @property
     def opening(self) -> str:
-        """What sessions are asked first: the start of an episode.
-
-        Its date is before those of all cases.
-        """
+        """The first observation of every session: the start of an episode, dated before all cases."""
         return _opening({case.name: case for case in self.cases}["empty_start"])
 
 
@@ -85,21 +82,21 @@ def _opening(start: Case) -> str:
 
 @cache
 def kit() -> Kit:
-    """Return the kit that this package was built with."""
+    """Return the kit built into this package."""
     return read(native.conformance_files())
 
 
 @cache
 def episode() -> Dataset:
-    """Return the market of the episode."""
+    """Return the market of the first episode."""
     return data.load("ecb-fx", ["USD", "JPY", "GBP", "CHF"])
 
 
 def read(files: Mapping[str, str]) -> Kit:
-    """Return the kit in files of the form of `contract/conformance`.
+    """Return the kit in files of the format of `contract/conformance`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a fixture asks for what this version does not know.
+        OpenOutcryError: `argument_invalid`: a fixture has a duty that this version does not know.
     """
     content = {name: json.loads(text) for name, text in sorted(files.items())}
     fixtures = [each for name, each in content.items() if name not in {"negative.json", "positive.json"}]
@@ -123,10 +120,10 @@ def _generated() -> list[Case]:
 
 def _digest(files: Mapping[str, str], cases: list[Case]) -> str:
     texts = dict(files) | {f"{case.name} generated": case.text for case in cases if f"{case.name}.json" not in files}
-    told = {
+    content_digests = {
         "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()},
         "opening": _OPENING,
         "episode": [episode().fingerprint, *EPISODE],
         "drawn": random_market.market(0).fingerprint,
     }
-    return hashlib.sha256(native.canonicalize(json.dumps(told)).encode()).hexdigest()
+    return hashlib.sha256(native.canonicalize(json.dumps(content_digests)).encode()).hexdigest()

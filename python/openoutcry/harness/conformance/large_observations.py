@@ -1,4 +1,4 @@
-"""Observations too large to be files: each a line of JSON of 0.2 to 3 MB."""
+"""Generated observations that are too large for fixture files: JSON lines of 0.2 to 3 MB."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def observations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield name, description and observation of each, the same on every machine."""
+    """Yield name, description and observation, identical on every machine."""
     yield (
         "huge_history",
         "100 symbols of 5,000 closes each, one line of more than 3 MB.",
@@ -33,5 +33,5 @@ def _observation(n_symbols: int, n_closes: int, n_held: int) -> dict[str, Any]:
 
 
 def _closes(symbol: int, n_closes: int) -> list[float]:
-    # Eighths, so that every language reads and writes them exactly.
+    # Multiples of 1/8, which every language reads and writes exactly.
     return [50.0 + (symbol * 7919 + bar * 104_729) % 2_003 / 8.0 for bar in range(n_closes)]

@@ -1,4 +1,4 @@
-"""Whether the reader of this package and the kit agree, before agents are judged."""
+"""Check that the decision reader of this package agrees with the kit, before agents are checked."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from openoutcry import openoutcry_py as native
 from openoutcry.harness.conformance.decision_rules import Failure
 
 if TYPE_CHECKING:
-    from openoutcry.harness.conformance.agent_under_test import Subject
+    from openoutcry.harness.conformance.agent_under_test import AgentUnderTest
 
 
-def check_reader(subject: Subject) -> None:
-    """Check that each decision of the kit is read, or refused, as the kit says."""
+def check_reader(subject: AgentUnderTest) -> None:
+    """Check that each sample decision is accepted or refused as the kit states."""
     for name, text, parsed in subject.kit.accepted:
         try:
             read = json.loads(native.read_decision(text))
         except native.OpenOutcryError as error:
             raise Failure(f"the kit's decision {name} must be accepted; received {error}", received=text) from error
-        if spelled_out(read) != parsed:
+        if with_defaults(read) != parsed:
             expected = json.dumps(parsed)
-            message = f"the kit's decision {name} must be read as it says; received another one"
+            message = f"the kit's decision {name} must parse to its `parsed` value; received a different one"
             raise Failure(message, received=text, expected=expected)
     for name, text, slug in subject.kit.refused:
         try:
@@ -37,7 +37,7 @@ def check_reader(subject: Subject) -> None:
             raise Failure(f"the kit's decision {name} must be refused as {slug}; received {received}", received=text)
 
 
-def spelled_out(decision: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a decision with its defaults filled in."""
+def with_defaults(decision: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a decision with its defaults."""
     orders = [{"confidence": 0.5, "rationale": ""} | order for order in decision["orders"]]
     return {"reasoning": ""} | dict(decision) | {"orders": orders}
