@@ -79,7 +79,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     "a true fee": (lambda: oo.CostModel(fee_bps=True), "cost_invalid: `fee_bps`"),
     "a true limit": (lambda: oo.Limits(max_weight=np.True_), "limit_invalid: `max_weight`"),
     "a text for a truth": (lambda: oo.Limits(allow_short="no"), "limit_invalid: `allow_short`"),
-    "a dataset of four": (lambda: OpenOutcryEnv(4, dataset=MARKET), "argument_invalid: `dataset` must be None beside"),
+    "a dataset of four": (lambda: OpenOutcryEnv(4, dataset=MARKET), "argument_invalid: `dataset` must be None with"),
     "a dataset and days": (lambda: OpenOutcryEnv(dataset=MARKET, n_days=60), "argument_invalid: `dataset`"),
     "a frame for a dataset": (lambda: OpenOutcryEnv(dataset=pd.DataFrame()), "argument_invalid: `dataset`"),
     "a mode of no picture": (lambda: OpenOutcryEnv(render_mode="human"), "argument_invalid: `render_mode`"),

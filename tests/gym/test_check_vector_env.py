@@ -1,4 +1,4 @@
-"""`check_vector_env` accepts what keeps Gymnasium's conventions and names what breaks one."""
+"""`check_vector_env` accepts environments that follow Gymnasium's conventions and names a violation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from openoutcry.vector import OpenOutcryVectorEnv
 
 MODES = tuple(AutoresetMode)
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
-# Up to 1.2.0 `SyncVectorEnv` does not count the actions it is given: a step of too few is a step of some lanes.
+# Up to 1.2.0 `SyncVectorEnv` does not check the number of actions: with too few it steps only some lanes.
 COUNTS_ACTIONS = Version(gymnasium.__version__) > Version("1.2.0")
 
 
@@ -45,28 +45,28 @@ def fault(make: Any, mode: AutoresetMode = NEXT_STEP, **options: Any) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lanes_that_keep_every_convention_pass_every_check(mode: AutoresetMode) -> None:
+def test_an_environment_that_follows_every_convention_passes_every_check(mode: AutoresetMode) -> None:
     ran = check_vector_env(walk_env.Lanes, walk, modes=[mode], n_steps=60)
     assert ran == [f"{mode.name}.{name}" for name in CHECKS]
 
 
-def test_the_vector_environments_of_gymnasium_are_what_this_page_says() -> None:
-    # Lanes of `SyncVectorEnv` before a wrong action move: Gymnasium asks for no more.
+def test_the_vector_environments_of_gymnasium_pass_all_but_the_documented_checks() -> None:
+    # `SyncVectorEnv` steps the lanes before an invalid action; Gymnasium permits that.
     skip = ["unmoved"] if COUNTS_ACTIONS else ["unmoved", "wrong_actions"]
     ran = check_vector_env(cart_pole, lambda lane: gymnasium.make("CartPole-v1"), modes=MODES, n_steps=80, skip=skip)
     assert len(ran) == 3 * (len(CHECKS) - len(skip))
-    # The native one draws all lanes from one generator, so its lanes have no seeds of their own.
+    # The native environment draws all lanes from one generator, so lanes have no seeds of their own.
     assert len(check_vector_env(native_cart_pole, skip=["lane_seeds"])) == len(CHECKS) - 2
 
 
-def test_the_faults_of_the_vector_environments_of_gymnasium_are_found() -> None:
+def test_the_violations_of_the_vector_environments_of_gymnasium_are_found() -> None:
     with pytest.raises(VectorEnvError, match="lane_seeds: in call 0 of lane 0 of reset"):
         check_vector_env(native_cart_pole)
     with pytest.raises(VectorEnvError, match="unmoved: in call 3" if COUNTS_ACTIONS else "wrong_actions: "):
         check_vector_env(cart_pole)
 
 
-def test_an_environment_that_is_made_already_is_checked_and_left_open() -> None:
+def test_an_existing_environment_is_checked_and_left_open() -> None:
     env = walk_env.Lanes()
     env.reset(seed=1)
     assert "NEXT_STEP.seeding" in check_vector_env(env, walk, n_steps=20)
@@ -107,7 +107,7 @@ def test_one_lane_and_many_pass(monkeypatch: pytest.MonkeyPatch) -> None:
             NEXT_STEP,
             r"step: terminations must be an array bool \(3,\); received an array int8",
         ),
-        (walk_env.InfoWithoutMask, NEXT_STEP, r"infos: infos\['far'\] must have a mask of lanes beside it"),
+        (walk_env.InfoWithoutMask, NEXT_STEP, r"infos: infos\['far'\] must have a mask of lanes, "),
         (
             walk_env.InfoIsList,
             NEXT_STEP,
@@ -116,22 +116,26 @@ def test_one_lane_and_many_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             walk_env.IgnoresSeed,
             NEXT_STEP,
-            r"seeding: in call 0 of a second run of the same seed.*\['place'\]\[0, 0\] must be",
+            r"seeding: in call 0 of a second rollout of the same seed.*\['place'\]\[0, 0\] must be",
         ),
-        (walk_env.InstanceSeed, NEXT_STEP, "seeding: in call 0 of the same run in another instance"),
+        (walk_env.InstanceSeed, NEXT_STEP, "seeding: in call 0 of the same rollout in another instance"),
         (walk_env.OneSeed, NEXT_STEP, r"lane_seeds: in call 0 of lane 0 of reset\(seed=2025\), which is lane 1"),
-        (walk_env.SharedMemory, NEXT_STEP, r"copies: observation\['place'\] of call 1 must be memory of its own"),
+        (walk_env.SharedMemory, NEXT_STEP, r"copies: observation\['place'\] of call 1 must have its own memory"),
         (
             walk_env.SharedRewards,
             NEXT_STEP,
-            "copies: rewards of call 2 must be memory of its own; received that of call 1",
+            "copies: rewards of call 2 must have its own memory; received that of call 1",
         ),
         (
             walk_env.LateInfo,
             NEXT_STEP,
-            r"copies: in what call 1 handed out, once call 2 had returned, infos\['turns'\]\[0\] must have 1 items",
+            r"copies: in the results of call 1, after call 2, infos\['turns'\]\[0\] must have 1 items",
         ),
-        (walk_env.ReadsBack, NEXT_STEP, "copies: in call 1 of lane 0, in a run whose old observations are written to"),
+        (
+            walk_env.ReadsBack,
+            NEXT_STEP,
+            "copies: in call 1 of lane 0, in a rollout whose old observations are overwritten",
+        ),
         (
             walk_env.NoAutoreset,
             NEXT_STEP,
@@ -146,7 +150,7 @@ def test_one_lane_and_many_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             walk_env.FinalObsIsNew,
             SAME_STEP,
-            "autoreset: the observation of a step that ends an episode must be the next",
+            "autoreset: the observation of a step that ends an episode must be the first of the next episode",
         ),
         (walk_env.FinalObsIsOld, SAME_STEP, r"scalar: in call \d+ of lane 0, .*, final_obs\['place'\]\[0\] must be"),
         (walk_env.NoFinalObs, SAME_STEP, r"autoreset: infos\['_final_obs'\] of step \d+ .*must be an array bool"),
@@ -162,53 +166,53 @@ def test_one_lane_and_many_pass(monkeypatch: pytest.MonkeyPatch) -> None:
             r"autoreset: in lane \d, left out by the mask of a reset \(DISABLED\), observation\['place'\]",
         ),
         (walk_env.AnyMask, DISABLED, "autoreset: `reset` must refuse a mask of 4 lanes"),
-        (walk_env.TakesAnything, NEXT_STEP, "wrong_actions: `step` must refuse actions of 4 lanes where there are 3"),
-        (walk_env.MovesFirst, NEXT_STEP, r"unmoved: in call 3 of lane 0, in a run with actions that are refused"),
+        (walk_env.TakesAnything, NEXT_STEP, "wrong_actions: `step` must refuse actions of 4 lanes instead of 3"),
+        (walk_env.MovesFirst, NEXT_STEP, r"unmoved: in call 3 of lane 0, in a rollout with invalid actions"),
         (walk_env.WritesActions, NEXT_STEP, "unmoved: the actions after the step"),
         (walk_env.WrongInfo, NEXT_STEP, r"scalar: in call 1 of lane 0, .*, info\['far'\] must be"),
     ],
     ids=lambda value: getattr(value, "__name__", None) or getattr(value, "name", ""),
 )
-def test_a_broken_environment_is_found_by_name(broken: Any, mode: AutoresetMode | None, message: str) -> None:
+def test_a_violation_is_reported_by_check_name(broken: Any, mode: AutoresetMode | None, message: str) -> None:
     if mode is None:
         with pytest.raises(VectorEnvError, match=message):
             check_vector_env(broken() if broken is walk_env.NoVector else broken)
     else:
-        assert re.match(message, found := fault(broken, mode)), found
+        assert re.match(message, received := fault(broken, mode)), received
 
 
-def test_lanes_that_are_another_environment_are_found() -> None:
+def test_a_scalar_environment_that_differs_from_the_lanes_is_reported() -> None:
     with pytest.raises(
-        VectorEnvError, match=r"scalar: in call 1 of lane 0, which is the scalar environment of seed 2024"
+        VectorEnvError, match=r"scalar: in call 1 of lane 0, compared with the scalar environment of seed 2024"
     ):
         check_vector_env(walk_env.Lanes, lambda lane: walk_env.Slow(), n_steps=20)
 
 
-def test_a_mode_that_the_factory_ignores_is_found() -> None:
+def test_a_mode_that_the_factory_ignores_is_reported() -> None:
     with pytest.raises(
-        VectorEnvError, match=r"spaces: metadata.* must be AutoresetMode.SAME_STEP, which `make` was given"
+        VectorEnvError, match=r"spaces: metadata.* must be AutoresetMode.SAME_STEP, the argument of `make`"
     ):
         check_vector_env(lambda autoreset_mode: walk_env.Lanes(), modes=[SAME_STEP])
 
 
-def test_a_run_in_which_no_episode_ends_checks_no_autoreset() -> None:
+def test_autoreset_cannot_be_checked_if_no_episode_ends() -> None:
     with pytest.raises(
-        VectorEnvError, match=r"autoreset: an episode must end within 5 steps.*hint: a larger `n_steps`"
+        VectorEnvError, match=r"autoreset: an episode must end within 5 steps.*hint: pass a larger `n_steps`"
     ):
         check_vector_env(OpenOutcryVectorEnv(2), n_steps=5)
     assert "NEXT_STEP.autoreset" not in check_vector_env(OpenOutcryVectorEnv(2), n_steps=5, skip=["autoreset"])
 
 
-def test_arguments_that_cannot_be_used_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`skip` must name checks, of .*; received colour"):
         check_vector_env(walk_env.Lanes, skip=["colour"])
-    with pytest.raises(ValueError, match="`modes` must be None for an environment that is made already"):
+    with pytest.raises(ValueError, match="`modes` must be None for an existing environment"):
         check_vector_env(walk_env.Lanes(), modes=MODES)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def every_pack_is_worth_a_thread() -> Iterator[None]:
-    """Let batches of a few lanes use the threads that they are given."""
+def small_batches_use_threads() -> Iterator[None]:
+    """Let small batches use several threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenOutcryVectorEnv, "_cells_a_thread", 1)
         yield
@@ -231,7 +235,7 @@ MARKETS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("market", MARKETS)
-def test_our_own_vector_environment_passes_every_check_in_every_mode(market: str) -> None:
+def test_the_vector_environment_passes_every_check_in_every_mode(market: str) -> None:
     options = {"window": "random", "episode_bars": 9, **MARKETS[market]}
     scalar = {key: value for key, value in options.items() if key != "threads"}
     make = partial(OpenOutcryVectorEnv, 4, **options)
@@ -239,7 +243,7 @@ def test_our_own_vector_environment_passes_every_check_in_every_mode(market: str
     assert ran == [f"{mode.name}.{name}" for mode in MODES for name in CHECKS]
 
 
-def test_lanes_with_costs_of_their_own_are_scalar_environments_with_those() -> None:
+def test_lanes_with_different_costs_equal_scalar_environments_with_those_costs() -> None:
     costs = [oo.CostModel(fee_bps=fee) for fee in (0, 5, 50)]
     options = {"window": "random", "episode_bars": 9}
     make = partial(OpenOutcryVectorEnv, 3, costs=costs, **options)
@@ -248,10 +252,8 @@ def test_lanes_with_costs_of_their_own_are_scalar_environments_with_those() -> N
         check_vector_env(make)
 
 
-def test_buffers_that_are_used_in_turn_share_memory_and_are_right_otherwise() -> None:
+def test_rotating_buffers_share_memory_and_pass_every_other_check() -> None:
     make = partial(OpenOutcryVectorEnv, 3, window="random", episode_bars=9, copy=False)
-    with pytest.raises(
-        VectorEnvError, match=r"copies: .* of call 2 must be memory of its own; received that of call 0"
-    ):
+    with pytest.raises(VectorEnvError, match=r"copies: .* of call 2 must have its own memory; received that of call 0"):
         check_vector_env(make)
     assert len(check_vector_env(make, skip=["copies"])) == len(CHECKS) - 2

@@ -1,4 +1,4 @@
-"""The Gymnasium environment keeps Gymnasium's conventions and the engine's numbers."""
+"""The scalar environment follows Gymnasium's conventions and matches the engine to the bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from openoutcry.gym import OpenOutcryEnv
 def test_check_env_passes_with_no_warning(options: dict[str, object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # The first id stays as it is, and Gymnasium says that there is a second.
+        # Gymnasium warns that a second version of the id exists.
         warnings.filterwarnings("ignore", ".*out of date", DeprecationWarning)
         check_env(gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v1", **options).unwrapped)
 
@@ -44,7 +44,7 @@ def test_spaces_are_finite_and_can_be_sampled() -> None:
     assert np.isfinite(sample["cash"]).all()
 
 
-def test_the_env_makes_the_same_money_as_a_backtest_of_its_actions() -> None:
+def test_the_environment_has_the_nav_of_a_backtest_of_its_actions() -> None:
     dataset = oo.Dataset.synthetic(5, 80, 3)
     env = OpenOutcryEnv(dataset=dataset, window=(10, 80))
     env.reset(seed=4)
@@ -63,7 +63,7 @@ def test_the_env_makes_the_same_money_as_a_backtest_of_its_actions() -> None:
     assert run.nav.tobytes() == np.array(navs).tobytes()
 
 
-def test_shorthands_are_limits_and_refused_beside_them() -> None:
+def test_shorthands_set_limits_and_are_refused_together_with_limits() -> None:
     env = OpenOutcryEnv(max_weight=0.3, allow_short=False)
     assert env.limits == oo.Limits(max_weight=0.3, allow_short=False)
     assert env.action_space.low.tolist() == [0.0] * 4
@@ -77,7 +77,7 @@ def test_shorthands_are_limits_and_refused_beside_them() -> None:
     [np.zeros(3, np.float32), np.zeros((4, 1), np.float32), np.array([0, 0, 0, np.nan], np.float32), np.zeros(4, bool)],
     ids=["too short", "two dimensions", "not a number", "booleans"],
 )
-def test_a_refused_action_moves_nothing(action: np.ndarray) -> None:
+def test_a_refused_action_leaves_the_state_unchanged(action: np.ndarray) -> None:
     env = OpenOutcryEnv()
     env.reset()
     before = env.clone_state()
@@ -112,7 +112,7 @@ def test_ruin_terminates_and_is_absorbing() -> None:
         env.step(np.array([0.0], np.float32))
 
 
-def test_a_checkpoint_resumes_with_the_same_bits_and_is_refused_elsewhere() -> None:
+def test_a_checkpoint_resumes_with_the_same_bits_and_is_refused_by_another_market() -> None:
     env = OpenOutcryEnv(lookback=4)
     env.reset()
     env.step(np.full(4, 0.2, np.float32))
@@ -141,12 +141,12 @@ def test_info_holds_no_seed_and_reset_seeds_change_no_market() -> None:
 def test_observations_share_no_memory() -> None:
     env = OpenOutcryEnv(lookback=2)
     first, _ = env.reset()
-    kept = {key: value.copy() for key, value in first.items()}
+    before = {key: value.copy() for key, value in first.items()}
     env.step(np.full(4, 0.25, np.float32))
-    assert all((first[key] == kept[key]).all() for key in first)
+    assert all((first[key] == before[key]).all() for key in first)
 
 
-def test_pictures_follow_the_account() -> None:
+def test_render_shows_the_account_as_image_and_text() -> None:
     env = OpenOutcryEnv(render_mode="rgb_array")
     env.reset()
     start = env.render()

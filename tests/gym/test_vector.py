@@ -1,4 +1,4 @@
-"""The vector environment keeps Gymnasium's conventions, and refuses what it cannot use without moving a lane."""
+"""The vector environment follows Gymnasium's conventions and equals its scalar environments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def play(env: OpenOutcryVectorEnv, n_steps: int, seed: int = 0) -> list[Any]:
 
 
 def late() -> oo.Dataset:
-    """Return a market of which one symbol lists late and one settles."""
+    """Return a market in which one symbol lists late and one settles."""
     rng = np.random.default_rng(0)
     close = 100.0 * np.exp(np.cumsum(rng.normal(0.0, 0.01, (60, 3)), axis=0))
     close[:30, 1] = np.nan
@@ -44,7 +44,7 @@ def late() -> oo.Dataset:
     return oo.Dataset.from_arrays(dates, ["A", "B", "C"], close, delistings=settled)
 
 
-# What each id is for good: shape of an observation, symbols, and a hash of its first 100 steps.
+# Fixed properties of each id: shape of an observation, number of symbols, and a hash of the first 100 steps.
 PINNED: dict[str, tuple[tuple[int, ...], int, str]] = {
     "OpenOutcry/Synthetic-v2": ((85,), 4, "b4f09a970913bcb7"),
     "OpenOutcry/EcbFx-v1": ((190,), 9, "3e7a1483f9610a5c"),
@@ -57,7 +57,7 @@ PINNED: dict[str, tuple[tuple[int, ...], int, str]] = {
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_an_id_is_the_same_environment_for_good(name: str) -> None:
+def test_the_environment_of_an_id_never_changes(name: str) -> None:
     env = gymnasium.make(f"openoutcry.gym:{name}")
     shape, n_symbols, pinned = PINNED[name]
     assert (env.observation_space.shape, env.observation_space.dtype) == (shape, np.float32)
@@ -72,14 +72,14 @@ def test_an_id_is_the_same_environment_for_good(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_check_env_passes_the_ids_with_no_warning(name: str) -> None:
+def test_check_env_passes_every_id_without_a_warning(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(f"openoutcry.gym:{name}").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
-def test_check_env_passes_every_observation(kind: str) -> None:
+def test_check_env_passes_every_observation_kind(kind: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(OpenOutcryEnv(observation=kind, lookback=3), skip_render_check=True)
@@ -93,7 +93,7 @@ def test_the_first_synthetic_id_keeps_its_dict_and_its_fixed_window() -> None:
     assert env.unwrapped._core.bar == 19
 
 
-def test_make_vec_hits_the_native_batch_in_a_fresh_process() -> None:
+def test_make_vec_creates_the_native_batch_in_a_fresh_process() -> None:
     code = (
         "import gymnasium, sys; env = gymnasium.make_vec('openoutcry.gym:OpenOutcry/EcbFx-v1', num_envs=1024, "
         "max_episode_steps=7); print(type(env).__name__, env.num_envs, env.reset(seed=0)[0].shape); "
@@ -104,7 +104,7 @@ def test_make_vec_hits_the_native_batch_in_a_fresh_process() -> None:
     assert shown.stdout.splitlines() == ["OpenOutcryVectorEnv 1024 (1024, 190)", "True"]
 
 
-def test_a_step_limit_truncates_the_step_that_reaches_it_as_a_time_limit_does() -> None:
+def test_a_step_limit_truncates_like_the_time_limit_wrapper() -> None:
     vec = gymnasium.make_vec("openoutcry.gym:OpenOutcry/EcbFx-v1", num_envs=2, max_episode_steps=5)
     env = gymnasium.make("openoutcry.gym:OpenOutcry/EcbFx-v1", max_episode_steps=5)
     vec.reset(seed=1)
@@ -129,7 +129,7 @@ def test_observations_lie_in_their_spaces(kind: str) -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_lanes_are_those_of_gymnasiums_own_vector_environment(mode: AutoresetMode) -> None:
+def test_lanes_equal_those_of_sync_vector_env(mode: AutoresetMode) -> None:
     env = OpenOutcryVectorEnv(3, **SMALL, autoreset_mode=mode)
     sync = SyncVectorEnv([lambda: OpenOutcryEnv(**SMALL)] * 3, autoreset_mode=mode)
     assert env.observation_space == sync.observation_space
@@ -159,22 +159,22 @@ def test_lanes_are_those_of_gymnasiums_own_vector_environment(mode: AutoresetMod
     assert (n_final > 0) == (mode is AutoresetMode.SAME_STEP)
 
 
-def test_the_transition_of_a_reset_is_marked_and_worth_nothing() -> None:
+def test_the_transition_of_a_reset_is_marked_and_has_reward_0() -> None:
     env = OpenOutcryVectorEnv(4, **SMALL)
     env.reset(seed=0)
-    told = play(env, 30)
+    steps = play(env, 30)
     was_over = np.zeros(4, bool)
-    for _, rewards, terminations, truncations, info in told:
+    for _, rewards, terminations, truncations, info in steps:
         assert ("reset" in info) == was_over.any()
         if "reset" in info:
             assert info["reset"].tolist() == info["_reset"].tolist() == was_over.tolist()
             assert not rewards[was_over].any()
             assert not (terminations | truncations)[was_over].any()
         was_over = terminations | truncations
-    assert sum("reset" in each[4] for each in told) == 2
+    assert sum("reset" in each[4] for each in steps) == 2
 
 
-def test_bare_resets_go_on_and_a_seed_starts_over() -> None:
+def test_a_reset_without_a_seed_continues_and_a_seed_starts_over() -> None:
     env, scalar = OpenOutcryVectorEnv(3, **SMALL), OpenOutcryEnv(**SMALL)
     env.reset(seed=5)
     starts = [env.bars.tolist()]
@@ -195,7 +195,7 @@ def test_bare_resets_go_on_and_a_seed_starts_over() -> None:
     assert shifted.bars.tolist()[:2] == starts[0][1:]
 
 
-def test_a_first_bare_reset_draws_from_the_system_and_tells_nobody() -> None:
+def test_a_first_reset_without_a_seed_draws_one_and_does_not_reveal_it() -> None:
     starts = set()
     for _ in range(4):
         env = OpenOutcryVectorEnv(4, 4, 4000, **SMALL)
@@ -205,7 +205,7 @@ def test_a_first_bare_reset_draws_from_the_system_and_tells_nobody() -> None:
     assert len(starts) == 4
 
 
-def test_splits_share_no_stream_and_windows_stay_in_their_range() -> None:
+def test_splits_are_independent_and_windows_stay_in_their_range() -> None:
     options: dict[str, Any] = {**SMALL, "n_days": 3000, "within": (100, 2000)}
     drawn = {}
     for split in ("train", "validation", "test"):
@@ -219,18 +219,18 @@ def test_splits_share_no_stream_and_windows_stay_in_their_range() -> None:
 
 
 @pytest.mark.parametrize("kind", ["dict", "flat", "cursor"])
-def test_copies_share_no_memory_and_reused_arrays_hold_for_one_more_step(kind: str) -> None:
+def test_copies_share_no_memory_and_reused_buffers_are_valid_for_one_more_step(kind: str) -> None:
     actions = np.full((2, 4), 0.2, np.float32)
     for copies in (True, False):
         env = OpenOutcryVectorEnv(2, **{**SMALL, "observation": kind}, copy=copies)
         steps = [env.reset(seed=0)[0]]
-        kept = []
+        saved = []
         for _ in range(5):
-            kept.append(pickle.dumps(steps[-1]))
+            saved.append(pickle.dumps(steps[-1]))
             steps.append(env.step(actions)[0])
-            assert pickle.dumps(steps[-2]) == kept[-1]
+            assert pickle.dumps(steps[-2]) == saved[-1]
         if copies:
-            assert [pickle.dumps(each) for each in steps[:-1]] == kept
+            assert [pickle.dumps(each) for each in steps[:-1]] == saved
         else:
             arrays = steps[1].values() if isinstance(steps[1], dict) else [steps[1]]
             others = steps[3].values() if isinstance(steps[3], dict) else [steps[3]]
@@ -258,7 +258,7 @@ def test_a_step_writes_into_the_arrays_of_the_caller(kind: str, copies: bool) ->
         assert [each.tobytes() for each in mine[1:4]] == [each.tobytes() for each in theirs[1:4]]
 
 
-def test_what_can_be_traded_is_told_where_symbols_come_and_go() -> None:
+def test_info_holds_tradable_in_a_market_with_listings_and_delistings() -> None:
     options: dict[str, Any] = {"dataset": late(), "window": (5, 60), "observation": "flat", "lookback": 5}
     env, scalar = OpenOutcryVectorEnv(2, **options), OpenOutcryEnv(**options)
     _, info = env.reset(seed=0)
@@ -276,7 +276,7 @@ def test_what_can_be_traded_is_told_where_symbols_come_and_go() -> None:
     assert "tradable" not in steady.reset(seed=0)[1]
 
 
-def test_a_hold_mask_and_a_band_leave_positions_as_they_are() -> None:
+def test_a_hold_mask_and_a_no_trade_band_leave_positions_unchanged() -> None:
     for make in (
         lambda **k: OpenOutcryVectorEnv(1, window=(0, 60), costs=oo.CostModel.zero(), **k),
         lambda **k: OpenOutcryEnv(window=(0, 60), costs=oo.CostModel.zero(), **k),
@@ -312,7 +312,7 @@ def test_lanes_have_their_own_costs_and_limits() -> None:
         assert env.nav[lane] == info["nav"]
 
 
-def test_cursors_gather_the_history_that_a_flat_observation_shows() -> None:
+def test_histories_of_cursors_equal_flat_observations() -> None:
     options: dict[str, Any] = {"n_days": 60, "window": (0, 60), "lookback": 7}
     cursor, flat = (OpenOutcryVectorEnv(2, **options, observation=kind) for kind in ("cursor", "flat"))
     seen, shown = [env.reset(seed=0)[0] for env in (cursor, flat)]
@@ -335,7 +335,7 @@ def test_info_names_the_reward_scheme() -> None:
     json.dumps(info)
 
 
-def test_rewards_shape_training_and_nothing_else() -> None:
+def test_reward_schemes_change_rewards_but_not_the_nav() -> None:
     navs, sums = [], []
     for reward in ("simple", "log", "differential-sharpe", "drawdown", "turnover"):
         env = OpenOutcryEnv(reward=reward)
@@ -348,7 +348,7 @@ def test_rewards_shape_training_and_nothing_else() -> None:
     assert sums[1] == pytest.approx(np.log(navs[0]), abs=1e-12)
 
 
-def test_a_checkpoint_keeps_what_the_reward_remembers() -> None:
+def test_a_checkpoint_includes_the_state_of_the_reward_scheme() -> None:
     env = OpenOutcryEnv(reward="differential-sharpe")
     env.reset(seed=0)
     actions = np.random.default_rng(0).dirichlet(np.ones(4), 20).astype(np.float32)
@@ -360,7 +360,7 @@ def test_a_checkpoint_keeps_what_the_reward_remembers() -> None:
     assert [env.step(action)[1] for action in actions[10:]] == first
 
 
-def test_it_says_what_it_is_and_refuses_to_be_copied() -> None:
+def test_it_has_a_repr_and_cannot_be_pickled() -> None:
     env = OpenOutcryVectorEnv(3, **SMALL)
     assert repr(env) == "OpenOutcryVectorEnv(synthetic-4x120, num_envs=3, observation='flat', autoreset_mode=NEXT_STEP)"
     with pytest.raises(TypeError, match="neither pickled nor copied"):
@@ -384,6 +384,6 @@ def test_ten_million_steps_take_no_more_memory_than_the_first(threads: int) -> N
     assert resident() - before < 2**20
 
 
-def test_importing_the_package_is_quick_and_brings_no_gymnasium() -> None:
+def test_importing_the_package_does_not_import_gymnasium() -> None:
     code = "import sys, openoutcry; assert 'gymnasium' not in sys.modules; openoutcry.OpenOutcryVectorEnv; print('ok')"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "ok\n"

@@ -1,4 +1,4 @@
-"""Other Python threads run while a batch is stepped."""
+"""A step of the vector environment releases the GIL."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from openoutcry.vector import OpenOutcryVectorEnv
 
 
 @pytest.mark.parametrize("copies", [True, False])
-def test_others_run_while_a_batch_is_stepped(copies: bool) -> None:
-    # Milliseconds a step.
+def test_other_threads_run_during_a_step(copies: bool) -> None:
+    # A step takes milliseconds.
     env = OpenOutcryVectorEnv(4096, 30, observation="flat", copy=copies)
     env.reset(seed=0)
     actions = np.full((4096, 30), 0.01, np.float32)
@@ -29,7 +29,7 @@ def test_others_run_while_a_batch_is_stepped(copies: bool) -> None:
         after = turns
 
     stepper = threading.Thread(target=steps)
-    # Nobody is made to hand the lock over: who gets it in the meantime was let in by the step.
+    # With this switch interval the interpreter never switches threads by itself: only a step can release the GIL.
     sys.setswitchinterval(60.0)
     try:
         stepper.start()

@@ -1,4 +1,4 @@
-"""Nothing that a learner is shown, in any kind of observation, depends on a bar after its decision."""
+"""No observation of any kind depends on a bar after its decision."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PLACES = st.integers(0, 1000)
 KINDS = ("dict", "flat", "cursor")
 
 
-def moments(dataset: oo.Dataset, options: dict[str, Any], actions: np.ndarray, last: int) -> list[Any]:
-    """Return all that a learner is told up to the close of bar `last`, by the batch and by the scalar environment."""
+def transcript(dataset: oo.Dataset, options: dict[str, Any], actions: np.ndarray, last: int) -> list[Any]:
+    """Return all outputs of vector and scalar environment up to the close of bar `last`."""
     vec = OpenOutcryVectorEnv(1, dataset=dataset, **options)
     env = OpenOutcryEnv(dataset=dataset, **options)
     seen: list[Any] = [(pickle.dumps(vec.reset(seed=0)[0]), pickle.dumps(env.reset(seed=0)[0]))]
@@ -31,34 +31,34 @@ def moments(dataset: oo.Dataset, options: dict[str, Any], actions: np.ndarray, l
             break
         shown, rewards, terminations, truncations, _ = vec.step(action[np.newaxis])
         one, reward, terminated, truncated, info = env.step(action)
-        told = pickle.dumps((shown, rewards, terminations, truncations, vec._core.tradable, vec.nav))
-        info.pop("tradable", None)  # there if the data has a column of settlements, which only one of the markets has
-        seen.append((told, pickle.dumps((one, reward, terminated, truncated, info))))
+        batch = pickle.dumps((shown, rewards, terminations, truncations, vec._core.tradable, vec.nav))
+        info.pop("tradable", None)  # present only if the data has a delisting column, which one market may lack
+        seen.append((batch, pickle.dumps((one, reward, terminated, truncated, info))))
     return seen
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @DRAWS
 @given(seed=SEEDS, place=PLACES)
-def test_replacing_every_later_row_changes_nothing_shown(kind: str, seed: int, place: int) -> None:
+def test_replacing_every_later_row_changes_no_output(kind: str, seed: int, place: int) -> None:
     market, _, start, end, costs, limits = accepted(seed)
     rng = np.random.default_rng(seed)
     last = start + place * (end - 1 - start) // 1000
     own = dataset_of(market)
     try:
         other = dataset_of(corrupted(rng, market, last))
-    except oo.OpenOutcryError:  # garbage that is no market, such as a fill price below 0
+    except oo.OpenOutcryError:  # not a valid market, for example a fill price below 0
         return
     actions = rng.normal(0.0, 0.5, (end - start, own.n_symbols)).astype(np.float32)
     options: dict[str, Any] = {"window": (start, end), "costs": costs_of(costs), "limits": limits_of(limits)}
     options |= {"observation": kind, "lookback": 5, "reward": "differential-sharpe", "no_trade_band": 0.02}
-    assert moments(own, options, actions, last) == moments(other, options, actions, last)
+    assert transcript(own, options, actions, last) == transcript(other, options, actions, last)
 
 
-def test_a_peek_at_the_next_row_would_be_seen() -> None:
+def test_the_check_detects_a_change_of_the_next_row() -> None:
     market, _, start, end, *_ = accepted(3)
     actions = np.zeros((end - start, np.shape(market.close)[1]), np.float32)
     own, other = dataset_of(market), dataset_of(corrupted(np.random.default_rng(0), market, start))
     options: dict[str, Any] = {"window": (start, end), "observation": "flat", "lookback": 5}
-    assert moments(own, options, actions, start + 1) != moments(other, options, actions, start + 1)
-    assert moments(own, options, actions, start) == moments(other, options, actions, start)
+    assert transcript(own, options, actions, start + 1) != transcript(other, options, actions, start + 1)
+    assert transcript(own, options, actions, start) == transcript(other, options, actions, start)

@@ -1,4 +1,4 @@
-"""Hold the lanes of a batch to the scalar environment, the JSON door and the backtest, bit for bit."""
+"""Lanes equal the scalar environment, the JSON interface and the backtest, bit for bit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from openoutcry.vector import OpenOutcryVectorEnv
 
 EPISODES = settings(max_examples=count(2_500, 60))
 SEEDS = st.integers(0, 2**32 - 1)
-# Of a seed: alone, few, a whole pack, and packs with room left, so that two threads and more have something to share.
+# Numbers of lanes: one, few, one full SIMD block, and partly filled blocks, so that several threads share the work.
 LANES = (1, 4, 4, 8, 13, 20)
 REWARDS = ("simple", "log", "differential-sharpe", "drawdown", "turnover")
 
 
 class Case(NamedTuple):
-    """Arguments of environments, those of every lane, and what to do."""
+    """Shared arguments of the environments, arguments per lane, and actions."""
 
     shared: dict[str, Any]
     of_lanes: list[dict[str, Any]]
@@ -69,15 +69,15 @@ def parts(observation: Any) -> dict[str, np.ndarray]:
     return observation if isinstance(observation, dict) else {"": observation}
 
 
-def lane_is(lane: int, observation: Any, scalar: Any) -> None:
-    """Hold the observation of a lane to that of the scalar environment."""
+def assert_lane_equals(lane: int, observation: Any, scalar: Any) -> None:
+    """Assert that the observation of a lane equals that of the scalar environment."""
     expected = parts(scalar)
     for name, array in parts(observation).items():
         assert array[lane].tobytes() == np.asarray(expected[name]).tobytes(), name
 
 
 class Twin:
-    """A scalar environment that does what its lane does."""
+    """A scalar environment that mirrors a lane."""
 
     def __init__(self, case: Case, lane: int) -> None:
         self.env = OpenOutcryEnv(**case.shared, **case.of_lanes[lane])
@@ -85,7 +85,7 @@ class Twin:
         self.observation, self.info = self.env.reset(seed=case.seed + lane)
 
     def step(self, k: int) -> tuple[float, bool, bool, bool, Any]:
-        """Return reward, flags, whether an episode began, and the last observation of one that ended here."""
+        """Return reward, flags, whether an episode started, and the final observation of an episode that ended."""
         final = None
         if self.done and self.case.mode is AutoresetMode.NEXT_STEP:
             self.observation, _ = self.env.reset()
@@ -103,8 +103,8 @@ class Twin:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def every_pack_is_worth_a_thread() -> Iterator[None]:
-    """Let batches of a few lanes use the threads that they are given."""
+def small_batches_use_threads() -> Iterator[None]:
+    """Let small batches use several threads."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenOutcryVectorEnv, "_cells_a_thread", 1)
         yield
@@ -122,13 +122,13 @@ def vector_of(case: Case, **options: Any) -> OpenOutcryVectorEnv:
     )
 
 
-def hold_to_twins(case: Case, copies: bool) -> None:
-    """Step all lanes, and the scalar environment of each beside them."""
+def assert_equals_twins(case: Case, copies: bool) -> None:
+    """Step all lanes together with their scalar environments and compare."""
     env, twins = vector_of(case, copy=copies), [Twin(case, lane) for lane in range(len(case.of_lanes))]
     observation, _ = env.reset(seed=case.seed)
     for k, actions in enumerate(case.actions):
         for lane, twin in enumerate(twins):
-            lane_is(lane, observation, twin.observation)
+            assert_lane_equals(lane, observation, twin.observation)
         over = [twin.done and case.mode is AutoresetMode.DISABLED for twin in twins]
         if any(over):
             observation, _ = env.reset(options={"reset_mask": np.array(over)})
@@ -136,14 +136,14 @@ def hold_to_twins(case: Case, copies: bool) -> None:
                 if over[lane]:
                     twin.observation, _ = twin.env.reset()
                     twin.done = False
-                lane_is(lane, observation, twin.observation)
+                assert_lane_equals(lane, observation, twin.observation)
         hold = None if case.holds is None else case.holds[k]
         observation, rewards, terminations, truncations, info = env.step(actions, hold=hold)
         for lane, twin in enumerate(twins):
-            reward, terminated, truncated, begun, final = twin.step(k)
+            reward, terminated, truncated, started, final = twin.step(k)
             assert bits(rewards[lane]) == bits(reward)
             assert (terminations[lane], truncations[lane]) == (terminated, truncated)
-            assert bool(info["reset"][lane] if "reset" in info else False) == begun
+            assert bool(info["reset"][lane] if "reset" in info else False) == started
             state = twin.env.clone_state()
             assert (env.bars[lane], bits(env.nav[lane])) == (state.bar, bits(state.nav))
             arrays = twin.env._arrays()
@@ -159,13 +159,13 @@ def hold_to_twins(case: Case, copies: bool) -> None:
 
 @EPISODES
 @given(seed=SEEDS, kind=st.sampled_from(["dict", "flat", "cursor"]), copies=st.booleans())
-def test_every_lane_is_the_scalar_environment_of_its_seed(seed: int, kind: str, copies: bool) -> None:
-    hold_to_twins(case_of(seed, kind), copies)
+def test_every_lane_equals_the_scalar_environment_of_its_seed(seed: int, kind: str, copies: bool) -> None:
+    assert_equals_twins(case_of(seed, kind), copies)
 
 
 @EPISODES
 @given(seed=SEEDS)
-def test_a_lane_is_the_json_door_and_the_backtest_of_its_actions(seed: int) -> None:
+def test_a_lane_equals_the_json_interface_and_the_backtest_of_its_actions(seed: int) -> None:
     drawn = draw(seed, odd_names=True)
     start, end = drawn.window
     weights = np.nan_to_num(drawn.weights, nan=0.0)
@@ -173,13 +173,13 @@ def test_a_lane_is_the_json_door_and_the_backtest_of_its_actions(seed: int) -> N
         2, dataset=drawn.dataset, window=drawn.window, costs=drawn.costs, limits=drawn.limits, seed=seed
     )
     env.reset(seed=0)
-    door = env_of(drawn, seed=seed)
-    shown = json.loads(door.reset())
+    json_env = env_of(drawn, seed=seed)
+    shown = json.loads(json_env.reset())
     run = oo.run_backtest(drawn.dataset, weights, *drawn[2:], seed=seed)
     for k, row in enumerate(weights[start : end - 1]):
         names = {each["symbol"] for each in shown["symbols"]}
         listed = [symbol in names for symbol in drawn.dataset.symbols]
-        text, reward, done, info = door.step(row_decision(drawn.dataset.symbols, row, listed))
+        text, reward, done, info = json_env.step(row_decision(drawn.dataset.symbols, row, listed))
         shown = json.loads(text)
         _, rewards, terminations, truncations, _ = env.step(np.stack([row, row]))
         assert bits(rewards) == bits([reward] * 2) == bits([run.returns[k]] * 2)
@@ -194,7 +194,7 @@ def test_a_lane_is_the_json_door_and_the_backtest_of_its_actions(seed: int) -> N
 
 @EPISODES
 @given(seed=SEEDS)
-def test_a_flat_observation_is_what_the_json_door_shows_in_float32(seed: int) -> None:
+def test_a_flat_observation_equals_the_json_observation_in_float32(seed: int) -> None:
     drawn, lookback = draw(seed), 5
     symbols = drawn.dataset.symbols
     env = OpenOutcryVectorEnv(
@@ -202,12 +202,12 @@ def test_a_flat_observation_is_what_the_json_door_shows_in_float32(seed: int) ->
         observation="flat", lookback=lookback,
     )  # fmt: skip
     flat, _ = env.reset(seed=0)
-    door = env_of(drawn, seed=seed, lookback=lookback + 1)
-    shown = json.loads(door.reset())
+    json_env = env_of(drawn, seed=seed, lookback=lookback + 1)
+    shown = json.loads(json_env.reset())
     for row in np.nan_to_num(drawn.weights, nan=0.0)[drawn.window[0] : drawn.window[1] - 1]:
         check_flat(flat[0], shown, symbols, lookback)
         names = {each["symbol"] for each in shown["symbols"]}
-        text, _, done, _ = door.step(row_decision(symbols, row, [symbol in names for symbol in symbols]))
+        text, _, done, _ = json_env.step(row_decision(symbols, row, [symbol in names for symbol in symbols]))
         shown = json.loads(text)
         flat, *_ = env.step(row[np.newaxis])
         if done:
@@ -233,7 +233,7 @@ def check_flat(flat: np.ndarray, shown: dict[str, Any], symbols: tuple[str, ...]
         np.testing.assert_allclose(account, [*weights, shown["cash"] / nav], rtol=1e-5, atol=1e-6)
 
 
-def test_the_observations_in_float32_are_the_numbers_of_float64_cast() -> None:
+def test_float32_observations_are_float64_numbers_cast() -> None:
     rng = np.random.default_rng(5)
     dataset = oo.Dataset.synthetic(3, 80, 5)
     options: dict[str, Any] = {"dataset": dataset, "window": (10, 80), "lookback": 4}
@@ -256,19 +256,19 @@ def test_the_observations_in_float32_are_the_numbers_of_float64_cast() -> None:
 @pytest.mark.parametrize("kind", ["flat", "dict"])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("seeds", [(6, 22, 3), (4, 64, 39)])
-def test_lanes_of_several_datasets_are_scalar_environments_of_theirs(
+def test_lanes_of_several_datasets_equal_scalar_environments_of_their_dataset(
     seeds: tuple[int, ...], mode: AutoresetMode, kind: str, copies: bool
 ) -> None:
     drawn, rng = [draw(seed) for seed in seeds], np.random.default_rng(seeds[0])
     datasets = [each.dataset for each in drawn]
-    # Seven symbols and eleven: packs and shelves, each of three markets of different lengths.
+    # Seven symbols and eleven, so that both account layouts are used, with three markets of different lengths.
     assert len({dataset.n_symbols for dataset in datasets}) == 1
     assert len({dataset.n_bars for dataset in datasets}) == 3
     which = rng.integers(0, 3, 19)
     lanes = [{"dataset": datasets[k], "costs": drawn[k].costs, "limits": drawn[k].limits} for k in which]
     shared = {"observation": kind, "window": "random", "episode_bars": 6, "lookback": 4, "seed": 2}
     actions = rng.normal(0.0, 0.2, (40, len(lanes), datasets[0].n_symbols)).astype(np.float32)
-    hold_to_twins(Case(shared, lanes, mode, 1, 9, actions, None), copies)
+    assert_equals_twins(Case(shared, lanes, mode, 1, 9, actions, None), copies)
 
 
 def test_jitter_and_threads_change_no_bit() -> None:
@@ -285,10 +285,10 @@ def test_jitter_and_threads_change_no_bit() -> None:
         env.reset(seed=4)
     for _ in range(70):
         actions = rng.normal(0.0, 0.3, (13, 9)).astype(np.float32)
-        told = [env.step(actions) for env in envs]
-        assert len({(shown.tobytes(), rewards.tobytes()) for shown, rewards, *_ in told}) == 1
+        steps = [env.step(actions) for env in envs]
+        assert len({(shown.tobytes(), rewards.tobytes()) for shown, rewards, *_ in steps}) == 1
         assert len({env.nav.tobytes() for env in envs}) == 1
 
 
-def test_the_reward_names_are_those_of_the_engine() -> None:
+def test_the_reward_names_match_the_engine() -> None:
     assert tuple(native.REWARDS) == REWARDS

@@ -1,4 +1,4 @@
-"""The vector environment refuses what it cannot use, with one clear error, and no lane has moved."""
+"""The vector environment refuses invalid input with an error and leaves its state unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation": 
 
 
 def account_of(env: OpenOutcryVectorEnv) -> bytes:
-    """Return the whole state of the lanes in bytes."""
+    """Return the complete state of the lanes as bytes."""
     return b"".join(each.tobytes() for each in (env.nav, env.cash, env.shares, env.bars, env.done))
 
 
@@ -80,25 +80,25 @@ BAD: dict[str, tuple[Callable[[OpenOutcryVectorEnv], Any], str, str]] = {
 
 @pytest.mark.parametrize("copies", [True, False])
 @pytest.mark.parametrize("what", BAD)
-def test_bad_input_is_one_clear_error_and_no_lane_has_moved(what: str, copies: bool) -> None:
+def test_invalid_input_raises_and_leaves_the_state_unchanged(what: str, copies: bool) -> None:
     call, slug, text = BAD[what]
     env = OpenOutcryVectorEnv(3, **SMALL, copy=copies)
     env.reset(seed=0)
     shown = env.step(np.full((3, 4), 0.2, np.float32))[0]
-    before, kept = account_of(env), shown.tobytes()
+    before, observed = account_of(env), shown.tobytes()
     with pytest.raises(oo.OpenOutcryError) as refused:
         call(env)
     assert refused.value.slug == slug
     assert text in str(refused.value)
     assert account_of(env) == before
-    assert shown.tobytes() == kept
+    assert shown.tobytes() == observed
     twin = OpenOutcryVectorEnv(3, **SMALL)
     twin.reset(seed=0)
     twin.step(np.full((3, 4), 0.2, np.float32))
     assert env.step(GOOD)[0].tobytes() == twin.step(GOOD)[0].tobytes()
 
 
-def test_a_finished_lane_is_not_stepped_where_autoreset_is_disabled() -> None:
+def test_a_finished_lane_cannot_be_stepped_if_autoreset_is_disabled() -> None:
     env = OpenOutcryVectorEnv(3, **SMALL, autoreset_mode="Disabled")
     env.reset(seed=0)
     play(env, 5)
@@ -120,7 +120,7 @@ def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
         env.step(GOOD)
     with pytest.raises(oo.OpenOutcryError, match="before the first `reset`"):
         OpenOutcryEnv(**SMALL).step(GOOD[0])
-    with pytest.raises(oo.OpenOutcryError, match="of all lanes"):
+    with pytest.raises(oo.OpenOutcryError, match="must select all lanes"):
         env.reset(options={"reset_mask": np.array([True, False, False])})
     env.reset()
     env.close()
@@ -158,7 +158,7 @@ def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
         ({"dataset": [oo.Dataset.synthetic()] * 2, "observation": "cursor"}, "argument_invalid", "`observation`"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_refused(options: dict[str, Any], slug: str, text: str) -> None:
+def test_invalid_arguments_are_refused(options: dict[str, Any], slug: str, text: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         OpenOutcryVectorEnv(**{"num_envs": 2, **options})
     assert refused.value.slug == slug

@@ -1,4 +1,4 @@
-"""A small environment and vector environments over it: one that keeps every convention, and ones that break one."""
+"""A small environment, a vector environment that follows every convention, and ones that violate one each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 
 class Walk(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """A walk on a line until it is far, or ten steps long; the place is random and so is each step."""
+    """A random walk from a random start; ends far from 0 or after ten steps."""
 
     observation_space = spaces.Dict(place=spaces.Box(-9, 9, (2,), np.float32), turns=spaces.Discrete(100))
     action_space = spaces.Box(-1, 1, (2,), np.float32)
@@ -33,9 +33,9 @@ class Walk(gymnasium.Env[dict[str, Any], np.ndarray]):
 
 
 class Lanes(SyncVectorEnv):
-    """Gymnasium's own, but refusing wrong actions and steps of ended lanes before any lane moves."""
+    """`SyncVectorEnv` that also raises for invalid actions and steps of ended lanes before any lane moves."""
 
-    # Of the class, so that a subclass is one line.
+    # A class attribute, so that a subclass is one line.
     n_lanes = 3
 
     def __init__(self, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP, copy: bool = True) -> None:
@@ -50,7 +50,7 @@ class Lanes(SyncVectorEnv):
 
 
 class Altered(Lanes):
-    """Hands out what `alter` makes of each step."""
+    """Returns the result of each step, changed by `alter`."""
 
     def step(self, actions: Any) -> Any:
         return self.alter(*super().step(actions))
@@ -69,7 +69,7 @@ class SharedRewards(Altered):
 
 
 class LateInfo(Altered):
-    """Hands out one list of every turn, which it goes on to lengthen."""
+    """Returns the same list in every info, and appends to it later."""
 
     def reset(self, **options: Any) -> Any:
         self.all = []
@@ -139,7 +139,7 @@ class NoAutoreset(Lanes):
 
 
 class SilentAutoreset(Lanes):
-    """Resets, and steps on at once with the action that should do nothing."""
+    """Resets and steps at once, with an action that must be ignored."""
 
     def step(self, actions: Any) -> Any:
         for lane in np.flatnonzero(self._autoreset_envs):
@@ -303,7 +303,7 @@ class TakesAnything(Lanes):
 
 
 class MovesFirst(SyncVectorEnv):
-    """Moves the lanes before the one whose action is wrong."""
+    """Steps the lanes before the one with an invalid action."""
 
     def __init__(self, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP) -> None:
         super().__init__([Careful] * 3, autoreset_mode=autoreset_mode)
@@ -325,7 +325,7 @@ class Careful(Walk):
 
 
 class Slow(Walk):
-    """Not what the lanes are."""
+    """Differs from the lanes."""
 
     def step(self, action: np.ndarray) -> Any:
         return super().step(action * np.float32(0.5))

@@ -1,4 +1,4 @@
-"""PufferLib's vectorisation runs the batch, in its own buffers."""
+"""PufferLib vectorizes the vector environment in its own buffers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def assert_same_run(vecenv: object, batch: OpenOutcryVectorEnv, seed: int) -> in
     return ended
 
 
-def test_the_native_backend_gives_what_the_batch_gives() -> None:
+def test_the_native_backend_equals_the_vector_environment() -> None:
     vecenv = pufferlib.vector.make(OpenOutcryPufferEnv, env_kwargs={"num_envs": 6, **SETTINGS})
     assert assert_same_run(vecenv, reference(6), 3) >= 18
     vecenv.close()
@@ -65,7 +65,7 @@ def test_results_are_written_in_place() -> None:
     [(pufferlib.vector.Serial, {}), (pufferlib.vector.Multiprocessing, {"num_workers": 2, "batch_size": 2})],
     ids=["serial", "multiprocessing"],
 )
-def test_several_environments_are_the_lanes_of_one_batch(backend: object, extra: dict[str, int]) -> None:
+def test_several_environments_equal_the_lanes_of_one_vector_environment(backend: object, extra: dict[str, int]) -> None:
     options = {"num_envs": 3, **SETTINGS}
     vecenv = pufferlib.vector.make(OpenOutcryPufferEnv, env_kwargs=options, num_envs=2, backend=backend, **extra)
     try:
@@ -74,20 +74,20 @@ def test_several_environments_are_the_lanes_of_one_batch(backend: object, extra:
         observation, *_ = vecenv.recv()
         batch = reference(6)
         assert observation.tobytes() == batch.reset(seed=9)[0].tobytes()
-        said = []
+        navs = []
         for actions in weights(batch, 24):
             vecenv.send(actions)
             observation, rewards, *rest = vecenv.recv()
             wanted = batch.step(actions)
             assert observation.tobytes() == wanted[0].tobytes()
             assert rewards.tobytes() == wanted[1].astype(np.float32).tobytes()
-            said += [info["nav"] for part in rest if isinstance(part, list) for info in part if "nav" in info]
-        assert len(said) >= 2
+            navs += [info["nav"] for part in rest if isinstance(part, list) for info in part if "nav" in info]
+        assert len(navs) >= 2
     finally:
         vecenv.close()
 
 
-def test_what_the_batch_refuses_is_refused() -> None:
+def test_invalid_actions_are_refused() -> None:
     env = OpenOutcryPufferEnv(2, **SETTINGS)
     env.reset(0)
     before = env.observations.copy()

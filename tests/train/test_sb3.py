@@ -1,4 +1,4 @@
-"""Stable-Baselines3 accepts the scalar environment, and trains on the batch."""
+"""Stable-Baselines3 accepts the scalar environment and trains on the vector environment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_check_env_of_stable_baselines3_passes_on_the_scalar_environment(kind: s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_batch_is_what_stable_baselines3_makes_of_as_many_scalar_environments(kind: str) -> None:
+def test_the_adapter_equals_a_dummy_vec_env_of_scalar_environments(kind: str) -> None:
     def scalar() -> OpenOutcryEnv:
         return OpenOutcryEnv(observation=kind, window="random", episode_bars=12)
 
@@ -67,7 +67,7 @@ def same(a: object, b: object) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def test_a_ruin_is_no_truncation() -> None:
+def test_ruin_is_not_a_truncation() -> None:
     market = oo.Dataset.from_arrays(["2020-01-01", "2020-01-02", "2020-01-03"], ["A"], close=[[1.0], [3.0], [3.0]])
     env = OpenOutcryVecEnv(vector(1, dataset=market, window=(0, 3), episode_bars=None, lookback=1))
     env.reset()
@@ -77,14 +77,14 @@ def test_a_ruin_is_no_truncation() -> None:
     assert infos[0]["nav"] == 0.0
 
 
-def test_seeds_are_those_of_the_next_reset_alone() -> None:
+def test_a_seed_applies_only_to_the_next_reset() -> None:
     env, batch = OpenOutcryVecEnv(vector()), vector()
     env.seed(5)
     assert same(env.reset(), batch.reset(seed=5)[0])
     assert same(env.reset(), batch.reset()[0])
 
 
-def test_attributes_and_methods_are_those_of_the_batch() -> None:
+def test_attributes_and_methods_are_those_of_the_vector_environment() -> None:
     env = OpenOutcryVecEnv(vector())
     env.reset()
     assert env.get_attr("num_envs", [0, 2]) == [4, 4]
@@ -94,7 +94,7 @@ def test_attributes_and_methods_are_those_of_the_batch() -> None:
     assert env.get_attr("note") == ["seen"] * 4
     assert env.env_method("__repr__", indices=[3]) == [repr(env.env)]
     assert env.env_is_wrapped(gymnasium.Wrapper) == [False] * 4
-    with pytest.raises(oo.OpenOutcryError, match="argument_invalid: `indices` must be all lanes"):
+    with pytest.raises(oo.OpenOutcryError, match="argument_invalid: `indices` must be all"):
         env.set_attr("note", "seen", [0])
     env.close()
     assert env.env.closed
@@ -103,7 +103,7 @@ def test_attributes_and_methods_are_those_of_the_batch() -> None:
 def test_options_of_a_reset_are_refused() -> None:
     env = OpenOutcryVecEnv(vector())
     env.set_options({"low": 1})
-    with pytest.raises(oo.OpenOutcryError, match="argument_invalid: options must be none"):
+    with pytest.raises(oo.OpenOutcryError, match="argument_invalid: `options` must be empty"):
         env.reset()
 
 
@@ -114,7 +114,7 @@ def test_another_autoreset_mode_is_refused() -> None:
         OpenOutcryVecEnv(OpenOutcryVectorEnv(2))
 
 
-def test_it_takes_any_vector_environment_of_gymnasium() -> None:
+def test_the_adapter_takes_any_gymnasium_vector_environment() -> None:
     makers = [lambda: gymnasium.make("CartPole-v1")] * 2
     ours = OpenOutcryVecEnv(SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP))
     theirs = DummyVecEnv(makers)
@@ -126,7 +126,7 @@ def test_it_takes_any_vector_environment_of_gymnasium() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ppo_learns_from_the_batch(kind: str) -> None:
+def test_ppo_trains_on_the_vector_environment(kind: str) -> None:
     env = VecMonitor(OpenOutcryVecEnv(vector(8, observation=kind, copy=False)))
     policy = "MlpPolicy" if kind == "flat" else "MultiInputPolicy"
     numbers = None if kind == "flat" else ["closes", "positions", "cash"]

@@ -1,7 +1,8 @@
 """Gymnasium environments. Importing this module registers the ids.
 
-`environment` is the scalar environment and `vector` the batch; `spaces`, `episodes` and `buffers` are their parts.
-`sb3` and `puffer` adapt the batch to Stable-Baselines3 and PufferLib. Imports `data`, `scenarios` and Gymnasium.
+`environment` is the scalar environment, `vector` the vector environment; `spaces`, `episodes` and `buffers` are their
+parts. `sb3` and `puffer` adapt the vector environment to Stable-Baselines3 and PufferLib. Imports `data`, `scenarios`
+and Gymnasium.
 """
 
 from __future__ import annotations

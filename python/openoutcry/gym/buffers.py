@@ -1,4 +1,4 @@
-"""Arrays that the steps of a batch are written into, and their bindings."""
+"""Output buffers of the vector environment: arrays that a step writes into, and their native bindings."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from openoutcry.errors import refusal
 
 _Flags: TypeAlias = npt.NDArray[np.bool_]
 
-# The binding of arrays that a step writes into, and the arrays: observation, rewards, terminations, truncations and
-# resets. A bare tuple: Python takes a named one apart at a third of the speed.
-Slot: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags]
-# The same with the place of the one that is written after it.
-Turn: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
+# The native binding of a buffer set, and its arrays: observation, rewards, terminations, truncations and resets.
+# A plain tuple: Python unpacks it three times as fast as a named one.
+BufferSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags]
+# A buffer set, and the index of the set that the next step writes into.
+RotatingSet: TypeAlias = tuple[native.Buffers, Any, npt.NDArray[np.float64], _Flags, _Flags, _Flags, int]
 
 _PARTS = ("closes", "listed", "positions", "cash")
-# Bytes of a line of the caches.
+# Bytes of a cache line.
 _LINE = 64
 
 
-def slot_of(kind: str, lanes: int, space: spaces.Space[Any], out: Any = None) -> Slot:
-    """Return arrays that a step can write into, `out` being those of the observation.
+def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any = None) -> BufferSet:
+    """Return a buffer set for a step; `out` is the array of the observation, or None for a new one.
 
     Raises:
-        OpenOutcryError: `out` does not fit.
+        OpenOutcryError: `shape_mismatch`: `out` does not fit the observation space.
     """
     results = _results(lanes)
     if out is not None:
-        _check(out, lanes, space)
+        _check_out(out, lanes, space)
     elif isinstance(space, spaces.Dict):
         out = {name: np.zeros((lanes, *(part.shape or ())), part.dtype) for name, part in space.spaces.items()}
     else:
@@ -46,40 +46,43 @@ def slot_of(kind: str, lanes: int, space: spaces.Space[Any], out: Any = None) ->
     return bound, out, *results
 
 
-def turns_of(core: native.Batch, kind: str, lanes: int, space: spaces.Space[Any]) -> list[Turn]:
-    """Return slots to write by turns.
+def allocate_buffer_sets(core: native.Batch, kind: str, lanes: int, space: spaces.Space[Any]) -> list[RotatingSet]:
+    """Return buffer sets that steps write into in rotation.
 
-    They are of two sets of arrays: one is written while the other is still looked at.
+    There are two groups of arrays, so that a learner can still read one while the other is written.
     """
-    sets = [_sliding(core, lanes, space) if kind == "flat" else [slot_of(kind, lanes, space)] for _ in range(2)]
-    slots = [slot for pair in zip(*sets, strict=True) for slot in pair]
-    return [(*slot, (i + 1) % len(slots)) for i, slot in enumerate(slots)]
+    groups = [
+        _sliding_buffers(core, lanes, space) if kind == "flat" else [allocate_buffers(kind, lanes, space)]
+        for _ in range(2)
+    ]
+    sets = [buffers for pair in zip(*groups, strict=True) for buffers in pair]
+    return [(*buffers, (i + 1) % len(sets)) for i, buffers in enumerate(sets)]
 
 
-def _sliding(core: native.Batch, lanes: int, space: spaces.Space[Any]) -> list[Slot]:
-    """Return a slot a turn, of one set of arrays that flat observations slide along."""
-    (row_len, begins), (width,) = core.slides, space.shape or ()
-    # Rows begin where lines of the caches do.
-    room = np.empty(lanes * row_len + _LINE // 4 - 1, dtype=np.float32)
-    skipped = -room.ctypes.data % _LINE // 4
-    rows = room[skipped : skipped + lanes * row_len].reshape(lanes, row_len)
+def _sliding_buffers(core: native.Batch, lanes: int, space: spaces.Space[Any]) -> list[BufferSet]:
+    """Return buffer sets over one array; flat observations are windows that slide along its rows."""
+    (row_len, starts), (width,) = core.slides, space.shape or ()
+    # Rows are aligned to cache lines.
+    memory = np.empty(lanes * row_len + _LINE // 4 - 1, dtype=np.float32)
+    skipped = -memory.ctypes.data % _LINE // 4
+    rows = memory[skipped : skipped + lanes * row_len].reshape(lanes, row_len)
     results = _results(lanes)
-    slots: list[Slot] = []
-    for begin, bound in zip(begins, native.Buffers.sliding(core, rows, results), strict=True):
-        seen = rows[:, begin : begin + width]
-        # Most of it is seen again: who normalises in place would change what later steps show.
-        seen.flags.writeable = False
-        slots.append((bound, seen, *results))
-    return slots
+    sets: list[BufferSet] = []
+    for start, bound in zip(starts, native.Buffers.sliding(core, rows, results), strict=True):
+        observation = rows[:, start : start + width]
+        # Later observations share most of this memory: normalizing it in place would change them.
+        observation.flags.writeable = False
+        sets.append((bound, observation, *results))
+    return sets
 
 
 def _results(lanes: int) -> tuple[npt.NDArray[np.float64], _Flags, _Flags, _Flags]:
-    """Return arrays of rewards, terminations, truncations and resets."""
+    """Return new arrays of rewards, terminations, truncations and resets."""
     terminations, truncations, reset = (np.zeros(lanes, dtype=np.bool_) for _ in range(3))
     return np.zeros(lanes), terminations, truncations, reset
 
 
-def _check(out: Any, lanes: int, space: spaces.Space[Any]) -> None:
+def _check_out(out: Any, lanes: int, space: spaces.Space[Any]) -> None:
     parts = dict(space.spaces) if isinstance(space, spaces.Dict) else {"": space}
     given = out if isinstance(space, spaces.Dict) else {"": out}
     if not isinstance(given, dict) or set(given) != set(parts):
@@ -95,4 +98,4 @@ def _check(out: Any, lanes: int, space: spaces.Space[Any]) -> None:
             raise refusal("shape_mismatch", message)
 
 
-__all__ = ["Slot", "Turn", "slot_of", "turns_of"]
+__all__ = ["BufferSet", "RotatingSet", "allocate_buffer_sets", "allocate_buffers"]

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import lookback_of, plain, rules_of, seed_of
+from openoutcry.arguments import costs_and_limits, lookback_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
@@ -27,7 +27,7 @@ Observation = Any
 
 
 class Default(int):
-    """A default that can be told from the same number given."""
+    """A default value that is distinct from an equal number passed by the user."""
 
 
 N_SYMBOLS, N_DAYS = Default(4), Default(120)
@@ -36,49 +36,48 @@ N_SYMBOLS, N_DAYS = Default(4), Default(120)
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     """A market to trade bar by bar.
 
-    Decide at a close, fill at the next open, be paid at the next close.
+    An action is decided at a close, filled at the next open and rewarded at the next close.
 
     Action: target weights, shape `(n,)`, float32, signed fractions of NAV.
 
-    Observation `dict`, float64 but the mask: `closes` `(n,)`, account currency, 0 where a symbol is not listed;
-    `listed` `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`,
-    oldest first, 0 before a listing. `flat`, float32 `(lookback n + n + 1,)`: log returns, bar after bar, oldest first,
-    0 where a close is missing; weights held; cash over NAV. `cursor`: the index of the bar, and `account`
-    `(n + 1,)`, the weights and the cash, for learners that gather the history themselves.
+    Observation `dict`, float64 except `listed`: `closes` `(n,)`, account currency, 0 for an unlisted symbol; `listed`
+    `(n,)`, int8; `positions` `(n,)`, shares; `cash` `(1,)`; with `lookback` also `history` `(lookback, n)`, oldest
+    first, 0 before the listing. `flat`, float32 `(lookback n + n + 1,)`: log returns bar by bar, oldest first, 0 for a
+    missing close; current weights; cash over NAV. `cursor`: the index of the bar, and `account` `(n + 1,)`, weights
+    and cash, for learners that look up the history themselves.
 
-    Reward: simple return of NAV, unless another scheme is named. `terminated` is ruin or liquidation, `truncated` the
-    window's end. `info` holds `nav`, `date`, `events`, the costs paid by kind and the `reward_scheme`; in a market
-    where symbols come and go also `tradable` `(n,)`, bool: which of them can be held.
+    Reward: simple return of NAV, unless another `reward` is given. `terminated` is ruin or liquidation, `truncated` the
+    end of the window. `info` holds `nav`, `date`, `events`, the costs by kind and the `reward_scheme`; in a market with
+    listings or delistings also `tradable` `(n,)`, bool: the symbols that can be traded.
 
-    The market is fixed by the constructor. `reset(seed=s)` fixes the stream of episodes: the window of episode k is a
-    function of s and k, and a bare `reset` goes on to the next one. A first `reset` that is bare draws a seed from the
-    system.
+    The constructor fixes the market. `reset(seed=s)` fixes the sequence of episodes: the window of episode k is a
+    function of s and k, and `reset()` starts the next episode. If the first `reset` has no seed, the system draws one.
 
     Args:
-        n_symbols: Symbols of the synthetic market, 4 by default.
-        n_days: Days of the synthetic market, 120 by default.
-        seed: Seed of the synthetic market and of the slippage noise. With a `dataset` that is made already it is the
-            key of that noise alone, which matters only where `slippage_jitter` is above 0.
-        dataset: A market to use instead, or the name of a bundled one; or a `Scenario`; or a `ScenarioSpec` or the name
-            of a tier or family, whose market is that of `seed` and `split`. The sizes are then its own.
-        window: Bars or dates `[start, end)` of every episode, or `random` for a window of its own in each.
-        within: The range that random windows are drawn from; None for what `window=None` would be.
-        episode_bars: Bars of a random window; None for 252.
-        split: `train`, `validation` or `test`: streams of different splits share no draw, specs no market.
-        costs: What trading costs; None for the defaults of `CostModel`.
-        limits: What an action may ask for; None for the defaults of `Limits`.
+        n_symbols: Number of symbols of the synthetic market, 4 by default.
+        n_days: Number of days of the synthetic market, 120 by default.
+        seed: Seed of the synthetic market and of the slippage noise. With a `Dataset` it only keys that noise, which
+            matters only if `slippage_jitter` is above 0.
+        dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, a `Scenario`, a
+            `ScenarioSpec` or the name of a tier or family; the last two are generated from `seed` and `split`.
+        window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
+        within: Range that random windows are drawn from; None for the range of `window=None`.
+        episode_bars: Number of bars of a random window; None for 252.
+        split: `train`, `validation` or `test`; different splits have different random windows and scenario markets.
+        costs: Cost model; None for the defaults of `CostModel`.
+        limits: Limits on actions; None for the defaults of `Limits`.
         observation: `dict`, `flat` or `cursor`.
-        lookback: Bars of history; None for no history, and for 20 where `observation="flat"`.
-        reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`. It shapes training; no score sees it.
+        lookback: Number of bars of history; None for no history, or for 20 if `observation="flat"`.
+        reward: `simple`, `log`, `differential-sharpe`, `drawdown` or `turnover`. It shapes training, not scores.
         reward_parameter: Rate of the differential Sharpe ratio (0.01), or penalty per drawdown (1) or turnover (0.001).
-        no_trade_band: An order that moves a weight by less is a hold.
+        no_trade_band: An order that changes a weight by less than this is a hold.
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
-        render_mode: `ansi` for a line of text, `rgb_array` for a picture.
+        render_mode: `ansi` for a line of text, `rgb_array` for an image.
 
     Raises:
-        OpenOutcryError: an argument cannot be used: the window, a cost, a limit, both `limits` and a shorthand for it,
-            both `dataset` and a size, or an unknown name.
+        OpenOutcryError: an argument is invalid: the window, a cost, a limit, both `limits` and a shorthand, both
+            `dataset` and a size, or an unknown name.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 12}  # noqa: RUF012 as in Gymnasium
@@ -109,7 +108,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             message = f"`render_mode` must be ansi, rgb_array or None; received {render_mode!r}"
             raise refusal("argument_invalid", message)
         shown = native.DEFAULT_LOOKBACK if lookback is None else lookback_of(lookback)
-        self.costs, self.limits = rules_of(costs, limits_of(limits, max_weight, allow_short))
+        self.costs, self.limits = costs_and_limits(costs, limits_of(limits, max_weight, allow_short))
         episodes = Episodes(window, within, episode_bars, split)
         self.dataset = market_of(n_symbols, n_days, seed_of(seed), dataset, split)
         self.render_mode = render_mode
@@ -127,7 +126,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         )
         self._kind, self._lookback = observation_of(observation), lookback
         self._is_seeded, self._is_ready = False, not episodes.is_random
-        self._comes_and_goes = comes_and_goes(self.dataset, start)
+        self._has_listing_changes = has_listing_changes(self.dataset, start)
         self._navs: list[float] = []
         n = self.dataset.n_symbols
         self.action_space: spaces.Box = action_space(n, [self.limits])  # type: ignore[assignment]
@@ -136,11 +135,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin the next episode; with a seed, the first one of its stream."""
-        given = None if seed is None else seed_of(seed)
+        """Start the next episode; with a seed, the first episode of that seed."""
+        checked = None if seed is None else seed_of(seed)
         super().reset(seed=seed)
-        if given is not None or not self._is_seeded:
-            self._episodes.seed(secrets.randbits(64) if given is None else given)
+        if checked is not None or not self._is_seeded:
+            self._episodes.seed(secrets.randbits(64) if checked is None else checked)
         self._is_seeded = self._is_ready = True
         self._core.begin(*self._episodes.next())
         self._navs = [self._core.nav]
@@ -149,45 +148,50 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def step(
         self, action: npt.NDArray[np.float32], hold: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Trade to target weights and move on by one bar.
+        """Trade to target weights and advance one bar.
 
         Args:
             action: Target weights, shape `(n,)`, signed fractions of NAV.
-            hold: Shape `(n,)`, bool: symbols to leave as they are, whatever their weight says; None for none.
+            hold: Shape `(n,)`, bool: symbols to hold regardless of their weight; None to trade all.
+
+        Returns:
+            Observation, reward, `terminated`, `truncated` and `info`.
 
         Raises:
-            OpenOutcryError: an array has the wrong shape or a weight is not finite, or the episode is over; nothing
-                has moved.
+            OpenOutcryError: an array has the wrong shape, a weight is not finite, or the episode is over; the state is
+                unchanged.
         """
-        weights = plain("action", action)
+        weights = unmasked_array("action", action)
         if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
             wanted = f"an action must be numbers of shape {self.action_space.shape}"
             raise refusal("weight_count", f"{wanted}; received {weights.dtype} {weights.shape}")
         if not self._is_ready:
             message = "a step needs a running episode; received a step before the first `reset`"
             raise refusal("episode_over", message)
-        # float32 widens exactly: the same weights as JSON would say.
-        reward = self._core.step_weights(weights.astype(np.float64), None if hold is None else _mask(hold, weights))
+        # Widening float32 is exact: the weights equal those of the JSON interface.
+        reward = self._core.step_weights(
+            weights.astype(np.float64), None if hold is None else _hold_mask(hold, weights)
+        )
         if self.render_mode is not None:
             self._navs.append(self._core.nav)
         return self._observe(), reward, self._core.terminated, self._core.truncated, self._info()
 
     def clone_state(self) -> State:
-        """Return a checkpoint of the account, in O(symbols)."""
+        """Return a checkpoint of the account; O(n_symbols)."""
         return self._core.clone_state()
 
     def restore_state(self, state: State) -> Observation:
-        """Go back to a checkpoint of this environment and return its observation.
+        """Restore a checkpoint of this environment and return its observation.
 
         Raises:
-            OpenOutcryError: `state_mismatch`: the checkpoint is of another market or another window.
+            OpenOutcryError: `state_mismatch`: the checkpoint belongs to another market or window.
         """
         self._core.restore_state(state)
         self._navs = [self._core.nav]
         return self._observe()
 
     def render(self) -> Any:
-        """Return the account as text or as a picture, shape `(400, 640, 3)`, uint8."""
+        """Return the account as text, or as an image of shape `(400, 640, 3)`, uint8."""
         if self.render_mode is None:
             gym.logger.warn("`render` needs a `render_mode`: gymnasium.make(..., render_mode='ansi')")
             return None
@@ -203,7 +207,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return render_frame(self._navs, held, self.dataset.symbols, date, cash)
 
     def __reduce__(self) -> Any:
-        hint = "pickle what makes it instead, and go back to a bar with `clone_state` and `restore_state`"
+        hint = "pickle a function that creates it, or restore a bar with `clone_state` and `restore_state`"
         raise TypeError(f"an OpenOutcryEnv can be neither pickled nor copied: {hint}")
 
     def _observe(self) -> Observation:
@@ -235,19 +239,19 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     def _info(self) -> dict[str, Any]:
         info = self._core.info()
         info["reward_scheme"] = self.reward_scheme
-        if self._comes_and_goes:
+        if self._has_listing_changes:
             info["tradable"] = self._arrays()["listed"] != 0
         return info
 
 
 def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
-    """Return the market of an environment's arguments."""
+    """Return the dataset that the arguments of an environment describe."""
     if dataset is None:
         return Dataset.synthetic(n_symbols, n_days, seed)
     if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
-        sizes = "`n_symbols` and `n_days`, which are of a synthetic market"
-        hint = "hint: ScenarioSpec('hard', n_symbols=8) has sizes of its own"
-        raise refusal("argument_invalid", f"`dataset` must be None beside {sizes}; received both; {hint}")
+        sizes = "`n_symbols` or `n_days`, which set the size of the synthetic market"
+        hint = "hint: for a scenario, pass the size as ScenarioSpec('hard', n_symbols=8)"
+        raise refusal("argument_invalid", f"`dataset` must be None with {sizes}; received both; {hint}")
     if isinstance(dataset, ScenarioSpec) or (isinstance(dataset, str) and dataset in TIERS):
         dataset = Scenario(dataset, seed, split=split)
     if isinstance(dataset, Scenario):
@@ -264,26 +268,26 @@ def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any, split: str) 
 
 
 def limits_of(limits: Limits | None, max_weight: float | None, allow_short: bool | None) -> Limits | None:
-    """Return the limits that are given, in full or by their shorthands."""
+    """Return the limits of `limits` or of the shorthands."""
     if limits is None:
         return Limits(max_weight=max_weight, allow_short=allow_short)
     if max_weight is not None or allow_short is not None:
-        shorthands = "`max_weight` and `allow_short`, which are shorthands for it"
-        raise refusal("limit_invalid", f"`limits` must be None beside {shorthands}; received both")
+        shorthands = "`max_weight` or `allow_short`, which are shorthands for it"
+        raise refusal("limit_invalid", f"`limits` must be None with {shorthands}; received both")
     return limits
 
 
-def comes_and_goes(dataset: Dataset, start: int) -> bool:
-    """Return whether symbols may come and go.
+def has_listing_changes(dataset: Dataset, start: int) -> bool:
+    """Return whether symbols may list or delist during an episode.
 
-    They may where one has not listed by bar `start`, or the data has settlements.
-    Whether any settles is not asked: that would tell the future.
+    True if a symbol is unlisted at bar `start`, or if the dataset has a delisting column. Its values are not read: they
+    would reveal the future.
     """
     return dataset.delistings is not None or bool(np.isnan(dataset.close[: start + 1]).all(axis=0).any())
 
 
-def _mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    mask = plain("hold", hold)
+def _hold_mask(hold: Any, weights: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    mask = unmasked_array("hold", hold)
     if mask.shape != weights.shape or mask.dtype != np.bool_:
         message = f"`hold` must be booleans of shape {weights.shape}; received {mask.dtype} {mask.shape}"
         raise refusal("shape_mismatch", message)

@@ -1,4 +1,4 @@
-"""Episodes of a learner: the bars of one, and what a step of it is worth."""
+"""Episodes of an environment: windows and reward schemes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_truth, whole
+from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 
@@ -18,20 +18,20 @@ RANDOM = "random"
 SPLITS = ("train", "validation", "test")
 EPISODE_BARS = 252
 
-# What a scheme takes where its rate or penalty is not given: the rate of Moody and Saffell, a loss counted once more
-# while it deepens a drawdown, and 10 bps of what is traded.
+# Default rate or penalty of each scheme: the rate of Moody and Saffell, a penalty of 1 per unit of deeper drawdown, and
+# 10 bps of turnover.
 _PARAMETERS = {"differential-sharpe": 0.01, "drawdown": 1.0, "turnover": 0.001}
 
 
 @dataclass(frozen=True)
 class Episodes:
-    """How windows of episodes are chosen: one for all, or each drawn from a range.
+    """Choice of episode windows: one fixed window, or a random window per episode.
 
     Args:
         window: The bars of every episode, or `random`.
-        within: The range that random windows are drawn from; None for what `window=None` would be.
-        episode_bars: Bars of a random window; None for 252.
-        split: `train`, `validation` or `test`: streams of different splits share no draw, whatever their seeds.
+        within: Range that random windows are drawn from; None for the range of `window=None`.
+        episode_bars: Number of bars of a random window; None for 252.
+        split: `train`, `validation` or `test`; different splits have independent random windows for every seed.
     """
 
     window: Any = None
@@ -51,22 +51,22 @@ class Episodes:
 
     @property
     def is_random(self) -> bool:
-        """Whether every episode has a window of its own."""
+        """Whether every episode has a random window."""
         return isinstance(self.window, str) and self.window == RANDOM
 
     def on(self, dataset: Dataset, lookback: int) -> tuple[int, int, int | None, str]:
-        """Return the range of a dataset, the bars of an episode, and the split.
+        """Return start and end of the range in a dataset, the bars per episode, and the split.
 
-        The bars of an episode are None for all of the range.
+        The bars per episode are None if an episode is the complete range.
 
         Raises:
-            OpenOutcryError: `window_invalid`: the range leaves the data, or is shorter than an episode.
+            OpenOutcryError: `window_invalid`: the range exceeds the data, or is shorter than an episode.
         """
         start, end = as_window(self.within if self.is_random else self.window).resolve(dataset, lookback)
         if not self.is_random:
             return start, end, None, self.split
-        given = EPISODE_BARS if self.episode_bars is None else self.episode_bars
-        return start, end, whole("episode_bars", given, 2, end - start, "window_invalid"), self.split
+        n_bars = EPISODE_BARS if self.episode_bars is None else self.episode_bars
+        return start, end, checked_integer("episode_bars", n_bars, 2, end - start, "window_invalid"), self.split
 
 
 def scheme_of(reward: Any, parameter: Any) -> tuple[str, float]:
@@ -76,12 +76,12 @@ def scheme_of(reward: Any, parameter: Any) -> tuple[str, float]:
         raise refusal("argument_invalid", f"`reward` must be one of {names}; received {reward!r}")
     if reward not in _PARAMETERS:
         if parameter is not None:
-            message = f"`reward_parameter` must be None beside the reward {reward}, which has none"
+            message = f"`reward_parameter` must be None for the reward {reward}, which has no parameter"
             raise refusal("argument_invalid", f"{message}; received {parameter!r}")
         return reward, 0.0
     number = _PARAMETERS[reward] if parameter is None else finite("reward_parameter", parameter)
     if reward == "differential-sharpe" and not 0.0 < number < 1.0:
-        message = f"`reward_parameter` must be above 0 and below 1, as a rate; received {parameter!r}"
+        message = f"`reward_parameter` must be a rate above 0 and below 1; received {parameter!r}"
         raise refusal("argument_invalid", message)
     return reward, number
 
@@ -89,7 +89,7 @@ def scheme_of(reward: Any, parameter: Any) -> tuple[str, float]:
 def finite(name: str, value: Any) -> float:
     """Return a finite number of at least 0."""
     try:
-        number = float("nan") if is_truth(value) or isinstance(value, str) else float(value)
+        number = float("nan") if is_bool(value) or isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number) or number < 0.0:

@@ -1,4 +1,4 @@
-"""The batch as a native environment of PufferLib, in PufferLib's buffers."""
+"""Adapter of the vector environment to PufferLib."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ except ModuleNotFoundError as error:
 
 
 class OpenOutcryPufferEnv(PufferEnv):  # type: ignore[misc]
-    """A `PufferEnv` of many lanes.
+    """A native `PufferEnv` over `OpenOutcryVectorEnv`.
 
-    Flat observations are written straight into PufferLib's buffers.
+    Flat observations are written directly into the buffers of PufferLib.
 
-    A step that ends an episode shows the next one's first observation. `infos` hold the mean `nav` at the end of the
-    episodes that ended, and nothing where none did.
+    A step that ends an episode returns the first observation of the next one. `infos` hold the mean final `nav` of the
+    episodes that ended in the step, and are empty if none did.
 
-    `reset(seed=s)` gives lane i the seed `s * num_envs + i`: PufferLib counts one seed per environment, and no two of
-    them play the same episodes.
+    `reset(seed=s)` gives sub-environment i the seed `s * num_envs + i`: PufferLib counts one seed per environment, and
+    no two environments have the same episodes.
 
     Args:
-        num_envs: Number of lanes, PufferLib's agents.
-        buf: PufferLib's buffers; None for own ones.
-        seed: Seed of a `reset` that is given none.
+        num_envs: Number of sub-environments, the agents of PufferLib.
+        buf: Buffers of PufferLib; None to allocate them.
+        seed: Seed of a `reset` without one.
         **options: Arguments of `OpenOutcryVectorEnv`; the market is `dataset`.
     """
 
@@ -44,7 +44,7 @@ class OpenOutcryPufferEnv(PufferEnv):  # type: ignore[misc]
         super().__init__(buf)
 
     def reset(self, seed: int | None = None) -> tuple[npt.NDArray[np.float32], list[dict[str, float]]]:
-        """Begin the first episodes of a seed."""
+        """Start the first episodes of a seed."""
         first = (self._seed if seed is None else seed) * self.num_agents
         self.observations[:], _ = self.env.reset(seed=first)
         self.rewards[:] = 0.0
@@ -52,16 +52,16 @@ class OpenOutcryPufferEnv(PufferEnv):  # type: ignore[misc]
         return self.observations, []
 
     def step(self, actions: npt.NDArray[Any]) -> tuple[Any, Any, Any, Any, list[dict[str, float]]]:
-        """Trade every lane to target weights, the results going into the buffers."""
+        """Trade to target weights, advance one bar and write the results to the buffers."""
         weights = np.ascontiguousarray(actions)
         _, self.rewards[:], self.terminals[:], self.truncations[:], infos = self.env.step(
             weights, out=self.observations
         )
-        said = []
+        logs = []
         if "final_info" in infos:
             final = infos["final_info"]
-            said = [{"nav": float(final["nav"][final["_nav"]].mean())}]
-        return self.observations, self.rewards, self.terminals, self.truncations, said
+            logs = [{"nav": float(final["nav"][final["_nav"]].mean())}]
+        return self.observations, self.rewards, self.terminals, self.truncations, logs
 
     def close(self) -> None:
         """Close the environment."""

@@ -1,4 +1,4 @@
-"""Spaces of the Gymnasium environments.
+"""Action and observation spaces of the Gymnasium environments.
 
 Their bounds are finite, so that `sample()` works.
 """
@@ -24,7 +24,7 @@ _LOG_RETURN = 150.0
 
 
 def observation_of(value: Any) -> str:
-    """Return the name of a kind of observation."""
+    """Return the validated name of an observation kind."""
     if value not in OBSERVATIONS:
         wanted = ", ".join(OBSERVATIONS)
         raise refusal("argument_invalid", f"`observation` must be one of {wanted}; received {value!r}")
@@ -32,14 +32,14 @@ def observation_of(value: Any) -> str:
 
 
 def action_space(n_symbols: int, limits: Sequence[Limits]) -> spaces.Box:
-    """Return the weights that some account of these limits may hold."""
+    """Return the space of target weights within the widest of the limits."""
     top = _float32_below(min(max(each.max_weight for each in limits), native.MAX_ABS_WEIGHT))
     low = -top if any(each.allow_short for each in limits) else np.float32(0.0)
     return spaces.Box(low, top, (n_symbols,), np.float32)
 
 
 def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: int) -> spaces.Space[Any]:
-    """Return what one account is shown of `n_bars` bars: `lookback` of history."""
+    """Return the observation space of one account in a market of `n_bars` bars."""
     account = np.full(n_symbols + 1, _F32, dtype=np.float32)
     if kind == "cursor":
         return spaces.Dict({"account": spaces.Box(-account, account), "cursor": spaces.Discrete(n_bars)})
@@ -61,7 +61,7 @@ def observation_space(kind: str, n_symbols: int, lookback: int | None, n_bars: i
 def _float32_below(bound: float) -> np.float32:
     """Return the largest float32 that is at most `bound`.
 
-    The nearest one can be above, and would be limited.
+    The nearest float32 may be above `bound`, and the engine would limit such a weight.
     """
     nearest = np.float32(bound)
     below: np.float32 = np.nextafter(nearest, np.float32(0.0))

@@ -1,4 +1,4 @@
-"""Arguments of a vector environment: one for all lanes, or one a lane."""
+"""Per-lane arguments of the vector environment: one value for all lanes, or one per lane."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Market: TypeAlias = Dataset | Scenario | ScenarioSpec | str
 def datasets_of(
     sizes: tuple[int, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
 ) -> tuple[Dataset, ...]:
-    """Return the markets of the lanes; the (i mod their number)-th is lane i's."""
+    """Return the datasets of the lanes; lane i trades the (i mod length)-th."""
     if isinstance(dataset, str) or not isinstance(dataset, Iterable):
         return (market_of(*sizes, seed, dataset, split),)
-    given = tuple(dataset)
-    if not 1 <= len(given) <= num_envs:
-        message = f"`dataset` must be one, or a sequence of 1 to {num_envs}, the number of lanes"
-        raise refusal("argument_invalid", f"{message}; received {len(given)}")
-    made = {id(each): market_of(*sizes, seed, each, split) for each in given}
-    return tuple(made[id(each)] for each in given)
+    markets = tuple(dataset)
+    if not 1 <= len(markets) <= num_envs:
+        message = f"`dataset` must be one market, or a sequence of 1 to `num_envs`={num_envs}"
+        raise refusal("argument_invalid", f"{message}; received {len(markets)}")
+    datasets = {id(market): market_of(*sizes, seed, market, split) for market in markets}
+    return tuple(datasets[id(market)] for market in markets)
 
 
 def lane_terms(
@@ -36,21 +36,24 @@ def lane_terms(
 ) -> tuple[tuple[CostModel, ...], tuple[Limits, ...]]:
     """Return the costs and the limits of every lane."""
     lists = []
-    for name, given in (("costs", costs), ("limits", limits)):
-        each = list(given) if isinstance(given, Sequence) else [given] * num_envs
-        if len(each) != num_envs:
-            message = f"`{name}` must be one, or a sequence of {num_envs}, one a lane; received {len(each)}"
+    for name, value in (("costs", costs), ("limits", limits)):
+        values = list(value) if isinstance(value, Sequence) else [value] * num_envs
+        if len(values) != num_envs:
+            message = f"`{name}` must be one value, or a sequence of `num_envs`={num_envs}; received {len(values)}"
             raise refusal("argument_invalid", message)
-        lists.append(each)
+        lists.append(values)
     if isinstance(costs, Sequence) or isinstance(limits, Sequence):
-        pairs = [costs_and_limits(c, limits_of(each, max_weight, allow_short)) for c, each in zip(*lists, strict=True)]
+        pairs = [
+            costs_and_limits(cost, limits_of(limit, max_weight, allow_short))
+            for cost, limit in zip(*lists, strict=True)
+        ]
     else:
         pairs = [costs_and_limits(costs, limits_of(limits, max_weight, allow_short))] * num_envs
-    return tuple(c for c, _ in pairs), tuple(each for _, each in pairs)
+    return tuple(cost for cost, _ in pairs), tuple(limit for _, limit in pairs)
 
 
 def mode_of(value: AutoresetMode | str) -> AutoresetMode:
-    """Return what happens to a lane whose episode has ended."""
+    """Return the validated autoreset mode."""
     try:
         return AutoresetMode(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Many accounts in step: one Gymnasium vector environment over the native batch."""
+"""The Gymnasium vector environment over the native batch of accounts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import lookback_of, seed_of, whole
+from openoutcry.arguments import checked_integer, lookback_of, seed_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
-from openoutcry.gym.buffers import slot_of, turns_of
-from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, comes_and_goes
+from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
+from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, has_listing_changes
 from openoutcry.gym.episodes import Episodes, finite, scheme_of
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
-from openoutcry.gym.sub_environments import Market, datasets_of, mode_of, terms_of
+from openoutcry.gym.sub_environments import Market, datasets_of, lane_terms, mode_of
 from openoutcry.openoutcry_py import CostModel, Limits
 
 Observation: TypeAlias = Any
 _Flags: TypeAlias = npt.NDArray[np.bool_]
-_Stepped: TypeAlias = tuple[Observation, npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
+_Step: TypeAlias = tuple[Observation, npt.NDArray[np.float64], _Flags, _Flags, dict[str, Any]]
 
 _MODES = {
     AutoresetMode.NEXT_STEP: "next_step",
@@ -38,55 +38,57 @@ _MODES = {
 
 
 class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[Any]]):
-    """Many markets to trade bar by bar, stepped together.
+    """Many sub-environments, stepped together.
 
-    Lane i is `OpenOutcryEnv` with the same arguments: after `reset(seed=s)` it plays, step for step, what that plays
-    after `reset(seed=s + i)`, and its k-th autoreset is that one's k-th bare `reset`.
+    Sub-environment i, called lane i, equals `OpenOutcryEnv` with the same arguments: after `reset(seed=s)` it returns,
+    step for step, what that environment returns after `reset(seed=s + i)`. Its k-th autoreset is the k-th `reset()`
+    without a seed.
 
     Actions: target weights, shape `(num_envs, n)`, float32 or float64, C-contiguous. Observations are those of
-    `OpenOutcryEnv` with one more axis in front. Rewards are float64, terminations and truncations bool, all
-    `(num_envs,)`. `info` of a step is empty but for what follows; a key `k` has a mask `_k` of the lanes it is about.
+    `OpenOutcryEnv` with a leading axis `num_envs`. Rewards are float64, terminations and truncations bool, all of shape
+    `(num_envs,)`. `info` of a step holds the keys below, if they apply; a key `k` has a mask `_k` of its lanes.
 
-    - `reset`, bool, if this very step began the next episode of some lane, its last one having ended in the step
-      before. The lane's action did nothing and its reward is 0: learners leave the transition out.
-    - `final_obs` and `final_info` (`nav`, `date`), if a lane's episode ended and the same step began the next.
-    - `tradable`, `(num_envs, n)` bool, in a market where symbols come and go: what can be held.
+    - `reset`, bool, if this step started the next episode of a lane whose episode ended in the step before. The action
+      of the lane was ignored and its reward is 0: learners skip the transition.
+    - `final_obs` and `final_info` (`nav`, `date`), if the episode of a lane ended and this step started the next one.
+    - `tradable`, `(num_envs, n)` bool, in a market with listings or delistings: the symbols that can be traded.
 
-    `info` of `reset` names the `reward_scheme`.
+    `info` of `reset` holds the `reward_scheme`.
 
     Args:
-        num_envs: Number of lanes.
-        n_symbols: As in `OpenOutcryEnv`, like all arguments that are not named here.
+        num_envs: Number of sub-environments.
+        n_symbols: As in `OpenOutcryEnv`.
         n_days: As in `OpenOutcryEnv`.
         seed: As in `OpenOutcryEnv`.
-        dataset: One for all lanes, or a sequence of as many symbols each: lane i then trades the (i mod length)-th.
+        dataset: One market for all lanes, or a sequence with equal numbers of symbols: lane i trades the
+            (i mod length)-th.
         window: As in `OpenOutcryEnv`.
         within: As in `OpenOutcryEnv`.
         episode_bars: As in `OpenOutcryEnv`.
         split: As in `OpenOutcryEnv`.
-        costs: For all lanes, or a sequence of one a lane.
-        limits: For all lanes, or a sequence of one a lane.
+        costs: One cost model for all lanes, or a sequence with one per lane.
+        limits: Limits for all lanes, or a sequence with one per lane.
         observation: As in `OpenOutcryEnv`.
         lookback: As in `OpenOutcryEnv`.
         reward: As in `OpenOutcryEnv`.
         reward_parameter: As in `OpenOutcryEnv`.
         no_trade_band: As in `OpenOutcryEnv`.
-        copy: Whether every step returns new arrays. False: two sets of arrays are written in turn, so that what a step
-            returned holds until the step after the next. Flat observations are then read-only views of rows that are
-            longer: they slide along them, so that a step writes what is new, and take about twice the memory. A wrapper
-            that writes into an observation, such as Gymnasium's `FlattenObservation`, needs new arrays.
-        threads: Threads that share the lanes at most, up to 32; a batch with less work than wakes a thread uses fewer.
-        autoreset_mode: What happens to a lane whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
-        max_episode_steps: Steps after which an episode is truncated; None for none.
+        copy: Whether every step returns new arrays. If False, steps write into two buffers in rotation, so that a
+            result is valid until the step after the next. Flat observations are then read-only sliding views of longer
+            rows: a step writes only the new values, for about twice the memory. A wrapper that writes into an
+            observation, such as Gymnasium's `FlattenObservation`, needs `copy=True`.
+        threads: Maximum number of threads, up to 32; a small batch uses fewer.
+        autoreset_mode: Handling of a lane whose episode has ended: `NEXT_STEP`, `SAME_STEP` or `DISABLED`.
+        max_episode_steps: Number of steps after which an episode is truncated; None for no limit.
         max_weight: Shorthand for `Limits(max_weight=...)`.
         allow_short: Shorthand for `Limits(allow_short=...)`.
 
     Raises:
-        OpenOutcryError: an argument cannot be used.
+        OpenOutcryError: an argument is invalid.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
-    # Lanes times symbols that are worth a thread: fewer are stepped in less time than it takes to wake one.
+    # Lanes times symbols per thread: stepping fewer takes less time than waking a thread.
     _cells_a_thread = 4096
 
     def __init__(
@@ -115,11 +117,11 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         max_weight: float | None = None,
         allow_short: bool | None = None,
     ) -> None:
-        self.num_envs = whole("num_envs", num_envs, 1, 2**31 - 1)
+        self.num_envs = checked_integer("num_envs", num_envs, 1, 2**31 - 1)
         self._kind, self._lookback, self._copies = observation_of(observation), lookback, copy
         episodes = Episodes(window, within, episode_bars, split)
         self.datasets = datasets_of((n_symbols, n_days), seed_of(seed), dataset, split, self.num_envs)
-        self.costs, self.limits = terms_of(costs, limits, max_weight, allow_short, self.num_envs)
+        self.costs, self.limits = lane_terms(costs, limits, max_weight, allow_short, self.num_envs)
         self.autoreset_mode = mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.reward_scheme, parameter = scheme_of(reward, reward_parameter)
@@ -127,8 +129,8 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         settings = {
             "reward_parameter": parameter,
             "no_trade_band": finite("no_trade_band", no_trade_band),
-            "max_episode_steps": None if most is None else whole("max_episode_steps", most, 1, 2**31 - 1),
-            "threads": whole("threads", threads, 1, 32),
+            "max_episode_steps": None if most is None else checked_integer("max_episode_steps", most, 1, 2**31 - 1),
+            "threads": checked_integer("threads", threads, 1, 32),
             "cells_a_thread": self._cells_a_thread,
             "seed": seed,
         }
@@ -137,12 +139,12 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
 
     def _batch(self, episodes: Episodes, settings: dict[str, Any]) -> native.Batch:
         if self._kind == "cursor" and len(self.datasets) > 1:
-            message = "`observation` must be dict or flat where lanes trade several datasets, for a cursor names a bar"
+            message = "`observation` must be dict or flat with several datasets, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received cursor and {len(self.datasets)} datasets")
         self._shown = native.DEFAULT_LOOKBACK if self._lookback is None else lookback_of(self._lookback)
-        windows = [episodes.on(each, self._shown) for each in self.datasets]
+        windows = [episodes.on(dataset, self._shown) for dataset in self.datasets]
         starts = [start for start, *_ in windows]
-        self._comes_and_goes = any(map(comes_and_goes, self.datasets, starts))
+        self._has_listing_changes = any(map(has_listing_changes, self.datasets, starts))
         settings |= {
             "windows": windows,
             "autoreset": _MODES[self.autoreset_mode],
@@ -151,10 +153,10 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             "observation": "history" if self._kind == "dict" and self._lookback is not None else self._kind,
         }
         lanes = [(i % len(self.datasets), self.costs[i], self.limits[i]) for i in range(self.num_envs)]
-        return native.Batch([each._core for each in self.datasets], lanes, settings, 0)
+        return native.Batch([dataset._core for dataset in self.datasets], lanes, settings, 0)
 
     def _prepare(self) -> None:
-        n, n_bars = self.datasets[0].n_symbols, max(each.n_bars for each in self.datasets)
+        n, n_bars = self.datasets[0].n_symbols, max(dataset.n_bars for dataset in self.datasets)
         self.single_action_space = action_space(n, list(dict.fromkeys(self.limits)))
         self.single_observation_space = observation_space(self._kind, n, self._lookback, n_bars)
         self._layout = (self._kind, self.num_envs, self.single_observation_space)
@@ -162,96 +164,103 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         self._last: native.Buffers | None = None
         self._final: Observation = None
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            self._last, self._final = slot_of(*self._layout)[:2]
+            self._last, self._final = allocate_buffers(*self._layout)[:2]
         if not self._copies:
-            self._turns, self._turn = turns_of(self._core, *self._layout), 0
-        # Replaced by the native methods at the first reset, so that no step pays for asking.
+            self._buffer_sets, self._next_set = allocate_buffer_sets(self._core, *self._layout), 0
+        # The first reset replaces these with the native methods, so that steps need no check.
         self._step: Callable[..., int] = self._refuse
         self._step_new: Callable[..., Any] = self._refuse
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the next episode of every lane; with a seed, its first.
+        """Start the next episode of every lane; with a seed, the first one.
 
         Args:
             seed: Seed of lane 0; lane i has `seed + i`.
-            options: `{"reset_mask": mask}` resets the lanes that are set in it, shape `(num_envs,)`, bool.
+            options: `{"reset_mask": mask}` resets only the lanes of a mask, shape `(num_envs,)`, bool.
+
+        Returns:
+            Observation and `info`.
 
         Raises:
-            OpenOutcryError: the seed or the mask cannot be used; no lane has moved.
+            OpenOutcryError: the seed or the mask is invalid; the state is unchanged.
         """
         if self.closed:
             raise ClosedEnvironmentError("the environment has been closed")
         most = 2**64 - self.num_envs
-        first = None if seed is None else whole("seed", seed, 0, most)
-        mask = self._mask_of(options)
+        first = None if seed is None else checked_integer("seed", seed, 0, most)
+        mask = self._reset_mask(options)
         super().reset(seed=seed)
         if first is None and not self._is_seeded:
             first = secrets.randbelow(most + 1)
         self._core.reset(first, mask)
         self._is_seeded = True
         self._step, self._step_new = self._core.step, self._core.step_new
-        about = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
+        is_reset = np.ones(self.num_envs, dtype=np.bool_) if mask is None else mask.copy()
         info: dict[str, Any] = {"reward_scheme": np.full(self.num_envs, self.reward_scheme, dtype=object)}
-        info["_reward_scheme"] = about
-        if self._comes_and_goes:
-            info["tradable"], info["_tradable"] = self._core.tradable, about
+        info["_reward_scheme"] = is_reset
+        if self._has_listing_changes:
+            info["tradable"], info["_tradable"] = self._core.tradable, is_reset
         if self._copies:
             return self._core.observe_new(), info
-        bound, observation, *_, after = self._turns[self._turn]
+        bound, observation, *_, following = self._buffer_sets[self._next_set]
         self._core.observe(bound)
-        self._turn = after
+        self._next_set = following
         return observation, info
 
-    def step(self, actions: npt.NDArray[Any], out: Observation = None, hold: _Flags | None = None) -> _Stepped:
-        """Trade every lane to target weights and move on by one bar.
+    def step(self, actions: npt.NDArray[Any], out: Observation = None, hold: _Flags | None = None) -> _Step:
+        """Trade every lane to target weights and advance one bar.
 
         Args:
             actions: Target weights, shape `(num_envs, n)`, float32 or float64, signed fractions of NAV, C-contiguous.
-            out: Where the observation is written and what is returned for it, such as a row of a rollout: an array of
-                the observation's shape and dtype, or a dict of them; None for one of the environment's own.
-            hold: Shape `(num_envs, n)`, bool: symbols to leave as they are, whatever their weight says; None for none.
+            out: Array that the observation is written to and that is returned as the observation, such as a row of a
+                rollout buffer; a dict of arrays for dict observations. None for an array of the environment.
+            hold: Shape `(num_envs, n)`, bool: symbols to hold regardless of their weight; None to trade all.
+
+        Returns:
+            Observation, rewards, terminations, truncations and `info`.
 
         Raises:
-            OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or a lane's episode
-                is over and autoreset is disabled; no lane has moved.
+            OpenOutcryError: an array has the wrong shape, dtype or layout, a weight is not finite, or the episode of a
+                lane is over and autoreset is disabled; the state is unchanged.
         """
         if out is None and not self._copies:
-            bound, observation, rewards, terminations, truncations, reset, after = self._turns[self._turn]
-            # Not `self._step(...)`, which Python looks up as a method of the class before it finds it here.
+            buffers = self._buffer_sets[self._next_set]
+            bound, observation, rewards, terminations, truncations, reset, following = buffers
+            # Not `self._step(...)`: Python would first look for a method of the class.
             trade = self._step
-            said = trade(actions, hold, bound, self._last)
-            # Only now: a step that is refused leaves what the last one returned.
-            self._turn = after
+            signals = trade(actions, hold, bound, self._last)
+            # After the step: if it raises, the results of the last step stay valid.
+            self._next_set = following
         elif out is None or self._kind == "flat":
             trade = self._step_new
-            made = trade(actions, hold, self._last, out)
-            observation, rewards, terminations, truncations, reset, said = made
+            stepped = trade(actions, hold, self._last, out)
+            observation, rewards, terminations, truncations, reset, signals = stepped
         else:
-            bound, observation, rewards, terminations, truncations, reset = slot_of(*self._layout, out)
-            said = self._step(actions, hold, bound, self._last)
+            bound, observation, rewards, terminations, truncations, reset = allocate_buffers(*self._layout, out)
+            signals = self._step(actions, hold, bound, self._last)
         info: dict[str, Any] = {}
-        if said or self._comes_and_goes:
-            self._tell(info, (terminations, truncations, reset), said)
+        if signals or self._has_listing_changes:
+            self._fill_info(info, (terminations, truncations, reset), signals)
         return observation, rewards, terminations, truncations, info
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Refuse to be stepped from now on."""
+        """Make further steps raise `ClosedEnvironmentError`."""
         self._step = self._step_new = self._refuse
 
     @cached_property
     def action_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """The weights of all lanes."""
-        # Made when asked for: the bounds of a large batch take more memory than its observations.
+        """Space of the actions of all lanes."""
+        # Created on first access: the bounds of a large batch take more memory than its observations.
         return batch_space(self.single_action_space, self.num_envs)
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:  # type: ignore[override]
-        """What all lanes are shown."""
+        """Space of the observations of all lanes."""
         return batch_space(self.single_observation_space, self.num_envs)
 
     @property
     def dataset(self) -> Dataset:
-        """The market of lane 0, which is that of all lanes unless several were given."""
+        """The market of lane 0, and of all lanes unless several markets were passed."""
         return self.datasets[0]
 
     @property
@@ -288,21 +297,21 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     def histories(self, cursors: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """Return the log returns up to the bars of cursors.
 
-        They are those of a flat observation, shape `(..., lookback, n)`, float32, oldest first. `cursors` are what this
-        environment has shown.
+        The returns equal those of a flat observation, shape `(..., lookback, n)`, float32, oldest first. `cursors` are
+        values of `cursor` observations of this environment.
         """
         if len(self.datasets) > 1:
-            message = "`histories` needs lanes of one dataset, for a cursor names a bar"
+            message = "`histories` needs one dataset, as a cursor indexes one dataset"
             raise refusal("argument_invalid", f"{message}; received {len(self.datasets)} datasets")
         return np.asarray(self._histories[cursors])
 
     def __repr__(self) -> str:
-        names = ", ".join(dict.fromkeys(each.name for each in self.datasets))
+        names = ", ".join(dict.fromkeys(dataset.name for dataset in self.datasets))
         shown = f"observation={self._kind!r}, autoreset_mode={self.autoreset_mode.name}"
         return f"OpenOutcryVectorEnv({names}, num_envs={self.num_envs}, {shown})"
 
     def __reduce__(self) -> Any:
-        hint = "hint: pickle what makes it instead"
+        hint = "hint: pickle a function that creates it"
         raise TypeError(f"an OpenOutcryVectorEnv can be neither pickled nor copied; {hint}")
 
     def _refuse(self, *_: Any) -> Any:
@@ -311,28 +320,28 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         message = "a step needs a running episode; received a step before the first `reset`"
         raise refusal("episode_over", message)
 
-    def _tell(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], said: int) -> None:
-        """Add to `info` what a step has to tell beside its results."""
+    def _fill_info(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], signals: int) -> None:
+        """Add the entries of a step to `info`; bit 0 of `signals` means an episode ended, bit 1 a lane was reset."""
         terminations, truncations, reset = flags
-        if self._comes_and_goes:
+        if self._has_listing_changes:
             info["tradable"], info["_tradable"] = self._core.tradable, np.ones(self.num_envs, dtype=np.bool_)
-        if said & 2:
+        if signals & 2:
             info["reset"], info["_reset"] = reset, reset
-        if self._final is None or not said & 1:
+        if self._final is None or not signals & 1:
             return
         ended = terminations | truncations
-        # An empty array of objects holds None.
+        # `np.empty` fills arrays of objects with None.
         shown, finals, dates = self._final, np.empty(self.num_envs, dtype=object), np.empty(self.num_envs, dtype=object)
         navs, lanes = np.zeros(self.num_envs), np.flatnonzero(ended).tolist()
         for lane, (nav, bar) in zip(lanes, self._core.ended(lanes), strict=True):
-            each = {k: v[lane].copy() for k, v in shown.items()} if isinstance(shown, dict) else shown[lane].copy()
-            finals[lane], navs[lane] = each, nav
+            final = {k: v[lane].copy() for k, v in shown.items()} if isinstance(shown, dict) else shown[lane].copy()
+            finals[lane], navs[lane] = final, nav
             dates[lane] = self.datasets[lane % len(self.datasets)].dates[bar]
         info["final_obs"], info["_final_obs"] = finals, ended
         info["final_info"] = {"nav": navs, "_nav": ended.copy(), "date": dates, "_date": ended.copy()}
         info["_final_info"] = ended.copy()
 
-    def _mask_of(self, options: dict[str, Any] | None) -> _Flags | None:
+    def _reset_mask(self, options: dict[str, Any] | None) -> _Flags | None:
         if options is None or "reset_mask" not in options:
             return None
         mask = options["reset_mask"]
@@ -341,9 +350,9 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
             message = f"`reset_mask` must be an array of bool and shape ({self.num_envs},); received {received}"
             raise refusal("shape_mismatch", message)
         if not mask.any():
-            raise refusal("argument_invalid", "`reset_mask` must be set in at least one lane; received none")
+            raise refusal("argument_invalid", "`reset_mask` must select at least one lane; received none")
         if not self._is_seeded and not mask.all():
-            message = "the first `reset` must be of all lanes"
+            message = "the first `reset` must select all lanes"
             raise refusal("argument_invalid", f"{message}; received a mask of {int(mask.sum())}")
         return mask
 

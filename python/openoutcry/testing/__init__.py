@@ -1,7 +1,7 @@
-"""Checks for the tests of users: `check_agent`, `check_vector_env`, and a pytest plugin.
+"""Checks for use in your tests: `check_agent`, `check_vector_env`, and a pytest plugin.
 
-Imports `harness.conformance` and Gymnasium, each when its check is first used: pytest loads the plugin in every project
-of an environment that has the package.
+Imports `harness.conformance` and Gymnasium on first use of a check: pytest loads the plugin in every project whose
+environment has the package installed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a vector environment must do at the end of an episode, in each mode."""
+"""Checks of each autoreset mode: behaviour of a vector environment at the end of an episode."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from openoutcry.testing.fixed_rollout import SEED, Subject, Turn, VectorEnvError, refuses, stepped
-from openoutcry.testing.value_comparison import Array, difference, kind, misfit, not_array, runs_differ
+from openoutcry.testing.fixed_rollout import SEED, CallResult, Subject, VectorEnvError, parse_step, refuses
+from openoutcry.testing.value_comparison import (
+    Array,
+    array_mismatch,
+    difference,
+    runs_difference,
+    space_mismatch,
+    type_name,
+)
 from openoutcry.testing.vector_env_checks import require
 
 
 def check_autoreset(subject: Subject) -> None:
-    """Check the mode that the metadata name."""
-    if not any(turn.is_step and turn.done.any() for turn in subject.turns()):
-        message = f"an episode must end within {subject.n_steps} steps to be checked; received none that did"
-        raise VectorEnvError("autoreset", f"{message}; hint: a larger `n_steps`, or skip=('autoreset',)")
+    """Check the autoreset mode of the metadata."""
+    if not any(result.is_step and result.done.any() for result in subject.rollout()):
+        message = f"an episode must end within {subject.n_steps} steps to be checked; received none"
+        raise VectorEnvError("autoreset", f"{message}; hint: pass a larger `n_steps`, or skip=('autoreset',)")
     checks = {
         AutoresetMode.NEXT_STEP: _next_step,
         AutoresetMode.SAME_STEP: _same_step,
@@ -30,59 +37,59 @@ def check_autoreset(subject: Subject) -> None:
 def _next_step(subject: Subject) -> None:
     ended = np.zeros(subject.env.num_envs, dtype=np.bool_)
     others, after = [list(lanes) for lanes in subject.actions], []
-    steps = (turn for turn in subject.turns() if turn.is_step)
-    for t, turn in enumerate(steps):
+    steps = (result for result in subject.rollout() if result.is_step)
+    for t, result in enumerate(steps):
         for lane in map(int, np.flatnonzero(ended)):
             where = f"[{lane}] of step {t}, which only resets the lane (NEXT_STEP),"
-            require("autoreset", difference(0.0, float(turn.rewards[lane]), f"rewards{where}"))
+            require("autoreset", difference(0.0, float(result.rewards[lane]), f"rewards{where}"))
             for name in ("terminations", "truncations"):
-                require("autoreset", difference(False, bool(getattr(turn, name)[lane]), f"{name}{where}"))
+                require("autoreset", difference(False, bool(getattr(result, name)[lane]), f"{name}{where}"))
             others[t][lane] = subject.actions[(t + 1) % subject.n_steps][lane]
             after.append(lane)
-        ended = turn.done.copy()
+        ended = result.done.copy()
     for lane in sorted(set(after) & set(subject.some_lanes())):
-        wanted = subject.stream(lane, subject.turns())
-        received = subject.stream(lane, subject.turns(actions=others))
+        wanted = subject.lane_results(lane, subject.rollout())
+        received = subject.lane_results(lane, subject.rollout(actions=others))
         run = f"lane {lane}, whose actions differ only in steps that reset it (NEXT_STEP)"
-        require("autoreset", runs_differ(wanted, received, run))
+        require("autoreset", runs_difference(wanted, received, run))
 
 
 def _same_step(subject: Subject) -> None:
     n, space = subject.env.num_envs, subject.env.single_observation_space
-    went_on, varies = True, False
+    is_unchanged, varies = True, False
     start = None
-    for t, turn in enumerate(each for each in subject.turns() if each.is_step):
-        done, infos = turn.done, turn.infos
-        lanes = [deepcopy(lane) for lane in subject.lanes(turn.observation)]
+    for t, result in enumerate(each for each in subject.rollout() if each.is_step):
+        done, infos = result.done, result.infos
+        lanes = [deepcopy(lane) for lane in subject.lanes(result.observation)]
         start = lanes[0] if start is None else start
         varies = varies or difference(start, lanes[0], "") is not None
         for key in ("final_obs", "final_info"):
             mask = infos.get(f"_{key}", None if done.any() else np.zeros(n, dtype=np.bool_))
             name = f"infos['_{key}'] of step {t} (SAME_STEP)"
-            require("autoreset", not_array(mask, np.bool_, (n,), name) or difference(done, mask, name))
+            require("autoreset", array_mismatch(mask, np.bool_, (n,), name) or difference(done, mask, name))
         for lane in map(int, np.flatnonzero(done)):
             final = _final(infos["final_obs"], lane, n)
-            require("autoreset", misfit(space, final, f"infos['final_obs'][{lane}] of step {t}"))
-            went_on = went_on and difference(lanes[lane], final, "") is None
-    if went_on and varies:
-        wanted = "the observation of a step that ends an episode must be the next one's first (SAME_STEP)"
+            require("autoreset", space_mismatch(space, final, f"infos['final_obs'][{lane}] of step {t}"))
+            is_unchanged = is_unchanged and difference(lanes[lane], final, "") is None
+    if is_unchanged and varies:
+        wanted = "the observation of a step that ends an episode must be the first of the next episode (SAME_STEP)"
         raise VectorEnvError("autoreset", f"{wanted}; received the one in infos['final_obs']")
 
 
 def _final(final: Any, lane: int, n: int) -> Any:
     if not isinstance(final, np.ndarray) or final.shape[:1] != (n,):
-        raise VectorEnvError("autoreset", f"infos['final_obs'] must be an array of {n}; received {kind(final)}")
+        raise VectorEnvError("autoreset", f"infos['final_obs'] must be an array of {n}; received {type_name(final)}")
     return final[lane]
 
 
-def _until_done(subject: Subject) -> tuple[Turn, int]:
-    """Step a new run until an episode ends; return that turn and its number."""
+def _until_done(subject: Subject) -> tuple[CallResult, int]:
+    """Step a new rollout until an episode ends; return that result and its index."""
     subject.env.reset(seed=SEED)
     for t, lanes in enumerate(subject.actions):
-        turn = stepped(subject.env.step(subject.batch(lanes)), subject.env.num_envs)
-        if turn.done.any():
-            return turn, t
-    raise VectorEnvError("autoreset", "the same run must end an episode again; received none that did")
+        result = parse_step(subject.env.step(subject.batch(lanes)), subject.env.num_envs)
+        if result.done.any():
+            return result, t
+    raise VectorEnvError("autoreset", "the same rollout must end an episode again; received none")
 
 
 def _disabled(subject: Subject) -> None:
@@ -102,7 +109,7 @@ def _disabled(subject: Subject) -> None:
         if not refuses(partial(env.reset, options={"reset_mask": mask})):
             raise VectorEnvError("autoreset", f"`reset` must refuse a mask {what} (DISABLED); received a reset")
     observation, _ = env.reset(options={"reset_mask": done.copy()})
-    require("autoreset", misfit(env.observation_space, observation, "the observation of a reset with a mask"))
+    require("autoreset", space_mismatch(env.observation_space, observation, "the observation of a reset with a mask"))
     for lane, (old, new) in enumerate(zip(before, subject.lanes(observation), strict=True)):
         if not done[lane]:
             fault = difference(old, new, "observation")

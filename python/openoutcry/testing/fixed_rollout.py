@@ -1,4 +1,4 @@
-"""Runs of a vector environment over fixed actions, and what a lane must show."""
+"""Rollouts of a vector environment over fixed actions, and the expected results of a lane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import concatenate, create_empty_array, iterate
 
-from openoutcry.testing.value_comparison import Array, first, kind, not_array
+from openoutcry.testing.value_comparison import Array, array_mismatch, first_fault, type_name
 
 Vector = VectorEnv[Any, Any, Any]
 Scalar = gym.Env[Any, Any]
@@ -21,10 +21,10 @@ SEED = 2024
 
 
 class VectorEnvError(AssertionError):
-    """A vector environment does not do what Gymnasium asks of it.
+    """Raised if a vector environment violates a Gymnasium convention.
 
     Attributes:
-        check: The name of the check that found it.
+        check: Name of the check that failed.
     """
 
     def __init__(self, check: str, message: str) -> None:
@@ -33,8 +33,8 @@ class VectorEnvError(AssertionError):
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What one call handed out: a step, or a reset of the lanes of `mask`."""
+class CallResult:
+    """Result of one call: a step, or a reset of the lanes of `mask`."""
 
     observation: Any
     infos: Any
@@ -45,25 +45,25 @@ class Turn:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What was handed out, by name."""
+        """Returned values by name."""
         names = ("observation", "rewards", "terminations", "truncations", "infos")
         return {name: part for name in names if (part := getattr(self, name)) is not None}
 
     @property
     def is_step(self) -> bool:
-        """Whether it was a step."""
+        """Whether the call was a step."""
         return self.rewards is not None
 
     @property
     def done(self) -> Array:
-        """The lanes whose episode has ended."""
+        """Lanes whose episode has ended."""
         ended: Array = self.terminations | self.truncations
         return ended
 
 
 @dataclass
 class Subject:
-    """A vector environment in one mode, and the `actions[t][lane]` of every run."""
+    """A vector environment under test, and the `actions[t][lane]` of every rollout."""
 
     env: Vector
     n_steps: int
@@ -90,69 +90,69 @@ class Subject:
         return list(iterate(self.env.observation_space, observation))
 
     def some_lanes(self) -> list[int]:
-        """Return the lanes that slow checks look at: the first, one between, and the last."""
+        """Return the lanes of slow checks: the first, a middle and the last one."""
         n = self.env.num_envs
         return sorted({0, n // 2, n - 1})
 
-    def turns(
+    def rollout(
         self,
         seed: int = SEED,
         actions: Sequence[Sequence[Any]] | None = None,
         before: Callable[[int], None] = lambda t: None,
         env: Vector | None = None,
-    ) -> Iterator[Turn]:
-        """Yield what a run hands out, without copying it.
+    ) -> Iterator[CallResult]:
+        """Yield the results of a rollout, without copies.
 
-        It is a reset, the steps, with resets between them where the mode asks for it, and a bare reset.
+        A rollout is a reset, the steps, resets in between if the mode needs them, and a reset without a seed.
         """
         env = self.env if env is None else env
-        every = np.ones(env.num_envs, dtype=np.bool_)
-        yield Turn(*env.reset(seed=seed), every)
-        done = ~every
+        all_lanes = np.ones(env.num_envs, dtype=np.bool_)
+        yield CallResult(*env.reset(seed=seed), all_lanes)
+        done = ~all_lanes
         for t, lanes in enumerate(self.actions if actions is None else actions):
             if self.mode is AutoresetMode.DISABLED and done.any():
-                # A copy: what was handed out must not be what is handed in.
-                yield Turn(*env.reset(options={"reset_mask": done.copy()}), done)
+                # A copy: a returned array must not be passed as an argument.
+                yield CallResult(*env.reset(options={"reset_mask": done.copy()}), done)
             before(t)
-            turn = stepped(env.step(self.batch(lanes)), env.num_envs)
-            done = turn.done.copy()
-            yield turn
-        yield Turn(*env.reset(), every)
+            result = parse_step(env.step(self.batch(lanes)), env.num_envs)
+            done = result.done.copy()
+            yield result
+        yield CallResult(*env.reset(), all_lanes)
 
-    def stream(self, lane: int, turns: Iterator[Turn]) -> list[dict[str, Any]]:
-        """Return what a run shows one lane."""
-        return [self.shown(lane, turn) for turn in turns if turn.mask[lane]]
+    def lane_results(self, lane: int, results: Iterator[CallResult]) -> list[dict[str, Any]]:
+        """Return the results of a rollout for one lane."""
+        return [self.shown(lane, result) for result in results if result.mask[lane]]
 
-    def shown(self, lane: int, turn: Turn) -> dict[str, Any]:
-        """Return what one call shows one lane, copied."""
-        infos = lane_info(turn.infos, lane)
-        found: dict[str, Any] = {"observation": deepcopy(self.lanes(turn.observation)[lane])}
-        if turn.is_step:
-            found["reward"] = float(turn.rewards[lane])
-            found["terminated"] = bool(turn.terminations[lane])
-            found["truncated"] = bool(turn.truncations[lane])
-        found |= {key: deepcopy(infos.pop(key)) for key in ("final_obs", "final_info") if key in infos}
-        return found | {"info": deepcopy(infos)}
+    def shown(self, lane: int, result: CallResult) -> dict[str, Any]:
+        """Return a copy of the result of one call for one lane."""
+        infos = lane_info(result.infos, lane)
+        values: dict[str, Any] = {"observation": deepcopy(self.lanes(result.observation)[lane])}
+        if result.is_step:
+            values["reward"] = float(result.rewards[lane])
+            values["terminated"] = bool(result.terminations[lane])
+            values["truncated"] = bool(result.truncations[lane])
+        values |= {key: deepcopy(infos.pop(key)) for key in ("final_obs", "final_info") if key in infos}
+        return values | {"info": deepcopy(infos)}
 
 
-def stepped(returned: Any, n: int) -> Turn:
-    """Return the turn of a step, refusing what no other check could read."""
+def parse_step(returned: Any, n: int) -> CallResult:
+    """Return the result of a step after checking its structure."""
     if not isinstance(returned, tuple) or len(returned) != 5:
         wanted = "`step` must return (observation, rewards, terminations, truncations, infos)"
-        received = f"a tuple of {len(returned)}" if isinstance(returned, tuple) else kind(returned)
+        received = f"a tuple of {len(returned)}" if isinstance(returned, tuple) else type_name(returned)
         raise VectorEnvError("step", f"{wanted}; received {received}")
     observation, rewards, terminations, truncations, infos = returned
     fault = None
     if not isinstance(rewards, np.ndarray) or not np.issubdtype(rewards.dtype, np.floating) or rewards.shape != (n,):
-        fault = f"rewards must be an array of floats ({n},); received {kind(rewards)}"
+        fault = f"rewards must be an array of floats ({n},); received {type_name(rewards)}"
     elif not isinstance(infos, dict):
-        fault = f"infos must be a dict; received {kind(infos)}"
+        fault = f"infos must be a dict; received {type_name(infos)}"
     else:
         flags = (("terminations", terminations), ("truncations", truncations))
-        fault = first(not_array(each, np.bool_, (n,), name) for name, each in flags)
+        fault = first_fault(array_mismatch(each, np.bool_, (n,), name) for name, each in flags)
     if fault is not None:
         raise VectorEnvError("step", fault)
-    return Turn(observation, infos, np.ones(n, dtype=np.bool_), rewards, terminations, truncations)
+    return CallResult(observation, infos, np.ones(n, dtype=np.bool_), rewards, terminations, truncations)
 
 
 def refuses(call: Callable[[], Any]) -> bool:
@@ -164,36 +164,36 @@ def refuses(call: Callable[[], Any]) -> bool:
 
 
 def lane_info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
-    """Return the info of one lane, as a scalar environment gives it."""
-    found = {}
+    """Return the info of one lane, in the form of a scalar environment."""
+    values = {}
     for key, value in infos.items():
         mask = infos.get(f"_{key}")
         if mask is not None and mask[lane]:
-            found[key] = lane_info(value, lane) if isinstance(value, Mapping) else value[lane]
-    return found
+            values[key] = lane_info(value, lane) if isinstance(value, Mapping) else value[lane]
+    return values
 
 
-def scalar_stream(env: Scalar, seed: int, actions: Sequence[Any], mode: AutoresetMode) -> Iterator[dict[str, Any]]:
-    """Yield what a lane must show in a mode if it is this scalar environment."""
+def scalar_results(env: Scalar, seed: int, actions: Sequence[Any], mode: AutoresetMode) -> Iterator[dict[str, Any]]:
+    """Yield the results that a lane must have in a mode if it equals this scalar environment."""
     ended = False
-    yield _began(env.reset(seed=seed))
+    yield _reset_result(env.reset(seed=seed))
     for action in actions:
         if ended and mode is AutoresetMode.NEXT_STEP:
             ended = False
-            # The step that resets: its action does nothing.
-            yield _began(env.reset()) | {"reward": 0.0, "terminated": False, "truncated": False}
+            # This step only resets; its action is ignored.
+            yield _reset_result(env.reset()) | {"reward": 0.0, "terminated": False, "truncated": False}
             continue
         if ended and mode is AutoresetMode.DISABLED:
-            yield _began(env.reset())
+            yield _reset_result(env.reset())
         observation, reward, terminated, truncated, info = env.step(action)
-        found = {"observation": observation, "info": info}
+        values = {"observation": observation, "info": info}
         ended = terminated or truncated
         if ended and mode is AutoresetMode.SAME_STEP:
             final = deepcopy({"final_obs": observation, "final_info": info})
-            found = _began(env.reset()) | final
-        yield found | {"reward": float(reward), "terminated": bool(terminated), "truncated": bool(truncated)}
-    yield _began(env.reset())
+            values = _reset_result(env.reset()) | final
+        yield values | {"reward": float(reward), "terminated": bool(terminated), "truncated": bool(truncated)}
+    yield _reset_result(env.reset())
 
 
-def _began(returned: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
+def _reset_result(returned: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
     return {"observation": returned[0], "info": returned[1]}

@@ -1,6 +1,6 @@
 """The pytest plugin: `assert_no_lookahead` as a fixture.
 
-pytest loads this wherever the package is installed, so it imports the check when a test asks for it.
+pytest loads this module wherever the package is installed, so the check is imported when a test uses the fixture.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from openoutcry.testing import vector_env_checks
 from openoutcry.testing.autoreset import check_autoreset
 from openoutcry.testing.fixed_rollout import Scalar, Subject, Vector, VectorEnvError
 
-# In the order in which they run: each may rely on those before it.
+# In the order in which they run: a check may rely on those before it.
 _CHECKS: dict[str, Callable[[Subject], None]] = {
     "spaces": vector_env_checks.check_spaces,
     "reset": vector_env_checks.check_reset,
@@ -39,49 +39,49 @@ def check_vector_env(
 ) -> list[str]:
     """Check a vector environment against Gymnasium's conventions.
 
-    It takes random actions, the same in every run. The checks, by name:
+    A lane is one sub-environment. All rollouts use the same random actions. The checks, by name:
 
-    - `spaces`: the class, `num_envs`, `metadata["autoreset_mode"]`, each batched space the batch of the single one.
-    - `reset`, `step`: structure, shapes and dtypes of what is returned, numbers in the bounds of their space.
-    - `infos`: every key an array of a row per lane, or a dict of them, beside a mask `_key`.
-    - `seeding`: a seed and actions give one run, again and in another instance.
-    - `copies`: what was handed out never changes, shares no memory with what follows, and is never read back.
-    - `autoreset`: what its mode asks at the end of an episode: the step that only resets (NEXT_STEP), `final_obs` and
-      `final_info` with their masks (SAME_STEP), a refusal until `reset_mask` (DISABLED).
-    - `lane_seeds`: lane i of `reset(seed=s)` is lane 0 of `reset(seed=s + i)`.
-    - `wrong_actions`: `step` refuses actions of a wrong shape and, where they are real numbers, NaN.
-    - `unmoved`: refused actions move no lane, and no step writes to its actions.
-    - `scalar`: the first, a middle and the last lane are scalar environments, to the bit.
+    - `spaces`: the class, `num_envs`, `metadata["autoreset_mode"]`; a batched space is the batch of the single space.
+    - `reset`, `step`: structure, shapes and dtypes of the results; numbers are within their space.
+    - `infos`: a value is an array with one row per lane, or a dict of such arrays, and has a mask `_key`.
+    - `seeding`: the same seed and actions give the same results, also in another instance.
+    - `copies`: returned arrays never change, share no memory with later results, and are never read back.
+    - `autoreset`: rules of the mode at the end of an episode: the step that only resets (NEXT_STEP), `final_obs` and
+      `final_info` with their masks (SAME_STEP), an error until `reset_mask` (DISABLED).
+    - `lane_seeds`: lane i of `reset(seed=s)` equals lane 0 of `reset(seed=s + i)`.
+    - `wrong_actions`: `step` raises for actions of a wrong shape and, if actions are real numbers, for NaN.
+    - `unmoved`: invalid actions change no lane, and no step writes to its actions.
+    - `scalar`: the first, a middle and the last lane equal scalar environments, to the bit.
 
     Args:
-        make: Makes a vector environment, which is closed after its checks; or one that is there already.
-        scalar: Makes the scalar environment of a lane, given its number; None checks no equality.
-        modes: Autoreset modes to check, each in `make(autoreset_mode=mode)`; None for the one that `make()` has.
-        n_steps: Steps of a run: an episode must end within them, better several.
-        skip: Names of checks to leave out.
+        make: A function that creates a vector environment, which is closed after its checks; or an existing one.
+        scalar: A function from the index of a lane to its scalar environment; None skips the check `scalar`.
+        modes: Autoreset modes to check with `make(autoreset_mode=mode)`; None for the mode of `make()`.
+        n_steps: Number of steps of a rollout; at least one episode must end within them, better several.
+        skip: Names of checks to skip.
 
     Returns:
         The checks that ran, as `mode.name`.
 
     Raises:
-        VectorEnvError: a check found a fault: what it wanted, and what it received.
-        ValueError: an argument cannot be used.
+        VectorEnvError: a check failed; the message states the required and the received value.
+        ValueError: an argument is invalid.
     """
     if unknown := sorted(set(skip) - set(CHECKS)):
         raise ValueError(f"`skip` must name checks, of {', '.join(CHECKS)}; received {', '.join(unknown)}")
     if isinstance(make, VectorEnv) or not callable(make):
         if modes is not None:
-            raise ValueError("`modes` must be None for an environment that is made already; received modes")
+            raise ValueError("`modes` must be None for an existing environment; received modes")
         return _check(make, None, scalar, n_steps, skip)
     ran = []
     for mode in [None] if modes is None else modes:
-        made = make if mode is None else partial(make, autoreset_mode=mode)
-        env = made()
-        if mode is not None and (named := env.metadata.get("autoreset_mode")) is not mode:
-            wanted = f"metadata['autoreset_mode'] must be {mode}, which `make` was given"
-            raise VectorEnvError("spaces", f"{wanted}; received {named!r}")
+        factory = make if mode is None else partial(make, autoreset_mode=mode)
+        env = factory()
+        if mode is not None and (actual := env.metadata.get("autoreset_mode")) is not mode:
+            wanted = f"metadata['autoreset_mode'] must be {mode}, the argument of `make`"
+            raise VectorEnvError("spaces", f"{wanted}; received {actual!r}")
         try:
-            ran += _check(env, made, scalar, n_steps, skip)
+            ran += _check(env, factory, scalar, n_steps, skip)
         finally:
             env.close()
     return ran
