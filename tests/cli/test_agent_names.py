@@ -21,12 +21,12 @@ pytestmark = pytest.mark.once
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 NAMED = {
-    "agent.py": '`"cmd:python agent.py"`, or `agent:decide` for a function of it',
+    "agent.py": '`"cmd:python agent.py"`, or `agent:decide` to call a function in it',
     "python agent.py": '`"cmd:python agent.py"`',
     "sh -c true": '`"cmd:sh -c true"`',
     "no-such-program agent.py --port 1:2": '`"cmd:no-such-program agent.py --port 1:2"`',
     "'my agent.py'": None,
-    "inner/agent.py": '`"cmd:python inner/agent.py"`, or `inner.agent:decide` for a function of it',
+    "inner/agent.py": '`"cmd:python inner/agent.py"`, or `inner.agent:decide` to call a function in it',
     "inner/two words.py": None,
     "inner.agent": "`inner.agent:decide`",
     "agent": "`agent:decide`",

@@ -89,8 +89,8 @@ def test_run_takes_a_file_and_a_function_of_the_users(tmp_path: Path) -> None:
         (["run", "--window", "2010"], "a window must be `START:END`"),
         (["run", "--window", "5:6"], "window must satisfy"),
         (["run", "--window", "2010:2012"], "hint: write 2010-01-01:2012-01-01 for years, +2010:+2012 for bars"),
-        (["run", "--report", "no/dir/x.html"], "`--report` must be a file that can be written"),
-        (["demo", "--report", "."], "`--report` must be a file that can be written"),
+        (["run", "--report", "no/dir/x.html"], "`--report` must be a writable file"),
+        (["demo", "--report", "."], "`--report` must be a writable file"),
         (["run", "--data", "tests"], "a dataset must be one of ecb-fx, us-treasury"),
         (["run", "--data", "ecb-fx:USD,USD"], "must be named once"),
         (["run", "--data", "ecb-fx", "--periods-per-year", "12"], "must be left out with ecb-fx"),
@@ -121,7 +121,7 @@ def test_data_lists_describes_and_checks(tmp_path: Path) -> None:
     assert "USD    1999-01-04 2026-10-30   7126" in call("data", "describe", "ecb-fx")
     file = tmp_path / "prices.csv"
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,10\n", encoding="utf-8")
-    assert "a split that is not marked?" in call("data", "check", str(file))
+    assert "is a split missing?" in call("data", "check", str(file))
     file.write_text("date,A\n2020-01-01,100\n2020-01-02,-10\n", encoding="utf-8")
     assert 'price_invalid: `close` on line 3 (2020-01-02), column "A"' in call("data", "check", str(file), code=2)
 

@@ -165,7 +165,7 @@ def test_a_snapshot_is_a_market_wherever_one_is_asked_for(tmp_path: Path) -> Non
     # To freeze it again changes nothing: its source is kept.
     assert call("data", "freeze", manifest, "--out", tmp_path).strip() == manifest
     for words, complaint in (
-        (["data", "freeze", "ecb-fx:USD,JPY", "--out", tmp_path, "--source", "else"], "another source"),
+        (["data", "freeze", "ecb-fx:USD,JPY", "--out", tmp_path, "--source", "else"], "another name or source"),
         (["data", "freeze", "ecb-fx", "--out", manifest], "`--out` must be a folder"),
         (["data", "describe", tmp_path / "none.json"], "or a snapshot"),
         (["run", "--data", manifest, "--periods-per-year", "12"], "must be left out with a snapshot"),

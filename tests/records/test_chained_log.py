@@ -100,8 +100,8 @@ def test_a_line_is_the_canonical_json_of_its_record(payload: dict[str, Any]) -> 
         ({"a": float("inf")}, "must be finite; received inf"),
         ({"a": 2**53 + 1}, r"must lie within 2\^53 of 0"),
         ({1: 2}, "must be texts; received 1"),
-        ({"a": {1, 2}}, "must be a value of JSON; received set"),
-        ({"a": b""}, "must be a value of JSON; received bytes"),
+        ({"a": {1, 2}}, "must be a JSON value; received set"),
+        ({"a": b""}, "must be a JSON value; received bytes"),
         ({"a": "\ud800"}, "must be valid Unicode"),
         ([], "`payload` must be an object; received list"),
         ({"a": "x" * (32 * 2**20)}, "must take at most"),
@@ -252,7 +252,7 @@ def test_a_log_that_is_no_longer_what_its_writer_left_is_refused(tmp_path: Path,
         log.path.unlink()
     if how == "replaced":
         log.path.write_bytes(content + content)
-    with pytest.raises(oo.OpenOutcryError, match="must stay the file that it was, and only grow"):
+    with pytest.raises(oo.OpenOutcryError, match="a log must only grow while it is open"):
         log.append("trial", {"n": 3})
 
 

@@ -34,7 +34,7 @@ def test_a_recorded_run_is_verified_by_the_command(tmp_path: Path, suffix: str) 
     told = call("replay", path, "--data", "ecb-fx")
     verified, made_by = told.splitlines()
     assert verified == f"verified {record.digest} (1 run, {len(ran['nav']) - 1} steps)"
-    assert made_by.startswith(f"  made by engine {oo.__version__}, contract {oo.CONTRACT_VERSION}, it says: ")
+    assert made_by.startswith(f"  recorded by engine {oo.__version__}, contract {oo.CONTRACT_VERSION}, as stated: ")
     parsed = json.loads(call("replay", path, "--data", "ecb-fx", "--json"))
     assert (parsed["verified"], parsed["agent"], parsed["digest"]) == (True, "momentum", record.digest)
     assert parsed["headers"][0]["dataset.fingerprint"] == ran["fingerprint"]
@@ -89,7 +89,7 @@ def test_a_torn_file_is_told_and_not_verified(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:9_000])
     told = call("replay", path, "--data", "ecb-fx", code=1)
     assert told.startswith("unfinished: the record is one whose run 0 has no end, after ")
-    assert "torn by a crash" in told
+    assert "truncated by a crash" in told
 
 
 def test_what_cannot_be_read_or_written_is_refused(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_record_that_is_there_is_replaced_by_force_alone_and_declares_its_tria
     assert (record.in_sample_trials, record.unfinished) == (20, None)
     assert oo.replay(record, oo.data.load("ecb-fx")).verified
     refused = CliRunner().invoke(app, [*words, "--seed", "7"]).exception
-    wanted = f"`--record` must be a new file, or come with `--force`; received '{path}', which is there"
+    wanted = f"`--record` must be a new file; received '{path}', which exists; hint: `--force` overwrites it"
     assert wanted in str(refused)
     assert oo.RunRecord.load(path) == record
     assert CliRunner().invoke(app, [*words, "--seed", "7", "--force"]).exit_code == 0

@@ -56,7 +56,7 @@ def test_a_file_that_is_taken_away_while_it_is_written_is_no_record(
     path.unlink()
     if is_replaced:
         path.write_bytes(b"")
-    with pytest.raises(oo.OpenOutcryError, match="removed or replaced; hint: write it where the agent cannot"):
+    with pytest.raises(oo.OpenOutcryError, match="removed or replaced; hint: write it to a folder that the agent cannot"):
         writer.close()
     assert writer.close() is None
     # What went wrong before is what is told.
@@ -133,7 +133,7 @@ def test_each_decision_is_on_the_disk_before_it_is_carried_out(tmp_path: Path) -
 ENDLESS = """
 import sys
 import openoutcry as oo
-from openoutcry.records.run_record import RecordWriter
+from openoutcry.records import RecordWriter
 
 asked = 0
 
@@ -176,10 +176,10 @@ def test_a_writer_refuses_a_file_that_is_there_and_a_run_after_one_that_broke_of
     writer.add(RECORD)
     with pytest.raises(ZeroDivisionError):
         oo.run_backtest(DATA, lambda _: 1 / 0, WINDOW, capture=writer)
-    with pytest.raises(oo.OpenOutcryError, match="whose last run is unfinished"):
+    with pytest.raises(oo.OpenOutcryError, match="received one with an unfinished run"):
         writer.add(RECORD)
     assert writer.close() is None
-    with pytest.raises(oo.OpenOutcryError, match="received one that is closed"):
+    with pytest.raises(oo.OpenOutcryError, match="received a closed writer"):
         writer.add(RECORD)
     back = oo.RunRecord.load(path)
     assert back.unfinished == "whose run 1 has no end, after 0 steps"

@@ -86,7 +86,7 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--out", "/absent/x.html"], "`--out` must be a file that can be written"),
+        (["--out", "/absent/x.html"], "`--out` must be a writable file"),
         (["--without-data"], "`--without-data` must come with `--self-verifying`"),
         (["--run", "1"], "`--run` must be one of the 1 runs of the record, from 0; received 1"),
         (["--scenario", "calm"], "`--scenario` and `--scenario-key` belong together; received `--scenario` alone"),
@@ -134,8 +134,8 @@ def test_a_sealed_run_is_reported_by_its_revealed_keys(tmp_path: Path) -> None:
 @pytest.mark.skipif(has_engine(), reason="not run: the engine for pages is here")
 def test_without_the_engine_a_page_that_verifies_itself_is_refused(record: Path, tmp_path: Path) -> None:
     done = report(*told_of(record), "--out", str(tmp_path / "x.html"), "--self-verifying")
-    assert "a package with the engine for pages is required" in str(done.exception)
-    assert "hint: in a checkout, `scripts/wasm` makes it" in str(done.exception)
+    assert "a package with the WebAssembly engine is required" in str(done.exception)
+    assert "hint: in a checkout, build it with `scripts/wasm`" in str(done.exception)
     assert not (tmp_path / "x.html").exists()
 
 
@@ -220,7 +220,7 @@ def test_what_export_writes_is_a_market_for_every_command(tmp_path: Path, name: 
     oo.run_backtest(said, "momentum", capture=True).record.save(tmp_path / "run.json")
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "run.json"), "--data", str(path)])
     assert done.exit_code == 0, done.output
-    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match="left out with the bytes of a market, which say it"):
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match="left out with a .market file, which states it"):
         open_dataset(str(path), 365.0)
     slug = "argument_invalid" if path.suffix == ".gz" else "bytes_invalid"
     for content in (path.read_bytes()[:-9], b"date,A"):

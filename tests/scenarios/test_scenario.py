@@ -188,7 +188,7 @@ def test_neither_key_nor_seed_is_in_sight() -> None:
         told = [repr(scenario), repr(env), repr(observation), repr(info), repr(scenario.dataset())]
         told.extend(repr(env.step(np.full(5, 0.1))) for _ in range(5))
         assert secret not in "".join(told)
-        with pytest.raises(TypeError, match="not pickled"):
+        with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(scenario)
 
 
@@ -217,7 +217,7 @@ def test_a_small_seed_is_found_by_trying_and_a_sealed_key_is_not() -> None:
         (lambda: ScenarioSpec("hard", n_days=1), "`n_days` must be 2 to 100000; received 1"),
         (lambda: ScenarioSpec("hard", degrees=7), "`degrees` must be even"),
         (lambda: ScenarioSpec("hard", leverage=-1.5), "`leverage` must be -1 to 1; received -1.5"),
-        (lambda: ScenarioSpec("hard", n_days="many"), "`n_days` must be of the form of 2521; received 'many'"),
+        (lambda: ScenarioSpec("hard", n_days="many"), "`n_days` must be of the same form as 2521; received 'many'"),
         (lambda: ScenarioSpec.from_json("{}"), "missing field"),
         (lambda: Scenario("hard", -1), "`seed`"),
         (lambda: Scenario("hard", split=""), "`split`"),

@@ -110,11 +110,11 @@ def test_an_id_of_a_tier_takes_a_seed_and_a_split(name: str) -> None:
 def test_a_field_of_another_form_is_named_with_what_came() -> None:
     assert ScenarioSpec("hard", n_symbols=np.int64(3), tick=np.float64(0.01)).n_symbols == 3
     for changes, said in (
-        ({"n_symbols": "x"}, "`n_symbols` must be of the form of 20; received 'x'"),
-        ({"n_days": 2.5}, "`n_days` must be of the form of 2521; received 2.5"),
-        ({"halt_rate": float("nan")}, "`halt_rate` must be of numbers that are finite, .*; received nan"),
-        ({"tick": object()}, "`tick` must be of numbers that are finite, .*; received <object"),
-        ({"swings": [1]}, r"`swings` must be of the form of .*half_life.*; received \[1\]"),
+        ({"n_symbols": "x"}, "`n_symbols` must be of the same form as 20; received 'x'"),
+        ({"n_days": 2.5}, "`n_days` must be of the same form as 2521; received 2.5"),
+        ({"halt_rate": float("nan")}, "`halt_rate` must be finite numbers, .*; received nan"),
+        ({"tick": object()}, "`tick` must be finite numbers, .*; received <object"),
+        ({"swings": [1]}, r"`swings` must be of the same form as .*half_life.*; received \[1\]"),
         ({"n_days": 10**6}, "`n_days` must be 2 to 100000; received 1000000"),
     ):
         with pytest.raises(oo.OpenOutcryError, match=said):

@@ -1,4 +1,8 @@
-"""Agents: callables from an observation to a decision, and the baselines."""
+"""Agents: callables from an observation to a decision, and the built-in baselines.
+
+`agent_call` calls an agent from a backtest, `decision_codec` encodes its decisions, and `python_worker` runs a Python
+agent as a process. Imports `errors`, `arguments`, `data` and the native module; no harness, MCP or HTTP.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +16,20 @@ from openoutcry.agents.python_worker import NoAgentError, callable_at
 from openoutcry.errors import refusal
 
 Agent: TypeAlias = "Callable[[dict[str, Any]], Mapping[str, Any] | str]"
-"""A callable that is given an observation (a dict) and returns a decision (a dict, or its JSON)."""
+"""A callable that takes an observation (dict) and returns a decision (dict or JSON)."""
 
 NAMES: tuple[str, ...] = tuple(native.BASELINES)
-"""Names of the baselines, in the order of tables."""
+"""Names of the baselines."""
 
 
 class Answer(NamedTuple):
-    """An answer that never ends its run, whatever is wrong with it.
+    """A response of an agent that never ends the run, even if it is invalid.
 
-    Of a fault everything is held, and of a text that is no decision, too; the record of the run says why.
+    On a fault, or if the text is not a valid decision, the decision defaults to hold, and the record states the fault.
 
     Attributes:
-        text: What came of the agent.
-        fault: Slug of what was wrong, such as `agent_late`; None if nothing, though the text may be no decision.
+        text: Output of the agent.
+        fault: Slug of the fault, such as `agent_late`; None without one. The text may still be an invalid decision.
     """
 
     text: str
@@ -33,12 +37,12 @@ class Answer(NamedTuple):
 
 
 class Harness(TypedDict):
-    """How an agent is run that is a process of its own, as records say it.
+    """How the harness runs an external agent, as stated in records.
 
     Attributes:
-        allow_net: Whether it can reach a network.
-        tier: How far it is locked in, from `T0`, a process like any other.
-        transport: How it is spoken to.
+        allow_net: Whether the agent can use the network.
+        tier: Isolation of the sandbox, from `T0` (an ordinary process) to `T3`.
+        transport: Protocol between harness and agent.
     """
 
     allow_net: bool
@@ -47,25 +51,25 @@ class Harness(TypedDict):
 
 
 class TextAgent(ABC):
-    """An agent that reads and writes JSON itself, as one in another process does."""
+    """An agent that reads and writes JSON, such as one in another process."""
 
     @abstractmethod
     def answer(self, observation: str) -> str | Answer:
-        """Return the decision on an observation, both JSON.
+        """Return the decision for an observation, both JSON.
 
-        A plain text that is no decision ends the run; see `Answer`.
+        A string that is not a valid decision ends the run. Return an `Answer` to keep the run going.
         """
 
     @property
     def harness(self) -> Harness | None:
-        """How the agent is run; None inside this process."""
+        """How the harness runs the agent; None if it runs in this process."""
         return None
 
 
 class Baseline:
-    """A baseline agent of the core.
+    """A baseline agent, implemented in Rust.
 
-    Backtests run it in Rust, anew for every run. Called from Python it is one session, which `reset` begins anew.
+    A backtest starts a new session for every run. Calls from Python share one session until `reset`.
     """
 
     def __init__(self, name: str, seed: int = 0) -> None:
@@ -79,11 +83,11 @@ class Baseline:
 
     @property
     def seed(self) -> int:
-        """Seed of its draws, which only `random` makes."""
+        """Seed of the random numbers. Only `random` uses it."""
         return self._core.seed
 
     def reset(self) -> None:
-        """Forget what was seen."""
+        """Start a new session."""
         self._session = self._core.session()
 
     def __call__(self, observation: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,42 +98,42 @@ class Baseline:
         return f"Baseline({self.name!r})"
 
     def __reduce__(self) -> Any:
-        # A copy begins anew, as every run does.
+        # A copy starts a new session, as every run does.
         return Baseline, (self.name, self.seed)
 
 
 def hold_cash() -> Baseline:
-    """Hold nothing but cash."""
+    """Return an agent that holds only cash."""
     return Baseline("hold-cash")
 
 
 def buy_and_hold() -> Baseline:
-    """Buy equal parts on the first bar and never trade again."""
+    """Return an agent that buys equal weights on the first bar and never trades again."""
     return Baseline("buy-and-hold")
 
 
 def equal_weight() -> Baseline:
-    """Bring every symbol back to an equal part on every bar."""
+    """Return an agent that rebalances to equal weights on every bar."""
     return Baseline("equal-weight")
 
 
 def momentum() -> Baseline:
-    """Hold an equal part of each symbol that has risen over the closes shown."""
+    """Return an agent that holds equal weights of the symbols that rose over the lookback."""
     return Baseline("momentum")
 
 
 def mean_reversion() -> Baseline:
-    """Hold an equal part of each symbol that has fallen over the last five bars."""
+    """Return an agent that holds equal weights of the symbols that fell over the last five bars."""
     return Baseline("mean-reversion")
 
 
 def inverse_volatility() -> Baseline:
-    """Weigh each symbol by one over its volatility over the closes shown."""
+    """Return an agent that weights symbols by inverse volatility over the lookback."""
     return Baseline("inverse-volatility")
 
 
 def random(seed: int = 0) -> Baseline:
-    """Draw new long-only weights on every bar."""
+    """Return an agent that draws random long-only weights on every bar."""
     return Baseline("random", seed)
 
 
@@ -137,7 +141,7 @@ def load(name: str, seed: int = 0) -> Agent:
     """Return a baseline by name, or the callable at `module:function`.
 
     Raises:
-        OpenOutcryError: `unknown_agent`: there is no such baseline or callable.
+        OpenOutcryError: `unknown_agent`: no such baseline or callable exists.
     """
     module, colon, attribute = name.partition(":")
     if not colon:

@@ -1,4 +1,4 @@
-"""How a backtest asks an agent that is no baseline."""
+"""Call a Python agent or a `TextAgent` from a backtest. Baselines run in Rust instead."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from openoutcry.agents.decision_codec import decision_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 def call_agent(
-    dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str | Answer]], Made]
-) -> Made:
-    """Return what `run` makes of a function from observation to decision, both JSON.
+    dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str | Answer]], T]
+) -> T:
+    """Pass the agent to `run` as a function from observation to decision, both JSON, and return its result.
 
     Args:
         dataset: The market.
-        start: First bar that the agent is asked about.
+        start: Bar of the first decision.
         agent: The agent.
-        run: What asks, bar by bar.
+        run: Calls the function once per bar.
 
     Raises:
-        Exception: what the agent or `run` raises, with a note of the bar.
+        Exception: raised by the agent or by `run`, with a note that names the bar.
     """
-    n_asked = 0
+    n_calls = 0
 
     def decide(text: str) -> str | Answer:
-        nonlocal n_asked
-        n_asked += 1
+        nonlocal n_calls
+        n_calls += 1
         if isinstance(agent, TextAgent):
             return agent.answer(text)
         return decision_text(agent(json.loads(text)))
@@ -40,7 +40,7 @@ def call_agent(
     try:
         return run(decide)
     except Exception as error:
-        if n_asked:
-            bar = start + n_asked - 1
+        if n_calls:
+            bar = start + n_calls - 1
             add_note(error, f"in the decision at the close of bar {bar} ({dataset.dates[bar]})")
         raise

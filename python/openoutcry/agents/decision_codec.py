@@ -1,4 +1,4 @@
-"""Answers of Python agents, as the JSON text of a decision."""
+"""Encode the decisions of Python agents as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openoutcry.errors import refusal
 
 
 def decision_text(decision: Any) -> str:
-    """Return what an agent decided as JSON; a text is taken for that."""
+    """Return a decision as JSON. A string is returned unchanged, as JSON already."""
     if isinstance(decision, str):
         return decision
     try:
@@ -25,8 +25,8 @@ def decision_text(decision: Any) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, native.OpenOutcryError):
             raise
-        raise refusal("wrong_type", f"expected what JSON can say; received a decision with {error}") from error
-    # JSON has neither; what else holds one is refused as text that is not JSON.
+        raise refusal("wrong_type", f"expected a decision of JSON values; received one with {error}") from error
+    # NaN and infinities are not JSON. In a weight they have an error of their own; elsewhere the JSON parser raises.
     if "NaN" in text or "Infinity" in text:
         _check_weights(json.loads(text))
     return text
@@ -42,10 +42,7 @@ def _check_weights(decision: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can say of a mapping, or of a number of another library.
-
-    Such a number means what `float` makes of it.
-    """
+    """Return a mapping as a dict, and a number of another library as an int or float."""
     if isinstance(value, Mapping):
         return dict(value)
     if is_bool(value):

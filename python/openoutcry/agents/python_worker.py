@@ -1,10 +1,11 @@
-"""`python -m openoutcry.agents.python_worker module:function`: a Python agent as a process.
+"""`python -m openoutcry.agents.python_worker module:function`: run a Python agent as a process.
 
-It reads one observation a line from standard input and writes one decision a line to standard output. What the agent
-prints goes to standard error. It ends with its input; an agent that raises ends it with exit code 1 and its traceback.
+The process reads one observation per line from standard input and writes one decision per line to standard output. The
+output of the agent goes to standard error. The process ends with its input, or with exit code 1 and a traceback if the
+agent raises.
 
-As a file of its own, `python worker.py`, it begins in the time that Python takes: it needs nothing but the standard
-library until an answer holds a number of another one.
+Run as a file (`python python_worker.py`), it starts as fast as Python does: it imports only the standard library until
+a decision contains a number of another library.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 NOT_FOUND = 64
-"""Exit code where there is no such agent: the last line of standard error says what there is instead."""
+"""Exit code if the agent does not exist. The last line of standard error says why."""
 
 _SET_PARENT_DEATH_SIGNAL = 1
 _KILL = 9
 
 
 def main() -> int:
-    """Answer observations until there are no more, and return the exit code."""
+    """Decide on observations until the input ends, and return the exit code."""
     observations, decisions = claim_pipes()
     die_with_parent()
-    # Where a module of the caller's is looked for first, as `python -m` would; not beside this file.
-    sys.path[0] = os.getcwd()  # noqa: PTH109 a text is what the path holds
+    # Search the working directory first, as `python -m` does, not the directory of this file.
+    sys.path[0] = os.getcwd()  # noqa: PTH109 `sys.path` holds strings
     try:
         agent = _agent(sys.argv[1])
         for line in observations:
@@ -36,28 +37,28 @@ def main() -> int:
     except NoAgentError as error:
         print(error, file=sys.stderr)
         return NOT_FOUND
-    except Exception as error:  # noqa: BLE001 whatever an agent raises is told
-        _tell(error)
+    except Exception as error:  # noqa: BLE001 any exception of an agent is printed
+        _print_traceback(error)
         return 1
     return 0
 
 
 class NoAgentError(LookupError):
-    """There is nothing at `module:function` that can be asked."""
+    """No callable exists at `module:function`."""
 
 
 def callable_at(module: str, attribute: str) -> Callable[[dict[str, Any]], Any]:
-    """Return the callable at `module:function`; a class is made into an agent.
+    """Return the callable at `module:function`. A class is instantiated.
 
     Raises:
-        NoAgentError: the module has nothing of that name that can be called.
-        ModuleNotFoundError: there is no such module, or it imports one that is not there.
+        NoAgentError: the module has no callable of that name.
+        ModuleNotFoundError: the module, or a module that it imports, does not exist.
     """
-    found = getattr(importlib.import_module(module), attribute, None)
-    if not callable(found):
-        raise NoAgentError(f"`{module}` must have a callable `{attribute}`; received {found!r}")
-    made: Callable[[dict[str, Any]], Any] = found() if isinstance(found, type) else found
-    return made
+    value = getattr(importlib.import_module(module), attribute, None)
+    if not callable(value):
+        raise NoAgentError(f"`{module}` must have a callable `{attribute}`; received {value!r}")
+    agent: Callable[[dict[str, Any]], Any] = value() if isinstance(value, type) else value
+    return agent
 
 
 def _agent(name: str) -> Callable[[dict[str, Any]], Any]:
@@ -73,15 +74,18 @@ def _agent(name: str) -> Callable[[dict[str, Any]], Any]:
 
 
 def is_missing_dependency(error: ModuleNotFoundError, module: str) -> bool:
-    """Return whether a module that is missing is one that `module` imports in vain.
+    """Return whether the missing module is an import of `module`, rather than `module` itself.
 
-    That is its own fault, and keeps its traceback.
+    Such an error is a bug of the agent and keeps its traceback.
     """
     return error.name is None or not f"{module}.".startswith(f"{error.name}.")
 
 
 def claim_pipes() -> tuple[BinaryIO, int]:
-    """Take the two pipes away from whatever prints or reads by number."""
+    """Duplicate the protocol pipes, and redirect standard input and output away from them.
+
+    The agent can then print, and read standard input, without breaking the protocol.
+    """
     observations, decisions = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -92,7 +96,7 @@ def claim_pipes() -> tuple[BinaryIO, int]:
 
 
 def die_with_parent() -> None:
-    """Let the kernel end this process with the one that began it."""
+    """Ask the kernel to kill this process when its parent dies (Linux)."""
     if sys.platform.startswith("linux"):
         import ctypes
 
@@ -100,7 +104,7 @@ def die_with_parent() -> None:
 
 
 def _text(decision: Any) -> str:
-    """Return what an agent decided as JSON; a text is taken for that."""
+    """Return a decision as JSON. A string is returned unchanged."""
     if isinstance(decision, str):
         return decision
     try:
@@ -109,17 +113,17 @@ def _text(decision: Any) -> str:
         text = "NaN"
     if "NaN" not in text and "Infinity" not in text:
         return text
-    # It holds what the standard library cannot say, or must not.
+    # The decision contains a number of another library, or one that is not finite.
     from openoutcry.agents.decision_codec import decision_text
 
     return decision_text(decision)
 
 
 def _line(decision: str) -> bytes:
-    """Return a decision as one line; JSON takes a blank for a line end.
+    """Return a decision as one line. Line breaks between JSON tokens become spaces.
 
     Raises:
-        ValueError: a line end stands where JSON has none.
+        ValueError: the decision has line breaks and is not valid JSON.
     """
     if "\n" in decision or "\r" in decision:
         json.loads(decision)
@@ -128,19 +132,19 @@ def _line(decision: str) -> bytes:
 
 
 def write(descriptor: int, line: bytes) -> None:
-    """Write all of a line to a pipe."""
+    """Write a complete line to a pipe."""
     while line:
         line = line[os.write(descriptor, line) :]
 
 
-def _tell(error: Exception) -> None:
+def _print_traceback(error: Exception) -> None:
     import traceback
 
-    # From the agent on: how it came to be asked is nothing that its maker wants to read.
+    # Start the traceback at the agent: frames of this file do not help its author.
     trace = error.__traceback__
     while trace and trace.tb_frame.f_code.co_filename == __file__ and trace.tb_next:
         trace = trace.tb_next
-    # At once, so that those of several agents do not mix.
+    # In one write, so that tracebacks of several agents do not interleave.
     sys.stderr.write("".join(traceback.format_exception(type(error), error, trace)))
 
 

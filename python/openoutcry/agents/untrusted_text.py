@@ -1,7 +1,7 @@
-"""Texts of strangers in a prompt: bounded, cleaned and fenced.
+"""Sanitize untrusted text for prompts: truncate, strip control characters and fence it.
 
-A goal, a name, a rationale or what an earlier session left may hold anything, also what looks like an instruction or
-like the end of its fence.
+A goal, a name, a rationale or notes of an earlier session can contain anything, including text that looks like an
+instruction or closes its fence.
 """
 
 from __future__ import annotations
@@ -12,44 +12,45 @@ from collections.abc import Mapping
 from typing import Any
 from unicodedata import category
 
-# Controls, formats such as marks that turn text around, halves of surrogate pairs, and ends of lines of their own.
+# Unicode categories: controls, format characters such as bidirectional marks, lone surrogates, and line and
+# paragraph separators.
 _STRIPPED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _CUT = " [cut]"
 
 
 def cleaned(text: str, most: int) -> str:
-    """Return a text of at most so many characters, without controls."""
+    """Return a text of at most `most` characters, without control characters."""
     if len(text) <= most and text.isprintable():
         return text
-    kept = "".join(letter for letter in text[: 2 * most] if letter in "\n\t" or category(letter) not in _STRIPPED)
-    return kept if len(kept) <= most and len(text) <= 2 * most else kept[: most - len(_CUT)] + _CUT
+    clean = "".join(char for char in text[: 2 * most] if char in "\n\t" or category(char) not in _STRIPPED)
+    return clean if len(clean) <= most and len(text) <= 2 * most else clean[: most - len(_CUT)] + _CUT
 
 
 def one_line(text: str, most: int) -> str:
-    """Return a text like `cleaned`, in one line."""
+    """Return a cleaned text on one line."""
     return cleaned(" ".join(text[: 4 * most].split()), most)
 
 
 def fenced(text: str, kind: str = "text") -> str:
-    """Return a text between fences that are longer than any inside."""
+    """Return a text in a code fence longer than any run of backticks inside it."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{kind}\n{text}\n{fence}"
 
 
 def in_lines(rows: list[Mapping[str, Any]]) -> str:
-    """Return objects in fenced lines of JSON."""
+    """Return objects as fenced JSON lines."""
     return fenced("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "json")
 
 
 def bounded(value: Any, most: int) -> Any:
-    """Return plain values with every text in one cleaned line.
+    """Return JSON values with every string cleaned to one line.
 
-    What is too large is the beginning of its JSON.
+    A value whose JSON is too long becomes the beginning of that JSON.
     """
-    found = _cleaned(value, most, 4)
-    text = json.dumps(found, ensure_ascii=False)
-    return found if len(text) <= 2 * most else one_line(text, most)
+    clean = _cleaned(value, most, 4)
+    text = json.dumps(clean, ensure_ascii=False)
+    return clean if len(text) <= 2 * most else one_line(text, most)
 
 
 def _cleaned(value: Any, most: int, depth: int) -> Any:

@@ -1,4 +1,4 @@
-"""`openoutcry data`: what markets there are, and what is in one."""
+"""`openoutcry data`: list, describe and check markets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)
 app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
-# A column that says nothing of any symbol is left out.
+# Columns without a value for any symbol are omitted from the table.
 HEADS = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
 
 
@@ -47,13 +47,13 @@ def list_(as_json: bool = AS_JSON) -> None:
 
 @app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
 def describe(source: str, as_json: bool = AS_JSON) -> None:
-    """Describe a bundled market or a file, symbol by symbol."""
+    """Describe the symbols of a bundled market or a file."""
     dataset = open_dataset(source)
     described = _describe(dataset)
     if as_json:
         typer.echo(json.dumps(described))
         return
-    # Whole numbers and dates before the width of a terminal: cut short, 5.2e-07 reads as 5.2.
+    # At least 100 columns: a narrow terminal would truncate 5.2e-07 to 5.2.
     console = Console()
     console.width = max(console.width, 100)
     console.print(repr(dataset), highlight=False)
@@ -71,9 +71,9 @@ def describe(source: str, as_json: bool = AS_JSON) -> None:
         console.print(f"  · {notice}", style="dim", highlight=False)
 
 
-@app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if it is refused)")
+@app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if the file is invalid)")
 def check(source: str, as_json: bool = AS_JSON) -> None:
-    """Check that a file can be used, and warn of what looks odd in it."""
+    """Check that a file is valid, and warn about suspicious values."""
     dataset = open_dataset(source)
     warnings = _warnings(dataset)
     if as_json:
@@ -123,8 +123,8 @@ def _describe_symbol(dataset: Dataset, column: int) -> dict[str, object]:
 
 
 def _warnings(dataset: Dataset) -> list[str]:
-    """Return what the engine accepts but a person should look at."""
-    found = []
+    """Return warnings about values that are valid but suspicious."""
+    warnings = []
     for column, symbol in enumerate(dataset.symbols):
         close = dataset.close[:, column]
         basis = 1.0 if dataset.splits is None else np.cumprod(dataset.splits[:, column])
@@ -132,19 +132,17 @@ def _warnings(dataset: Dataset) -> list[str]:
         moves = np.abs(np.diff(np.log((close * basis)[bars])))
         for k in np.flatnonzero(moves > np.log(2.0)):
             dates = f"{dataset.dates[bars[k]]} to {dataset.dates[bars[k + 1]]}"
-            found.append(
-                f"{symbol} moves by a factor of {np.exp(moves[k]):.3g} from {dates}: a split that is not marked?"
-            )
+            warnings.append(f"{symbol} moves by a factor of {np.exp(moves[k]):.3g} from {dates}: is a split missing?")
         if len(bars) == 0:
-            found.append(f"{symbol} never closes")
+            warnings.append(f"{symbol} never closes")
         elif bars[-1] < dataset.n_bars - 1 and not _is_settled(dataset, column):
-            found.append(
-                f"{symbol} stops closing after {dataset.dates[bars[-1]]} without a settlement: suspended, not sold"
+            warnings.append(
+                f"{symbol} stops closing after {dataset.dates[bars[-1]]} without a settlement: positions cannot be sold"
             )
     if dataset.high is not None and dataset.low is not None:
         crossed = int((dataset.high < dataset.low).sum())
-        found += [f"{crossed} bars have a high below their low"] if crossed else []
-    return found
+        warnings += [f"{crossed} bars have a high below their low"] if crossed else []
+    return warnings
 
 
 def _is_settled(dataset: Dataset, column: int) -> bool:

@@ -1,4 +1,4 @@
-"""`openoutcry data freeze` and `diff`: markets kept as they are, or compared."""
+"""`openoutcry data freeze`, `export` and `diff`: snapshots of markets, and their differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from openoutcry import data
-from openoutcry.cli.market_options import SNAPSHOT, open_dataset, page_to_write
+from openoutcry.cli.market_options import SNAPSHOT, checked_output_file, open_dataset
 from openoutcry.data.snapshots.snapshot_diff import differences
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -25,8 +25,8 @@ FREEZE_EXAMPLES = """
 EXPORT_EXAMPLES = """
 **Example** `openoutcry data export ecb-fx --out ecb-fx.market.gz`
 
-A page of `openoutcry report --self-verifying --without-data` takes the file; `sha256sum` of it, unpacked, is the
-fingerprint of the market.
+A page of `openoutcry report --self-verifying --without-data` reads the file. The SHA-256 of its decompressed content is
+the fingerprint of the market.
 """
 DIFF_EXAMPLES = """
 **Examples**
@@ -35,25 +35,25 @@ DIFF_EXAMPLES = """
 
 `openoutcry data diff prices.csv frozen/<fingerprint>.json --json`
 
-**Exit codes** 0: the same market. 1: it differs. 2: one of the two could not be read.
+**Exit codes** 0: the markets are the same. 1: they differ. 2: one of them could not be read.
 """
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 
 
 def freeze(
     source: str,
-    out: Path = typer.Option(..., "--out", help="Folder of the snapshot; made if it is missing."),
-    words: str = typer.Option("", "--source", help="Where the data came from, for the manifest."),
-    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars a year of a file; 252 if left out."),
+    out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
+    provenance: str = typer.Option("", "--source", help="Source of the data, for the manifest."),
+    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Write a snapshot of a market, named by its fingerprint.
 
-    It can be given wherever a market can, and is checked against its fingerprint whenever it is read.
+    Every command that takes a market accepts the snapshot, and verifies its fingerprint.
     """
     dataset = open_dataset(source, periods_per_year)
     try:
-        path = write(dataset, out, words or _provenance(source))
+        path = write(dataset, out, provenance or _provenance(source))
     except OSError as error:
         message = f"`--out` must be a folder that can be written; received '{out}': {error.strerror}"
         raise refusal("argument_invalid", message) from error
@@ -65,14 +65,16 @@ def freeze(
 
 def export(
     source: str,
-    out: Path = typer.Option(..., "--out", help="The file; compressed if its name ends in `.gz`."),
-    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars a year of a file; 252 if left out."),
+    out: Path = typer.Option(..., "--out", help="Output file; compressed if its name ends in `.gz`."),
+    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Write the bytes of a market, which its fingerprint is the SHA-256 of."""
+    """Write the canonical bytes of a market. Their SHA-256 is its fingerprint."""
     dataset = open_dataset(source, periods_per_year)
     content = dataset.to_bytes()
-    page_to_write(out, "--out").write_bytes(gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content)
+    checked_output_file(out, "--out").write_bytes(
+        gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content
+    )
     if as_json:
         typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "file": str(out)}))
         return
@@ -80,27 +82,26 @@ def export(
 
 
 def diff(old: str, new: str, as_json: bool = AS_JSON) -> None:
-    """Say what differs between two versions of a market, in sentences.
+    """Describe the differences between two versions of a market.
 
-    Each is a file, a snapshot or a bundled market. What lies before a split or a dividend and was multiplied counts
-    as re-adjusted, not as revised.
+    Each version is a file, a snapshot or a bundled market. Prices before a split or dividend that changed by a common
+    factor count as re-adjusted, not as revised.
     """
     markets = open_dataset(old), open_dataset(new)
-    found = differences(*markets)
+    changes = differences(*markets)
     if as_json:
         fingerprints = {"old": markets[0].fingerprint, "new": markets[1].fingerprint}
-        typer.echo(json.dumps(fingerprints | {"same": not found, "differences": [each.to_dict() for each in found]}))
+        typer.echo(
+            json.dumps(fingerprints | {"same": not changes, "differences": [change.to_dict() for change in changes]})
+        )
     else:
-        typer.echo("\n".join(map(str, found)) or f"the same market: {markets[0].fingerprint}")
-    if found:
+        typer.echo("\n".join(map(str, changes)) or f"the same market: {markets[0].fingerprint}")
+    if changes:
         raise typer.Exit(1)
 
 
 def _provenance(source: str) -> str:
-    """Return where a market came from.
-
-    It is the citation of a bundled one, else name and digest of the file.
-    """
+    """Return the source of a market: the citation of a bundled one, or the name and digest of a file."""
     name = source.partition(":")[0]
     if name in data.names():
         return str(data.describe(name)["source"])

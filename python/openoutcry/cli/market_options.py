@@ -1,4 +1,4 @@
-"""Markets, agents and pages as the command line names them."""
+"""Open the markets, agents and output files named on the command line."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ BYTES = (".market", ".market.gz")
 
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
-    """Return a bundled market, or that of a file.
+    """Return a bundled market, or the market of a file.
 
-    A file is CSV, Parquet, a snapshot, or what `data export` writes. Bundled ones are named like `ecb-fx`,
-    `ecb-fx:all`, `ecb-fx:USD,JPY`.
+    A file is CSV, Parquet, a snapshot, or the output of `data export`. Bundled markets have names such as `ecb-fx`,
+    `ecb-fx:all` and `ecb-fx:USD,JPY`.
 
     Raises:
-        OpenOutcryError: it is none of these, or cannot be read.
+        OpenOutcryError: the market is unknown or cannot be read.
     """
     name, _, universe = source.partition(":")
     path = Path(source)
-    whole = "a snapshot, which says it" if path.suffix in SNAPSHOT else ""
-    whole = "the bytes of a market, which say it" if path.name.endswith(BYTES) else whole
-    if periods_per_year is not None and (name in data.names() or whole):
-        what = whole or f"{name}, which says it"
-        message = f"`--periods-per-year` must be left out with {what}; received {periods_per_year}"
+    stated = "a snapshot" if path.suffix in SNAPSHOT else ""
+    stated = "a .market file" if path.name.endswith(BYTES) else stated
+    if periods_per_year is not None and (name in data.names() or stated):
+        message = f"`--periods-per-year` must be left out with {stated or name}, which states it"
+        message += f"; received {periods_per_year}"
         raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
@@ -57,7 +57,7 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         raise refusal(
-            "argument_invalid", f"a dataset must be CSV here, as Parquet {error}; received {source!r}"
+            "argument_invalid", f"a dataset must be CSV, because Parquet {error}; received {source!r}"
         ) from error
 
 
@@ -66,19 +66,19 @@ def _of_bytes(path: Path) -> Dataset:
     if path.suffix == ".gz":
         try:
             content = gzip.decompress(content)
-        # Of what was cut or is no archive; a file that cannot be read was told above.
+        # The archive is truncated or invalid; a file that cannot be read has raised above.
         except (OSError, EOFError, zlib.error) as error:
-            message = f"a whole file of gzip is required; received '{path}', which was cut or is none"
+            message = f"a complete gzip file is required; received '{path}', which is truncated or not gzip"
             raise refusal("argument_invalid", message) from error
     return Dataset.from_bytes(content, name=path.name.partition(".market")[0])
 
 
 @contextmanager
-def modules_here() -> Iterator[None]:
-    """Find modules of the working folder before all others, as `python -m` does.
+def working_directory_modules() -> Iterator[None]:
+    """Put the working directory first on `sys.path`, as `python -m` does, to import `module:function`.
 
-    After the block they are found after all others. It is for `module:function` of who runs the command. If the folder
-    stayed in front, a file called as a module of Python would stand in for that in all that this package imports later.
+    After the block it is last. If it stayed first, a file of the user with the name of a standard module would replace
+    that module in later imports of this package.
     """
     sys.path.insert(0, "")
     try:
@@ -92,7 +92,7 @@ def load_agent(name: str, seed: int) -> agents.Agent:
     """Return a baseline by name, or the callable at `module:function`.
 
     Raises:
-        OpenOutcryError: there is no such baseline, module or callable. What else a module raises passes.
+        OpenOutcryError: no such baseline, module or callable exists. Other exceptions of the module propagate.
     """
     with suggesting_names(name):
         return _loaded(name, seed)
@@ -103,60 +103,58 @@ def _loaded(name: str, seed: int) -> agents.Agent:
     try:
         return agents.load(name, seed)
     except ModuleNotFoundError as error:
-        # What the module itself imports in vain is its own fault, and keeps its traceback.
+        # A missing import inside the module is a bug of the agent and keeps its traceback.
         if is_missing_dependency(error, module):
             raise
         message = f"an agent must be a baseline or `module:function`; received {name!r}, and no module {error.name!r}"
         raise refusal("unknown_agent", message) from error
 
 
-def public_key_of(told: str) -> str:
-    """Return a public key in hexadecimal, given as such or as the file that holds it.
+def public_key_of(key: str) -> str:
+    """Return a public key in hexadecimal, given directly or as the path of a file that contains it.
 
     Raises:
-        OpenOutcryError: `key_invalid`: it is neither.
+        OpenOutcryError: `key_invalid`: the value is neither.
     """
-    if _is_key(told):
-        return told.lower()
+    if _is_key(key):
+        return key.lower()
     try:
-        held = Path(told).read_text("utf-8").strip()
+        content = Path(key).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
-        held = ""
-    if not _is_key(held):
-        wanted = "`--public-key` must be 64 hexadecimal digits, or a file that holds them"
-        raise refusal("key_invalid", f"{wanted}; received {told!r}")
-    return held.lower()
+        content = ""
+    if not _is_key(content):
+        wanted = "`--public-key` must be 64 hexadecimal digits, or a file that contains them"
+        raise refusal("key_invalid", f"{wanted}; received {key!r}")
+    return content.lower()
 
 
-def _is_key(told: str) -> bool:
-    return len(told) == 64 and not set(told) - set(string.hexdigits)
+def _is_key(text: str) -> bool:
+    return len(text) == 64 and not set(text) - set(string.hexdigits)
 
 
 def is_streamed(path: Path) -> bool:
-    """Return whether a record is written line by line, while its runs are made."""
+    """Return whether a record is written line by line during its runs."""
     return path.name.removesuffix(".zst").endswith(".jsonl")
 
 
-def record_to_write(path: Path, *, force: bool) -> Path:
-    """Return the path of a record, once a new one can surely be written there.
+def checked_record_file(path: Path, *, force: bool) -> Path:
+    """Check that a new record can be written to a path, and return the path.
 
     Raises:
-        OpenOutcryError: the suffix is not that of a record, its folder is missing, or a file is there.
+        OpenOutcryError: the suffix is not that of a record, the folder does not exist, or the file exists.
     """
     check_record_path(path)
-    page_to_write(path, "--record")
+    checked_output_file(path, "--record")
     if path.exists() and not force:
-        wanted = "`--record` must be a new file, or come with `--force`"
-        raise refusal("argument_invalid", f"{wanted}; received '{path}', which is there")
+        message = f"`--record` must be a new file; received '{path}', which exists"
+        raise refusal("argument_invalid", f"{message}; hint: `--force` overwrites it")
     return path
 
 
-def writer_of(path: Path, agent_id: str, in_sample_trials: int) -> RecordWriter | None:
-    """Return what writes a record while its runs are made.
+def record_writer_for(path: Path, agent_id: str, in_sample_trials: int) -> RecordWriter | None:
+    """Return a writer for a record that is written during its runs; None if it is written at the end.
 
-    None for a file that is written at their end.
-
-    What is there is removed: `record_to_write` says whether it may be.
+    An existing file is deleted: call `checked_record_file` first.
     """
     if not is_streamed(path):
         return None
@@ -164,24 +162,24 @@ def writer_of(path: Path, agent_id: str, in_sample_trials: int) -> RecordWriter 
     return RecordWriter(path, agent_id, in_sample_trials)
 
 
-def page_to_write(path: Path, option: str = "--report") -> Path:
-    """Return the path of a page, once it is sure that one can be written there.
+def checked_output_file(path: Path, option: str = "--report") -> Path:
+    """Check that a file can be written to a path, and return the path.
 
     Raises:
-        OpenOutcryError: its folder is missing, or it cannot be written to.
+        OpenOutcryError: the folder does not exist, or the file cannot be written.
     """
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        message = f"`{option}` must be a file that can be written, in a folder that is there; received '{path}'"
+        message = f"`{option}` must be a writable file in an existing folder; received '{path}'"
         raise refusal("argument_invalid", message)
     return path
 
 
-def picture_to_write(path: Path) -> Path:
-    """Return the path of `--picture`, once it is sure that one can be written there.
+def checked_picture_file(path: Path) -> Path:
+    """Check that a picture can be written to the path of `--picture`, and return the path.
 
     Raises:
-        OpenOutcryError: it does not end in `.svg`, or as of `page_to_write`.
+        OpenOutcryError: the path does not end in `.svg`, or `checked_output_file` raises.
     """
     if path.suffix.lower() != ".svg":
         raise refusal("argument_invalid", f"`--picture` must be a path that ends in `.svg`; received '{path}'")
-    return page_to_write(path, "--picture")
+    return checked_output_file(path, "--picture")

@@ -1,4 +1,4 @@
-"""What somebody may have meant who named an agent that there is not."""
+"""Suggest an agent name when the given one is unknown."""
 
 from __future__ import annotations
 
@@ -13,29 +13,38 @@ from openoutcry import agents
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
-_RUNS = {".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".sh": "bash", ".rb": "ruby", ".pl": "perl"}
+_INTERPRETERS = {
+    ".py": "python",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+    ".sh": "bash",
+    ".rb": "ruby",
+    ".pl": "perl",
+}
 
 
 @contextmanager
 def suggesting_names(name: str) -> Iterator[None]:
-    """Say beside the refusal of an agent's name what may have been meant."""
+    """Add a hint with a suggested name to an `unknown_agent` error."""
     try:
         yield
     except OpenOutcryError as error:
-        meant = None if getattr(error, "slug", "") != "unknown_agent" or "hint: " in str(error) else suggested_name(name)
-        if meant is None:
+        is_hinted = getattr(error, "slug", "") != "unknown_agent" or "hint: " in str(error)
+        suggestion = None if is_hinted else suggested_name(name)
+        if suggestion is None:
             raise
-        raise refusal("unknown_agent", f"{str(error).removeprefix('unknown_agent: ')}; hint: {meant}") from error
+        raise refusal("unknown_agent", f"{str(error).removeprefix('unknown_agent: ')}; hint: {suggestion}") from error
 
 
 def suggested_name(name: str) -> str | None:
-    """Return the name of the agent that was meant.
+    """Return a suggestion for an unknown agent name; None without one.
 
-    None if there is nothing to tell it by. It is a file or a command without `cmd:`, a module without its function, a
-    file in place of a module, or a server without `http://`.
+    Suggestions cover a file or command without `cmd:`, a module without its function, a file instead of a module, and a
+    server without `http://`.
     """
     if name.startswith("cmd:"):
-        return _meant_by_command(name.removeprefix("cmd:"))
+        return _suggested_command(name.removeprefix("cmd:"))
     if name in agents.NAMES or name.startswith(("http://", "https://")):
         return None
     host, colon, port = name.rpartition(":")
@@ -49,17 +58,17 @@ def suggested_name(name: str) -> str | None:
         is_command = shutil.which(words[0]) is not None or any(_is_file(word) for word in words)
         return f'`"cmd:{name}"`' if is_command else None
     path, _, function = (name, "", "") if _is_file(name) else name.partition(":")
-    return _meant_by_file(path, function) if words else None
+    return _suggested_for_file(path, function) if words else None
 
 
-def _meant_by_command(command: str) -> str | None:
-    """Return the command that was meant by one whose program is a script."""
+def _suggested_command(command: str) -> str | None:
+    """Return a suggestion for a command that starts with a script instead of an interpreter."""
     script = command.split(maxsplit=1)[0] if command.strip() else ""
-    runs = _RUNS.get(Path(script).suffix)
-    return None if runs is None or not _is_file(script) else f'`"cmd:{runs} {command.strip()}"`'
+    interpreter = _INTERPRETERS.get(Path(script).suffix)
+    return None if interpreter is None or not _is_file(script) else f'`"cmd:{interpreter} {command.strip()}"`'
 
 
-def _meant_by_file(path: str, function: str) -> str | None:
+def _suggested_for_file(path: str, function: str) -> str | None:
     file = Path(path)
     if file.suffix == ".py" and _is_file(path):
         modules = ".".join(file.with_suffix("").parts)
@@ -67,13 +76,15 @@ def _meant_by_file(path: str, function: str) -> str | None:
         as_module = f"`{modules}:{function or 'decide'}`"
         if function:
             return as_module if is_module else None
-        return f'`"cmd:python {shlex.quote(path)}"`' + (f", or {as_module} for a function of it" if is_module else "")
+        return f'`"cmd:python {shlex.quote(path)}"`' + (
+            f", or {as_module} to call a function in it" if is_module else ""
+        )
     if function:
         return None
     if _is_file(path):
-        program = _RUNS.get(file.suffix)
-        runs = f"{program} {shlex.quote(path)}" if program else shlex.quote(str(file.absolute()))
-        return f'`"cmd:{runs}"`' if program or os.access(path, os.X_OK) else None
+        program = _INTERPRETERS.get(file.suffix)
+        command = f"{program} {shlex.quote(path)}" if program else shlex.quote(str(file.absolute()))
+        return f'`"cmd:{command}"`' if program or os.access(path, os.X_OK) else None
     is_module = path.replace(".", "").isidentifier() and _is_file(path.replace(".", "/") + ".py")
     return f"`{path}:decide`" if is_module else None
 
@@ -82,5 +93,5 @@ def _is_file(path: str) -> bool:
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
-        # No name of a file: too long, or with a zero byte.
+        # Not a valid file name: too long, or with a zero byte.
         return False

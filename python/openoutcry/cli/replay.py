@@ -1,4 +1,4 @@
-"""`openoutcry replay` and `diff`: records verified, or side by side."""
+"""`openoutcry replay` and `diff`: verify a record, or compare two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from openoutcry.backtest.divergence import Comparison, Divergence, SettingDifference, compare
 from openoutcry.backtest.replay import Replay
-from openoutcry.backtest.replay import replay as replayed
+from openoutcry.backtest.replay import replay as replay_record
 from openoutcry.cli.market_options import open_dataset, public_key_of
 from openoutcry.records.run_record import RunRecord
 
@@ -23,9 +23,9 @@ REPLAY_EXAMPLES = """
 
 `openoutcry replay run.jsonl.zst --data frozen/<fingerprint>.json --public-key <64 digits> --json`
 
-A record holds decisions and no result. Every number is recomputed from the data, and every step is compared: the
-chain of hashes, what was shown, cash and NAV. What differs is named with its bar, how many doubles apart two numbers
-are, and the likely cause: other data, other costs, another engine, or an edit, and of what.
+A record contains decisions and no results. Every number is recomputed from the data, and every step is compared: the
+hash chain, the observation, cash and NAV. A difference is reported with its bar, its size in ulps, and its likely
+cause: other data, other costs, another engine version, or an edit.
 
 **Exit codes** 0: verified. 1: it differs, or is unfinished. 2: it could not be read or replayed.
 """
@@ -36,87 +36,91 @@ DIFF_EXAMPLES = """
 
 `openoutcry diff mine.jsonl theirs.jsonl.zst --json`
 
-It prints the settings that differ, such as `costs.fee_bps`, and of each run the first bar at which the two part. A
-decision that differs where nothing was shown differently is the agent's doing; a NAV that differs after equal
-decisions is that of data, costs or engine.
+It prints the settings that differ, such as `costs.fee_bps`, and the first divergence of each run. A decision that
+differs after equal observations comes from the agent. A NAV that differs after equal decisions comes from data, costs
+or engine.
 
-**Exit codes** 0: the same record. 1: they differ. 2: one of the two could not be read.
+**Exit codes** 0: the records are the same. 1: they differ. 2: one of them could not be record.
 """
-RECORD = typer.Argument(help="A record: `.json` or `.jsonl`, or either with `.zst`.")
+RECORD = typer.Argument(help="Record: `.json` or `.jsonl`, optionally with `.zst`.")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
-# Of many differences the first ones tell; the rest follow from them.
+# Later differences usually follow from the first ones.
 SHOWN = 5
 
 
 def replay(
     record: Path = RECORD,
     source: list[str] = typer.Option(
-        ..., "--data", help="The market: bundled, a file or a snapshot. May be given again for runs on several."
+        ..., "--data", help="Market: bundled, a file or a snapshot. Repeat the option for runs on several markets."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    public_key: str | None = typer.Option(None, help="Key that must have signed it: 64 digits, or a file of them."),
-    fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    public_key: str | None = typer.Option(
+        None, help="Public key that must have signed the record: 64 hexadecimal digits, or their file."
+    ),
+    fill_key: str | None = typer.Option(None, help="Revealed key of the sealed slippage noise: 64 hexadecimal digits."),
     as_json: bool = AS_JSON,
 ) -> None:
     """Recompute a record from its decisions and compare every step."""
-    read = RunRecord.load(record)
-    datasets = [open_dataset(each, periods_per_year) for each in source]
+    loaded = RunRecord.load(record)
+    datasets = [open_dataset(name, periods_per_year) for name in source]
     key = None if public_key is None else public_key_of(public_key)
-    done = replayed(read, datasets, public_key=key, fill_key=fill_key)
+    result = replay_record(loaded, datasets, public_key=key, fill_key=fill_key)
     if as_json:
-        typer.echo(json.dumps(_as_json(read, done)))
+        typer.echo(json.dumps(_as_json(loaded, result)))
     else:
-        _show(read, done)
-    raise typer.Exit(0 if done.verified else 1)
+        _show(loaded, result)
+    raise typer.Exit(0 if result.verified else 1)
 
 
-def _as_json(read: RunRecord, done: Replay) -> dict[str, object]:
+def _as_json(record: RunRecord, result: Replay) -> dict[str, object]:
     return {
-        "verified": done.verified,
-        "agent": read.agent_id,
-        "digest": done.digest,
-        "runs": done.n_runs,
-        "steps": done.n_steps,
-        "differences": [asdict(each) for each in done.differences],
-        "unfinished": done.unfinished,
-        "torn": read.torn,
-        "signed_by": done.signed_by,
-        "headers": read.headers,
+        "verified": result.verified,
+        "agent": record.agent_id,
+        "digest": result.digest,
+        "runs": result.n_runs,
+        "steps": result.n_steps,
+        "differences": [asdict(difference) for difference in result.differences],
+        "unfinished": result.unfinished,
+        "torn": record.torn,
+        "signed_by": result.signed_by,
+        "headers": record.headers,
     }
 
 
-def _show(read: RunRecord, done: Replay) -> None:
-    typer.echo(str(done))
-    for difference in done.differences[1:SHOWN]:
+def _show(record: RunRecord, result: Replay) -> None:
+    typer.echo(str(result))
+    for difference in result.differences[1:SHOWN]:
         typer.echo(f"  then {difference}")
-    if len(done.differences) > SHOWN:
-        typer.echo(f"  and {len(done.differences) - SHOWN} more; `--json` has them all")
-    if read.torn:
-        typer.echo("  the file was torn by a crash: its last piece, which was no whole line, was dropped")
-    versions = {f"engine {each['engine_version']}, contract {each['contract_version']}" for each in read.headers}
-    if done.verified:
-        told = "; ".join(sorted(versions))
-        typer.echo(f"  made by {told}, it says: of versions that give the same numbers no replay can tell")
-    if done.signed_by is not None:
-        typer.echo(f"  signed by {done.signed_by}")
+    if len(result.differences) > SHOWN:
+        typer.echo(f"  and {len(result.differences) - SHOWN} more; `--json` has them all")
+    if record.torn:
+        typer.echo("  the file was truncated by a crash; its last partial line was dropped")
+    versions = {
+        f"engine {header['engine_version']}, contract {header['contract_version']}" for header in record.headers
+    }
+    if result.verified:
+        stated = "; ".join(sorted(versions))
+        typer.echo(f"  recorded by {stated}, as stated: a replay cannot distinguish versions with the same numbers")
+    if result.signed_by is not None:
+        typer.echo(f"  signed by {result.signed_by}")
 
 
 def diff(left: Path = RECORD, right: Path = RECORD, as_json: bool = AS_JSON) -> None:
-    """Say which settings of two records differ, and where their runs part."""
-    found = compare(RunRecord.load(left), RunRecord.load(right))
+    """Print the setting differences and the first divergence of two records."""
+    comparison = compare(RunRecord.load(left), RunRecord.load(right))
     if as_json:
-        typer.echo(json.dumps(asdict(found)))
-    elif found.same:
+        typer.echo(json.dumps(asdict(comparison)))
+    elif comparison.same:
         typer.echo("the same record")
     else:
-        _show_comparison(found)
-    raise typer.Exit(0 if found.same else 1)
+        _show_comparison(comparison)
+    raise typer.Exit(0 if comparison.same else 1)
 
 
-def _show_comparison(found: Comparison) -> None:
-    for setting in found.record:
+def _show_comparison(comparison: Comparison) -> None:
+    for setting in comparison.record:
         typer.echo(_format_setting(setting))
-    for run, (settings, divergence) in enumerate(found.runs):
+    for run, (settings, divergence) in enumerate(comparison.runs):
         for setting in settings:
             typer.echo(f"run {run}: {_format_setting(setting)}")
         if divergence is not None:

@@ -1,7 +1,7 @@
-"""Run records: the form of a record, its hash chain, and what writes it.
+"""Run records: their format, hash chain and writers.
 
-`run_record` reads and signs, `record_writer` writes while a run is made, `chained_log` is the append-only log of ledger
-and research. Reruns nothing: that is `backtest.replay`. Imports `errors` and the native module.
+`run_record` reads and signs records, `record_writer` writes one during a run, and `chained_log` is the append-only log
+of ledger and research. Replaying is in `backtest.replay`. Imports `errors` and the native module.
 """
 
 from openoutcry.records.keys import fill_commitment, public_key

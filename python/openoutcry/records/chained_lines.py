@@ -1,4 +1,4 @@
-"""Lines of a chained log: what a record is, and what is the beginning of one."""
+"""Lines of a chained log: encode a record, decode a line, and detect a truncated one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
 VERSION = 1
-"""The `v` of what is written."""
+"""Value of `v` in records written by this version."""
 GENESIS = "0" * 64
-"""What the first record of a log names as the hash before it."""
+"""`prev_hash` of the first record of a log."""
 
-# A line's length, so that a reader can hold it; and the nesting that every reader takes.
+# Limits of line length, for the memory of readers, and of nesting, for their parsers.
 LONGEST, DEEPEST = 32 * 2**20, 64
 _MOST = 2**53
 
@@ -27,7 +27,7 @@ _HEAD = re.compile(rf'\{{"event":"{EVENT}"(,"hash":"([0-9a-f]{{64}})"),"payload"
 _TAIL = re.compile(
     rf',"prev_hash":"([0-9a-f]{{64}})","seq":(0|[1-9]\d{{0,15}}),"session_id":"{SESSION}","ts":"{TIME}","v":1\}}\Z'.encode()
 )
-# What follows a payload or stands before it, in parts, for telling where a line was cut.
+# The parts before and after a payload, to find where a line is truncated.
 _HEAD_PARTS = (b'{"event":"', EVENT.encode(), b'","hash":"', b"[0-9a-f]{64}", b'","payload":')
 _TAIL_PARTS = (
     *(b',"prev_hash":"', b"[0-9a-f]{64}", b'","seq":', rb"(?:0|[1-9]\d{0,15})", b',"session_id":"'),
@@ -41,8 +41,8 @@ def canonical(name: str, value: Any) -> str:
     """Return a value as RFC 8785 canonical JSON.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it holds NaN or an infinity, a key that is no text, an integer beyond 2^53,
-            what JSON has no type for, or more than 64 levels.
+        OpenOutcryError: `argument_invalid`: the value contains NaN or an infinity, a key that is not a string, an
+            integer beyond 2^53, a type that JSON does not have, or more than 64 levels.
     """
     _check(name, value, 0)
     try:
@@ -71,11 +71,11 @@ def _check(name: str, value: Any, depth: int) -> None:
         for place, item in enumerate(value):
             _check(f"{name}[{place}]", item, depth + 1)
     else:
-        raise refusal("argument_invalid", f"`{name}` must be a value of JSON; received {type(value).__name__}")
+        raise refusal("argument_invalid", f"`{name}` must be a JSON value; received {type(value).__name__}")
 
 
 class Draft:
-    """A record that lacks its place in a chain: what is made before the lock."""
+    """A record without its position in the chain, prepared before the lock is taken."""
 
     def __init__(self, event: str, payload: Mapping[str, Any]) -> None:
         self._event = matching("event", event, EVENT)
@@ -87,27 +87,27 @@ class Draft:
             raise refusal("argument_invalid", f"{wanted}; received {len(self._payload)}")
 
     def line(self, link: tuple[int, str], session: str, ts: str) -> tuple[str, str]:
-        """Return the record as a line with its end, and its hash."""
-        begin = f'{{"event":"{self._event}"'
+        """Return the record as a line with its line end, and its hash."""
+        head = f'{{"event":"{self._event}"'
         rest = (
             f',"payload":{self._payload},"prev_hash":"{link[1]}","seq":{link[0]},"session_id":"{session}",'
             f'"ts":"{ts}","v":{VERSION}}}'
         )
-        digest = sha256((begin + rest).encode()).hexdigest()
-        return f'{begin},"hash":"{digest}"{rest}\n', digest
+        digest = sha256((head + rest).encode()).hexdigest()
+        return f'{head},"hash":"{digest}"{rest}\n', digest
 
 
 def matching(name: str, value: Any, pattern: str) -> str:
-    """Return a text that a pattern matches as a whole."""
+    """Return a string that fully matches a pattern; raise otherwise."""
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
         raise refusal("argument_invalid", f"`{name}` must match `{pattern}`; received {value!r}")
     return value
 
 
 def record_of(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a line without its end; None if it holds no whole one.
+    """Return the record of a line without its line end; None if the line is not a valid record.
 
-    Members that this version does not know, and a later `v`, are taken where the line is canonical and its hash right.
+    Unknown members and a later `v` are accepted if the line is canonical and its hash is correct.
     """
     head = _HEAD.match(line)
     if head is not None and _TAIL.search(line, max(0, len(line) - _LONGEST_TAIL)):
@@ -119,18 +119,18 @@ def record_of(line: bytes) -> dict[str, Any] | None:
     return _record_by_members(line)
 
 
-def _refused(text: str) -> float:
+def _reject_constant(text: str) -> float:
     raise ValueError(text)
 
 
 def _number(text: str) -> int | float:
-    # A float beyond 2^53 is written as an integer, in the digits that it needs to be told from others.
+    # RFC 8785 writes large floats without a decimal point, so an integer beyond 2^53 is a float.
     value = int(text)
     return value if -_MOST <= value <= _MOST else float(text)
 
 
-# Made once: `json.loads` would make one for each line.
-_DECODER = json.JSONDecoder(parse_constant=_refused, parse_int=_number)
+# Shared: `json.loads` with these arguments would create a decoder per line.
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant, parse_int=_number)
 
 
 def _record_by_members(line: bytes) -> dict[str, Any] | None:
@@ -144,32 +144,32 @@ def _record_by_members(line: bytes) -> dict[str, Any] | None:
         if native.canonicalize(text) != text:
             return None
         body = {name: value for name, value in record.items() if name != "hash"}
-        found = sha256(native.canonicalize(json.dumps(body)).encode()).hexdigest()
+        digest = sha256(native.canonicalize(json.dumps(body)).encode()).hexdigest()
     except native.OpenOutcryError:
         return None
-    return record if found == record["hash"] else None
+    return record if digest == record["hash"] else None
 
 
 def parsed(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line, or None where it is none."""
+    """Return the JSON object of a line; None if the line is not one."""
     try:
-        found = _DECODER.decode(line.decode("utf-8"))
+        value = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def is_truncated(line: bytes) -> bool:
-    """Return whether a line is the beginning of a record, cut before its end.
+    """Return whether a line is a truncated record: a proper prefix of one.
 
-    A power cut can leave zero bytes behind it. One that ends as a record does is no beginning, whatever is wrong in it.
+    A power failure can append zero bytes. A line with the end of a record is not truncated, even if it is invalid.
     """
     cut = line.rstrip(b"\0")
     if not cut:
         return bool(line)
-    # With zeros, the end may be what was changed to one.
-    whole = cut if len(cut) == len(line) else cut + b"}"
-    if any(_TAIL.search(each, max(0, len(each) - _LONGEST_TAIL)) for each in (cut, whole)):
+    # With zeros, the last byte of the record may have been overwritten by one.
+    closed = cut if len(cut) == len(line) else cut + b"}"
+    if any(_TAIL.search(end, max(0, len(end) - _LONGEST_TAIL)) for end in (cut, closed)):
         return False
     at = _cut_at(cut, 0, _HEAD_PARTS)
     if at is None or at == len(cut):
@@ -177,12 +177,12 @@ def is_truncated(line: bytes) -> bool:
     end = _object_end(cut, at)
     if end is None or end == len(cut):
         return end is not None
-    # Whole, it would be a record.
+    # A complete tail would be a record.
     return _cut_at(cut, end, _TAIL_PARTS) == len(cut)
 
 
 def _cut_at(line: bytes, at: int, parts: Iterable[bytes]) -> int | None:
-    """Return where parts end, or the end of a line cut within them; else None."""
+    """Return where the parts end; the end of the line if it is truncated within them; None if they do not match."""
     for part in parts:
         is_literal = not part.startswith((b"[", b"(", b"\\"))
         rest = line[at : at + _LONGEST_TAIL]
@@ -193,7 +193,7 @@ def _cut_at(line: bytes, at: int, parts: Iterable[bytes]) -> int | None:
             continue
         found = re.match(part, rest)
         if found is None or at + found.end() == len(line):
-            # Cut within: what is there uses no character that this part does not have.
+            # Truncated within the part: the rest has only characters that the part allows.
             return len(line) if re.fullmatch(rb"[\w.:-]*", rest) and len(rest) < _LONGEST_TAIL else None
         at += found.end()
     return at
@@ -203,7 +203,7 @@ _STRUCTURE = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[{}\[\]]|"')
 
 
 def _object_end(line: bytes, at: int) -> int | None:
-    """Return where an object ends, or the end of a line cut within it; else None."""
+    """Return where an object ends; the end of the line if it is truncated within it; None if there is no object."""
     if line[at : at + 1] != b"{":
         return None
     depth = 0

@@ -1,9 +1,9 @@
-"""Append-only logs whose lines are chained by hashes.
+"""Append-only logs with a hash chain.
 
-A line is one record in RFC 8785 canonical JSON: `{event, hash, payload, prev_hash, seq, session_id, ts, v}`. Its hash
-is the SHA-256 of the record without `hash`, and `prev_hash` is that of the record before, whoever wrote it. What is
-changed, taken out, put in or moved breaks the chain. A cut end does not, nor does a log that was rewritten as a whole:
-those take an anchor, a hash that was kept elsewhere (`verify(head=...)`).
+Each line is a record in RFC 8785 canonical JSON: `{event, hash, payload, prev_hash, seq, session_id, ts, v}`. `hash` is
+the SHA-256 of the record without `hash`; `prev_hash` is the hash of the previous record. Changing, deleting, inserting
+or moving a line breaks the chain. Truncating or rewriting the complete log does not: to detect that, store a hash
+elsewhere as an anchor (`verify(head=...)`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def now() -> str:
 
 
 class Link(NamedTuple):
-    """The end of a chain: the number that comes next, and the hash it must name."""
+    """End of a chain: `seq` and `prev_hash` of the next record."""
 
     seq: int = 0
     hash: str = GENESIS
@@ -37,8 +37,8 @@ class Link(NamedTuple):
 class Line(NamedTuple):
     """A line of a log, from `offset` to `end` in bytes.
 
-    `record` is None where there is no whole one, and `fault` says why: `torn` of a line that was cut while it was
-    written, `changed` of one that nobody wrote so. `is_ended` says whether its line end is there.
+    `record` is None if the line is not a valid record; `fault` is then `torn` (truncated while it was written) or
+    `changed` (altered). `is_ended` is whether the line end is present.
     """
 
     offset: int
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """Where a log is not what was written: the line, from 0, its first byte, and why."""
+    """An altered place of a log: line number from 0, byte offset, and reason."""
 
     line: int
     offset: int
@@ -58,15 +58,15 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of a whole log found.
+    """Result of verifying a log.
 
     Attributes:
-        n_records: Whole records.
-        head: The end of the chain; `head.hash`, kept elsewhere, is an anchor.
-        n_torn: Lines that were cut while they were written, which hold no record.
-        faults: What was changed, taken out, put in or moved.
-        size: Bytes that were read.
-        n_lines: Lines that were read.
+        n_records: Number of valid records.
+        head: End of the chain. Store `head.hash` elsewhere as an anchor.
+        n_torn: Number of lines truncated while they were written. They contain no record.
+        faults: Changed, deleted, inserted or moved lines.
+        size: Bytes read.
+        n_lines: Lines read.
     """
 
     n_records: int
@@ -78,14 +78,14 @@ class Verified:
 
     @property
     def is_intact(self) -> bool:
-        """Whether nothing was tampered with; a torn line is no tampering."""
+        """Whether the log was not tampered with. A truncated line is not tampering."""
         return not self.faults
 
 
 def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -> Iterator[Line]:
-    """Yield every line of a log, torn and changed ones too.
+    """Yield every line of a log, including truncated and changed ones; nothing if the file does not exist.
 
-    `start` and `end` are bytes at which lines begin, the second being left out. Nothing where there is no file.
+    `start` and `end` are byte offsets of line beginnings; `end` is excluded.
     """
     with suppress(FileNotFoundError), Path(path).open("rb") as file:
         file.seek(start)
@@ -97,7 +97,7 @@ def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -
 
 
 def line_of(raw: bytes, start: int) -> Line:
-    """Return the line that bytes are, whether ended or not, from `start` on."""
+    """Parse bytes at offset `start` as a line, with or without its line end."""
     line, is_ended = (raw[:-1], True) if raw.endswith(b"\n") else (raw, False)
     record = record_of(line)
     fault = None if record is not None else "torn" if is_truncated(line) else "changed"
@@ -105,33 +105,33 @@ def line_of(raw: bytes, start: int) -> Line:
 
 
 def iterate(path: str | os.PathLike[str], start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each whole record from a byte on, with the byte its line begins at.
+    """Yield each valid record from a byte offset, with the offset of its line.
 
-    What holds no whole record is left out; `verify` counts it.
+    Lines without a valid record are skipped; `verify` counts them.
     """
     return ((line.offset, line.record) for line in scan(path, start) if line.record is not None)
 
 
 def verify(path: str | os.PathLike[str], *, head: str | None = None, after: Link = Link()) -> Verified:  # noqa: B008
-    """Check every line of a log and the chain through all of them.
+    """Verify every line of a log, and its hash chain.
 
     Args:
-        path: The log; one that is not there is empty.
-        head: A hash that must be in the chain, as an earlier check found it: shows a cut end and a log made anew.
-        after: The end of the log before this one, where this one goes on with it.
+        path: The log. A missing file is an empty log.
+        head: A hash of an earlier check that the chain must contain. Detects a truncated or rewritten log.
+        after: End of the previous log, if this log continues it.
     """
-    found, is_held = checked(path, head, after)
-    if is_held:
-        return found
-    missing = Fault(found.n_lines, found.size, f"the record {str(head)[:64]} is missing")
-    return replace(found, faults=(*found.faults, missing))
+    verified, has_anchor = checked(path, head, after)
+    if has_anchor:
+        return verified
+    missing = Fault(verified.n_lines, verified.size, f"the record {str(head)[:64]} is missing")
+    return replace(verified, faults=(*verified.faults, missing))
 
 
 def checked(path: str | os.PathLike[str], head: str | None, after: Link) -> tuple[Verified, bool]:
-    """Check a log as `verify` does; return what was found, and whether the anchor was."""
+    """Verify a log; return the result, and whether the chain contains the anchor."""
     faults: list[Fault] = []
     n_records, n_torn, size, n_lines = 0, 0, 0, 0
-    is_held = head is None or head == after.hash
+    has_anchor = head is None or head == after.hash
     for number, line in enumerate(scan(path)):
         n_lines, size = number + 1, line.end
         if line.record is None:
@@ -143,12 +143,12 @@ def checked(path: str | os.PathLike[str], head: str | None, after: Link) -> tupl
             faults.append(Fault(number, line.offset, why))
         n_records += 1
         after = Link(line.record["seq"] + 1, line.record["hash"])
-        is_held = is_held or after.hash == head
-    return Verified(n_records, after, n_torn, tuple(faults), size, n_lines), is_held
+        has_anchor = has_anchor or after.hash == head
+    return Verified(n_records, after, n_torn, tuple(faults), size, n_lines), has_anchor
 
 
 def broken(record: Mapping[str, Any], after: Link) -> str | None:
-    """Return how a record does not go on with a chain, or None where it does."""
+    """Return why a record does not continue a chain; None if it does."""
     if record["seq"] != after.seq:
         return f"record {after.seq} is required here; received {record['seq']}"
     if record["prev_hash"] != after.hash:
@@ -157,7 +157,7 @@ def broken(record: Mapping[str, Any], after: Link) -> str | None:
 
 
 class _Tail(NamedTuple):
-    """What is known of a file: its size, its chain, whether its last line has ended."""
+    """End of a file: its size, the end of its chain, and whether its last line is complete."""
 
     size: int
     link: Link
@@ -165,17 +165,17 @@ class _Tail(NamedTuple):
 
 
 class ChainedLog:
-    """A log that any number of processes and threads of one machine append to.
+    """A log to which any number of processes and threads of one machine can append.
 
-    A record is written at once, under a lock of the file, so that a reader sees all of it or knows that it was cut.
-    What was cut is ended by the next writer and chained over. Not for network file systems; without `fcntl` (Windows)
-    there is no lock, and one process may write.
+    A record is written in one call under a file lock, so that readers see it completely or as truncated. The next
+    writer ends a truncated line, and the chain continues past it. Do not use it on network file systems. Without
+    `fcntl` (Windows) there is no lock, and only one process may write.
 
     Args:
-        path: The file; it is made with the first record.
-        session: Who writes: a text of letters, digits and `._:-`.
+        path: The file, created with the first record.
+        session: Id of the writer: letters, digits and `._:-`.
         clock: Returns the time as RFC 3339 in UTC.
-        after: The end of the log before this one, where this one goes on with it.
+        after: End of the previous log, if this log continues it.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class ChainedLog:
         *,
         session: str,
         clock: Callable[[], str] = now,
-        after: Link = Link(),  # noqa: B008 it cannot change
+        after: Link = Link(),  # noqa: B008 immutable
     ) -> None:
         self.path = Path(path)
         self.session = matching("session", session, SESSION)
@@ -196,31 +196,28 @@ class ChainedLog:
         self._tail: _Tail | None = None
 
     def append(self, event: str, payload: Mapping[str, Any], *, sync: bool = True) -> dict[str, Any]:
-        """Write a record and return it.
+        """Append a record and return it.
 
         Args:
-            event: What kind of record it is: lower-case letters, digits and `_`.
-            payload: What it says.
-            sync: Wait until the disk has it; without, the system has it, and a power cut may cost it.
+            event: Kind of record: lower-case letters, digits and `_`.
+            payload: Content of the record.
+            sync: Wait until the record is on disk. Without, a power failure can lose it.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the payload is not JSON of finite numbers, or the log is not what this
-                writer left; nothing has been written.
+            OpenOutcryError: `argument_invalid`: the payload is not JSON with finite numbers, or another program changed
+                the log. Nothing is written.
         """
         return self.append_all([(event, payload)], sync=sync)[0]
 
     def append_all(
         self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True
     ) -> list[dict[str, Any]]:
-        """Write records in one piece, or none, and return them.
-
-        The disk is waited for once.
-        """
+        """Append all records in one write, or none, and return them. Waits for the disk once."""
         lines = self._written(entries, sync)
         return [record for line in lines if (record := parsed(line)) is not None]
 
     def extend(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True) -> int:
-        """Write records as `append_all` does, and return how many."""
+        """Append records as `append_all` does, and return their number."""
         return len(self._written(entries, sync))
 
     def _written(self, entries: Iterable[tuple[str, Mapping[str, Any]]], sync: bool) -> list[bytes]:
@@ -234,7 +231,7 @@ class ChainedLog:
                 line, digest = draft.line(link, self.session, matching("clock()", self._clock(), TIME))
                 lines.append(line.encode())
                 link = Link(link.seq + 1, digest)
-            # What was cut ends here, in the same write, so that no empty line is ever made.
+            # A truncated line is ended in the same write, so that no empty line can result.
             size = _append(file, (b"" if tail.is_ended else b"\n") + b"".join(lines), tail.size)
             self._tail = _Tail(size, link, True)
         if sync:
@@ -242,14 +239,14 @@ class ChainedLog:
         return lines
 
     def link(self) -> Link:
-        """Return the end of the chain, as the file has it now."""
+        """Return the current end of the chain in the file."""
         if not self.path.exists():
             return self._after
         with self._locked() as file:
             return self._caught_up(file).link
 
     def close(self) -> None:
-        """Close the file; a later record opens it again."""
+        """Close the file. The next append reopens it."""
         with self._thread:
             self._close()
 
@@ -283,7 +280,7 @@ class ChainedLog:
 
     def _opened(self) -> int:
         if self._file is not None and self._owner != os.getpid():
-            # A child of a fork has its parent's lock, which would keep neither out.
+            # A forked child shares the lock of its parent, which would exclude neither.
             self._close()
         if self._file is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -291,31 +288,28 @@ class ChainedLog:
         return self._file
 
     def _caught_up(self, file: int) -> _Tail:
-        """Return the end of the file, of which only what others added is read."""
-        found = os.fstat(file)
+        """Return the end of the file. Reads only what other writers appended."""
+        status = os.fstat(file)
         try:
-            is_ours = os.path.samestat(self.path.stat(), found)
+            is_same = os.path.samestat(self.path.stat(), status)
         except OSError:
-            is_ours = False
+            is_same = False
         known = self._tail or _Tail(0, self._after, True)
-        if not is_ours or found.st_size < known.size:
-            wanted = "a log must stay the file that it was, and only grow"
-            raise refusal("argument_invalid", f"{wanted}; received '{self.path}', cut, removed or replaced")
-        if found.st_size > known.size:
-            known = _tail_of(file, known, found.st_size)
+        if not is_same or status.st_size < known.size:
+            wanted = "a log must only grow while it is open"
+            raise refusal("argument_invalid", f"{wanted}; received '{self.path}', truncated, removed or replaced")
+        if status.st_size > known.size:
+            known = _tail_of(file, known, status.st_size)
         self._tail = known
         return known
 
 
 def _append(file: int, content: bytes, size: int) -> int:
-    """Append to a file of a size and return its new one.
-
-    A full disk leaves it as it was.
-    """
-    left = memoryview(content)
+    """Append to a file of `size` bytes and return its new size. On an error, the file is truncated to `size`."""
+    remaining = memoryview(content)
     try:
-        while left:
-            left = left[os.write(file, left) :]
+        while remaining:
+            remaining = remaining[os.write(file, remaining) :]
     except BaseException:
         os.ftruncate(file, size)
         raise
@@ -326,14 +320,14 @@ _BLOCK = 1 << 16
 
 
 def _tail_of(file: int, known: _Tail, size: int) -> _Tail:
-    """Return the end of a file of a size, read backwards up to what is known of it."""
+    """Return the end of a file of `size` bytes, reading backwards to the known end."""
     span = _BLOCK
     while True:
         start = max(known.size, size - span)
         content = _read(file, start, size)
         is_ended = content.endswith(b"\n")
         lines = content.split(b"\n")
-        # The first is a part of a line, unless all that is new is here.
+        # The first item is a partial line, unless the block starts at the known end.
         for line in reversed(lines if start == known.size else lines[1:]):
             record = record_of(line) if line else None
             if record is not None:
@@ -344,7 +338,7 @@ def _tail_of(file: int, known: _Tail, size: int) -> _Tail:
 
 
 def _read(file: int, start: int, end: int) -> bytes:
-    # Its place is moved: `pread` is not everywhere, and appending goes to the end anyhow.
+    # Moves the file position: `pread` is not available everywhere, and appends go to the end in any case.
     os.lseek(file, start, os.SEEK_SET)
     parts = []
     while start < end and (part := os.read(file, end - start)):

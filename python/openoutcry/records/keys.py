@@ -1,4 +1,4 @@
-"""Keys of records: Ed25519 signing keys, and the sealed key of slippage noise."""
+"""Keys of records: Ed25519 signing keys, and fill keys that seal slippage noise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from openoutcry.errors import refusal
 
 
 def key_bytes(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
-    """Return the 32 bytes of a key, which may be given in hexadecimal."""
+    """Return the 32 bytes of a key, given as bytes or in hexadecimal."""
     try:
         raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
     except (TypeError, ValueError) as error:
@@ -18,15 +18,15 @@ def key_bytes(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> by
 
 
 def fill_key_of(fill_key: bytes | str) -> bytes:
-    """Return the 32 bytes of a fill key, which may be given in hexadecimal."""
+    """Return the 32 bytes of a fill key, given as bytes or in hexadecimal."""
     return key_bytes(fill_key, "`fill_key`", "a fill key")
 
 
 def fill_commitment(fill_key: bytes) -> str:
-    """Return what may be published of a fill key before it is revealed."""
+    """Return the public commitment to a fill key, in hexadecimal."""
     return native.fill_commitment(fill_key_of(fill_key)).hex()
 
 
 def public_key(private_key: bytes) -> bytes:
-    """Return the public key of a private key of Ed25519, 32 bytes each."""
+    """Return the public key of an Ed25519 private key, 32 bytes each."""
     return native.record_public_key(key_bytes(private_key, "`private_key`"))

@@ -1,4 +1,4 @@
-"""What takes a record while it is made."""
+"""`LineSink`: the interface of writers that receive a record during the run."""
 
 from __future__ import annotations
 
@@ -13,39 +13,36 @@ from openoutcry.records.run_record import RunRecord
 
 
 class LineSink(ABC):
-    """Takes the lines of runs while they are made; for `run_backtest(capture=...)`."""
+    """Receives the lines of runs as they are produced, for `run_backtest(capture=...)`."""
 
     @abstractmethod
     def write_line(self, line: str) -> None:
-        """Take a line of a run that is under way."""
+        """Write a line of the current run."""
 
     @abstractmethod
     def finish_run(self, record: native.Record) -> None:
-        """Take note of a run all of whose lines have been told."""
+        """Finish the current run, after its last line."""
 
     @abstractmethod
     def add(self, record: RunRecord) -> None:
-        """Take the runs of a record that is finished."""
+        """Write the runs of a finished record."""
 
 
-def check_place(path: Path, file: BinaryIO) -> None:
-    """Refuse a path that is no longer the file that is written to.
-
-    An agent of the same user can remove or replace it.
-    """
+def check_same_file(path: Path, file: BinaryIO) -> None:
+    """Raise if a path no longer refers to the open file. An agent of the same user can remove or replace it."""
     try:
-        is_ours = os.path.samestat(path.stat(), os.fstat(file.fileno()))
+        is_same = os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except OSError:
-        is_ours = False
-    if not is_ours:
+        is_same = False
+    if not is_same:
         wanted = "`path` must stay the file that a record is written to until the record is finished"
-        hint = "hint: write it where the agent cannot, such as beside a sandbox that hides it"
+        hint = "hint: write it to a folder that the agent cannot write to, or run the agent in a sandbox"
         raise refusal("argument_invalid", f"{wanted}; received '{path}', removed or replaced; {hint}")
 
 
 def lines_of(text: str) -> list[str]:
-    """Return lines with their ends.
+    """Return lines with their line ends.
 
-    Texts of agents hold what `str.splitlines` would end a line at, too, such as U+2028.
+    `str.splitlines` would also split at U+2028 and others, which text of agents can contain.
     """
     return [f"{line}\n" for line in text.split("\n")[:-1]]

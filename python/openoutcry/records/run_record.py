@@ -1,6 +1,6 @@
-"""Run records: what was decided, bound by a chain of hashes, and its replay.
+"""`RunRecord`: the decisions of an agent, bound by a hash chain.
 
-A record holds no result. Its form and its chain are in `contract/README.md`, section 7.
+A record contains no results. Section 7 of `contract/README.md` defines its format and its chain.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
 
 class RunRecord:
-    """What an agent was told and decided in its runs, with a chain of hashes.
+    """The settings, observation hashes and decisions of an agent's runs, bound by a hash chain.
 
-    It holds no result: `replay` recomputes every number from the decisions and the data. Records are values: `sign` and
-    `join` return new ones.
+    A record contains no results: `replay` recomputes every number from the decisions and the data. Records are
+    immutable; `sign` and `join` return new ones.
     """
 
     def __init__(self, core: native.Record, cut_bytes: int = 0) -> None:
@@ -31,36 +31,37 @@ class RunRecord:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunRecord:
-        """Return the record of a file: `.json`, `.jsonl`, or either with `.zst`.
+        """Read a record from a `.json` or `.jsonl` file, or either with `.zst`.
 
-        Reading is strict: every byte counts. What a crash tore off the last line is dropped, and `torn` says so.
+        Parsing is strict: every byte must be canonical. A last line truncated by a crash is dropped, and `torn` is
+        true.
 
         Raises:
-            OpenOutcryError: the file holds no record, or is not in canonical form; the message says where.
+            OpenOutcryError: the file is not a canonical record; the message states the position.
         """
-        lines, packed = file_kind(path)
+        lines, is_compressed = file_kind(path)
         try:
             content = Path(path).read_bytes()
         except OSError as error:
             raise refusal(
-                "argument_invalid", f"`path` must be the file of a record; received '{path}': {error.strerror}"
+                "argument_invalid", f"`path` must be a readable record file; received '{path}': {error.strerror}"
             ) from error
-        is_whole = True
-        if packed:
-            content, is_whole = native.decompress(content)
+        is_complete = True
+        if is_compressed:
+            content, is_complete = native.decompress(content)
         if lines:
             core = native.Record.from_lines(content)
-            return cls(core, 0 if is_whole else 1)
-        if not is_whole:
-            raise refusal("record_invalid", f"{_WANTED} '{path}', which is cut short")
+            return cls(core, 0 if is_complete else 1)
+        if not is_complete:
+            raise refusal("record_invalid", f"{_WANTED} '{path}', which is truncated")
         return cls(native.Record.from_json(content))
 
     @classmethod
     def from_json(cls, text: str) -> RunRecord:
-        """Return the record in a JSON text, which must be canonical.
+        """Parse a record from canonical JSON.
 
         Raises:
-            OpenOutcryError: the text is no record, or is not in canonical form; the message says where.
+            OpenOutcryError: the text is not a canonical record; the message states the position.
         """
         if not isinstance(text, str):
             raise refusal("argument_invalid", f"`text` must be a text; received {type(text).__name__}")
@@ -68,39 +69,39 @@ class RunRecord:
 
     @classmethod
     def join(cls, agent_id: str, records: Iterable[RunRecord], in_sample_trials: int = 0) -> RunRecord:
-        """Return one record of the runs of several, in their order, unsigned.
+        """Return one unsigned record with the runs of several records, in order.
 
         Args:
-            agent_id: What the agent is called.
-            records: Records with the runs.
-            in_sample_trials: Trials made before that the maker of the agent declares; they can only add to those that
-                are counted.
+            agent_id: Name of the agent.
+            records: Records to join.
+            in_sample_trials: Prior trials, as declared by the author of the agent. They can only increase the counted
+                number.
         """
-        return cls(native.Record.join(agent_id, checked_trials(in_sample_trials), [each._core for each in records]))
+        return cls(native.Record.join(agent_id, checked_trials(in_sample_trials), [record._core for record in records]))
 
     @property
     def agent_id(self) -> str:
-        """What the agent is called."""
+        """Name of the agent."""
         return self._core.agent_id
 
     @property
     def in_sample_trials(self) -> int:
-        """Trials made before that the maker of the agent declares."""
+        """Prior trials, as declared by the author of the agent."""
         return self._core.in_sample_trials
 
     @property
     def digest(self) -> str | None:
-        """SHA-256 over agent, trials and runs; None for an unfinished record."""
+        """SHA-256 of agent, trials and runs; None for an unfinished record."""
         return self._core.digest
 
     @property
     def unfinished(self) -> str | None:
-        """What the record lacks to be finished, in words; None if nothing."""
+        """Why the record is unfinished, as text; None if it is finished."""
         return self._core.unfinished
 
     @property
     def torn(self) -> bool:
-        """Whether a crash tore the file, so that its last piece was dropped."""
+        """Whether the file was truncated by a crash and its last partial line was dropped."""
         return bool(self._core.torn_bytes or self._cut_bytes)
 
     @property
@@ -111,38 +112,38 @@ class RunRecord:
 
     @property
     def headers(self) -> list[dict[str, str]]:
-        """What each run was told, every field as text by its path."""
+        """Settings of each run: every field as a string, by its path."""
         return self._core.headers
 
     @property
     def decisions(self) -> list[list[str]]:
-        """The answers of the agent in each run, character by character."""
+        """Decisions of the agent in each run, as the exact text it returned."""
         return [[text for text, _ in run] for run in self._core.decisions]
 
     @property
     def faults(self) -> list[dict[int, str]]:
-        """What was wrong with answers in each run, by the index of the step."""
+        """Faults of the agent in each run, by step index."""
         return [{step: fault for step, (_, fault) in enumerate(run) if fault} for run in self._core.decisions]
 
     @property
     def run_digests(self) -> list[str | None]:
-        """Digest of each run, its last link; None for one that is unfinished."""
+        """Digest of each run, the last link of its chain; None for an unfinished run."""
         return self._core.run_digests
 
     def runs(self) -> list[RunRecord]:
-        """Return each run as a record of its own, unsigned."""
+        """Return each run as a separate unsigned record."""
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
     def is_intact(self) -> bool:
-        """Return whether it is finished, with a digest and signature of what is in it.
+        """Return whether the record is finished, and its digest and signature match its content.
 
-        The chain of its runs is a replay's to check.
+        `replay` verifies the hash chains of the runs.
         """
         is_signed = self.public_key is None or self.verify_signature()
         return self.digest is not None and self.digest == self._core.computed_digest and is_signed
 
     def is_signed_by(self, public_keys: Iterable[bytes | str]) -> bool:
-        """Return whether it bears a good signature by one of these keys."""
+        """Return whether the record has a valid signature by one of the keys."""
         return self.public_key is not None and any(self.verify_signature(key) for key in public_keys)
 
     def to_json(self) -> str:
@@ -150,43 +151,44 @@ class RunRecord:
         return self._core.to_json()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record to a file, whole or not at all.
+        """Write the record to a file atomically.
 
-        The suffix says how: `.json`, or `.jsonl` for one step a line, or either with `.zst`.
+        The suffix selects the format: `.json`, or `.jsonl` for one step per line. Append `.zst` to compress.
         """
-        lines, packed = file_kind(path)
+        lines, is_compressed = file_kind(path)
         content = (self._core.to_lines() if lines else self._core.to_json()).encode()
-        if packed:
+        if is_compressed:
             frame = native.Compressor()
             content = frame.write(content) + frame.finish()
-        beside = Path(f"{os.fspath(path)}.{secrets.token_hex(4)}.part")
+        temporary = Path(f"{os.fspath(path)}.{secrets.token_hex(4)}.part")
         try:
-            with beside.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+            temporary.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def sign(self, private_key: bytes) -> RunRecord:
-        """Return this record signed with a private key of Ed25519, 32 bytes.
+        """Return the record, signed with an Ed25519 private key of 32 bytes.
 
         Raises:
-            OpenOutcryError: the record is unfinished, or the key has another length.
+            OpenOutcryError: the record is unfinished, or the key is not 32 bytes.
         """
         return RunRecord(self._core.signed(key_bytes(private_key, "`private_key`")), self._cut_bytes)
 
     def verify_signature(self, public_key: bytes | str | None = None) -> bool:
-        """Return whether the signature is of this record, and by the key given.
+        """Return whether the signature is valid for this record and the given key.
 
-        Without a key the one in the record is taken: it then says that the record is whole, by whoever holds that key.
+        Without a key, the key in the record is used. A valid signature then shows that the record is unchanged, but
+        not who signed it.
 
         Args:
-            public_key: 32 bytes, or their hexadecimal digits.
+            public_key: 32 bytes, or hexadecimal digits.
 
         Raises:
-            OpenOutcryError: the record holds no signature, or the key is none.
+            OpenOutcryError: the record has no signature, or the key is invalid.
         """
         return self._core.verify_signature(None if public_key is None else key_bytes(public_key, "`public_key`"))
 
@@ -214,22 +216,22 @@ _WANTED = "a record must be the JSON of `record.schema.json`; received"
 
 
 def file_kind(path: str | os.PathLike[str]) -> tuple[bool, bool]:
-    """Return whether a record's file holds lines, and whether it is compressed."""
+    """Return whether a record file is in JSON lines, and whether it is compressed."""
     name = os.fspath(path)
-    packed = name.endswith(".zst")
+    is_compressed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
     if not bare.endswith((".json", ".jsonl")):
-        raise refusal("argument_invalid", f"`path` must be a name in {', '.join(SUFFIXES)}; received '{name}'")
-    return bare.endswith(".jsonl"), packed
+        raise refusal("argument_invalid", f"`path` must be a name that ends in {', '.join(SUFFIXES)}; received '{name}'")
+    return bare.endswith(".jsonl"), is_compressed
 
 
 def check_record_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a path whose suffix is not that of a record."""
+    """Raise if a path does not have the suffix of a record."""
     file_kind(path)
 
 
 def checked_trials(in_sample_trials: int) -> int:
-    """Return a declared number of trials; refuse one that is no count."""
+    """Return a declared number of trials; raise if it is not a count."""
     if isinstance(in_sample_trials, bool) or not isinstance(in_sample_trials, int) or not 0 <= in_sample_trials < 2**53:
         message = f"`in_sample_trials` must be an integer from 0 to {2**53 - 1}; received {in_sample_trials!r}"
         raise refusal("argument_invalid", message)

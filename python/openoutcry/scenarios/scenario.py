@@ -1,4 +1,4 @@
-"""Synthetic markets that look real: what they are like, and their keys."""
+"""Synthetic markets: their specification, seeds and secret keys."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ NAMES: tuple[str, ...] = tuple(native.SCENARIOS)
 
 
 class ScenarioSpec:
-    """What a synthetic market is like; with a key it is that market.
+    """Specification of a synthetic market. A spec and a key determine every price.
 
-    The same spec, version and key give the same bits on every machine. A spec is a tier (`calm`, `hard`, `extreme` or
-    `fx`) or a family (`pairs`, `regime-shift`, `crisis` or `martingale`) with what differs from it. Its fields are
-    attributes; `docs/scenarios.md` lists them.
+    The same spec, version and key give the same bits on every machine. A spec starts from a tier (`calm`, `hard`,
+    `extreme` or `fx`) or a family (`pairs`, `regime-shift`, `crisis` or `martingale`). Its fields are attributes;
+    `docs/scenarios.md` lists them.
 
     Args:
-        name: A tier or family.
-        changes: Fields that differ from it, such as `n_symbols=50`.
+        name: Tier or family.
+        changes: Fields to override, such as `n_symbols=50`.
 
     Raises:
-        OpenOutcryError: there is no such name or field, or a field is out of range.
+        OpenOutcryError: the name or a field is unknown, or a value is out of range.
     """
 
     def __init__(self, name: str = "hard", **changes: Any) -> None:
@@ -41,19 +41,19 @@ class ScenarioSpec:
             try:
                 native.check_scenario_spec(json.dumps(fields | {field: changes[field]}))
             except native.OpenOutcryError as error:
-                # Its place in a JSON text that nobody wrote says nothing to the caller.
+                # A position in the internal JSON would not help the caller.
                 if " at line " not in str(error):
                     continue
-                wanted = f"`{field}` must be of the form of {json.dumps(fields[field])}"
+                wanted = f"`{field}` must be of the same form as {json.dumps(fields[field])}"
                 raise refusal("argument_invalid", f"{wanted}; received {value!r}") from None
         self._read(json.dumps(fields | changes))
 
     @classmethod
     def from_json(cls, text: str) -> ScenarioSpec:
-        """Return the spec of a JSON text that has all fields, such as `to_json` prints.
+        """Return a spec from JSON with all fields, as `to_json` returns it.
 
         Raises:
-            OpenOutcryError: a field is missing, unknown or out of range, or the version is another.
+            OpenOutcryError: a field is missing, unknown or out of range, or the version is not supported.
         """
         spec = cls.__new__(cls)
         spec._read(text)
@@ -74,12 +74,12 @@ class ScenarioSpec:
         return self._text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
+        """Return the fields as a dict."""
         fields: dict[str, Any] = json.loads(self._text)
         return fields
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field."""
+        """Return the value of a field."""
         fields = self.__dict__.get("_fields", {})
         if name not in fields:
             raise AttributeError(f"a spec has no field {name!r}")
@@ -96,15 +96,15 @@ class ScenarioSpec:
 
 
 class Scenario:
-    """A synthetic market: a spec, and a key that nothing shows.
+    """A synthetic market: a spec and a hidden key.
 
     Args:
-        spec: What the market is like, or the name of a tier or family.
-        seed: Which of its markets; whoever guesses a small seed knows the future. `Scenario.sealed` has a secret key.
-        split: Domain of the seed, such as `train`, `validation` or `test`: no seed of one gives a market of another.
+        spec: Specification, or the name of a tier or family.
+        seed: Selects the market. A guessed seed reveals the future; use `Scenario.sealed` for a secret key.
+        split: Domain of the seed, such as `train`, `validation` or `test`. Splits have no market in common.
 
     Raises:
-        OpenOutcryError: the spec or the seed cannot be used.
+        OpenOutcryError: the spec or the seed is invalid.
     """
 
     def __init__(self, spec: ScenarioSpec | str = "hard", seed: int = 0, *, split: str = "train") -> None:
@@ -115,19 +115,17 @@ class Scenario:
 
     @classmethod
     def sealed(cls, spec: ScenarioSpec | str = "hard") -> tuple[Scenario, str]:
-        """Return a scenario of 32 random bytes, and its commitment.
+        """Return a scenario with a random 32-byte key, and its commitment.
 
-        The commitment is to be published before the market is traded. It is the SHA-256 of a domain, the key and the
-        digest of the spec, in hexadecimal: it fixes the market and tells nothing of it.
+        Publish the commitment before anyone trades the market. It is the SHA-256 of a domain, the key and the digest
+        of the spec, in hexadecimal: it fixes the market without revealing it.
         """
         scenario = cls._of(_spec_of(spec), secrets.token_bytes(32))
         return scenario, scenario.commitment
 
     @classmethod
     def revealed(cls, spec: ScenarioSpec | str, key: str) -> Scenario:
-        """Return the scenario of a key that `reveal` gave.
-
-        Its `commitment` tells whether it is the one that was published.
+        """Return the scenario of a revealed key. Compare its `commitment` with the published one.
 
         Raises:
             OpenOutcryError: the key is not 64 hexadecimal digits.
@@ -148,18 +146,18 @@ class Scenario:
 
     @property
     def commitment(self) -> str:
-        """What may be published of the key, in hexadecimal."""
+        """Public commitment to the key, in hexadecimal."""
         return bytes(self._core.commitment()).hex()
 
     def reveal(self) -> str:
-        """Return the key in hexadecimal: from then on everybody can compute every price."""
+        """Return the key in hexadecimal. Anyone with the key can compute every price."""
         return bytes(self._core.reveal()).hex()
 
     def dataset(self) -> Dataset:
-        """Return the market.
+        """Return the market as a `Dataset`.
 
         Raises:
-            OpenOutcryError: prices leave the range of a dataset.
+            OpenOutcryError: a price is outside the range of a dataset.
         """
         spec = self.spec
         name = f"scenario-{spec.family}-{spec.n_symbols}x{spec.n_days}"
@@ -169,35 +167,37 @@ class Scenario:
         return f"Scenario({self.spec!r}, key hidden)"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a scenario is not pickled, for its key would be; hint: `reveal` gives the key")
+        raise TypeError(
+            "a scenario cannot be pickled, because the pickle would contain its key; hint: `reveal` returns the key"
+        )
 
 
 def scenarios(spec: ScenarioSpec | str, n: int, *, seed: int = 0, split: str = "train") -> list[Scenario]:
-    """Return many markets of one spec: those of the seeds from `seed` on.
+    """Return the scenarios of one spec with seeds `seed` to `seed + n - 1`.
 
     Args:
-        spec: What the markets are like, or the name of a tier or family.
-        n: How many.
-        seed: The first seed; the next block begins at `seed + n`.
-        split: Domain of the seeds: no market of one is in another.
+        spec: Specification, or the name of a tier or family.
+        n: Number of scenarios.
+        seed: First seed. The next block starts at `seed + n`.
+        split: Domain of the seeds. Splits have no market in common.
 
     Raises:
-        OpenOutcryError: the spec, the number or the seed cannot be used.
+        OpenOutcryError: the spec, the number or the seed is invalid.
     """
     first = checked_integer("seed", seed, 0, 2**64 - checked_integer("n", n, 1, 2**31 - 1))
-    of = _spec_of(spec)
-    return [Scenario(of, each, split=split) for each in range(first, first + n)]
+    shared = _spec_of(spec)
+    return [Scenario(shared, number, split=split) for number in range(first, first + n)]
 
 
 def _json_value(field: str, value: Any) -> Any:
-    """Return a value as JSON has it, a number of numpy being one."""
-    found = value.item() if hasattr(value, "item") else value
+    """Return a value as JSON represents it; numpy scalars become numbers."""
+    plain = value.item() if hasattr(value, "item") else value
     try:
-        json.dumps(found, allow_nan=False)
+        json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError):
-        wanted = "numbers that are finite, texts, and lists and dicts of them"
-        raise refusal("argument_invalid", f"`{field}` must be of {wanted}; received {value!r}") from None
-    return found
+        wanted = "finite numbers, texts, and lists or dicts of them"
+        raise refusal("argument_invalid", f"`{field}` must be {wanted}; received {value!r}") from None
+    return plain
 
 
 def _spec_of(spec: ScenarioSpec | str) -> ScenarioSpec:
