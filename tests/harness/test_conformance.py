@@ -116,7 +116,7 @@ FAULTS = {
     "writes two lines": (agent(change_text="print(text)"), "one_line_each", "bytes more"),
     "says goodbye": (agent(after="if n: print('bye')"), "one_line_each", "4 bytes more"),
     "ends badly": (agent(after="sys.exit(3 if n else 0)"), "ends", "exit code 3"),
-    "does not end": (agent(after="time.sleep(60 if n else 0)"), "ends", "no end"),
+    "does not end": (agent(after="time.sleep(60 if n else 0)"), "ends", "no exit"),
     "splits lines where JSON does not": (
         agent("sys.exit() if len(line.splitlines()) > 1 else None"),
         "case.awkward_news",

@@ -56,4 +56,4 @@ def test_a_file_that_an_agent_changes_while_it_is_examined_is_not_bound(folder: 
     assert found["conforms"]
     digests = {each["name"]: each["sha256"] for each in found["harness"]["files"]}
     assert digests == {sys.executable: sha256(Path(sys.executable)), "good.py": None}
-    assert "  changed meanwhile  good.py" in summary(found)
+    assert "  changed during the examination  good.py" in summary(found)

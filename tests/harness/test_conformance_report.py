@@ -193,7 +193,7 @@ def test_who_is_called_has_as_much_time_as_the_report_says() -> None:
     assert "agent_late: an agent must answer within 0.001 s; received its answer after 0.0" in failure_text(
         late.failure
     )
-    assert verify_report(late.to_json())[0].startswith("it must have the ")
+    assert verify_report(late.to_json())[0].startswith("the report must have the ")
     begun = CallableAgent(slow_to_begin, bounds=Bounds(start_seconds=0.01, answer_seconds=0.01))
     late = examine(begun, with_kit=tiny(), seed=SEED)
     assert late.failure is not None

@@ -305,7 +305,7 @@ def test_a_report_is_told_in_its_own_words() -> None:
     lines = summary(report_of("passed"))
     heads = [
         "agent:",
-        "files,",
+        "files",
         "",
         "examined:",
         "transport:",

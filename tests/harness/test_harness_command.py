@@ -109,8 +109,8 @@ def test_a_program_that_cannot_begin_is_an_error_and_leaves_no_file(tmp_path: Pa
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ('{"orders":[]}', "it never ordered anything"),
-        ('{"order":[]}', "no answer was a decision: `openoutcry conformance` shows what is wrong with one"),
+        ('{"orders":[]}', "the agent placed no orders"),
+        ('{"order":[]}', "no response was a valid decision; run `openoutcry conformance` to see the errors"),
     ],
 )
 def test_an_agent_that_does_nothing_is_told_of(answer: str, told: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_sessions import HOLD, RULES, backtest, begun, floor_of, played, without_session
+from mcp_sessions import HOLD, RULES, backtest, begun, manager_of, played, without_session
 from recorded_run import DATA, trend
 
 import openoutcry as oo
@@ -22,14 +22,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.mcp import EXAMPLES
 from openoutcry.cli.mcp import mcp as command
-from openoutcry.harness.mcp import Floor, Records, offered, tool_schemas
+from openoutcry.harness.mcp import RecordFolder, SessionManager, markets_of, tool_schemas
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
 anyio = pytest.importorskip("anyio")
 mcp = pytest.importorskip("mcp")
 
-from openoutcry.harness.mcp.mcp_server import server_of  # noqa: E402 only where its package is installed
+from openoutcry.harness.mcp.mcp_server import create_server  # noqa: E402 only where its package is installed
 
 CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 SECONDS = 60.0
@@ -53,7 +53,7 @@ def stdio(*options: str, cwd: Path) -> Any:
     return mcp.stdio_client(server)
 
 
-async def told(client: Any, tool: str, **given: Any) -> dict[str, Any]:
+async def call_tool(client: Any, tool: str, **given: Any) -> dict[str, Any]:
     """Call a tool and return its structured answer, which is its text, too."""
     result = await client.call_tool(tool, given)
     assert not result.is_error, result.content
@@ -70,25 +70,25 @@ async def refusal(client: Any, tool: str, **given: Any) -> str:
 
 async def traded(client: Any, **given: Any) -> list[dict[str, Any]]:
     """Trade a whole episode and return all answers, the score last."""
-    answers = [await told(client, "reset", **given)]
+    answers = [await call_tool(client, "reset", **given)]
     session = answers[0]["session"]
     while not answers[-1].get("done"):
         decision = trend(answers[-1]["observation"])
-        answers.append(await told(client, "step", session=session, decision=decision))
-    return [*answers, await told(client, "score", session=session)]
+        answers.append(await call_tool(client, "step", session=session, decision=decision))
+    return [*answers, await call_tool(client, "score", session=session)]
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_an_episode_in_memory_is_the_backtest_of_its_decisions(mode: str) -> None:
     async def talk() -> list[dict[str, Any]]:
-        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+        async with mcp.Client(create_server(manager_of()), mode=mode) as client:
             return await traded(client, **RULES)
 
     answers, run = over(talk), backtest(DATA)
     assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
     assert answers[-1]["metrics"] == run.metrics
-    floor = floor_of()
-    assert without_session(answers[1:-1]) == without_session(played(floor, begun(floor)))
+    manager = manager_of()
+    assert without_session(answers[1:-1]) == without_session(played(manager, begun(manager)))
 
 
 def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) -> None:
@@ -114,23 +114,27 @@ def test_clients_of_two_servers_know_nothing_of_each_other(tmp_path: Path) -> No
             first, second = [
                 await ends.enter_async_context(mcp.Client(stdio("--data", "us-treasury", cwd=tmp_path))) for _ in "ab"
             ]
-            begun = [await told(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
+            begun = [await call_tool(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
             assert begun[0]["session"] != begun[1]["session"]
             assert begun[0]["observation"] == begun[1]["observation"]
             error = await refusal(second, "step", session=begun[0]["session"], decision=HOLD)
             assert error.startswith("unknown_session: ")
             for _ in range(3):
-                await told(first, "step", session=begun[0]["session"], decision=HOLD)
-            assert (await told(first, "observe", session=begun[0]["session"]))["n_left"] == begun[0]["n_decisions"] - 3
-            assert (await told(second, "observe", session=begun[1]["session"]))["n_left"] == begun[1]["n_decisions"]
+                await call_tool(first, "step", session=begun[0]["session"], decision=HOLD)
+            assert (await call_tool(first, "observe", session=begun[0]["session"]))["n_left"] == begun[0][
+                "n_decisions"
+            ] - 3
+            assert (await call_tool(second, "observe", session=begun[1]["session"]))["n_left"] == begun[1][
+                "n_decisions"
+            ]
 
     over(talk)
 
 
 def test_refusals_are_answers_that_begin_with_their_slug() -> None:
     async def talk() -> list[str]:
-        async with mcp.Client(server_of(floor_of())) as client:
-            first = await told(client, "reset", **RULES)
+        async with mcp.Client(create_server(manager_of())) as client:
+            first = await call_tool(client, "reset", **RULES)
             session = first["session"]
             said = [
                 await refusal(client, "step", session=session, decision={"orders": [{"symbol": "S000"}]}),
@@ -139,7 +143,7 @@ def test_refusals_are_answers_that_begin_with_their_slug() -> None:
                 await refusal(client, "observe", session="none"),
                 await refusal(client, "score", session=session),
             ]
-            assert (await told(client, "observe", session=session))["observation"] == first["observation"]
+            assert (await call_tool(client, "observe", session=session))["observation"] == first["observation"]
             return [each.partition(":")[0] for each in said]
 
     wanted = ["missing_field", "argument_invalid", "window_invalid", "unknown_session", "argument_invalid"]
@@ -149,7 +153,7 @@ def test_refusals_are_answers_that_begin_with_their_slug() -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
     async def talk() -> None:
-        async with mcp.Client(server_of(floor_of()), mode=mode) as client:
+        async with mcp.Client(create_server(manager_of()), mode=mode) as client:
             with pytest.raises(mcp.MCPError, match="a tool must be one of reset, observe, step, score; received 'buy'"):
                 await client.call_tool("buy", {})
 
@@ -162,7 +166,7 @@ def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Pat
         raise OSError(str(tmp_path))
 
     async def talk() -> None:
-        async with mcp.Client(server_of(floor_of(clock=stopped)), mode=mode) as client:
+        async with mcp.Client(create_server(manager_of(clock=stopped)), mode=mode) as client:
             with pytest.raises(mcp.MCPError, match="a fault of the server") as caught:
                 await client.call_tool("reset", {})
             assert str(tmp_path) not in str(caught.value)
@@ -172,28 +176,28 @@ def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Pat
 
 def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_record(tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
-    floor = floor_of(records=Records(folder))
+    manager = manager_of(records=RecordFolder(folder))
 
     async def talk() -> None:
-        async with mcp.Client(server_of(floor)) as client:
-            session = (await told(client, "reset", window="+19:+21"))["session"]
+        async with mcp.Client(create_server(manager)) as client:
+            session = (await call_tool(client, "reset", window="+19:+21"))["session"]
             folder.rename(away)
-            assert (await told(client, "step", session=session, decision=HOLD))["reward"] == 0.0
-            lost = (await told(client, "score", session=session))["record"]
+            assert (await call_tool(client, "step", session=session, decision=HOLD))["reward"] == 0.0
+            lost = (await call_tool(client, "score", session=session))["record"]
             assert "could not be written" in lost["fault"]
             assert str(tmp_path) not in lost["fault"]
             away.rename(folder)
-            assert (await told(client, "score", session=session))["record"]["fault"] is None
+            assert (await call_tool(client, "score", session=session))["record"]["fault"] is None
 
     over(talk)
 
 
 def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    floor = floor_of()
-    session = {"session": floor.reset({})["session"]}
-    n_left = floor.step({**session, "decision": HOLD})["n_left"]
+    manager = manager_of()
+    session = {"session": manager.reset({})["session"]}
+    n_left = manager.step({**session, "decision": HOLD})["n_left"]
     is_begun, is_observed = threading.Event(), threading.Event()
-    scoring = floor.scoring
+    scoring = manager.scoring
 
     def slowly(given: dict[str, Any]) -> Callable[[], dict[str, Any]]:
         score = scoring(given)
@@ -205,18 +209,18 @@ def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.
 
         return wait
 
-    monkeypatch.setattr(floor, "scoring", slowly)
+    monkeypatch.setattr(manager, "scoring", slowly)
 
     async def talk() -> None:
-        async with mcp.Client(server_of(floor)) as client, anyio.create_task_group() as tasks:
+        async with mcp.Client(create_server(manager)) as client, anyio.create_task_group() as tasks:
             tasks.start_soon(told_of, client)
             while not is_begun.is_set():
                 await anyio.sleep(0.01)
-            came.append((await told(client, "observe", **session))["n_left"])
+            came.append((await call_tool(client, "observe", **session))["n_left"])
             is_observed.set()
 
     async def told_of(client: mcp.Client) -> None:
-        came.append((await told(client, "score", **session))["n_left"])
+        came.append((await call_tool(client, "score", **session))["n_left"])
 
     came: list[int] = []
     over(talk)
@@ -225,9 +229,11 @@ def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.
 
 def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
     async def talk() -> str:
-        async with mcp.Client(server_of(floor_of(oo.data.load("ecb-fx"), records=Records(tmp_path)))) as client:
-            session: str = (await told(client, "reset", window=WINDOW))["session"]
-            await told(client, "step", session=session, decision=HOLD)
+        async with mcp.Client(
+            create_server(manager_of(oo.data.load("ecb-fx"), records=RecordFolder(tmp_path)))
+        ) as client:
+            session: str = (await call_tool(client, "reset", window=WINDOW))["session"]
+            await call_tool(client, "step", session=session, decision=HOLD)
             return session
 
     session = over(talk)
@@ -237,7 +243,7 @@ def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def listed() -> AsyncIterator[list[Any]]:
-    async with mcp.Client(server_of(floor_of())) as client:
+    async with mcp.Client(create_server(manager_of())) as client:
         yield (await client.list_tools()).tools
 
 
@@ -306,10 +312,10 @@ def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug:
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
 def test_a_window_is_told_in_the_form_that_it_can_have(mask: str | None) -> None:
-    told = tool_schemas.inputs(offered([DATA], mask))["reset"]["properties"]["window"]["description"]
+    told = tool_schemas.inputs(markets_of([DATA], mask))["reset"]["properties"]["window"]["description"]
     assert ("ISO dates" in told) == (mask in (None, "levels"))
-    floor = Floor(offered([oo.data.load("us-treasury")], mask))
-    assert floor.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
+    manager = SessionManager(markets_of([oo.data.load("us-treasury")], mask))
+    assert manager.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
 
 
 def test_the_help_shows_settings_of_a_client() -> None:

@@ -15,7 +15,7 @@ from mcp_sessions import (
     backtest,
     begun,
     bought,
-    floor_of,
+    manager_of,
     market_with,
     played,
     refused,
@@ -27,7 +27,7 @@ from recorded_run import DATA
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.backtest.replay import replay
-from openoutcry.harness.mcp import Bounds, Records
+from openoutcry.harness.mcp import Bounds, RecordFolder
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
@@ -36,14 +36,14 @@ CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
 
 def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) -> None:
-    floor = floor_of(records=Records(tmp_path))
-    first = begun(floor)
-    steps = played(floor, first)
+    manager = manager_of(records=RecordFolder(tmp_path))
+    first = begun(manager)
+    steps = played(manager, first)
     run = backtest(DATA)
     assert [step["info"]["nav"] for step in steps] == run.nav[1:].tolist()
     assert [step["reward"] for step in steps] == run.returns.tolist()
     assert [step["n_left"] for step in steps] == list(range(first["n_decisions"] - 1, -1, -1))
-    score = floor.score({"session": first["session"]})
+    score = manager.score({"session": first["session"]})
     assert score["metrics"] == run.metrics
     assert score["undefined"] == run.undefined
     assert score["events"] == run.event_counts
@@ -66,9 +66,9 @@ def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) 
 
 def test_the_record_says_what_was_shown_and_how_the_agent_was_spoken_to(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
-    floor = floor_of(market, records=Records(tmp_path))
-    steps = played(floor, begun(floor))
-    kept = floor.score({"session": steps[-1]["session"]})["record"]
+    manager = manager_of(market, records=RecordFolder(tmp_path))
+    steps = played(manager, begun(manager))
+    kept = manager.score({"session": steps[-1]["session"]})["record"]
     record = RunRecord.load(tmp_path / kept["file"])
     assert str(replay(record, market)).startswith("verified")
     held = json.loads(record.to_json())["runs"][0]
@@ -93,13 +93,13 @@ def parsed(case: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("case", [case for case in NEGATIVE if parsed(case) is not None], ids=lambda case: case["name"])
 def test_a_malformed_decision_is_refused_with_its_slug_and_moves_nothing(case: dict[str, Any]) -> None:
-    floor = floor_of()
-    first = begun(floor)
-    error = refused(lambda: floor.step({"session": first["session"], "decision": parsed(case)}))
+    manager = manager_of()
+    first = begun(manager)
+    error = refused(lambda: manager.step({"session": first["session"], "decision": parsed(case)}))
     assert error.slug == case["slug"]
     assert "nothing has moved; hint: " in str(error)
-    assert floor.observe({"session": first["session"]})["observation"] == first["observation"]
-    assert without_session(played(floor, first)) == without_session(played(floor, begun(floor)))
+    assert manager.observe({"session": first["session"]})["observation"] == first["observation"]
+    assert without_session(played(manager, first)) == without_session(played(manager, begun(manager)))
 
 
 def test_there_are_malformed_decisions_of_every_kind() -> None:
@@ -117,41 +117,41 @@ def test_there_are_malformed_decisions_of_every_kind() -> None:
     ],
 )
 def test_what_json_alone_could_not_say_is_refused_too(decision: Any, slug: str) -> None:
-    floor = floor_of()
-    first = begun(floor)
-    assert refused(lambda: floor.step({"session": first["session"], "decision": decision})).slug == slug
+    manager = manager_of()
+    first = begun(manager)
+    assert refused(lambda: manager.step({"session": first["session"], "decision": decision})).slug == slug
 
 
 def test_an_order_for_a_symbol_to_come_is_refused_as_one_for_none() -> None:
     said = []
     for symbol in ("LATE", "NONE"):
-        floor = floor_of(market_with("listing", bar=30))
-        came = stepped(floor, begun(floor), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
+        manager = manager_of(market_with("listing", bar=30))
+        came = stepped(manager, begun(manager), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
         assert came["info"]["events"][0]["reason"] == "unknown_symbol"
         said.append(json.dumps(without_session([came])).replace(symbol, "?"))
     assert said[0] == said[1]
 
 
 def test_after_the_end_there_are_no_steps_and_the_score_stays() -> None:
-    floor = floor_of()
-    steps = played(floor, begun(floor))
+    manager = manager_of()
+    steps = played(manager, begun(manager))
     session = {"session": steps[-1]["session"]}
-    before = floor.score(session)
-    error = refused(lambda: floor.step({**session, "decision": HOLD}))
+    before = manager.score(session)
+    error = refused(lambda: manager.step({**session, "decision": HOLD}))
     assert error.slug == "episode_over"
-    assert floor.score(session) == before
-    assert floor.observe(session)["done"]
+    assert manager.score(session) == before
+    assert manager.observe(session)["done"]
 
 
 def test_an_account_that_is_ruined_ends_its_episode(tmp_path: Path) -> None:
     close = np.array([[10.0], [10.0], [10.0], [50.0], [50.0], [50.0]])
     market = oo.Dataset.from_arrays([f"2020-01-0{day}" for day in range(1, 7)], ["A"], close, name="up")
-    floor = floor_of(market, records=Records(tmp_path))
-    first = floor.reset({"window": "+0:+6"})
+    manager = manager_of(market, records=RecordFolder(tmp_path))
+    first = manager.reset({"window": "+0:+6"})
     short = {"orders": [{"symbol": "A", "action": "sell", "target_weight": -1.0}]}
-    steps = played(floor, first, lambda seen: short)
+    steps = played(manager, first, lambda seen: short)
     assert [(step["done"], step["terminated"]) for step in steps] == [(False, False), (False, False), (True, True)]
-    score = floor.score({"session": first["session"]})
+    score = manager.score({"session": first["session"]})
     run = oo.run_backtest(market, lambda seen: short, (0, 6))
     assert score["ending"] == run.ending == "ruined on 2020-01-04"
     assert score["metrics"] == run.metrics
@@ -159,28 +159,28 @@ def test_an_account_that_is_ruined_ends_its_episode(tmp_path: Path) -> None:
 
 
 def test_a_score_is_of_a_decision_at_least() -> None:
-    floor = floor_of()
-    error = refused(lambda: floor.score({"session": begun(floor)["session"]}))
+    manager = manager_of()
+    error = refused(lambda: manager.score({"session": begun(manager)["session"]}))
     assert error.slug == "argument_invalid"
 
 
 def test_a_score_so_far_is_that_of_the_bars_so_far() -> None:
-    floor = floor_of()
-    answer = begun(floor)
+    manager = manager_of()
+    answer = begun(manager)
     for _ in range(7):
-        answer = stepped(floor, answer)
-    score = floor.score({"session": answer["session"]})
+        answer = stepped(manager, answer)
+    score = manager.score({"session": answer["session"]})
     assert score["metrics"] == backtest(DATA, (WINDOW[0], WINDOW[0] + 8)).metrics
     assert (score["record"], score["data"], score["n_made"]) == (None, None, 7)
 
 
 def test_the_decisions_of_a_session_are_bounded_together() -> None:
-    floor = floor_of(bounds=Bounds(run_bytes=1000))
-    first = begun(floor)
+    manager = manager_of(bounds=Bounds(run_bytes=1000))
+    first = begun(manager)
     session = {"session": first["session"]}
     said = {"orders": [], "reasoning": "x" * 400}
     for _ in range(2):
-        answer = floor.step(session | {"decision": said})
-    assert refused(lambda: floor.step(session | {"decision": said})).slug == "answer_too_long"
-    assert floor.observe(session)["observation"] == answer["observation"]
-    assert floor.step(session | {"decision": HOLD})["n_left"] == answer["n_left"] - 1
+        answer = manager.step(session | {"decision": said})
+    assert refused(lambda: manager.step(session | {"decision": said})).slug == "answer_too_long"
+    assert manager.observe(session)["observation"] == answer["observation"]
+    assert manager.step(session | {"decision": HOLD})["n_left"] == answer["n_left"] - 1

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcp_sessions import HOLD, KINDS, WINDOW, Decide, begun, floor_of, market_with, played, stepped, without_session
+from mcp_sessions import HOLD, KINDS, WINDOW, Decide, begun, manager_of, market_with, played, stepped, without_session
 from recorded_run import DATA, trend
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.harness.mcp import Bounds, Floor, Market, Records, offered
+from openoutcry.harness.mcp import Bounds, Market, RecordFolder, SessionManager, markets_of
 from openoutcry.harness.mcp.market_exposure import bars_in_both
 from openoutcry.records.run_record import RunRecord
 
@@ -25,13 +25,13 @@ BARS = (19, 23, 30)
 STEP = {"cash", "decision", "nav", "observation"}
 
 
-def told_until(floor: Floor, bar: int) -> list[dict[str, Any]]:
+def told_until(manager: SessionManager, bar: int) -> list[dict[str, Any]]:
     """Return all that a session is told until the close of a bar."""
-    answers = [begun(floor)]
+    answers = [begun(manager)]
     session = {"session": answers[0]["session"]}
     for _ in range(bar - WINDOW[0]):
-        answers.append(stepped(floor, answers[-1]))
-        answers += [floor.score(session), floor.observe(session)]
+        answers.append(stepped(manager, answers[-1]))
+        answers += [manager.score(session), manager.observe(session)]
     return without_session(answers)
 
 
@@ -39,31 +39,31 @@ def told_until(floor: Floor, bar: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("kind", [*KINDS, "all"])
 def test_no_answer_tells_of_a_later_bar(kind: str, bar: int) -> None:
     kinds = KINDS if kind == "all" else (kind,)
-    assert told_until(floor_of(market_with()), bar) == told_until(floor_of(market_with(*kinds, bar=bar)), bar)
+    assert told_until(manager_of(market_with()), bar) == told_until(manager_of(market_with(*kinds, bar=bar)), bar)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_market_has_is_told_when_it_has_come(kind: str) -> None:
     scores = []
     for dataset in (market_with(), market_with(kind, bar=19)):
-        floor = floor_of(dataset)
-        answers = [begun(floor)]
-        answers += played(floor, answers[0])
-        scores.append(without_session([*answers, floor.score({"session": answers[0]["session"]})]))
+        manager = manager_of(dataset)
+        answers = [begun(manager)]
+        answers += played(manager, answers[0])
+        scores.append(without_session([*answers, manager.score({"session": answers[0]["session"]})]))
     # Only the data as a whole has notices, and a length.
     assert (scores[0][:-1] != scores[1][:-1]) == (kind not in ("risk_free", "notices", "length"))
     assert scores[0] != scores[1]
 
 
 def test_sessions_do_not_touch() -> None:
-    floor, apart = floor_of(), [floor_of(), floor_of()]
+    manager, apart = manager_of(), [manager_of(), manager_of()]
     agents: list[Decide] = [trend, lambda seen: HOLD]
     alone = [played(each, begun(each), decide) for each, decide in zip(apart, agents, strict=True)]
-    sessions = [[begun(floor)], [begun(floor)]]
+    sessions = [[begun(manager)], [begun(manager)]]
     assert sessions[0][0]["session"] != sessions[1][0]["session"]
     while not sessions[0][-1].get("done"):
         for steps, decide in zip(sessions, agents, strict=True):
-            steps.append(stepped(floor, steps[-1], decide))
+            steps.append(stepped(manager, steps[-1], decide))
     for together, each in zip(sessions, alone, strict=True):
         assert without_session(together[1:]) == without_session(each)
 
@@ -79,15 +79,15 @@ def test_a_session_is_told_nothing_by_one_that_is_ahead(bar: int, tmp_path: Path
     told, written = [], []
     for place, (dataset, is_alone) in enumerate([(market_with(), True), (market_with(*KINDS, bar=bar), False)]):
         folder = tmp_path / str(place)
-        floor = floor_of(dataset, records=Records(folder))
+        manager = manager_of(dataset, records=RecordFolder(folder))
         if not is_alone:
-            ahead = begun(floor)
-            played(floor, ahead)
-            floor.score({"session": ahead["session"]})
+            ahead = begun(manager)
+            played(manager, ahead)
+            manager.score({"session": ahead["session"]})
         known = set(folder.iterdir())
-        told.append(told_until(floor, bar))
+        told.append(told_until(manager, bar))
         written.append([steps_of(path) for path in set(folder.iterdir()) - known])
-        floor.close()
+        manager.close()
     assert told[0] == told[1]
     assert written[0] == written[1]
 
@@ -97,10 +97,10 @@ def trials_of(folder: Path, answer: dict[str, Any]) -> int:
 
 
 def test_who_has_looked_ahead_in_another_session_has_a_trial(tmp_path: Path) -> None:
-    floor = Floor(offered([DATA], "full"), records=Records(tmp_path))
-    knows, looks = (floor.reset({"window": "+19:+40"}) for _ in range(2))
-    shown = [floor.step({"session": looks["session"], "decision": HOLD})["observation"] for _ in range(3)]
-    steps = played(floor, knows, lambda seen: HOLD)
+    manager = SessionManager(markets_of([DATA], "full"), records=RecordFolder(tmp_path))
+    knows, looks = (manager.reset({"window": "+19:+40"}) for _ in range(2))
+    shown = [manager.step({"session": looks["session"], "decision": HOLD})["observation"] for _ in range(3)]
+    steps = played(manager, knows, lambda seen: HOLD)
     # A disguise keeps returns, by which the session that looks ahead has told the bars of the other one.
     returns = [
         sorted(view["close_history"][-1] / view["close_history"][-2] for view in each["symbols"]) for each in shown
@@ -111,42 +111,42 @@ def test_who_has_looked_ahead_in_another_session_has_a_trial(tmp_path: Path) -> 
     ]
     np.testing.assert_allclose(returns, later[:3], rtol=1e-12)
     assert trials_of(tmp_path, knows) == 1
-    floor.close()
+    manager.close()
     assert trials_of(tmp_path, looks) == 1
 
 
 def test_a_record_counts_the_episodes_that_showed_its_bars_before_it_ended(tmp_path: Path) -> None:
-    floor = floor_of(records=Records(tmp_path))
+    manager = manager_of(records=RecordFolder(tmp_path))
     windows = ["+19:+30", "+40:+50", "+25:+45", "+60:+70"]
     given = [{"window": window, "lookback": 5} for window in windows] + [{"scenario": "hard", "window": "+19:+30"}]
-    answers = [floor.reset(each) for each in given]
+    answers = [manager.reset(each) for each in given]
     for answer in answers:
-        played(floor, answer, lambda seen: HOLD)
-    after = floor.reset(given[0])
-    played(floor, after, lambda seen: HOLD)
+        played(manager, answer, lambda seen: HOLD)
+    after = manager.reset(given[0])
+    played(manager, after, lambda seen: HOLD)
     assert [trials_of(tmp_path, each) for each in (*answers, after)] == [1, 1, 2, 0, 0, 2]
 
 
 def test_what_ends_a_session_ends_its_count(tmp_path: Path) -> None:
     now = [0.0]
-    floor = floor_of(records=Records(tmp_path), bounds=Bounds(idle_seconds=60.0), clock=lambda: now[0])
-    replaced, idle, open_ = (stepped(floor, begun(floor)) for _ in range(3))
-    begun(floor, replaces=replaced["session"])
+    manager = manager_of(records=RecordFolder(tmp_path), bounds=Bounds(idle_seconds=60.0), clock=lambda: now[0])
+    replaced, idle, open_ = (stepped(manager, begun(manager)) for _ in range(3))
+    begun(manager, replaces=replaced["session"])
     now[0] = 50.0
-    stepped(floor, open_)
+    stepped(manager, open_)
     now[0] = 100.0
-    begun(floor)
-    begun(floor)
-    floor.close()
+    begun(manager)
+    begun(manager)
+    manager.close()
     assert [trials_of(tmp_path, each) for each in (replaced, idle, open_)] == [2, 3, 5]
 
 
 def test_a_synthetic_market_of_a_seed_counts_by_its_seed(tmp_path: Path) -> None:
-    floor = floor_of(records=Records(tmp_path))
+    manager = manager_of(records=RecordFolder(tmp_path))
     given = [{"scenario": "hard", "seed": seed, "window": "+19:+22"} for seed in (5, 5, 6)]
-    answers = [floor.reset(each) for each in given]
+    answers = [manager.reset(each) for each in given]
     for answer in answers:
-        played(floor, answer, lambda seen: HOLD)
+        played(manager, answer, lambda seen: HOLD)
     assert [trials_of(tmp_path, each) for each in answers] == [1, 1, 0]
 
 
@@ -173,13 +173,13 @@ def market(name: str, rows: slice = slice(None), unit: float = 1.0, symbols: tup
 )
 def test_trials_are_counted_by_data_and_not_by_name(other: Market, window: str, n_trials: int, tmp_path: Path) -> None:
     markets = (Market("market", DATA), other)
-    floor = Floor(markets, records=Records(tmp_path))
+    manager = SessionManager(markets, records=RecordFolder(tmp_path))
     answers = [
-        floor.reset({"dataset": "market", "window": "+40:+50", "lookback": 2}),
-        floor.reset({"dataset": other.name, "window": window, "lookback": 2}),
+        manager.reset({"dataset": "market", "window": "+40:+50", "lookback": 2}),
+        manager.reset({"dataset": other.name, "window": window, "lookback": 2}),
     ]
     for answer in answers:
-        played(floor, answer, lambda seen: HOLD)
+        played(manager, answer, lambda seen: HOLD)
     assert [trials_of(tmp_path, each) for each in answers] == [n_trials, n_trials]
 
 
@@ -204,29 +204,31 @@ def test_series_are_the_same_that_move_alike_at_most_bars_at_which_they_move(oth
 
 
 def test_bundled_markets_of_the_same_rates_are_the_same_data(tmp_path: Path) -> None:
-    floor = Floor(offered([oo.data.load("ecb-fx"), oo.data.load("ecb-fx", "all")], "full"), records=Records(tmp_path))
-    answers = [floor.reset({"dataset": f"market-{number}", "window": "+100:+103"}) for number in (1, 2)]
+    manager = SessionManager(
+        markets_of([oo.data.load("ecb-fx"), oo.data.load("ecb-fx", "all")], "full"), records=RecordFolder(tmp_path)
+    )
+    answers = [manager.reset({"dataset": f"market-{number}", "window": "+100:+103"}) for number in (1, 2)]
     for answer in answers:
-        played(floor, answer, lambda seen: HOLD)
+        played(manager, answer, lambda seen: HOLD)
     assert [trials_of(tmp_path, each) for each in answers] == [1, 1]
 
 
 def test_no_path_of_a_market_in_disguise_is_on_the_disk_while_it_is_traded(tmp_path: Path) -> None:
     now = [0.0]
     bounds = Bounds(sessions=3, idle_seconds=60.0)
-    floor = Floor(offered([DATA], "full"), bounds, Records(tmp_path), lambda: now[0])
+    manager = SessionManager(markets_of([DATA], "full"), bounds, RecordFolder(tmp_path), lambda: now[0])
     given = {"window": "+19:+25"}
-    replaced, idle = (stepped(floor, floor.reset(given)) for _ in range(2))
+    replaced, idle = (stepped(manager, manager.reset(given)) for _ in range(2))
     now[0] = 50.0
-    over = floor.reset(given | {"replaces": replaced["session"]})
-    played(floor, over, lambda seen: HOLD)
-    score = floor.score({"session": over["session"]})
+    over = manager.reset(given | {"replaces": replaced["session"]})
+    played(manager, over, lambda seen: HOLD)
+    score = manager.score({"session": over["session"]})
     now[0] = 100.0
-    left = stepped(floor, floor.reset({"window": "+40:+60"}))
+    left = stepped(manager, manager.reset({"window": "+40:+60"}))
     names = {f"{each['session']}.jsonl" for each in (replaced, idle, over, left)}
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == names
     assert {field for name in names for step in steps_of(tmp_path / name)[:1] for field in step} == STEP
-    floor.close()
+    manager.close()
     assert len(list(tmp_path.glob("markets/*.json"))) == len(names)
     for answer in (replaced, idle, over, left):
         record = RunRecord.load(tmp_path / f"{answer['session']}.jsonl")

@@ -137,7 +137,7 @@ def test_a_line_that_is_no_request_is_answered_and_the_server_ends_with_its_clie
         for line, number, code in REFUSED:
             answer = wire.answered(line)
             assert (answer["id"], answer["error"]["code"]) == (number, code), line[:80]
-            assert answer["error"]["message"].startswith("a line must be a request of JSON-RPC; received ")
+            assert answer["error"]["message"].startswith("a line must be a JSON-RPC request; received ")
         assert not wire.asked(called(4, "observe", session=session))["structuredContent"]["done"]
         assert wire.process.stdin is not None
         wire.process.stdin.close()

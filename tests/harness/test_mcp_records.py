@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mcp_sessions import HOLD, begun, floor_of, played, refused, stepped
+from mcp_sessions import HOLD, begun, manager_of, played, refused, stepped
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
-from openoutcry.harness.mcp import Bounds, Floor, Records, offered
+from openoutcry.harness.mcp import Bounds, RecordFolder, SessionManager, markets_of
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
@@ -17,17 +17,17 @@ pytestmark = pytest.mark.once
 
 def test_each_decision_is_on_the_disk_when_its_step_is_answered(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
-    floor = floor_of(market, records=Records(tmp_path))
-    answer, untouched = begun(floor), begun(floor)
+    manager = manager_of(market, records=RecordFolder(tmp_path))
+    answer, untouched = begun(manager), begun(manager)
     path = tmp_path / f"{answer['session']}.jsonl"
     for n_made in range(1, 4):
-        answer = stepped(floor, answer)
+        answer = stepped(manager, answer)
         record = RunRecord.load(path)
         made = replay(record, market)
         assert (made.n_steps, made.differences, bool(record.unfinished)) == (n_made, (), True)
-    refused(lambda: floor.step({"session": answer["session"], "decision": {}}))
+    refused(lambda: manager.step({"session": answer["session"], "decision": {}}))
     before = path.read_bytes()
-    floor.close()
+    manager.close()
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert untouched["session"] not in path.name
@@ -35,66 +35,66 @@ def test_each_decision_is_on_the_disk_when_its_step_is_answered(tmp_path: Path) 
 
 def test_a_record_that_is_over_is_the_one_of_its_backtest(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
-    floor = floor_of(market, records=Records(tmp_path))
-    steps = played(floor, begun(floor))
+    manager = manager_of(market, records=RecordFolder(tmp_path))
+    steps = played(manager, begun(manager))
     record = RunRecord.load(tmp_path / f"{steps[-1]['session']}.jsonl")
     assert replay(record, market).verified
-    assert record.digest == floor.score({"session": steps[-1]["session"]})["record"]["digest"]
+    assert record.digest == manager.score({"session": steps[-1]["session"]})["record"]["digest"]
 
 
 def test_a_folder_of_records_is_made(tmp_path: Path) -> None:
-    assert Records(tmp_path / "a" / "b").folder.is_dir()
+    assert RecordFolder(tmp_path / "a" / "b").folder.is_dir()
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "in"):
-        assert refused(lambda folder=folder: Records(folder)).slug == "argument_invalid"  # type: ignore[misc]
+        assert refused(lambda folder=folder: RecordFolder(folder)).slug == "argument_invalid"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("when", ["score", "close"])
 def test_a_record_that_could_not_be_kept_is_tried_again(when: str, tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
-    floor = floor_of(records=Records(folder))
-    answer = stepped(floor, begun(floor))
+    manager = manager_of(records=RecordFolder(folder))
+    answer = stepped(manager, begun(manager))
     folder.rename(away)
-    steps = played(floor, answer)
+    steps = played(manager, answer)
     assert steps[-1]["done"]
     session = {"session": answer["session"]}
-    lost = floor.score(session)["record"]
+    lost = manager.score(session)["record"]
     assert (lost["file"], lost["digest"], lost["market"]) == (None, None, None)
     assert lost["fault"]
     assert str(tmp_path) not in lost["fault"]
     away.rename(folder)
     if when == "score":
-        assert floor.score(session)["record"]["fault"] is None
-    floor.close()
+        assert manager.score(session)["record"]["fault"] is None
+    manager.close()
     record = RunRecord.load(folder / f"{answer['session']}.jsonl")
     assert (record.unfinished, len(record.decisions[0])) == (None, len(steps) + 1)
 
 
 def test_a_session_whose_record_waits_is_given_up_and_makes_no_way(tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
-    floor = floor_of(records=Records(folder), bounds=Bounds(sessions=2))
-    first = stepped(floor, begun(floor))
+    manager = manager_of(records=RecordFolder(folder), bounds=Bounds(sessions=2))
+    first = stepped(manager, begun(manager))
     folder.rename(away)
-    second = stepped(floor, begun(floor, replaces=first["session"]))
-    assert refused(lambda: floor.observe({"session": first["session"]})).slug == "unknown_session"
-    assert refused(lambda: begun(floor)).slug == "too_many_sessions"
-    assert refused(lambda: begun(floor, replaces=second["session"])).slug == "too_many_sessions"
-    second = stepped(floor, second)
+    second = stepped(manager, begun(manager, replaces=first["session"]))
+    assert refused(lambda: manager.observe({"session": first["session"]})).slug == "unknown_session"
+    assert refused(lambda: begun(manager)).slug == "too_many_sessions"
+    assert refused(lambda: begun(manager, replaces=second["session"])).slug == "too_many_sessions"
+    second = stepped(manager, second)
     with pytest.raises(RuntimeError, match="not every record could be written"):
-        floor.close()
+        manager.close()
     away.rename(folder)
-    floor.close()
+    manager.close()
     made = [len(RunRecord.load(folder / f"{each['session']}.jsonl").decisions[0]) for each in (first, second)]
     assert made == [1, 2]
 
 
 def test_a_market_that_could_not_be_written_is_tried_again(tmp_path: Path) -> None:
-    floor = Floor(offered([oo.data.load("us-treasury")], "full"), records=Records(tmp_path))
-    answer = floor.reset({"window": "+100:+102"})
-    played(floor, answer, lambda seen: HOLD)
+    manager = SessionManager(markets_of([oo.data.load("us-treasury")], "full"), records=RecordFolder(tmp_path))
+    answer = manager.reset({"window": "+100:+102"})
+    played(manager, answer, lambda seen: HOLD)
     (tmp_path / "markets").touch()
     with pytest.raises(RuntimeError, match="not every record could be written"):
-        floor.close()
+        manager.close()
     (tmp_path / "markets").unlink()
-    floor.close()
+    manager.close()
     assert len(list((tmp_path / "markets").iterdir())) == 2

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_sessions import HOLD, begun, floor_of, played, refused
+from mcp_sessions import HOLD, begun, manager_of, played, refused
 from recorded_run import DATA
 
 from openoutcry.backtest.replay import replay
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.harness.mcp import Bounds, Floor, Market, Records, bundled, offered
+from openoutcry.harness.mcp import Bounds, Market, RecordFolder, SessionManager, bundled_markets, markets_of
 from openoutcry.records.run_record import RunRecord
 
 pytestmark = pytest.mark.once
@@ -52,9 +52,9 @@ pytestmark = pytest.mark.once
     ],
 )
 def test_what_a_reset_cannot_be_of_is_refused_and_begins_nothing(given: dict[str, Any], slug: str) -> None:
-    floor = floor_of(bounds=Bounds(sessions=1))
-    assert refused(lambda: floor.reset(given)).slug == slug
-    assert begun(floor)["session"]
+    manager = manager_of(bounds=Bounds(sessions=1))
+    assert refused(lambda: manager.reset(given)).slug == slug
+    assert begun(manager)["session"]
 
 
 @pytest.mark.parametrize(
@@ -69,33 +69,33 @@ def test_what_a_reset_cannot_be_of_is_refused_and_begins_nothing(given: dict[str
     ],
 )
 def test_a_call_without_a_session_is_refused(tool: str, given: dict[str, Any], slug: str) -> None:
-    floor = floor_of()
-    begun(floor)
-    assert refused(lambda: getattr(floor, tool)(given)).slug == slug
+    manager = manager_of()
+    begun(manager)
+    assert refused(lambda: getattr(manager, tool)(given)).slug == slug
 
 
 def test_sessions_are_bounded_and_one_that_is_over_makes_way() -> None:
-    floor = floor_of(bounds=Bounds(sessions=2))
-    first, second = begun(floor), begun(floor)
-    assert refused(lambda: begun(floor)).slug == "too_many_sessions"
-    third = begun(floor, replaces=first["session"])
-    assert refused(lambda: floor.observe({"session": first["session"]})).slug == "unknown_session"
-    played(floor, second)
-    fourth = begun(floor)
-    assert refused(lambda: floor.score({"session": second["session"]})).slug == "unknown_session"
-    assert not floor.observe({"session": third["session"]})["done"]
-    assert not floor.observe({"session": fourth["session"]})["done"]
+    manager = manager_of(bounds=Bounds(sessions=2))
+    first, second = begun(manager), begun(manager)
+    assert refused(lambda: begun(manager)).slug == "too_many_sessions"
+    third = begun(manager, replaces=first["session"])
+    assert refused(lambda: manager.observe({"session": first["session"]})).slug == "unknown_session"
+    played(manager, second)
+    fourth = begun(manager)
+    assert refused(lambda: manager.score({"session": second["session"]})).slug == "unknown_session"
+    assert not manager.observe({"session": third["session"]})["done"]
+    assert not manager.observe({"session": fourth["session"]})["done"]
 
 
 def test_a_session_that_nobody_calls_is_given_up() -> None:
     now = [0.0]
-    floor = floor_of(bounds=Bounds(sessions=2, idle_seconds=60.0), clock=lambda: now[0])
-    first, second = begun(floor), begun(floor)
+    manager = manager_of(bounds=Bounds(sessions=2, idle_seconds=60.0), clock=lambda: now[0])
+    first, second = begun(manager), begun(manager)
     now[0] = 50.0
-    floor.observe({"session": first["session"]})
+    manager.observe({"session": first["session"]})
     now[0] = 100.0
-    assert not floor.observe({"session": first["session"]})["done"]
-    assert refused(lambda: floor.observe({"session": second["session"]})).slug == "unknown_session"
+    assert not manager.observe({"session": first["session"]})["done"]
+    assert refused(lambda: manager.observe({"session": second["session"]})).slug == "unknown_session"
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_bounds_are_numbers_above_0(given: dict[str, Any]) -> None:
 
 
 def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_its_snapshot(tmp_path: Path) -> None:
-    floor = floor_of(records=Records(tmp_path))
+    manager = manager_of(records=RecordFolder(tmp_path))
     given = {"scenario": "hard", "window": "+30:+40"}
-    first, second = floor.reset(given), floor.reset(given)
+    first, second = manager.reset(given), manager.reset(given)
     assert first["observation"]["symbols"] != second["observation"]["symbols"]
-    played(floor, first)
-    score = floor.score({"session": first["session"]})
+    played(manager, first)
+    score = manager.score({"session": first["session"]})
     market = open_dataset(str(tmp_path / score["record"]["market"]))
     record = RunRecord.load(tmp_path / score["record"]["file"])
     assert replay(record, market).verified
@@ -120,53 +120,53 @@ def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_i
 
 
 def test_a_synthetic_market_of_a_seed_is_the_same_each_time() -> None:
-    floor = floor_of()
+    manager = manager_of()
     given = {"scenario": "crisis", "seed": 11, "window": "+30:+40"}
-    assert floor.reset(given)["observation"] == floor.reset(given)["observation"]
-    assert floor.reset(given)["observation"] != floor.reset(given | {"seed": 12})["observation"]
+    assert manager.reset(given)["observation"] == manager.reset(given)["observation"]
+    assert manager.reset(given)["observation"] != manager.reset(given | {"seed": 12})["observation"]
 
 
 def test_a_market_in_disguise_has_no_name_and_another_disguise_each_time(tmp_path: Path) -> None:
-    floor = Floor(bundled("full"), records=Records(tmp_path))
+    manager = SessionManager(bundled_markets("full"), records=RecordFolder(tmp_path))
     given = {"window": "+100:+110"}
-    first, second = floor.reset(given), floor.reset(given)
+    first, second = manager.reset(given), manager.reset(given)
     assert first["market"] == "market-1"
-    assert refused(lambda: floor.reset({"dataset": "ecb-fx"})).slug == "unknown_dataset"
+    assert refused(lambda: manager.reset({"dataset": "ecb-fx"})).slug == "unknown_dataset"
     assert first["observation"]["date"] >= "2100"
     assert first["observation"]["symbols"] != second["observation"]["symbols"]
-    steps = played(floor, first)
-    told = json.dumps([first, *steps, floor.score({"session": first["session"]})])
+    steps = played(manager, first)
+    told = json.dumps([first, *steps, manager.score({"session": first["session"]})])
     assert "ecb-fx" not in told
     assert "USD" not in told
-    kept = floor.score({"session": first["session"]})["record"]
-    floor.close()
+    kept = manager.score({"session": first["session"]})["record"]
+    manager.close()
     assert replay(RunRecord.load(tmp_path / kept["file"]), open_dataset(str(tmp_path / kept["market"]))).verified
 
 
 def test_markets_have_names_of_their_own() -> None:
-    assert refused(lambda: offered([DATA, DATA])).slug == "argument_invalid"
-    assert refused(lambda: offered([])).slug == "argument_invalid"
-    assert refused(lambda: offered([DATA], "little")).slug == "argument_invalid"
-    assert [market.name for market in offered([DATA, DATA], "full")] == ["market-1", "market-2"]
+    assert refused(lambda: markets_of([DATA, DATA])).slug == "argument_invalid"
+    assert refused(lambda: markets_of([])).slug == "argument_invalid"
+    assert refused(lambda: markets_of([DATA], "little")).slug == "argument_invalid"
+    assert [market.name for market in markets_of([DATA, DATA], "full")] == ["market-1", "market-2"]
 
 
 @pytest.mark.parametrize("mask", ["calendar", "full"])
 def test_a_disguise_of_dates_hides_the_span(mask: str) -> None:
-    assert DATA.dates[0] not in Market("market", DATA, mask).told
-    assert DATA.dates[0] in Market("market", DATA, "names").told
+    assert DATA.dates[0] not in Market("market", DATA, mask).description
+    assert DATA.dates[0] in Market("market", DATA, "names").description
 
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
 def test_a_window_is_of_indices_where_dates_are_made_up(mask: str | None) -> None:
-    floor = Floor(offered([DATA], mask))
-    assert floor.reset({"window": "+40:+50"})["n_decisions"] == 9
+    manager = SessionManager(markets_of([DATA], mask))
+    assert manager.reset({"window": "+40:+50"})["n_decisions"] == 9
     window = f"{DATA.dates[40]}:{DATA.dates[50]}"
     if mask in (None, "levels"):
-        assert floor.reset({"window": window})["n_decisions"] == 9
+        assert manager.reset({"window": window})["n_decisions"] == 9
         return
     for asked in (window, f"{DATA.dates[40]}:", "2224-10-08:+50"):
-        error = refused(lambda asked=asked: floor.reset({"window": asked}))  # type: ignore[misc]
+        error = refused(lambda asked=asked: manager.reset({"window": asked}))  # type: ignore[misc]
         assert error.slug == "window_invalid"
         # Neither the dates of the market nor those of a disguise that is thrown away.
         assert re.findall(r"\d{4}-\d\d", str(error)) == re.findall(r"\d{4}-\d\d", asked)
-    assert "-" not in str(refused(lambda: floor.reset({"window": "+70:+99"}))).partition(": ")[2]
+    assert "-" not in str(refused(lambda: manager.reset({"window": "+70:+99"}))).partition(": ")[2]

@@ -1,4 +1,4 @@
-"""A floor of sessions, and how tests trade on it."""
+"""A manager of sessions, and how tests trade on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from recorded_run import COSTS, DATA, LIMITS, trend
 
 import openoutcry as oo
-from openoutcry.harness.mcp import Floor, Market
+from openoutcry.harness.mcp import Market, SessionManager
 
 WINDOW = (19, 40)
 RULES = {
@@ -28,27 +28,27 @@ KINDS = (
 Decide = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def floor_of(dataset: oo.Dataset = DATA, **given: Any) -> Floor:
-    return Floor((Market("market", dataset),), **given)
+def manager_of(dataset: oo.Dataset = DATA, **given: Any) -> SessionManager:
+    return SessionManager((Market("market", dataset),), **given)
 
 
-def begun(floor: Floor, **given: Any) -> dict[str, Any]:
-    return floor.reset(RULES | given)
+def begun(manager: SessionManager, **given: Any) -> dict[str, Any]:
+    return manager.reset(RULES | given)
 
 
-def stepped(floor: Floor, answer: dict[str, Any], decide: Decide = trend) -> dict[str, Any]:
-    return floor.step({"session": answer["session"], "decision": decide(answer["observation"])})
+def stepped(manager: SessionManager, answer: dict[str, Any], decide: Decide = trend) -> dict[str, Any]:
+    return manager.step({"session": answer["session"], "decision": decide(answer["observation"])})
 
 
 def bought(symbol: str) -> dict[str, Any]:
     return {"orders": [{"symbol": symbol, "action": "buy", "target_weight": 0.1}]}
 
 
-def played(floor: Floor, answer: dict[str, Any], decide: Decide = trend) -> list[dict[str, Any]]:
+def played(manager: SessionManager, answer: dict[str, Any], decide: Decide = trend) -> list[dict[str, Any]]:
     """Play an episode to its end and return its steps."""
     steps = [answer]
     while not steps[-1].get("done"):
-        steps.append(stepped(floor, steps[-1], decide))
+        steps.append(stepped(manager, steps[-1], decide))
     return steps[1:]
 
 
@@ -124,10 +124,10 @@ def _scale(name: str, value: float) -> Callable[[dict[str, Any], int], None]:
 
 
 def _tell(name: str, *item: Any) -> Callable[[dict[str, Any], int], None]:
-    def told(columns: dict[str, Any], after: int) -> None:
+    def add_item(columns: dict[str, Any], after: int) -> None:
         columns[name] = [*columns[name], ("S002", DATA.dates[after], *item)]
 
-    return told
+    return add_item
 
 
 _CHANGES: dict[str, Callable[[dict[str, Any], int], None]] = {

@@ -61,16 +61,16 @@ def mcp(
     except ModuleNotFoundError as error:
         message = f"`openoutcry mcp` must be installed with `pip install openoutcry[mcp]`; received {error}"
         raise refusal("argument_invalid", message) from error
-    from openoutcry.harness.mcp import Bounds, Floor, Records, bundled, offered
+    from openoutcry.harness.mcp import Bounds, RecordFolder, SessionManager, bundled_markets, markets_of
 
     if not 0.0 < idle < float("inf"):
         raise refusal("argument_invalid", f"`--idle` must be a number of seconds above 0; received {idle}")
     datasets = [open_dataset(each, periods_per_year) for each in source or ()]
-    markets = offered(datasets, mask) if datasets else bundled(mask)
-    floor = Floor(markets, Bounds(sessions, idle), None if records is None else Records(records))
+    markets = markets_of(datasets, mask) if datasets else bundled_markets(mask)
+    manager = SessionManager(markets, Bounds(sessions, idle), None if records is None else RecordFolder(records))
     if sys.stdin.isatty():
         typer.echo(
             "waiting for an MCP client on standard input; see `openoutcry mcp --help` for client settings", err=True
         )
     with private_process():
-        serve(floor)
+        serve(manager)

@@ -1,13 +1,13 @@
-"""Episodes for any client of the Model Context Protocol.
+"""MCP server: episodes for any client of the Model Context Protocol.
 
-`Floor` holds the sessions and knows nothing of MCP; `server_of` puts it behind the tools `reset`, `observe`, `step` and
-`score`. What holds the two together is a module each: `session` (one of a client), `episode` (its steps), `decided`
-(its score), `market` (what can be traded), `sights` (what has been shown of it), `arguments` (what a client may say),
-`schemas` (how tools are typed), `keeping` and `live` (records), `refused` (lines that are no request).
+`SessionManager` holds the sessions and does not depend on the protocol; `mcp_server.create_server` exposes it as the
+tools `reset`, `observe`, `step` and `score`. `market_selection` lists the markets, `tool_schemas` and `tool_arguments`
+define the tools, `record_folder` and `live_record` write records. Imports `harness`, `backtest`, `data`, `records` and
+`scenarios`.
 """
 
-from openoutcry.harness.mcp.market_selection import Market, bundled, offered
-from openoutcry.harness.mcp.record_folder import Records
-from openoutcry.harness.mcp.session_manager import Bounds, Floor
+from openoutcry.harness.mcp.market_selection import Market, bundled_markets, markets_of
+from openoutcry.harness.mcp.record_folder import RecordFolder
+from openoutcry.harness.mcp.session_manager import Bounds, SessionManager
 
-__all__ = ["Bounds", "Floor", "Market", "Records", "bundled", "offered"]
+__all__ = ["Bounds", "Market", "RecordFolder", "SessionManager", "bundled_markets", "markets_of"]

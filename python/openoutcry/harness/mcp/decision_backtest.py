@@ -1,4 +1,4 @@
-"""What the decisions of an episode come to: backtests of them."""
+"""Backtests of the decisions of an episode: its score and its record."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.records.line_sink import LineSink
 
-# A client is a process like any other on this machine, or behind one.
+# A client is an unrestricted process on this machine, or connected through one.
 HARNESS: Harness = {"allow_net": True, "tier": "T0", "transport": "stdio"}
 BENCHMARKS = {"buy-and-hold": "buy-and-hold", "cash": "hold-cash"}
 
 
-class Unfinished(Exception):  # noqa: N818 no error: a client has left
-    """An episode was left before its end, so that its record is unfinished."""
+class EpisodeAbandoned(Exception):  # noqa: N818 not an error: the client has left
+    """An episode ended before its window, so that its record is unfinished."""
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What an episode is traded under.
+class EpisodeRules:
+    """The settings of an episode.
 
     Args:
-        agent: What its record calls whoever trades.
-        settings: Window, costs, limits, lookback and seed, as backtests have them.
+        agent: Name of the agent in the record.
+        settings: Window, costs, limits, lookback and seed of the backtest.
     """
 
     agent: str
@@ -41,54 +41,53 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """Decisions of an episode. They do not change when it goes on.
+class DecisionBacktest:
+    """The backtest of the decisions of an episode so far, unaffected by later decisions.
 
     Args:
         dataset: The market, as its session sees it.
-        rules: What it is traded under.
+        rules: The settings of the episode.
         texts: The decisions so far, JSON texts.
-        end: One past the last bar that they have led to.
+        end: Exclusive end of the bars that they reached.
     """
 
     dataset: Dataset
-    rules: Rules
+    rules: EpisodeRules
     texts: Iterable[str]
     end: int
 
     def score(self) -> dict[str, Any]:
-        """Return what they have come to, and benchmarks beside it.
-
-        Nothing of a bar after the last one enters it.
-        """
-        run = self._run(_Told(self.texts), self.end)
-        beside = {name: self._run(agent, self.end) for name, agent in BENCHMARKS.items()}
+        """Return statistics of the decisions and of benchmarks over the same bars, without later bars."""
+        run = self._run(_RecordedDecisions(self.texts), self.end)
+        benchmarks = {name: self._run(agent, self.end) for name, agent in BENCHMARKS.items()}
         return {
-            **_measured(run),
+            **_statistics(run),
             "caveats": run.caveats,
             "paid": {kind: float(values.sum()) for kind, values in run.costs.items()},
             "events": run.event_counts,
             "ending": run.ending or None,
-            "benchmarks": {name: _measured(each) for name, each in beside.items()},
+            "benchmarks": {name: _statistics(each) for name, each in benchmarks.items()},
         }
 
     def record(self, lines: LineSink) -> None:
-        """Tell the lines of the record of the whole window.
+        """Write the lines of the record of the complete window.
 
         Raises:
-            Unfinished: the decisions end before it; lines of those there are have been told.
+            EpisodeAbandoned: the decisions end before the window; the lines up to there were written.
         """
-        self._run(_Told(self.texts), self.rules.window[1], lines)
+        self._run(_RecordedDecisions(self.texts), self.rules.window[1], lines)
 
     def _run(self, agent: Agent | TextAgent | str, end: int, capture: bool | LineSink = False) -> Run:
-        told = self.rules.settings
+        settings = self.rules.settings
         window = self.rules.window[0], end
-        run = partial(run_backtest, self.dataset, agent, window, told["costs"], told["limits"], told["seed"])
-        return run(lookback=told["lookback"], name=self.rules.agent, capture=capture)
+        run = partial(
+            run_backtest, self.dataset, agent, window, settings["costs"], settings["limits"], settings["seed"]
+        )
+        return run(lookback=settings["lookback"], name=self.rules.agent, capture=capture)
 
 
-class _Told(TextAgent):
-    """An agent that has made its decisions."""
+class _RecordedDecisions(TextAgent):
+    """An agent that replays given decisions."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._left = iter(texts)
@@ -100,8 +99,8 @@ class _Told(TextAgent):
     def answer(self, observation: str) -> str:
         for text in self._left:
             return text
-        raise Unfinished
+        raise EpisodeAbandoned
 
 
-def _measured(run: Run) -> dict[str, Any]:
+def _statistics(run: Run) -> dict[str, Any]:
     return {"metrics": run.metrics, "undefined": run.undefined}

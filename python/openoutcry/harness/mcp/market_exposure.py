@@ -1,4 +1,4 @@
-"""What sessions have shown of markets, by what is in the data and not by its name."""
+"""Overlap of the bars that sessions have shown, compared by data and not by name."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from openoutcry.harness.mcp.market_selection import Market
 Bars = npt.NDArray[np.int64]
 Returns = npt.NDArray[np.float64]
 
-# Returns of the same series, its prices in another unit, differ by rounding alone. Beyond the largest they are alike.
+# Returns of one series in different units differ by rounding only. Returns beyond the limit count as equal.
 _SAME, _MOST = 1e-9, 10.0
 _N_SIZES = 2**35
 
 
 @dataclass(frozen=True)
-class Sight:
-    """The bars that an episode can show.
+class Exposure:
+    """The bars that an episode shows.
 
     Args:
-        market: Where they are from: a named market, as it is without a disguise, or name and seed of a synthetic one.
+        market: A named market without its mask, or name and seed of a synthetic one.
         first: First bar, that of the oldest close shown.
-        end: One past the last bar.
+        end: Exclusive end bar.
     """
 
     market: Market | tuple[str, int]
@@ -34,26 +34,26 @@ class Sight:
     end: int
 
 
-class Sights:
-    """All that the sessions of a server have shown.
+class ExposureLog:
+    """The bars that the sessions of a server have shown.
 
-    Two sights overlap where a bar of the same date has a symbol of the same returns in both, whatever market, symbol
-    and unit of money are called.
+    Two exposures overlap if both contain a bar of the same date with a symbol of the same returns, independent of the
+    names of markets and symbols and of the currency unit.
     """
 
     def __init__(self) -> None:
-        self._noted: list[Sight] = []
+        self._noted: list[Exposure] = []
         self._in_both: dict[tuple[str, str], tuple[Bars, Bars]] = {}
 
-    def note(self, sight: Sight) -> None:
-        """Take note of what an episode that begins can show."""
-        self._noted.append(sight)
+    def note(self, exposure: Exposure) -> None:
+        """Add the bars of a new episode."""
+        self._noted.append(exposure)
 
-    def others(self, sight: Sight) -> int:
-        """Return how many episodes so far overlap with one of them, itself left out."""
-        return sum(other is not sight and self._overlap(sight, other) for other in self._noted)
+    def others(self, exposure: Exposure) -> int:
+        """Return the number of other episodes so far that overlap with an episode."""
+        return sum(other is not exposure and self._overlap(exposure, other) for other in self._noted)
 
-    def _overlap(self, one: Sight, other: Sight) -> bool:
+    def _overlap(self, one: Exposure, other: Exposure) -> bool:
         if one.market == other.market:
             return one.first < other.end and other.first < one.end
         if isinstance(one.market, tuple) or isinstance(other.market, tuple):
@@ -66,10 +66,10 @@ class Sights:
 
 
 def bars_in_both(one: Dataset, other: Dataset) -> tuple[Bars, Bars]:
-    """Return bars of each with the same date and a close of the same series.
+    """Return the bars of two markets with the same date and a close of the same series.
 
-    Symbols are the same series whose returns, between the dates that both markets have, agree at more than half of the
-    bars at which either moves.
+    Two symbols are the same series if their returns between common dates agree at more than half of the bars at which
+    either return is not 0.
     """
     _, bars, others = np.intersect1d(np.array(one.dates), np.array(other.dates), return_indices=True)
     is_shown = np.zeros(len(bars), dtype=np.bool_)
@@ -92,14 +92,11 @@ def _same_series(first: Returns, second: Returns) -> Iterator[tuple[int, int]]:
 
 
 def _moves(returns: Returns) -> tuple[Bars, Bars]:
-    """Return a number for each return that is not 0, and its column.
-
-    It is the same for the same return of the same bar.
-    """
+    """Return a key for each nonzero return, equal for equal returns of the same bar, and its column."""
     bars, symbols = np.nonzero(np.isfinite(returns) & (returns != 0.0))
     sizes = np.rint(np.clip(returns[bars, symbols], -_MOST, _MOST) / _SAME).astype(np.int64)
     return bars * _N_SIZES + sizes, symbols
 
 
-def _within(sight: Sight, bars: Bars) -> npt.NDArray[np.bool_]:
-    return (sight.first <= bars) & (bars < sight.end)
+def _within(exposure: Exposure, bars: Bars) -> npt.NDArray[np.bool_]:
+    return (exposure.first <= bars) & (bars < exposure.end)

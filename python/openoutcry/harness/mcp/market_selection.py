@@ -1,4 +1,4 @@
-"""What can be traded: named markets, in disguise if so wished, and synthetic ones."""
+"""Markets of the server: named markets, optionally masked, and synthetic ones."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Market:
     """A market that clients can name.
 
     Args:
-        name: What clients call it.
+        name: Name for clients.
         dataset: The market.
-        mask: Level of the disguise; None for none. Each session is shown one of its own.
+        mask: Masking level; None for no mask. Each session uses a different key.
     """
 
     name: str
@@ -33,52 +33,50 @@ class Market:
         if self.mask is not None and self.mask not in LEVELS:
             raise refusal("argument_invalid", f"`mask` must be one of {', '.join(LEVELS)}; received {self.mask!r}")
 
-    def under(self, key: bytes) -> Dataset:
-        """Return the market as the session of a key sees it."""
+    def masked_with(self, key: bytes) -> Dataset:
+        """Return the market as a session with this key sees it."""
         return self.dataset if self.mask is None else self.dataset.masked(key, self.mask)
 
     @property
     def hides_dates(self) -> bool:
-        """Whether dates of it are made up."""
+        """Whether the mask replaces dates."""
         return self.mask in LEVELS[LEVELS.index("calendar") :]
 
     @property
-    def told(self) -> str:
-        """What clients are told of it: its bars, and dates where they are no secret."""
+    def description(self) -> str:
+        """The description for clients: the number of bars, and the dates unless masked."""
         dates = self.dataset.dates
         return f"{self.dataset.n_bars} bars" + ("" if self.hides_dates else f", {dates[0]} to {dates[-1]}")
 
 
-def drawn_key() -> bytes:
-    """Return a key for the disguise of one session."""
+def random_key() -> bytes:
+    """Return a random masking key for one session."""
     return secrets.token_bytes(_KEY_BYTES)
 
 
-def offered(datasets: Iterable[Dataset], mask: str | None = None) -> tuple[Market, ...]:
-    """Return markets by their names.
-
-    Under a mask they are numbered, since a name tells too much.
+def markets_of(datasets: Iterable[Dataset], mask: str | None = None) -> tuple[Market, ...]:
+    """Return datasets as markets; masked markets get numbers instead of names.
 
     Raises:
-        OpenOutcryError: two have the same name, or there is no such level.
+        OpenOutcryError: `argument_invalid`: two datasets have the same name, or the masking level is unknown.
     """
     given = list(datasets)
     names = [each.name for each in given] if mask is None else [f"market-{place + 1}" for place in range(len(given))]
     if len(set(names)) < len(names) or not names:
-        raise refusal("argument_invalid", f"markets must be at least one, each of another name; received {names}")
+        raise refusal("argument_invalid", f"at least one market is required, with distinct names; received {names}")
     return tuple(Market(name, dataset, mask) for name, dataset in zip(names, given, strict=True))
 
 
-def bundled(mask: str | None = None) -> tuple[Market, ...]:
-    """Return the markets that ship with the package."""
-    return offered([data.load(name) for name in data.names()], mask)
+def bundled_markets(mask: str | None = None) -> tuple[Market, ...]:
+    """Return the bundled markets."""
+    return markets_of([data.load(name) for name in data.names()], mask)
 
 
-def synthetic(name: str, seed: int | None) -> Dataset:
-    """Return a market of a tier or family.
+def synthetic_market(name: str, seed: int | None) -> Dataset:
+    """Return a synthetic market of a scenario tier or family.
 
-    Without a seed it is drawn from a secret key, which is kept nowhere: nobody can draw that market again. Its
-    commitment is left out, since nothing could ever be held against it.
+    Without a seed, it is generated from a random key that is not stored, so that the market cannot be regenerated. Its
+    commitment is omitted: without the key it cannot be verified.
     """
     scenario = Scenario.sealed(name)[0] if seed is None else Scenario(name, seed)
     made = scenario.dataset()

@@ -1,4 +1,4 @@
-"""One episode that is stepped by decisions in JSON."""
+"""An episode that advances by JSON decisions."""
 
 from __future__ import annotations
 
@@ -9,76 +9,73 @@ from typing import Any
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.harness.mcp.decision_backtest import Decided, Rules
+from openoutcry.harness.mcp.decision_backtest import DecisionBacktest, EpisodeRules
 
 
 @dataclass
 class Episode:
-    """An episode under way.
-
-    Its steps and its score are of the one engine: a score is the backtest of the decisions made.
+    """A running episode. Its score is a backtest of the decisions so far, by the same engine as its steps.
 
     Args:
         dataset: The market, as its session sees it.
-        rules: What it is traded under.
-        most_bytes: Decisions of it together, all of which are kept.
+        rules: The settings of the episode.
+        most_bytes: Limit of the total size of its decisions.
     """
 
     dataset: Dataset
-    rules: Rules
+    rules: EpisodeRules
     most_bytes: int
     _texts: list[str] = field(default_factory=list)
     _n_bytes: int = 0
     _done: bool = False
 
     def __post_init__(self) -> None:
-        told = self.rules.settings
+        settings = self.rules.settings
         self._env = native.TradingEnv.from_dataset(
             self.dataset._core,
-            window=told["window"],
-            costs=told["costs"],
-            limits=told["limits"],
-            lookback=told["lookback"],
-            seed=told["seed"],
+            window=settings["window"],
+            costs=settings["costs"],
+            limits=settings["limits"],
+            lookback=settings["lookback"],
+            seed=settings["seed"],
         )
         self._observation = self._env.reset()
 
     @property
     def done(self) -> bool:
-        """Whether no decision is asked for any more."""
+        """Whether the episode is over."""
         return self._done
 
     @property
     def n_made(self) -> int:
-        """Decisions made so far."""
+        """Number of decisions so far."""
         return len(self._texts)
 
     @property
     def n_left(self) -> int:
-        """Decisions still to be made, unless the account ends before."""
+        """Number of remaining decisions, unless the account is liquidated before."""
         start, end = self.rules.window
         return 0 if self._done else end - start - 1 - self.n_made
 
     @property
-    def decided(self) -> Decided:
-        """The decisions so far.
-
-        Of an episode that is over they reach the end of its window, though the account may be gone before.
-        """
+    def backtest(self) -> DecisionBacktest:
+        """The backtest of the decisions so far; after the end, over the complete window."""
         start, end = self.rules.window
-        return Decided(self.dataset, self.rules, tuple(self._texts), end if self._done else start + 1 + self.n_made)
+        return DecisionBacktest(
+            self.dataset, self.rules, tuple(self._texts), end if self._done else start + 1 + self.n_made
+        )
 
     def observe(self) -> dict[str, Any]:
-        """Return the present observation."""
-        seen: dict[str, Any] = json.loads(self._observation)
-        return seen
+        """Return the current observation."""
+        observation: dict[str, Any] = json.loads(self._observation)
+        return observation
 
     def step(self, decision: str) -> dict[str, Any]:
-        """Carry out a decision, JSON text, and return what came of it.
+        """Execute a decision, JSON text, and return reward, termination and info.
 
         Raises:
-            OpenOutcryError: it is no decision, decisions are too long together, or the episode is over; nothing has
-                moved.
+            OpenOutcryError: the decision is invalid, the decisions are too long in total, or the episode is over; the
+                state is unchanged.
         """
         n_bytes = self._n_bytes + len(decision)
         if n_bytes > self.most_bytes:

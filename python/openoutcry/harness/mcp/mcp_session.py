@@ -1,4 +1,4 @@
-"""One session of a client: its episode, and what becomes of its record."""
+"""One session of a client: its episode and its record."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from openoutcry.harness.mcp.live_record import Live
-from openoutcry.harness.mcp.market_exposure import Sight, Sights
+from openoutcry.harness.mcp.live_record import LiveRecord
+from openoutcry.harness.mcp.market_exposure import Exposure, ExposureLog
 from openoutcry.harness.mcp.market_selection import Market
 from openoutcry.harness.mcp.mcp_episode import Episode
-from openoutcry.harness.mcp.record_folder import MARKETS, Records
+from openoutcry.harness.mcp.record_folder import MARKETS, RecordFolder
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _LOG = logging.getLogger(__name__)
 
-_FAULT = (
-    "it could not be written, and the server's log says why; `score` tries again, and so does the end of the server"
-)
+_FAULT = "the record could not be written, see the server's log; `score` and the end of the server try again"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the market of a session is from.
+    """The origin of a session's market.
 
     Args:
-        name: What clients call it.
+        name: Name for clients.
         market: The named market; None for a synthetic one.
-        key: Key of its disguise.
+        key: Masking key of the session.
     """
 
     name: str
@@ -35,13 +33,13 @@ class Source:
     key: bytes = b""
 
     @property
-    def is_disguised(self) -> bool:
-        """Whether it is a named market that the session sees in disguise."""
+    def is_masked(self) -> bool:
+        """Whether it is a named market that the session sees masked."""
         return self.market is not None and self.market.mask is not None
 
     @property
     def is_named(self) -> bool:
-        """Whether whoever has the record finds the market by itself."""
+        """Whether the market can be loaded from the name in the record."""
         return self.market is not None and self.market.mask is None
 
 
@@ -50,71 +48,72 @@ class Session:
     """An episode of a client.
 
     Args:
-        name: Its id.
+        name: Session id.
         episode: The episode.
-        source: Where its market is from.
-        sight: What it can show; None of a market that no other session is shown.
-        used: When it was last called.
-        is_left: Whether it was given up, and only waits for its record to be kept.
+        source: Origin of its market.
+        exposure: Bars that it shows; None for a market that no other session can show.
+        used: Time of the last call.
+        is_closed: Whether it is closed and waits only for its record to be written.
     """
 
     name: str
     episode: Episode
     source: Source
-    sight: Sight | None
+    exposure: Exposure | None
     used: float
-    is_left: bool = False
-    _live: Live | None = None
+    is_closed: bool = False
+    _live: LiveRecord | None = None
     _n_trials: int | None = None
     _digest: str | None = None
-    _is_kept: bool = False
+    _is_saved: bool = False
 
     @property
     def state(self) -> dict[str, Any]:
-        """What every answer says of it."""
+        """The fields that every response contains."""
         return {"session": self.name, "done": self.episode.done, "n_left": self.episode.n_left}
 
-    def step(self, decision: str, records: Records | None, sights: Sights) -> dict[str, Any]:
-        """Carry out a decision, note it in the record, and return what came of it."""
-        came = self.episode.step(decision)
+    def step(self, decision: str, records: RecordFolder | None, exposures: ExposureLog) -> dict[str, Any]:
+        """Execute a decision, write it to the record and return the result."""
+        result = self.episode.step(decision)
         if records is not None:
             if self._live is None:
-                self._live = records.start(self.name, self.episode, self._trials(sights))
-            self._live.tell(decision)
-        return came
+                self._live = records.start(self.name, self.episode, self._trials(exposures))
+            self._live.write(decision)
+        return result
 
-    def keep(self, records: Records | None, sights: Sights) -> bool:
-        """Keep the record, and return whether there is none that is still to be kept.
+    def save(self, records: RecordFolder | None, exposures: ExposureLog) -> bool:
+        """Write the record, and return whether no record remains to be written.
 
-        A market that nobody could draw again is kept with it, but not one in disguise, whose path is that of others.
+        A synthetic market is frozen with it, since it cannot be regenerated. A masked market is frozen at the end of
+        the server, since other sessions still trade the same prices.
         """
-        if records is None or not self.episode.n_made or self._is_kept:
+        if records is None or not self.episode.n_made or self._is_saved:
             return True
         if self._live is not None:
             self._live.end()
             self._live = None
         try:
-            self._digest = records.keep(self.name, self.episode.decided, self._trials(sights))
+            self._digest = records.save(self.name, self.episode.backtest, self._trials(exposures))
             if self.source.market is None:
                 records.freeze(self.episode.dataset)
         except (OSError, OpenOutcryError):
             _LOG.exception("the record of an episode could not be written")
             return False
-        self._is_kept = True
+        self._is_saved = True
         return True
 
-    def record(self, records: Records) -> dict[str, str | None]:
-        """Return where the record of an episode that is over is, or why there is none."""
-        if not self._is_kept:
+    def record(self, records: RecordFolder) -> dict[str, str | None]:
+        """Return file and digest of the record of a finished episode, or why there is no record."""
+        if not self._is_saved:
             return {"file": None, "digest": None, "market": None, "fault": _FAULT}
         market = None if self.source.is_named else f"{MARKETS}/{self.episode.dataset.fingerprint}.json"
         return {"file": records.path(self.name).name, "digest": self._digest, "market": market, "fault": None}
 
-    def _trials(self, sights: Sights) -> int:
-        """Return how many other episodes have shown bars of this one, until it ended."""
+    def _trials(self, exposures: ExposureLog) -> int:
+        """Return the number of other episodes that showed bars of this one before it ended."""
         if self._n_trials is not None:
             return self._n_trials
-        n_trials = 0 if self.sight is None else sights.others(self.sight)
-        if self.episode.done or self.is_left:
+        n_trials = 0 if self.exposure is None else exposures.others(self.exposure)
+        if self.episode.done or self.is_closed:
             self._n_trials = n_trials
         return n_trials

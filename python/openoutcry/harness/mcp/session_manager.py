@@ -1,4 +1,4 @@
-"""The sessions of a server: begun, stepped, scored and given up."""
+"""`SessionManager`: the sessions of a server and the functions behind its tools."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness.agent_session import Bounds as AgentBounds
 from openoutcry.harness.mcp import tool_arguments
-from openoutcry.harness.mcp.market_exposure import Sight, Sights
-from openoutcry.harness.mcp.market_selection import Market, drawn_key, synthetic
+from openoutcry.harness.mcp.market_exposure import Exposure, ExposureLog
+from openoutcry.harness.mcp.market_selection import Market, random_key, synthetic_market
 from openoutcry.harness.mcp.mcp_episode import Episode
 from openoutcry.harness.mcp.mcp_session import Session, Source
-from openoutcry.harness.mcp.record_folder import Records
-from openoutcry.harness.mcp.tool_arguments import RESET, taken
+from openoutcry.harness.mcp.record_folder import RecordFolder
+from openoutcry.harness.mcp.tool_arguments import RESET, check_arguments
 from openoutcry.openoutcry_py import OpenOutcryError
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,13 +31,13 @@ _DECISION = '{"orders": [{"symbol": "AAA", "action": "buy", "target_weight": 0.5
 
 @dataclass(frozen=True)
 class Bounds:
-    """What clients may take.
+    """Limits of clients.
 
     Args:
-        sessions: Sessions at a time. One that is over makes way for a new one.
-        idle_seconds: Time without a call, after which a session is given up.
+        sessions: Maximum number of open sessions. A finished session is closed when a new one needs its place.
+        idle_seconds: Time without a call after which a session is closed.
         answer_bytes: Longest decision.
-        run_bytes: All decisions of a session together, which are kept for its score and its record.
+        run_bytes: Total size of the decisions of a session, which are stored for its score and its record.
     """
 
     sessions: int = 16
@@ -53,43 +53,43 @@ class Bounds:
 
 
 @dataclass
-class Floor:
-    """What clients trade on; its methods are the tools.
+class SessionManager:
+    """Independent sessions of clients; the methods are the tools of the server.
 
-    Each takes arguments by name and returns an answer. Sessions do not touch. It is for one thread; `close` ends it.
+    Each tool takes a mapping of arguments and returns a response. Use it from one thread; `close` ends all sessions.
 
     Args:
-        markets: What can be named; the first is the default.
-        bounds: What clients may take.
-        records: Where records go; None keeps none.
-        clock: Seconds that never go back.
+        markets: The named markets; the first is the default.
+        bounds: Limits of clients.
+        records: Folder of records; None writes no records.
+        clock: Monotonic clock in seconds.
     """
 
     markets: Sequence[Market]
     bounds: Bounds = field(default_factory=Bounds)
-    records: Records | None = None
+    records: RecordFolder | None = None
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         self._named = {market.name: market for market in self.markets}
         self._sessions: dict[str, Session] = {}
-        self._sights = Sights()
-        # Markets in disguise that records were kept of, by the keys of their disguises.
-        self._disguises: dict[bytes, Market] = {}
+        self._exposures = ExposureLog()
+        # Masked markets with records, by masking key.
+        self._masked_markets: dict[bytes, Market] = {}
 
-    def reset(self, given: Mapping[str, Any]) -> Answer:
-        """Begin an episode and return its session and first observation."""
-        taken("reset", given, (), RESET)
-        self._give_up_idle()
-        replaced = self._of(given["replaces"]) if given.get("replaces") is not None else None
-        source, dataset = self._drawn(given)
+    def reset(self, arguments: Mapping[str, Any]) -> Response:
+        """Start an episode and return its session and first observation."""
+        check_arguments("reset", arguments, (), RESET)
+        self._close_idle()
+        replaced = self._find(arguments["replaces"]) if arguments.get("replaces") is not None else None
+        source, dataset = self._open_market(arguments)
         hides_dates = source.market is not None and source.market.hides_dates
-        episode = Episode(dataset, tool_arguments.rules(dataset, given, hides_dates), self.bounds.run_bytes)
+        episode = Episode(dataset, tool_arguments.rules(dataset, arguments, hides_dates), self.bounds.run_bytes)
         self._make_room(replaced)
-        sight = _sight(source, episode, given)
-        if sight is not None:
-            self._sights.note(sight)
-        session = Session(secrets.token_hex(_ID_BYTES), episode, source, sight, self.clock())
+        exposure = _exposure(source, episode, arguments)
+        if exposure is not None:
+            self._exposures.note(exposure)
+        session = Session(secrets.token_hex(_ID_BYTES), episode, source, exposure, self.clock())
         self._sessions[session.name] = session
         settings = episode.rules.settings
         return {
@@ -101,159 +101,150 @@ class Floor:
             "observation": episode.observe(),
         }
 
-    def observe(self, given: Mapping[str, Any]) -> Answer:
-        """Return the present observation of a session again."""
-        taken("observe", given, ("session",))
-        session = self._called(given)
+    def observe(self, arguments: Mapping[str, Any]) -> Response:
+        """Return the current observation of a session."""
+        check_arguments("observe", arguments, ("session",))
+        session = self._session_of(arguments)
         return {**session.state, "observation": session.episode.observe()}
 
-    def step(self, given: Mapping[str, Any]) -> Answer:
-        """Carry out a decision and return what came of it.
+    def step(self, arguments: Mapping[str, Any]) -> Response:
+        """Execute a decision and return its result.
 
         Raises:
-            OpenOutcryError: it is no decision, or the episode is over; nothing has moved.
+            OpenOutcryError: the decision is invalid or the episode is over; the state is unchanged.
         """
-        taken("step", given, ("session", "decision"))
-        session = self._called(given)
+        check_arguments("step", arguments, ("session", "decision"))
+        session = self._session_of(arguments)
         try:
-            decision = tool_arguments.decision(given["decision"], self.bounds.answer_bytes)
-            came = session.step(decision, self.records, self._sights)
+            decision = tool_arguments.decision(arguments["decision"], self.bounds.answer_bytes)
+            result = session.step(decision, self.records, self._exposures)
         except OpenOutcryError as error:
             if error.slug == "episode_over":
                 raise
-            told = f"{_message(error)}; nothing has moved; hint: {_DECISION} is a decision"
-            raise refusal(error.slug, told) from error
+            message = f"{_message(error)}; nothing has moved; hint: a valid decision is {_DECISION}"
+            raise refusal(error.slug, message) from error
         if session.episode.done:
-            self._keep(session)
-        return {**session.state, **came, "observation": session.episode.observe()}
+            self._save(session)
+        return {**session.state, **result, "observation": session.episode.observe()}
 
-    def score(self, given: Mapping[str, Any]) -> Answer:
-        """Return what a session has come to so far, or in the end.
+    def score(self, arguments: Mapping[str, Any]) -> Response:
+        """Return the score of a session so far, which does not depend on later bars."""
+        return self.scoring(arguments)()
 
-        Before its end, nothing of it depends on a later bar.
-        """
-        return self.scoring(given)()
-
-    def scoring(self, given: Mapping[str, Any]) -> Callable[[], Answer]:
-        """Return what computes the score of a session as it is now.
-
-        It touches nothing of the floor, so that another thread can call it.
-        """
-        taken("score", given, ("session",))
-        session = self._called(given)
+    def scoring(self, arguments: Mapping[str, Any]) -> Callable[[], Response]:
+        """Return a function that computes the score of a session as of now, for use in another thread."""
+        check_arguments("score", arguments, ("session",))
+        session = self._session_of(arguments)
         episode = session.episode
         if not episode.n_made:
-            raise refusal("argument_invalid", "a score must be of at least one decision; received none so far")
+            raise refusal("argument_invalid", "a score needs at least one decision; received none so far")
         answer = {**session.state, "n_made": episode.n_made, "record": None, "data": None}
         if episode.done:
-            # Both tell of later bars: what data is like as a whole, and a digest of all of it.
+            # Properties and digests of the complete data depend on later bars.
             dataset = episode.dataset
             answer["data"] = {
                 "name": dataset.name,
                 "fingerprint": dataset.fingerprint,
                 "notices": list(dataset.notices),
             }
-            self._keep(session)
+            self._save(session)
             answer["record"] = None if self.records is None else session.record(self.records)
-        decided = episode.decided
-        return lambda: {**answer, **decided.score()}
+        backtest = episode.backtest
+        return lambda: {**answer, **backtest.score()}
 
     def close(self) -> None:
-        """Give up all sessions, and write markets in disguise beside their records.
+        """Close all sessions, and write masked markets next to their records.
 
         Records of sessions that were not over are unfinished.
 
         Raises:
-            RuntimeError: not everything could be written.
+            RuntimeError: a record or a market could not be written.
         """
         for session in list(self._sessions.values()):
-            session.is_left = True
+            session.is_closed = True
             self._drop(session)
-        for key, market in list(self._disguises.items()):
+        for key, market in list(self._masked_markets.items()):
             self._freeze(market, key)
-        if self._sessions or self._disguises:
+        if self._sessions or self._masked_markets:
             raise RuntimeError("not every record could be written")
 
-    def _drawn(self, given: Mapping[str, Any]) -> tuple[Source, Dataset]:
-        name, is_synthetic = tool_arguments.choice(given, tuple(self._named))
+    def _open_market(self, arguments: Mapping[str, Any]) -> tuple[Source, Dataset]:
+        name, is_synthetic = tool_arguments.choice(arguments, tuple(self._named))
         if is_synthetic:
-            return Source(name), synthetic(name, tool_arguments.seed(given) if "seed" in given else None)
-        source = Source(name, self._named[name], drawn_key())
-        return source, self._named[name].under(source.key)
+            return Source(name), synthetic_market(name, tool_arguments.seed(arguments) if "seed" in arguments else None)
+        source = Source(name, self._named[name], random_key())
+        return source, self._named[name].masked_with(source.key)
 
-    def _called(self, given: Mapping[str, Any]) -> Session:
-        self._give_up_idle()
-        session = self._of(given["session"])
+    def _session_of(self, arguments: Mapping[str, Any]) -> Session:
+        self._close_idle()
+        session = self._find(arguments["session"])
         session.used = self.clock()
         return session
 
-    def _of(self, name: Any) -> Session:
+    def _find(self, name: Any) -> Session:
         session = self._sessions.get(name) if isinstance(name, str) else None
-        if session is None or session.is_left:
+        if session is None or session.is_closed:
             wanted = "`session` must be one that `reset` returned and that is still open"
-            hint = f"hint: a session is given up after {self.bounds.idle_seconds:g} seconds without a call"
+            hint = f"hint: call `reset`; a session is closed after {self.bounds.idle_seconds:g} seconds without a call"
             raise refusal("unknown_session", f"{wanted}; received {name!r}; {hint}")
         return session
 
     def _make_room(self, replaced: Session | None) -> None:
         if replaced is None and len(self._sessions) < self.bounds.sessions:
             return
-        over = [each for each in self._sessions.values() if each.is_left or each.episode.done]
+        over = [each for each in self._sessions.values() if each.is_closed or each.episode.done]
         if any(self._drop(each) for each in ([replaced] if replaced is not None else over)):
             return
         if len(self._sessions) >= self.bounds.sessions:
             wanted = f"at most {self.bounds.sessions} sessions may be open at a time"
-            hint = "hint: `replaces` of `reset` gives one up, and an episode that is over makes way"
+            hint = "hint: finish an episode, or close a session with the argument `replaces` of `reset`"
             raise refusal("too_many_sessions", f"{wanted}; received one more; {hint}")
         if replaced is not None:
-            replaced.is_left = True
+            replaced.is_closed = True
 
-    def _give_up_idle(self) -> None:
+    def _close_idle(self) -> None:
         now = self.clock()
         for session in list(self._sessions.values()):
-            if not session.is_left and now - session.used > self.bounds.idle_seconds:
-                session.is_left = True
+            if not session.is_closed and now - session.used > self.bounds.idle_seconds:
+                session.is_closed = True
                 self._drop(session)
 
     def _drop(self, session: Session) -> bool:
-        """Drop a session and return True, unless its record is still to be kept."""
-        if not self._keep(session):
+        """Remove a session and return True, unless its record could not be written."""
+        if not self._save(session):
             return False
         del self._sessions[session.name]
         return True
 
-    def _keep(self, session: Session) -> bool:
-        if not session.keep(self.records, self._sights):
+    def _save(self, session: Session) -> bool:
+        if not session.save(self.records, self._exposures):
             return False
         source = session.source
-        if self.records is not None and session.episode.n_made and source.market is not None and source.is_disguised:
-            self._disguises[source.key] = source.market
+        if self.records is not None and session.episode.n_made and source.market is not None and source.is_masked:
+            self._masked_markets[source.key] = source.market
         return True
 
     def _freeze(self, market: Market, key: bytes) -> None:
-        assert self.records is not None, "a disguise is noted when a record is kept"
+        assert self.records is not None, "a masked market is added when a record is written"
         try:
-            self.records.freeze(market.under(key))
+            self.records.freeze(market.masked_with(key))
         except (OSError, OpenOutcryError):
-            _LOG.exception("a market in disguise could not be written")
+            _LOG.exception("a masked market could not be written")
         else:
-            del self._disguises[key]
+            del self._masked_markets[key]
 
 
-def _sight(source: Source, episode: Episode, given: Mapping[str, Any]) -> Sight | None:
-    """Return what an episode can show.
-
-    None of a sealed market, of which nobody else can see a bar.
-    """
-    if source.market is None and "seed" not in given:
+def _exposure(source: Source, episode: Episode, arguments: Mapping[str, Any]) -> Exposure | None:
+    """Return the bars that an episode shows; None for a synthetic market with a secret key."""
+    if source.market is None and "seed" not in arguments:
         return None
     start, end = episode.rules.window
     first = max(0, start + 1 - episode.rules.settings["lookback"])
-    return Sight(source.market or (source.name, tool_arguments.seed(given)), first, end)
+    return Exposure(source.market or (source.name, tool_arguments.seed(arguments)), first, end)
 
 
 def _finite(limits: dict[str, Any]) -> dict[str, Any]:
-    # JSON has no infinity; a limit that is null is none.
+    # JSON has no infinity: null stands for no limit.
     return {name: None if value == float("inf") else value for name, value in limits.items()}
 
 

@@ -1,7 +1,7 @@
-"""How tools are typed: JSON Schemas of what they take and return.
+"""JSON Schemas of the inputs and outputs of the tools.
 
-Those of observation and decision are the contract's, with its definitions written out where they are used, since many
-clients do not follow references.
+The schemas of observation and decision are those of the contract, with references replaced by their definitions, since
+many clients do not resolve references.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from openoutcry.scenarios.scenario import NAMES
 Schema = dict[str, Any]
 
 _COSTS = {
-    "fee_bps": "Commission on traded value, bps.",
-    "slippage_bps": "Half-spread paid on every fill, bps of price.",
-    "slippage_jitter": "Share of the slippage that varies at random, 0 to 1.",
+    "fee_bps": "Commission on traded notional, bps.",
+    "slippage_bps": "Half-spread paid on every fill, bps of the price.",
+    "slippage_jitter": "Random share of the slippage, 0 to 1.",
     "impact_bps": "Square-root impact at 100 % participation, bps.",
-    "financing_bps": "Rate a year on borrowed cash, bps.",
-    "cash_bps": "Rate a year on idle cash, bps; may be negative.",
-    "borrow_bps": "Rate a year on the value of shorts, bps.",
-    "capital": "Account currency at the start, which makes impact a share of volume.",
+    "financing_bps": "Annual rate on borrowed cash, bps.",
+    "cash_bps": "Annual rate on idle cash, bps; may be negative.",
+    "borrow_bps": "Annual rate on the value of short positions, bps.",
+    "capital": "Initial capital in account currency, which relates impact to volume.",
 }
 _LIMITS = {
-    "max_weight": "Largest |weight| of one symbol; null cuts nothing.",
-    "max_gross": "Largest sum of |weight|; null cuts nothing.",
+    "max_weight": "Largest |weight| of one symbol; null for no limit.",
+    "max_gross": "Largest sum of |weight|; null for no limit.",
     "allow_short": "Whether weights below 0 are accepted.",
-    "max_participation": "Largest share of a bar's volume, or of NAV without one; null cuts nothing.",
-    "maintenance_margin": "NAV over gross below which all is closed.",
+    "max_participation": "Largest share of a bar's volume, or of NAV if the market has no volume; null for no limit.",
+    "maintenance_margin": "Ratio of NAV to gross exposure below which all positions are closed.",
 }
 _SESSION: Schema = {"description": "The session, as `reset` returned it.", "type": "string"}
-_DONE: Schema = {"description": "Whether the episode is over: no decision is asked for any more.", "type": "boolean"}
+_DONE: Schema = {"description": "Whether the episode is over.", "type": "boolean"}
 _LEFT: Schema = {
-    "description": "Decisions still to be made, unless the account ends before.",
+    "description": "Remaining decisions, unless the account is liquidated before.",
     "type": "integer",
     "minimum": 0,
 }
@@ -47,72 +47,75 @@ _TEXTS: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 
 
 def decision() -> Schema:
-    """Return the schema of a decision, as the contract has it."""
-    return _written_out(native.DECISION_SCHEMA)
+    """Return the contract's schema of a decision."""
+    return _inline_references(native.DECISION_SCHEMA)
 
 
 def observation() -> Schema:
-    """Return the schema of an observation, as the contract has it."""
-    return _written_out(native.OBSERVATION_SCHEMA)
+    """Return the contract's schema of an observation."""
+    return _inline_references(native.OBSERVATION_SCHEMA)
 
 
 def inputs(markets: Sequence[Market]) -> dict[str, Schema]:
-    """Return what each tool takes."""
+    """Return the input schema of each tool."""
     of_session = _object({"session": _SESSION})
     step = _object({"session": _SESSION, "decision": decision()})
     return {"reset": _reset(markets), "observe": of_session, "step": step, "score": of_session}
 
 
 def _reset(markets: Sequence[Market]) -> Schema:
-    told = "; ".join(f"`{market.name}`: {market.told}" for market in markets)
+    markets_text = "; ".join(f"`{market.name}`: {market.description}" for market in markets)
     forms, example = "ISO dates or indices", "2010-01-01:2010-04-01"
     if any(market.hides_dates for market in markets):
-        forms, example = "indices, since dates are made up", "+100:+140"
-    window = f"Bars `START:END`, as {forms}, END left out, either side optional: `{example}`."
-    seed = "Key of the noise of slippage, 0 by default; with `scenario` which of its markets, secret by default."
+        forms, example = "indices, since dates are masked", "+100:+140"
+    window = f"Bars `START:END` as {forms}, END exclusive, either side optional: `{example}`."
+    seed = "Seed of random slippage, 0 by default; with `scenario` also the seed of the market, secret by default."
     return _object(
         {
             "dataset": {
-                "description": f"Market to trade: {told}. The first by default.",
+                "description": f"Market to trade: {markets_text}. The first by default.",
                 "type": "string",
                 "enum": [market.name for market in markets],
             },
             "scenario": {
-                "description": "A synthetic market instead: a tier or family. Without a seed nobody can know it.",
+                "description": "A synthetic market instead: a scenario tier or family. Without a seed it is secret.",
                 "type": "string",
                 "enum": list(NAMES),
             },
-            "window": {"description": f"{window} All by default: one decision a bar.", "type": "string"},
+            "window": {"description": f"{window} All bars by default; one decision per bar.", "type": "string"},
             "seed": {"description": seed, "type": "integer", "minimum": 0, "maximum": MOST_SEED},
             "lookback": {
-                "description": f"Closes shown of a symbol at most, {native.DEFAULT_LOOKBACK} by default.",
+                "description": f"Number of past closes shown per symbol, {native.DEFAULT_LOOKBACK} by default.",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MOST_LOOKBACK,
             },
-            "costs": _costs("What trading costs; a field that is left out has its default."),
-            "limits": _limits("What a decision may ask for; a field that is left out has its default."),
+            "costs": _costs("Trading costs; omitted fields have their default."),
+            "limits": _limits("Limits of decisions; omitted fields have their default."),
             "agent": {
-                "description": f"What the record calls you, `{AGENT}` by default.",
+                "description": f"Your name in the record, `{AGENT}` by default.",
                 "type": "string",
                 "minLength": 1,
                 "maxLength": MOST_AGENT,
             },
-            "replaces": {"description": "A session to give up for this one.", "type": "string"},
+            "replaces": {"description": "A session to close for this one.", "type": "string"},
         },
         required=(),
     )
 
 
 def outputs() -> dict[str, Schema]:
-    """Return what each tool returns."""
+    """Return the output schema of each tool."""
     state = {"session": _SESSION, "done": _DONE, "n_left": _LEFT}
     reset: dict[str, Schema] = {
-        "session": {**_SESSION, "description": "Name it in every other call. Whoever has it can trade the episode."},
-        "market": {"description": "What is traded.", "type": "string"},
-        "n_decisions": {"description": "Decisions of the episode, one a bar.", "type": "integer", "minimum": 1},
-        "costs": _costs("What trading costs here."),
-        "limits": _limits("What a decision may ask for here."),
+        "session": {
+            **_SESSION,
+            "description": "The session id, an argument of every other call. It is the only credential of the episode.",
+        },
+        "market": {"description": "Name of the market.", "type": "string"},
+        "n_decisions": {"description": "Decisions of the episode, one per bar.", "type": "integer", "minimum": 1},
+        "costs": _costs("Trading costs of the episode."),
+        "limits": _limits("Limits of the episode."),
         "observation": observation(),
     }
     step: dict[str, Schema] = {
@@ -134,12 +137,12 @@ def _info() -> Schema:
     return _object(
         {
             "nav": {"description": "NAV at the close; 1 at the start.", "type": "number"},
-            "events": {"description": "What happened: fills, refused orders, limits.", "type": "array", "items": event},
+            "events": {"description": "Events: fills, refused orders, limits.", "type": "array", "items": event},
             "costs": {**_NUMBERS, "description": "Costs of this step by kind, in units of the starting NAV."},
             "interest": {"type": "number"},
             "dividends": {"type": "number"},
             "settlement": {"type": "number"},
-            "turnover": {"description": "Value traded over NAV.", "type": "number"},
+            "turnover": {"description": "Traded notional over NAV.", "type": "number"},
         }
     )
 
@@ -152,31 +155,31 @@ def _score() -> dict[str, Schema]:
         "undefined": {**_TEXTS, "description": "Why each metric that is null is undefined."},
     }
     name: Schema = {"type": ["string", "null"]}
-    fault: Schema = {"description": "Why there is none, though there should be.", **name}
+    fault: Schema = {"description": "Why no record could be written.", **name}
     record: dict[str, Schema] = {"file": name, "digest": name, "market": name, "fault": fault}
     notices: Schema = {"type": "array", "items": {"type": "string"}}
     data: dict[str, Schema] = {"name": {"type": "string"}, "fingerprint": {"type": "string"}, "notices": notices}
     return {
-        "n_made": {**count, "description": "Decisions made."},
+        "n_made": {**count, "description": "Number of decisions."},
         **measured,
-        "caveats": {**_TEXTS, "description": "Why a metric that has a value says nothing of you."},
+        "caveats": {**_TEXTS, "description": "Why a metric with a value is not meaningful."},
         "paid": {**_NUMBERS, "description": "Costs by kind, in units of the starting NAV."},
         "events": {
-            "description": "How often each kind of event happened.",
+            "description": "Number of events of each kind.",
             "type": "object",
             "additionalProperties": count,
         },
-        "ending": {"description": "How the account ended before the window did; null if it did not.", **name},
+        "ending": {"description": "How the account ended before the window; null if it did not.", **name},
         "benchmarks": {
-            "description": "What others made of the same bars under the same costs.",
+            "description": "Results of benchmarks over the same bars under the same costs.",
             "type": "object",
             "additionalProperties": _object(measured),
         },
         "record": {
-            "description": "File in the server's folder of records, its digest, and the snapshot to replay it on.",
+            "description": "File in the server's folder of records, its digest, and the market snapshot for a replay.",
             **_or_null(_object(record)),
         },
-        "data": {"description": "What the market was; null until the episode is over.", **_or_null(_object(data))},
+        "data": {"description": "Identity of the market; null until the episode is over.", **_or_null(_object(data))},
     }
 
 
@@ -197,28 +200,28 @@ def _limits(description: str) -> Schema:
     return _fields(description, Limits().to_dict(), _LIMITS)
 
 
-def _fields(description: str, defaults: dict[str, Any], told: dict[str, str]) -> Schema:
+def _fields(description: str, defaults: dict[str, Any], descriptions: dict[str, str]) -> Schema:
     def of(name: str) -> Schema:
         kind: Any = "boolean" if isinstance(defaults[name], bool) else "number"
         if name in NULLABLE:
             kind = [kind, "null"]
-        return {"description": told[name], "type": kind, "default": defaults[name]}
+        return {"description": descriptions[name], "type": kind, "default": defaults[name]}
 
     return _object({name: of(name) for name in defaults}, required=()) | {"description": description}
 
 
-def _written_out(text: str) -> Schema:
+def _inline_references(text: str) -> Schema:
     schema: Schema = json.loads(text)
     definitions = schema.pop("$defs")
 
-    def written(part: Any) -> Any:
+    def inline(part: Any) -> Any:
         if isinstance(part, list):
-            return [written(each) for each in part]
+            return [inline(each) for each in part]
         if not isinstance(part, dict):
             return part
         if "$ref" in part:
-            return written(definitions[part["$ref"].removeprefix("#/$defs/")])
-        return {name: written(value) for name, value in part.items() if name not in ("$schema", "$id")}
+            return inline(definitions[part["$ref"].removeprefix("#/$defs/")])
+        return {name: inline(value) for name, value in part.items() if name not in ("$schema", "$id")}
 
-    made: Schema = written(schema)
+    made: Schema = inline(schema)
     return made
