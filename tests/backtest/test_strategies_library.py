@@ -9,7 +9,8 @@ import pytest
 from builders import bits, count, dataset_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markets import Market, draw_close, draw_open, draw_splits, halt, list_and_delist
+from markets import Market
+from rare_markets import rare_market
 
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY, Strategy, catalogue, from_json, sample
@@ -29,22 +30,6 @@ SHORT: dict[str, dict[str, Any]] = {
 
 def short(name: str) -> Strategy:
     return LIBRARY[name](**SHORT[name])
-
-
-def rare_market(seed: int, n_bars: int = 110, n_symbols: int = 5) -> oo.Dataset:
-    """Return a market with splits, halts, listings and settlements."""
-    rng = np.random.default_rng(seed)
-    shape = (n_bars, n_symbols)
-    splits = draw_splits(rng, shape)
-    close = draw_close(rng, shape, splits)
-    opens = draw_open(rng, close, splits)
-    halt(rng, close, opens)
-    delistings = list_and_delist(rng, close, opens)
-    # Every bar needs at least one close.
-    close[:, 0] = np.where(np.isfinite(close[:, 0]), close[:, 0], 50.0)
-    if delistings is not None:
-        delistings[:, 0] = np.nan
-    return dataset_of(Market(close, open=opens, splits=splits, delistings=delistings))
 
 
 def assert_interfaces_agree(dataset: oo.Dataset, strategy: Strategy, window: tuple[int, int]) -> oo.Run:

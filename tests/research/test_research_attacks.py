@@ -1,6 +1,6 @@
-"""Attacks on sessions of research: what is looked at counts, what is sealed stays so, and no proposal ends a session.
+"""Attacks on research sessions: uncounted trials, a leaked holdout, a forged journal, a proposal that ends the session.
 
-Each is one way to be fooled. Those that hold are in `test_research_attacks_held.py`.
+Each test is one attack. Further attacks are in `test_research_attacks_blocked.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BUY = "return np.where(np.isfinite(closes[-1]), 0.5, 0.0)"
 
 
 class Cut(BaseException):
-    """What kill -9 is to a process."""
+    """Simulates `kill -9`."""
 
 
 def cut_at(event: str) -> Any:
@@ -58,10 +58,10 @@ def run(
     config: ResearchConfig = CONFIG,
     market: oo.Dataset = MARKET,
     proposals: list[Any] | None = None,
-    **place: Any,
+    **workspace: Any,
 ) -> Result:
     proposer = RandomProposer() if proposals is None else FixedProposer(proposals)
-    return research(lambda: market, proposer, config, Workspace(folder, **place))
+    return research(lambda: market, proposer, config, Workspace(folder, **workspace))
 
 
 def trend(**params: Any) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def code(source: str) -> dict[str, Any]:
 
 
 def rising(n_bars: int) -> oo.Dataset:
-    """Return a market that whoever holds it gains from."""
+    """Return a market with a positive trend."""
     close = 100.0 * np.cumprod(1.003 + 0.01 * np.random.default_rng(0).standard_normal((n_bars, 2)), axis=0)
     dates = [str(date) for date in np.datetime64("2000-01-03") + np.arange(n_bars)]
     return oo.Dataset.from_arrays(dates, ["A", "B"], close)
@@ -82,11 +82,11 @@ def rising(n_bars: int) -> oo.Dataset:
 needs_sandbox = pytest.mark.skipif(this_host().tier < Tier.T2, reason="needs a sandbox of T2")
 
 
-# What is looked at counts (A3, A10)
+# Trials are counted (A3, A10)
 
 
 def test_sessions_at_the_same_time_count_the_trials_of_each_other(tmp_path: Path) -> None:
-    """A10: the short list is judged at the trials of its end, whoever made them."""
+    """A10: the short list is judged at the final number of trials, including those of other sessions."""
     others: list[Result] = []
 
     def meanwhile(event: str, payload: Mapping[str, Any]) -> None:
@@ -97,26 +97,26 @@ def test_sessions_at_the_same_time_count_the_trials_of_each_other(tmp_path: Path
     assert result.n_trials == result.n_session + others[0].n_session
 
 
-def test_a_trial_that_was_shown_counts_though_its_session_was_cut(tmp_path: Path) -> None:
-    """A3: the journal is fsynced and the screen has shown it before the ledger knows of it."""
+def test_a_trial_counts_even_if_its_session_is_interrupted(tmp_path: Path) -> None:
+    """A3: the result is visible before the session ends."""
     for seed in range(3):
         with pytest.raises(Cut):
             run(tmp_path, replace(OPEN, seed=seed), ledger=Ledger(tmp_path / "ledger"), on_event=cut_at("trial"))
     assert Ledger(tmp_path / "ledger").count(Market.of(MARKET)).n == 3
 
 
-def test_what_a_cut_session_tried_can_still_be_judged_by_a_later_one(tmp_path: Path) -> None:
-    """A3: an exact duplicate is served from the ledger, not lost to every session to come."""
+def test_a_trial_of_an_interrupted_session_is_served_as_a_duplicate(tmp_path: Path) -> None:
+    """A3: a later session gets its scores from the ledger."""
     best = [{**trend(fast=20, slow=100), "strategy": "trend"}]
     with pytest.raises(Cut):
         run(tmp_path, OPEN, proposals=best, ledger=Ledger(tmp_path / "ledger"), on_event=cut_at("decision"))
     later = run(tmp_path, OPEN, proposals=best, ledger=Ledger(tmp_path / "ledger"))
-    assert later.history[0].scores, "what is known of it is told"
+    assert later.history[0].scores, "the scores of the earlier trial are reported"
 
 
 @pytest.mark.parametrize("digits", [6, 7])
-def test_a_market_whose_prices_were_rounded_is_of_its_family(digits: int) -> None:
-    """A10, trap 8: a second download, or a file with fewer digits, must not begin the count anew."""
+def test_a_market_with_rounded_prices_belongs_to_the_same_family(digits: int) -> None:
+    """A10, trap 8: a second download, or a file with fewer digits, must not restart the count."""
     close = np.array([[float(f"{price:.{digits}g}") for price in row] for row in MARKET.close.tolist()])
     rounded = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
     assert Market.of(MARKET).is_of_family(Market.of(rounded))
@@ -125,33 +125,33 @@ def test_a_market_whose_prices_were_rounded_is_of_its_family(digits: int) -> Non
 # The holdout (A11)
 
 
-def test_days_that_were_researched_before_are_no_unseen_holdout(tmp_path: Path) -> None:
-    """A11: an earlier session without a holdout has chosen on these very days."""
+def test_days_that_were_researched_before_are_not_an_unseen_holdout(tmp_path: Path) -> None:
+    """A11: an earlier session without a holdout selected on the same days."""
     earlier = run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"))
     later = run(tmp_path / "b", replace(CONFIG, seed=1), ledger=Ledger(tmp_path / "ledger"))
     assert earlier.trials[0].oos.folds[-1].last > later.start["holdout"][0]
-    assert later.holdout_reuse != 0, "it was opened, and said never to have been seen"
+    assert later.holdout_reuse != 0, "the holdout was seen by an earlier session"
 
 
-def test_nothing_that_was_run_over_the_holdout_is_in_a_prompt(tmp_path: Path) -> None:
-    """A11, L7: what earlier sessions learned there is told to the proposer of a session that must not know."""
+def test_no_result_over_the_holdout_is_in_a_prompt(tmp_path: Path) -> None:
+    """A11, L7: results of earlier sessions on these days are withheld from the proposer."""
     run(tmp_path / "a", OPEN, ledger=Ledger(tmp_path / "ledger"))
     later = run(tmp_path / "b", replace(CONFIG, seed=1), ledger=Ledger(tmp_path / "ledger"))
     assert later.prior_trials.prior is None
 
 
-def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) -> None:
-    """A11, L7: others are still told, and no session passes on what it learned from days that are not its own."""
+def test_only_results_that_cover_the_holdout_are_withheld(tmp_path: Path) -> None:
+    """A11, L7: other results are in the prompt, and no session passes on results of days outside its window."""
     ledger = Ledger(tmp_path / "ledger")
     run(tmp_path / "a", proposals=[trend(fast=11)], ledger=ledger)
     run(tmp_path / "b", OPEN, proposals=[trend(fast=22)], ledger=ledger)
-    # It ends before the holdout begins: through its trials a later session would know of it.
+    # It ends before the holdout starts: its trials would reveal the holdout to a later session.
     between = run(tmp_path / "c", OPEN, MARKET.head(1300), [trend(fast=33)], ledger=ledger)
     assert between.prior_trials.prior is None
-    told = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).prior_trials.prior or ""
-    assert [f'"fast":{fast}' in told for fast in (11, 22, 33)] == [True, False, True]
-    assert told.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
-    # Its tests are years before, and what it was told is not.
+    prior = run(tmp_path / "d", replace(CONFIG, seed=1), ledger=ledger).prior_trials.prior or ""
+    assert [f'"fast":{fast}' in prior for fast in (11, 22, 33)] == [True, False, True]
+    assert prior.startswith("## Learnings from 2 prior backtests across 2 strategies\n")
+    # Its tests end years earlier, but its research window does not.
     early = replace(OPEN, split=Split(train=200, test=100, holdout_bars=0))
     assert run(tmp_path / "f", early, proposals=[trend(fast=55)], ledger=ledger).prior_trials.prior
     last = run(tmp_path / "g", replace(CONFIG, seed=2), ledger=ledger).prior_trials.prior or ""
@@ -159,41 +159,41 @@ def test_one_look_at_the_holdout_silences_what_came_of_it_alone(tmp_path: Path) 
     assert '"fast":55' not in last
     folds = replace(CONFIG, split=Split(n_folds=2))
     other = run(tmp_path / "e", folds, proposals=[trend(fast=44)], ledger=ledger).prior_trials.prior or ""
-    assert '"fast":11' in other, "a session of other folds is told, too"
+    assert '"fast":11' in other, "a session with other folds gets the result, too"
 
 
-def test_without_a_ledger_nothing_is_said_of_earlier_openings(tmp_path: Path) -> None:
-    """A11: three sessions, one after another, each claiming to be the first."""
+def test_without_a_ledger_the_holdout_stays_closed(tmp_path: Path) -> None:
+    """A11: otherwise every session would claim to be the first."""
     results = [run(tmp_path, replace(CONFIG, seed=seed)) for seed in range(3)]
     assert [each.holdout_reuse for each in results] == [None] * 3
     assert all("a ledger is required" in each.holdout_note for each in results)
 
 
-def test_a_session_goes_on_with_the_ledger_that_it_began_with(tmp_path: Path) -> None:
-    """A11: cut before the opening and resumed elsewhere, it leaves no trace in the first ledger."""
+def test_a_session_resumes_only_with_its_own_ledger(tmp_path: Path) -> None:
+    """A11: otherwise the opening would leave no trace in the first ledger."""
     with pytest.raises(Cut):
         run(tmp_path / "a", ledger=Ledger(tmp_path / "one"), on_event=cut_at("shortlist_frozen"))
     with pytest.raises(oo.OpenOutcryError):
         resume(lambda: MARKET, RandomProposer(), Workspace(tmp_path / "a", Ledger(tmp_path / "other")))
 
 
-def test_a_forged_stop_does_not_forget_the_trials_of_others(tmp_path: Path) -> None:
-    """A10: a cut journal that says it stopped before others tried must count them all the same."""
+def test_a_forged_stop_event_does_not_hide_the_trials_of_other_sessions(tmp_path: Path) -> None:
+    """A10: an interrupted journal with a forged earlier stop must still count them."""
     ledger = tmp_path / "ledger"
     with pytest.raises(Cut):
         run(tmp_path / "one", OPEN, ledger=Ledger(ledger), on_event=cut_at("decision"))
     run(tmp_path / "two", replace(OPEN, seed=9), ledger=Ledger(ledger))
-    place = Workspace(tmp_path / "one", Ledger(ledger))
-    stood = session_of(place.journal)
-    told = {"reason": "cancelled", "tokens": 0, "n_before": 0, "n_trials": 1}
-    with ChainedLog(place.journal, session=stood.session_id) as log:
-        log.append("stopped", told)
-    with pytest.raises(oo.OpenOutcryError, match="must count all 2 trials that others made"):
-        resume(lambda: MARKET, RandomProposer(), place)
+    workspace = Workspace(tmp_path / "one", Ledger(ledger))
+    recorded = session_of(workspace.journal)
+    payload = {"reason": "cancelled", "tokens": 0, "n_before": 0, "n_trials": 1}
+    with ChainedLog(workspace.journal, session=recorded.session_id) as log:
+        log.append("stopped", payload)
+    with pytest.raises(oo.OpenOutcryError, match="must count all 2 trials of other sessions"):
+        resume(lambda: MARKET, RandomProposer(), workspace)
 
 
 def test_a_holdout_of_a_few_bars_is_refused() -> None:
-    """A12: four returns decide nothing, and each new day would bring another such holdout."""
+    """A12: four returns have no statistical power, and a new holdout would be available every day."""
     with pytest.raises(oo.OpenOutcryError, match="holdout_bars"):
         Split(holdout_bars=5)
 
@@ -202,7 +202,7 @@ def test_a_holdout_of_a_few_bars_is_refused() -> None:
 
 
 def test_a_session_that_is_running_cannot_be_resumed(tmp_path: Path) -> None:
-    """A18: two writers of one session leave a journal that no replay accepts."""
+    """A18: two writers of one session would leave a journal that cannot be replayed."""
     resumed: list[str] = []
 
     def meanwhile(event: str, payload: Mapping[str, Any]) -> None:
@@ -229,28 +229,28 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def told(tmp_path: Path, file: Path, *more: str) -> Path:
+def journal_of_run(tmp_path: Path, file: Path, *more: str) -> Path:
     words = ("run", "--data", file, "--provider", f"fixed:{tmp_path / 'proposals.json'}", "--no-ledger", "--out")
     code, output = command(tmp_path, *map(str, words), str(tmp_path / "out"), *more)
     assert code == 0, output
     return Workspace(tmp_path / "out").journal
 
 
-def test_a_replay_knows_how_many_bars_a_year_has(tmp_path: Path, file: Path) -> None:
-    """A18: `--periods-per-year` is in no record, so that what was honest is rejected."""
-    journal = told(tmp_path, file, "--periods-per-year", "365")
+def test_a_replay_uses_the_recorded_bars_per_year(tmp_path: Path, file: Path) -> None:
+    """A18: `--periods-per-year` is part of the journal."""
+    journal = journal_of_run(tmp_path, file, "--periods-per-year", "365")
     assert command(tmp_path, "replay", "--verify", str(journal))[0] == 0
 
 
-def test_a_replay_finds_a_market_that_was_renamed(tmp_path: Path, file: Path) -> None:
-    """A18: its prices are the same; `--data` is there for just that."""
-    journal = told(tmp_path, file)
+def test_a_replay_accepts_a_moved_market_file(tmp_path: Path, file: Path) -> None:
+    """A18: `--data` names the new location; the prices are the same."""
+    journal = journal_of_run(tmp_path, file)
     elsewhere = file.rename(tmp_path / "elsewhere.csv")
     assert command(tmp_path, "replay", "--verify", str(journal), "--data", str(elsewhere))[0] == 0
 
 
-def test_a_forged_blob_is_found(tmp_path: Path) -> None:
-    """A18: what proposers were shown is kept by its hash, which nobody compares."""
+def test_a_forged_blob_is_detected(tmp_path: Path) -> None:
+    """A18: prompts and returns are compared with their hashes."""
     run(tmp_path, OPEN)
     for blob in Workspace(tmp_path).blobs.iterdir():
         blob.write_bytes(b"forged")
@@ -262,7 +262,7 @@ def test_a_forged_blob_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["self", "kind", "params"])
-def test_a_param_with_any_name_is_turned_away(tmp_path: Path, name: str) -> None:
+def test_a_param_with_any_name_is_rejected(tmp_path: Path, name: str) -> None:
     """A15, trap 3."""
     result = run(tmp_path, OPEN, proposals=[trend(**{name: 1}), trend(slow=100)])
     assert result.history[0].outcome == "rejected"
@@ -270,8 +270,8 @@ def test_a_param_with_any_name_is_turned_away(tmp_path: Path, name: str) -> None
 
 
 @needs_sandbox
-def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> None:
-    """A3: the perturbation is measured outside of what catches faults."""
+def test_code_that_raises_for_neighbouring_params_is_a_trial_and_the_session_continues(tmp_path: Path) -> None:
+    """A3: a fault during the perturbation is caught."""
     ranges = 'PARAM_RANGES = {"n": {"type": "int", "min": 2, "max": 40, "default": 20}}'
     source = deciding(f"if self.params['n'] != 20: raise ValueError('no')\n{BUY}").replace("PARAM_RANGES = {}", ranges)
     gates = replace(LAX, max_perturbation_loss=9.0)
@@ -283,8 +283,8 @@ def test_code_whose_neighbours_raise_is_a_trial_and_no_end(tmp_path: Path) -> No
 
 
 @needs_sandbox
-def test_code_that_raises_in_the_holdout_has_failed_there(tmp_path: Path) -> None:
-    """A12: the holdout is spent, so there must be a verdict and an end."""
+def test_code_that_raises_in_the_holdout_fails_it(tmp_path: Path) -> None:
+    """A12: the holdout is spent, so a verdict is required."""
     market = rising(160)
     source = deciding(f"if closes[-1, 0] == {float(market.close[-30, 0])!r}: raise ValueError('no')\n{BUY}")
     config = replace(CONFIG, allow_code=True, inner_trials=1, split=Split(n_folds=2))
@@ -295,21 +295,21 @@ def test_code_that_raises_in_the_holdout_has_failed_there(tmp_path: Path) -> Non
 # Numbers
 
 
-def test_a_threshold_that_no_float_holds_is_refused() -> None:
+def test_a_threshold_beyond_the_range_of_a_float_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError):
         thresholds_of({"min_dsr": 10**400})
 
 
-def test_a_training_cutoff_that_is_none_is_refused_before_a_session_begins(tmp_path: Path) -> None:
-    """A17: else its journal holds a session that can neither go on nor be replayed."""
+def test_an_invalid_training_cutoff_is_refused_before_a_session_starts(tmp_path: Path) -> None:
+    """A17: otherwise its journal could be neither resumed nor replayed."""
     with pytest.raises(oo.OpenOutcryError):
         run(tmp_path, replace(OPEN, training_cutoff="soon"))
     assert not Workspace(tmp_path).journal.exists()
 
 
 @pytest.mark.parametrize("n_trials", [1, 5, 50])
-def test_autocorrelated_tracks_without_an_edge_seldom_pass(n_trials: int) -> None:
-    """A10: a ratio's own error counts autocorrelation in what luck would show, but not in how far above it is."""
+def test_autocorrelated_returns_without_an_edge_seldom_pass(n_trials: int) -> None:
+    """A10: autocorrelation widens both the expected maximum and the error of the ratio itself."""
     rng, n_sessions, passed = np.random.default_rng(n_trials), 200, 0
     kernel = np.array([0.5, 0.25, 0.15, 0.1])
     for _ in range(n_sessions):

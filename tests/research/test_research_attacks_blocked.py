@@ -1,4 +1,4 @@
-"""Attacks on sessions of research that hold: kept so that they go on to."""
+"""Attacks on research sessions that fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from openoutcry.research.walkforward_validation import ValidationSetup, table_of
 pytestmark = pytest.mark.once
 MARKET = trending(1, 1500, 3)
 LAX = Thresholds(*(None,) * 5, min_trades=0, min_dsr=None, max_perturbation_loss=None, max_probe_changes=None)
-# What numpy may add up in another order on another processor, and what Python shuffles in another process.
+# CPU features that change numpy's order of summation.
 NO_VECTORS = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V3 X86_V4"
 
 
@@ -36,8 +36,8 @@ def setup(market: oo.Dataset) -> ValidationSetup:
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_what_comes_after_a_fold_began_changes_nothing_before(name: str) -> None:
-    """A7 and A8: neither the test before it, nor its own training."""
+def test_bars_after_the_start_of_a_fold_change_nothing_before_it(name: str) -> None:
+    """A7 and A8: neither the previous test, nor the fold's own training."""
     fold = setup(MARKET).folds[1]
     close = MARKET.close.copy()
     shocks = 0.05 * np.random.default_rng(0).standard_normal(close[fold.test[0] :].shape)
@@ -50,8 +50,8 @@ def test_what_comes_after_a_fold_began_changes_nothing_before(name: str) -> None
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_a_fold_is_run_as_a_part_of_a_walk_forward_is(name: str) -> None:
-    """A8: of the two ways to run a test none knows more than the other."""
+def test_a_fold_of_a_session_equals_a_standalone_run_of_its_test(name: str) -> None:
+    """A8: both ways to run a test see the same data."""
     on, strategy = setup(MARKET), LIBRARY[name]()
     table = table_of(on, strategy)
     for fold in on.folds:
@@ -64,8 +64,8 @@ def test_a_fold_is_run_as_a_part_of_a_walk_forward_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_a_symbol_that_ends_later_is_decided_on_as_one_that_stays(name: str) -> None:
-    """A8: a column of prices that ends is no news before it does."""
+def test_a_later_delisting_does_not_change_earlier_decisions(name: str) -> None:
+    """A8: the end of a price column is unknown before it happens."""
     close = MARKET.close.copy()
     close[900:, 2] = np.nan
     other = oo.Dataset.from_arrays(MARKET.dates, MARKET.symbols, close)
@@ -73,24 +73,24 @@ def test_a_symbol_that_ends_later_is_decided_on_as_one_that_stays(name: str) -> 
     np.testing.assert_array_equal(strategy.table(MARKET)[:900], strategy.table(other)[:900])
 
 
-def test_of_sessions_that_come_to_one_holdout_at_once_one_opens_it(tmp_path: Path) -> None:
+def test_of_concurrent_sessions_exactly_one_opens_the_holdout(tmp_path: Path) -> None:
     """A11."""
     config = ResearchConfig(budgets=Budgets(3, 40, 12), gates=LAX)
 
     def session(seed: int) -> int | None:
-        place = Workspace(tmp_path / str(seed), Ledger(tmp_path / "ledger"))
-        return research(lambda: MARKET, RandomProposer(), replace(config, seed=seed), place).holdout_reuse
+        workspace = Workspace(tmp_path / str(seed), Ledger(tmp_path / "ledger"))
+        return research(lambda: MARKET, RandomProposer(), replace(config, seed=seed), workspace).holdout_reuse
 
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(session, range(4)))
     assert sorted(found, key=str) == [0, None, None, None]
 
 
-def test_a_replay_is_the_same_with_other_hashes_processors_and_places(tmp_path: Path) -> None:
-    """A18: bit for bit, in a process that shuffles and adds up in another order."""
-    place = Workspace(tmp_path, source="us-treasury", provider="random")
-    research(lambda: oo.data.load("us-treasury"), RandomProposer(), ResearchConfig(budgets=Budgets(4, 9)), place)
-    command = [sys.executable, "-m", "openoutcry", "research", "replay", "--verify", str(place.journal)]
+def test_a_replay_is_identical_under_other_hash_seeds_processors_and_folders(tmp_path: Path) -> None:
+    """A18: bit for bit, in a process with another hash seed and another order of summation."""
+    workspace = Workspace(tmp_path, source="us-treasury", provider="random")
+    research(lambda: oo.data.load("us-treasury"), RandomProposer(), ResearchConfig(budgets=Budgets(4, 9)), workspace)
+    command = [sys.executable, "-m", "openoutcry", "research", "replay", "--verify", str(workspace.journal)]
     other = {"PYTHONHASHSEED": "7", "NPY_DISABLE_CPU_FEATURES": NO_VECTORS, "OPENBLAS_CORETYPE": "Prescott"}
     other |= {"LC_ALL": "C", "TZ": "Asia/Tokyo"}
     elsewhere = tmp_path / "elsewhere"

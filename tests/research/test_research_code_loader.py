@@ -1,4 +1,4 @@
-"""Generated strategies: only in a sandbox, causal by construction, and every fault told in a line."""
+"""Generated strategies: sandboxed, causal by construction, with every fault reported in one line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from builders import bits, count, dataset_of
 from markets import Market
+from rare_markets import rare_market
 from strategy_sources import GOOD, deciding
-from test_strategies_library import rare_market
 
 import openoutcry as oo
 from openoutcry.backtest.strategies import LIBRARY, Strategy
@@ -36,7 +36,7 @@ QUICK = WorkerLimits(start_seconds=20.0, answer_seconds=0.5, run_seconds=5.0)
 
 
 def here(source: str, **params: Any) -> Strategy:
-    """Return the strategy of a source of this file, executed in this process."""
+    """Return the strategy of a test source, executed in this process."""
     names: dict[str, Any] = {"__name__": "here"}
     exec(source, names)
     made: Strategy = names["Rise"](**params)
@@ -45,8 +45,8 @@ def here(source: str, **params: Any) -> Strategy:
 
 @T2
 @pytest.mark.parametrize("seed", range(count(20, 2)))
-def test_a_proxy_decides_as_its_source_does(seed: int) -> None:
-    """A16: bar by bar through a pipe, the same bits, splits and missing closes included."""
+def test_a_proxy_decides_like_its_source(seed: int) -> None:
+    """A16: bit for bit, one request per bar, including splits and missing closes."""
     dataset = rare_market(seed, 60)
     proxy = load_strategy_from_code(GOOD, {"n": 5})
     assert proxy.isolation in ("T2", "T3")
@@ -60,10 +60,14 @@ def test_a_proxy_decides_as_its_source_does(seed: int) -> None:
 def test_a_proxy_is_a_strategy() -> None:
     proxy = load_strategy_from_code(GOOD, {"n": 5})
     assert isinstance(proxy, Strategy)
-    assert proxy.describe() == "Hold what rose over the window."
+    assert proxy.describe() == "Hold symbols that rose over the window."
     assert proxy.defaults() == {"n": 20, "size": 1.0}
-    told = proxy.to_json()
-    assert (told["strategy"], told["params"], told["normalised"]) == ("Rise", proxy.params, proxy.checked.normalised)
+    values = proxy.to_json()
+    assert (values["strategy"], values["params"], values["normalised"]) == (
+        "Rise",
+        proxy.params,
+        proxy.checked.normalised,
+    )
     assert proxy.with_params({"n": 7}).lookback == 8
     closes = np.array(SMALL.close[:6])
     assert proxy.weights(closes).tolist() == here(GOOD, n=5).weights(closes).tolist()
@@ -79,12 +83,12 @@ def test_parameters_are_checked_before_a_worker_starts(params: dict[str, Any]) -
         load_strategy_from_code(GOOD, params)
 
 
-def test_below_the_second_tier_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A16: T2 or more, else a refusal with the reason, and never a fall back."""
-    poor = type(HOST)(HOST.machine, 0, None, {Tier.T2: "the kernel has it not", Tier.T3: "no bwrap"}, ())
+def test_code_is_refused_below_the_second_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A16: T2 or higher, otherwise a refusal with its reason, never a fallback."""
+    poor = type(HOST)(HOST.machine, 0, None, {Tier.T2: "not in this kernel", Tier.T3: "no bwrap"}, ())
     monkeypatch.setattr(sandboxed_worker, "this_host", lambda: poor)
     for least in (Tier.T1, Tier.T2):
-        with pytest.raises(oo.OpenOutcryError, match="a sandbox of T2; received T1, for T2: the kernel has it not"):
+        with pytest.raises(oo.OpenOutcryError, match="a sandbox of T2; received T1, because of T2: not in this kernel"):
             load_strategy_from_code(GOOD, least=least)
     proxy = load_strategy_from_code(GOOD, {"n": 5}, unsafe_no_isolation=True)
     assert proxy.isolation == "none"
@@ -120,8 +124,8 @@ class Usual(WindowStrategy):
 
 
 @T2
-def test_a_proposal_may_do_what_is_usual() -> None:
-    """What it imports, and what numpy imports in its name, is there."""
+def test_common_imports_and_numpy_functions_are_available() -> None:
+    """Its own imports, and those that numpy makes on its behalf."""
     assert (load_strategy_from_code(USUAL).table(SMALL)[5:] == 0.5 / 3).all()
 
 
@@ -158,16 +162,16 @@ ANSWERING = {
 
 @T2
 @pytest.mark.parametrize("name", ANSWERING)
-def test_a_wrong_answer_is_a_refusal(name: str) -> None:
+def test_an_invalid_response_is_a_refusal(name: str) -> None:
     body, message = ANSWERING[name]
     with sandboxed_worker.start(Tier.T2, QUICK) as worker:
-        worker.make(check_source(deciding(body)).source, {})
+        worker.construct(check_source(deciding(body)).source, {})
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
             worker.window_weights(RISING[:3])
     assert "\n" not in str(caught.value)
 
 
-# A source that hygiene would refuse: what an attacker does who found a way past it.
+# Sources that the checks would refuse: an attacker who bypassed them.
 REACH = """
 known = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__
 load = known['__builtins__']['__import__']
@@ -178,7 +182,7 @@ PIPE = 4
 
 
 def saying(line: str, then: str = "os._exit(0)") -> str:
-    """Return what writes a line past the worker."""
+    """Return code that writes a line directly to the worker's output."""
     return f"{REACH}\nos.write({PIPE}, {line.encode()!r})\n{then}"
 
 
@@ -229,7 +233,7 @@ QUICK_ATTACKS = [
 @T2
 @pytest.mark.parametrize("name", list(ATTACKS) if count(1, 0) else QUICK_ATTACKS)
 def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A16: past all hygiene, the sandbox and the words exchanged hold it."""
+    """A16: after bypassing the source checks, the attack is stopped by the sandbox and the protocol."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     (tmp_path / "secret").write_text("the key", encoding="utf-8")
     body, message = ATTACKS[name]
@@ -237,25 +241,25 @@ def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytes
     assert prices.exists()
     for mark, value in (("{folder}", tmp_path), ("{pid}", os.getpid()), ("{data}", prices)):
         body = body.replace(mark, str(value))
-    # Straight to the worker, since `check_source` reads none of these.
+    # Sent directly to the worker, since `check_source` refuses these sources.
     with sandboxed_worker.start(Tier.T2, QUICK) as worker:
-        assert worker.make(deciding(body), {}) == 3
+        assert worker.construct(deciding(body), {}) == 3
         with pytest.raises(oo.OpenOutcryError, match=message) as caught:
             [worker.window_weights(RISING[bar : bar + 3]) for bar in range(3)]
     assert "\n" not in str(caught.value)
 
 
 @T2
-def test_a_table_that_takes_too_long_is_given_up() -> None:
-    """A16: a bar may take its time, all bars together may not."""
+def test_a_table_that_takes_too_long_is_a_timeout() -> None:
+    """A16: the time limit covers all bars together."""
     proxy = load_strategy_from_code(deciding("x = [k for k in range(2_000_000)]\nreturn closes[0] * 0"))
     slow = replace(QUICK, start_seconds=0.01, answer_seconds=10.0, run_seconds=0.01)
-    with pytest.raises(AgentError, match=r"make its table within 0\.01 s"):
+    with pytest.raises(AgentError, match=r"complete its table within 0\.01 s"):
         type(proxy)(proxy.checked, {}, Tier.T2, slow).table(SMALL)
 
 
 class Leaky(Strategy):
-    """Decide with a table of its own."""
+    """A strategy that overrides `table`."""
 
     PARAM_RANGES: ClassVar[Ranges] = {}
 
@@ -268,7 +272,7 @@ class Leaky(Strategy):
 
 
 class Shifted(Leaky):
-    """Buy what will rise: a shift by -1."""
+    """Buy symbols that will rise: a shift by -1."""
 
     def table(self, dataset: oo.Dataset, start: int = 0, end: int | None = None) -> Array:
         later = np.vstack([dataset.close[1:], dataset.close[-1:]])
@@ -277,7 +281,7 @@ class Shifted(Leaky):
 
 
 class BelowMean(Leaky):
-    """Buy what lies below the mean of all bars."""
+    """Buy symbols below the mean of all bars."""
 
     def table(self, dataset: oo.Dataset, start: int = 0, end: int | None = None) -> Array:
         distance = 1.0 - dataset.close / dataset.close.mean(axis=0)
@@ -286,7 +290,7 @@ class BelowMean(Leaky):
 
 
 class Centred(Leaky):
-    """Buy what lies below an average of the bars around it."""
+    """Buy symbols below a centred average."""
 
     def table(self, dataset: oo.Dataset, start: int = 0, end: int | None = None) -> Array:
         padded = np.pad(dataset.close, ((3, 3), (0, 0)), mode="edge")
@@ -295,8 +299,8 @@ class Centred(Leaky):
         return table
 
 
-def test_the_probe_flags_what_a_shift_of_the_feed_does_not() -> None:
-    """A15, and the tenth trap: the three planted leaks, and none of the causal ones."""
+def test_the_probe_flags_leaks_that_a_shift_of_prices_misses() -> None:
+    """A15, trap 10: all three planted leaks, and no causal strategy."""
     dataset = oo.Dataset.synthetic(4, 400, 3)
     probes = [causality_probe(kind(), dataset) for kind in (Shifted, BelowMean, Centred)]
     assert [probe.n_cuts for probe in probes] == [25, 25, 25]
@@ -307,7 +311,7 @@ def test_the_probe_flags_what_a_shift_of_the_feed_does_not() -> None:
 
 
 @T2
-def test_the_probe_clears_a_causal_proposal_and_flags_one_that_remembers_or_draws() -> None:
+def test_the_probe_clears_a_causal_proposal_and_flags_state_and_randomness() -> None:
     dataset = oo.Dataset.synthetic(2, 60, 3)
     assert causality_probe(load_strategy_from_code(GOOD, {"n": 5}), dataset).is_clean
     counting = deciding(

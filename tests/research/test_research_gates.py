@@ -1,4 +1,4 @@
-"""Gates, the incumbent test, the short list and what luck does: A5, A6, A9, A10 and the default gates."""
+"""Gates, the incumbent, the short list and deflation: A5, A6, A9, A10 and the default gates."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from openoutcry.research.trial_scores import FoldScore, InSample, OosScore, mome
 
 
 def fold(**changes) -> FoldScore:
-    told = {"first": "2000-01-03", "last": "2001-01-03", "sharpe": 1.5, "return_": 0.1, "max_drawdown": 0.1}
-    told |= {"profit_factor": 1.6, "n_trades": 40, "has_no_loss": False}
-    return FoldScore(**(told | changes))
+    values = {"first": "2000-01-03", "last": "2001-01-03", "sharpe": 1.5, "return_": 0.1, "max_drawdown": 0.1}
+    values |= {"profit_factor": 1.6, "n_trades": 40, "has_no_loss": False}
+    return FoldScore(**(values | changes))
 
 
 def oos(
@@ -84,7 +84,7 @@ def test_each_gate_fails_just_beyond_its_threshold(name: str, evidence: Evidence
     assert failed(gates)[0].startswith(f"{name}: ")
 
 
-def test_the_efficiency_that_is_required_is_lower_where_the_sharpe_gate_is_passed() -> None:
+def test_a_lower_efficiency_suffices_if_the_sharpe_gate_passes() -> None:
     weak = replace(GOOD, in_sample=(InSample(1.5 / 0.35, 0.1),) * 4)
     assert gates_of(weak)["efficiency"].passed
     low = replace(weak, oos=oos(folds=(fold(sharpe=1.1),) * 4), in_sample=(InSample(1.1 / 0.35, 0.1),) * 4)
@@ -103,18 +103,18 @@ def test_the_efficiency_that_is_required_is_lower_where_the_sharpe_gate_is_passe
         ("drawdown_ratio", replace(GOOD, in_sample=(InSample(2.0, 0.0),) * 4)),
     ],
 )
-def test_a_gate_that_could_not_be_evaluated_has_failed(name: str, evidence: Evidence) -> None:
+def test_a_gate_that_cannot_be_evaluated_fails(name: str, evidence: Evidence) -> None:
     gate = gates_of(evidence)[name]
     assert (gate.evaluated, gate.passed, gate.value) == (False, False, None)
     assert gate.reason
 
 
-def test_two_losses_make_no_efficiency() -> None:
+def test_two_negative_sharpe_ratios_have_no_efficiency() -> None:
     both = replace(GOOD, oos=oos(folds=(fold(sharpe=-2.0),) * 4), in_sample=(InSample(-1.0, 0.1),) * 4)
     assert not gates_of(both)["efficiency"].evaluated
 
 
-def test_no_loss_is_a_profit_factor_only_with_enough_trades() -> None:
+def test_a_record_without_losses_counts_only_with_enough_trades() -> None:
     many = oos(folds=(fold(profit_factor=None, has_no_loss=True, n_trades=40),) * 4)
     gate = gates_of(replace(GOOD, oos=many))["profit_factor"]
     assert (gate.passed, gate.evaluated, gate.value) == (True, True, None)
@@ -122,19 +122,19 @@ def test_no_loss_is_a_profit_factor_only_with_enough_trades() -> None:
     assert not gates_of(replace(GOOD, oos=few))["profit_factor"].evaluated
 
 
-def test_what_was_not_measured_since_another_gate_failed_is_no_reason() -> None:
+def test_a_skipped_gate_is_not_a_reason() -> None:
     gates = judge(replace(GOOD, dsr=0.1, probe_changes=None), Thresholds())
     assert [reason.partition(":")[0] for reason in failed(gates)] == ["dsr"]
     assert next(gate for gate in gates if gate.name == "causality").reason == SKIPPED
 
 
-def test_no_gate_at_all_promotes_nothing() -> None:
+def test_without_gates_no_trial_is_promotable() -> None:
     none = Thresholds(*(None for _ in fields(Thresholds)))
     assert judge(GOOD, none) == ()
     assert not is_promotable(())
 
 
-def test_thresholds_are_read_from_plain_values_and_unknown_ones_refused() -> None:
+def test_thresholds_are_read_from_plain_values_and_unknown_ones_are_refused() -> None:
     assert thresholds_of({"preset": "strict", "min_trades": None}) == Thresholds(
         min_dsr=0.95, min_dsr_alpha=0.95, min_trades=None
     )
@@ -149,8 +149,8 @@ def test_thresholds_are_read_from_plain_values_and_unknown_ones_refused() -> Non
             thresholds_of(wrong)
 
 
-def test_the_incumbent_is_beaten_strictly_by_one_named_score() -> None:
-    """A5: the same statistic of both, the stitched Sharpe ratio (trap 1)."""
+def test_the_incumbent_is_beaten_strictly_by_a_single_score() -> None:
+    """A5: the same statistic for both, the stitched Sharpe ratio (trap 1)."""
     guard = Guard()
     assert beats(oos(1.0), None, guard) == (True, "")
     assert not beats(oos(1.0), oos(1.0), guard)[0]
@@ -161,15 +161,15 @@ def test_the_incumbent_is_beaten_strictly_by_one_named_score() -> None:
     assert not beats(medians, oos(1.1), guard)[0], "fold medians must not be compared with stitched ratios"
 
 
-def test_a_deeper_drawdown_keeps_the_incumbent_in_place_beyond_tolerance_and_floor() -> None:
+def test_a_drawdown_beyond_tolerance_and_floor_does_not_replace_the_incumbent() -> None:
     best = oos(1.0, 0.1)
     assert beats(oos(2.0, 0.135), best, Guard())[0]
     assert not beats(oos(2.0, 0.1351), best, Guard())[0]
-    assert beats(oos(2.0, 0.01), oos(1.0, 0.0), Guard())[0], "a drawdown of 0 leaves the floor"
+    assert beats(oos(2.0, 0.01), oos(1.0, 0.0), Guard())[0], "the floor applies to a drawdown of 0"
     assert not beats(oos(2.0, 0.0101), oos(1.0, 0.0), Guard())[0]
 
 
-def test_a_selector_is_shown_nothing_of_what_happened_in_sample() -> None:
+def test_selection_sees_no_in_sample_result() -> None:
     """A9: by type."""
     names = {each.name for each in fields(OosScore)} | {each.name for each in fields(FoldScore)}
     assert not any("train" in name or "sample" in name or name.startswith("is_") for name in names)
@@ -180,7 +180,7 @@ class Candidate:
         self.key, self.oos = key, score
 
 
-def test_the_short_list_keeps_the_best_of_those_that_move_alike() -> None:
+def test_the_short_list_keeps_the_best_of_correlated_trials() -> None:
     """A6."""
     twin = Candidate("b", replace(oos(1.0, seed=1), returns=2.0 * oos(seed=1).returns))
     kept, dropped = select_shortlist(
@@ -195,8 +195,8 @@ def test_the_short_list_keeps_the_best_of_those_that_move_alike() -> None:
     assert len(dropped) == 2
 
 
-def test_trials_are_counted_and_deflate() -> None:
-    """A10: the same track at more trials is more likely luck."""
+def test_the_deflated_sharpe_ratio_falls_with_the_number_of_trials() -> None:
+    """A10: the same returns are more likely luck among more trials."""
     found = []
     for n_before in (0, 37, 370, 3700):
         counter = TrialCounter(PriorTrials(n_trials=n_before))
@@ -208,7 +208,7 @@ def test_trials_are_counted_and_deflate() -> None:
     assert ratios[0] == found[-1].dsr_if_one > ratios[-1]
 
 
-def test_code_counts_for_each_configuration_that_was_tried() -> None:
+def test_code_counts_once_per_configuration() -> None:
     """A3."""
     counter = TrialCounter(PriorTrials())
     counter.count(8, oos())
@@ -218,7 +218,7 @@ def test_code_counts_for_each_configuration_that_was_tried() -> None:
         counter.count(0, None)
 
 
-def test_a_track_that_does_not_vary_has_no_luck() -> None:
+def test_constant_returns_have_no_deflated_sharpe_ratio() -> None:
     flat = replace(oos(), returns=np.zeros(400), moments=None)
     counter = TrialCounter(PriorTrials())
     counter.count(1, flat)
@@ -228,7 +228,7 @@ def test_a_track_that_does_not_vary_has_no_luck() -> None:
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=2, max_size=40))
-def test_a_spread_is_that_of_its_ratios(ratios: list[float]) -> None:
+def test_running_moments_equal_the_sample_deviation(ratios: list[float]) -> None:
     spread = RunningMoments()
     for ratio in ratios:
         spread = spread.with_(ratio)
@@ -238,7 +238,7 @@ def test_a_spread_is_that_of_its_ratios(ratios: list[float]) -> None:
         assert spread.deviation is None
 
 
-def test_a_configuration_is_read_back_as_it_was() -> None:
+def test_a_configuration_round_trips_through_json() -> None:
     config = ResearchConfig(seed=2**64 - 1, costs=oo.CostModel(fee_bps=3.0), goal="z\u00fcrich")
     assert ResearchConfig.of_json(config.to_json()) == config
     for wrong in ({"split": {"mode": "sideways"}}, {"budgets": {"trials": 0}}, {"gate": {}}, {"split": [1]}):
@@ -256,8 +256,8 @@ def track(returns: np.ndarray) -> OosScore:
 
 
 @given(st.floats(0.1, 5.0), st.integers(0, 2**32 - 1))
-def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> None:
-    """Beta times buy-and-hold has nothing beyond it; what is independent of it keeps its mean, and loses its beta."""
+def test_market_exposure_is_not_alpha(beta: float, seed: int) -> None:
+    """Beta times buy-and-hold leaves no residual; an independent part keeps its mean and loses its beta."""
     market = held()
     own = 0.002 + 0.01 * np.random.default_rng(seed).standard_normal(400)
     counter = TrialCounter(PriorTrials(n_trials=10), [market])
@@ -265,27 +265,27 @@ def test_what_holding_the_market_brings_is_no_alpha(beta: float, seed: int) -> N
     left = market.residual(own + beta * market.returns)
     assert np.cov(left, market.returns)[0, 1] == pytest.approx(0.0, abs=1e-12)
     assert left == pytest.approx(market.residual(own), abs=1e-12)
-    # Ordinary least squares with a constant says the same. Source: Jensen (1968).
+    # Equals ordinary least squares with a constant. Source: Jensen (1968).
     design = np.column_stack([np.ones(400), market.returns])
     alpha = np.linalg.lstsq(design, own, rcond=None)[0][0]
     assert market.residual(own).mean() == pytest.approx(alpha, abs=1e-12)
 
 
-def test_a_holding_that_does_not_vary_takes_nothing() -> None:
+def test_a_constant_benchmark_removes_nothing() -> None:
     flat = Benchmark(np.zeros(400), np.ones(401))
     assert np.array_equal(flat.residual(oos().returns), oos().returns)
     luck = TrialCounter(PriorTrials(), [flat]).luck_of(oos())
     assert luck.dsr_alpha == luck.dsr
 
 
-def test_a_candidate_says_what_should_make_a_person_look_twice() -> None:
+def test_a_short_list_entry_shows_its_cautions() -> None:
     sure = Luck(9, 9, 0.99, 1.0, 0.99, None, 0.96, 0.1, 0.05)
-    told = {
+    expected = {
         (): sure,
-        ("beyond holding the market nothing is left",): replace(sure, dsr_alpha=None),
-        ("beyond holding the market its DSR is 0.300",): replace(sure, dsr_alpha=0.3),
-        ("its DSR is 0.600 by how far the ratios of all trials lie apart",): replace(sure, dsr_spread=0.6),
+        ("no return is left in excess of the market",): replace(sure, dsr_alpha=None),
+        ("its DSR in excess of the market is 0.300",): replace(sure, dsr_alpha=0.3),
+        ("its DSR is 0.600 when deflated by the spread of the trials' Sharpe ratios",): replace(sure, dsr_spread=0.6),
     }
-    for cautions, luck in told.items():
-        # What it is of plays no part in it.
+    for cautions, luck in expected.items():
+        # The trial does not matter here.
         assert ShortlistEntry(None, luck, ()).cautions == cautions  # type: ignore[arg-type]

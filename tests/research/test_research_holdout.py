@@ -1,4 +1,4 @@
-"""The holdout: absent from research, opened once for a frozen list, and nowhere else afterwards (A11, A12)."""
+"""The holdout: absent from research, opened once for a frozen list, and never shown afterwards (A11, A12)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def events(folder: Path, session: str | None = None) -> list[Mapping[str, Any]]:
     return [dict(each) for each in session_of(Workspace(folder / "out").journal, session).events]
 
 
-def test_research_ends_an_embargo_before_the_holdout() -> None:
+def test_the_research_window_ends_an_embargo_before_the_holdout() -> None:
     vault = HoldoutVault(lambda: MARKET, replace(SPLIT, embargo=5))
     view = vault.research()
     assert view.n_bars == vault.research_end == 1500 - 60 - 5
@@ -52,7 +52,7 @@ def test_research_ends_an_embargo_before_the_holdout() -> None:
 
 
 class Watcher:
-    """Looks, from where a proposer stands, for all markets and arrays that any frame below the test can reach."""
+    """Collects all markets and arrays that a proposer can reach from any frame below the test."""
 
     name = "watcher"
 
@@ -61,12 +61,12 @@ class Watcher:
         self.lengths: set[int] = set()
         self.prices: set[float] = set()
 
-    def reserve(self, ask: ProposalRequest) -> int:
+    def reserve(self, request: ProposalRequest) -> int:
         return 0
 
-    def propose(self, ask: ProposalRequest, meter: TokenMeter) -> ProposalReply:
-        if ask.round not in (0, 2):
-            return self._inner.propose(ask, meter)
+    def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
+        if request.round not in (0, 2):
+            return self._inner.propose(request, meter)
         frame, found = sys._getframe(), []
         while frame is not None and (frame is sys._getframe() or frame.f_code.co_filename != __file__):
             found += list(frame.f_locals.values())
@@ -83,11 +83,11 @@ class Watcher:
             elif isinstance(each, np.ndarray) and each.dtype == np.float64:
                 self.prices |= set(each.ravel().tolist())
             found += gc.get_referents(each)
-        return self._inner.propose(ask, meter)
+        return self._inner.propose(request, meter)
 
 
-def test_nothing_that_research_can_reach_holds_a_price_of_the_holdout(tmp_path: Path) -> None:
-    """A11: physically absent, not merely out of bounds."""
+def test_no_object_that_research_can_reach_holds_a_holdout_price(tmp_path: Path) -> None:
+    """A11: the prices are absent, not merely hidden."""
     path, market = tmp_path / "market.csv", trending(9, 1500, 3)
     rows = ["date,held-0,held-1,held-2"]
     rows += [
@@ -97,21 +97,21 @@ def test_nothing_that_research_can_reach_holds_a_price_of_the_holdout(tmp_path: 
     watcher = Watcher()
     research(lambda: oo.Dataset.from_csv(path), watcher, CONFIG, Workspace(tmp_path / "out"))
     assert watcher.lengths == {1500 - 60 - 1}
-    assert float(market.close[700, 0]) in watcher.prices, "what may be seen is found"
+    assert float(market.close[700, 0]) in watcher.prices, "research prices are reachable"
     assert not watcher.prices & set(market.close[-61:].ravel().tolist())
 
 
 def test_the_seal_is_written_before_the_holdout_is_opened(tmp_path: Path) -> None:
     result = run(tmp_path)
-    told = events(tmp_path)
-    names = [each["event"] for each in told]
+    recorded = events(tmp_path)
+    names = [each["event"] for each in recorded]
     first = names.index("shortlist_frozen")
     assert names[first : first + 3] == ["shortlist_frozen", "holdout_seal", "holdout_opened"]
     assert names[first + 3 : -1] == ["holdout_score"] * len(result.shortlist)
-    seal = told[first + 1]["payload"]
+    seal = recorded[first + 1]["payload"]
     assert seal["dataset_sha256"] == MARKET.fingerprint
     assert seal["window"] == [MARKET.dates[-60], MARKET.dates[-1]]
-    assert seal["commit"] == told[first + 2]["payload"]["commit"]
+    assert seal["commit"] == recorded[first + 2]["payload"]["commit"]
     assert result.holdout_reuse == 0
 
 
@@ -125,10 +125,10 @@ def test_the_holdout_does_not_reorder_the_frozen_list(tmp_path: Path) -> None:
     held = [
         listed.verdict.sharpe for listed in result.shortlist if listed.verdict and listed.verdict.sharpe is not None
     ]
-    assert held != sorted(held, reverse=True), "the market of this test must tell the two orders apart"
+    assert held != sorted(held, reverse=True), "the two orders must differ on this market"
 
 
-def test_a_spent_holdout_stays_shut_in_every_later_session(tmp_path: Path) -> None:
+def test_a_spent_holdout_stays_closed_in_every_later_session(tmp_path: Path) -> None:
     """Trap 8."""
     first = run(tmp_path)
     later = run(tmp_path, replace(CONFIG, seed=1))
@@ -142,7 +142,7 @@ def test_a_spent_holdout_stays_shut_in_every_later_session(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "disguise",
+    "change",
     [
         lambda market: oo.Dataset.from_arrays(market.dates, market.symbols, market.close, name="another name"),
         lambda market: market.select(market.symbols[:2]),
@@ -150,12 +150,12 @@ def test_a_spent_holdout_stays_shut_in_every_later_session(tmp_path: Path) -> No
         lambda market: market.head(market.n_bars - 7),
         lambda market: oo.Dataset.from_arrays(market.dates, ["x", "y", "z"], market.close),
     ],
-    ids=["renamed", "fewer symbols", "begun later", "ended earlier", "symbols renamed"],
+    ids=["renamed", "fewer symbols", "later start", "earlier end", "symbols renamed"],
 )
-def test_a_spent_holdout_is_known_in_disguise(tmp_path: Path, disguise: Any) -> None:
-    """Trap 8: what overlaps it on a market of the family is spent, too; and the trials before are counted."""
+def test_a_spent_holdout_is_recognised_on_a_changed_market(tmp_path: Path, change: Any) -> None:
+    """Trap 8: an overlapping holdout on the same family of markets is spent, and prior trials are counted."""
     first = run(tmp_path)
-    later = run(tmp_path, replace(CONFIG, seed=1), disguise(MARKET))
+    later = run(tmp_path, replace(CONFIG, seed=1), change(MARKET))
     assert later.prior_trials.holdout_spent >= 1
     assert all(listed.verdict is None for listed in later.shortlist)
     assert later.prior_trials.n_trials == first.n_session
@@ -169,7 +169,7 @@ def test_a_later_holdout_of_an_extended_market_is_new(tmp_path: Path) -> None:
     assert later.prior_trials.n_trials > 0
 
 
-def test_who_burns_a_holdout_has_it_written_on_every_result(tmp_path: Path) -> None:
+def test_burning_a_holdout_is_recorded_in_every_result(tmp_path: Path) -> None:
     run(tmp_path)
     later = run(tmp_path, replace(CONFIG, seed=1, burn_holdout=True))
     assert later.holdout_reuse == 1
@@ -194,11 +194,11 @@ def numbers(value: Any) -> set[float]:
     return {value} if isinstance(value, float) and value not in (0.0, 1.0) else set()
 
 
-def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Path) -> None:
-    """A11: neither a number nor a date of it, in any digits that a prompt could show."""
+def test_no_prompt_of_a_later_session_reveals_the_holdout(tmp_path: Path) -> None:
+    """A11: no number and no date of it, at any precision that a prompt could show."""
     first = run(tmp_path)
-    told = [each["payload"] for each in events(tmp_path) if each["event"] == "holdout_score"]
-    found = numbers([{name: value for name, value in each.items() if name != "params"} for each in told]) - numbers(
+    scores = [each["payload"] for each in events(tmp_path) if each["event"] == "holdout_score"]
+    found = numbers([{name: value for name, value in each.items() if name != "params"} for each in scores]) - numbers(
         [each.oos.to_json() for each in first.trials]
     )
     later = run(tmp_path, replace(CONFIG, seed=1))
@@ -211,7 +211,7 @@ def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Pa
     ]
     assert prompts
     text = "\n".join(prompts)
-    assert later.prior_trials.prior in text, "what earlier sessions learned is in the prompt"
+    assert later.prior_trials.prior in text, "results of earlier sessions are in the prompt"
     assert "holdout" not in text.lower()
     assert not [date for date in MARKET.dates[-60:] if date in text]
     for value in found:
@@ -219,7 +219,7 @@ def test_no_prompt_of_a_later_session_holds_anything_of_the_holdout(tmp_path: Pa
         assert repr(value) not in text
 
 
-def test_a_vault_opens_once_and_for_its_seal_alone() -> None:
+def test_a_vault_opens_once_and_only_for_its_seal() -> None:
     vault = HoldoutVault(lambda: MARKET, SPLIT)
     seal = vault.seal([{"key": "a"}])
     other = HoldoutVault(lambda: MARKET, SPLIT).seal([{"key": "b"}])
@@ -230,16 +230,16 @@ def test_a_vault_opens_once_and_for_its_seal_alone() -> None:
         vault.open(seal)
 
 
-def test_a_market_that_changed_meanwhile_is_refused() -> None:
+def test_a_changed_market_is_refused_at_the_opening() -> None:
     markets = iter([MARKET, MARKET, trending(1, 1500, 3)])
     vault = HoldoutVault(lambda: next(markets), SPLIT)
     vault.research()
     seal = vault.seal([])
-    with pytest.raises(oo.OpenOutcryError, match="must stay the one"):
+    with pytest.raises(oo.OpenOutcryError, match="the market must be the one"):
         vault.open(seal)
 
 
-def test_the_verdict_is_a_test_declared_before(tmp_path: Path) -> None:
+def test_the_holdout_verdict_follows_predefined_criteria(tmp_path: Path) -> None:
     """A12."""
     for listed in run(tmp_path).shortlist:
         verdict = listed.verdict

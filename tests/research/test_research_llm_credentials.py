@@ -1,4 +1,4 @@
-"""Keys, addresses and names of providers: where they come from, and what is said where they are missing (A17)."""
+"""Keys, URLs and model names of providers: sources, precedence and error messages (A17)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TEXT = '{"strategy": "trend", "params": {}, "rationale": "Trends last for months
 
 
 @pytest.fixture(autouse=True)
-def _session_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what this machine knows of providers out of the tests."""
+def _isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Isolate the tests from this machine's settings."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in (*VARIABLES, "OPENOUTCRY_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
@@ -43,8 +43,8 @@ def test_the_settings_file_comes_before_the_environment(tmp_path: Path, monkeypa
     assert credentials_of("openai").key.reveal() == "of-the-environment"  # type: ignore[union-attr]
     assert credentials_of("ollama").base_url == "http://127.0.0.1:1234"
     write(tmp_path, {"openai": {"api_key": "of-the-file", "base_url": "http://127.0.0.1:5/v1"}, "theme": 3})
-    told = credentials_of("openai")
-    assert (told.key.reveal(), told.base_url) == ("of-the-file", "http://127.0.0.1:5/v1")  # type: ignore[union-attr]
+    found = credentials_of("openai")
+    assert (found.key.reveal(), found.base_url) == ("of-the-file", "http://127.0.0.1:5/v1")  # type: ignore[union-attr]
     assert credentials_of("anthropic").key is None
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"openai": {"api_key": "of-another"}}), encoding="utf-8")
@@ -52,7 +52,7 @@ def test_the_settings_file_comes_before_the_environment(tmp_path: Path, monkeypa
     assert credentials_of("openai").key.reveal() == "of-another"  # type: ignore[union-attr]
 
 
-def test_a_key_goes_to_no_address_but_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_sent_only_to_its_own_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert credentials_of(URL).key is None
     write(tmp_path, {URL: {"api_key": "its-own"}})
@@ -63,7 +63,7 @@ def test_a_key_goes_to_no_address_but_its_own(tmp_path: Path, monkeypatch: pytes
     "settings",
     [f'{{"openai": {{"api_key": "{KEY}"', "[]", {"openai": {"key": KEY}}, {"openai": KEY}, {"openai": {"api_key": 3}}],
 )
-def test_a_settings_file_that_is_none_is_refused_without_a_word_of_it(settings: Any, tmp_path: Path) -> None:
+def test_an_invalid_settings_file_is_refused_without_showing_its_content(settings: Any, tmp_path: Path) -> None:
     path = write(tmp_path, settings)
     with pytest.raises(OpenOutcryError, match="the settings file must be") as caught:
         credentials_of("openai")
@@ -74,41 +74,41 @@ def test_a_settings_file_that_is_none_is_refused_without_a_word_of_it(settings: 
         error = error.__cause__
 
 
-def test_a_named_settings_file_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_settings_file_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENOUTCRY_SETTINGS", "gone.json")
-    with pytest.raises(OpenOutcryError, match="which is not there"):
+    with pytest.raises(OpenOutcryError, match="which does not exist"):
         credentials_of("openai")
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "a\n", "ä", "a\r\nX-Other: b"])
-def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> None:
+def test_an_invalid_key_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(OpenOutcryError, match="a key must be printable ASCII") as caught:
         Secret(key)
     assert "Other" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("provider", "model", "told"),
+    ("provider", "model", "message"),
     [
         ("antropic", "m", "`provider` must be `fixed:PATH`"),
-        (None, "m", "must be a text"),
+        (None, "m", "must be a string"),
         ("random", "m", "`model` must be None"),
         ("fixed:gone.json", None, "No such file"),
         ("fixed:gone.json", "m", "`model` must be None"),
-        ("cassette:gone.json", None, "which is not there"),
+        ("cassette:gone.json", None, "which does not exist"),
         ("ollama", None, "such as `llama3.1`"),
         ("openai", "m", "OPENAI_API_KEY"),
         ("anthropic", "m", "ANTHROPIC_API_KEY"),
         ("http://user:word@127.0.0.1/v1", "m", "without a name or password"),
         ("http://", "m", "a URL must be"),
-        ("http://127.0.0.1:99999/v1", "m", "cannot be read"),
+        ("http://127.0.0.1:99999/v1", "m", "not a URL"),
         ("http://127.0.0.1/v1?key=word", "m", "without a query"),
     ],
 )
-def test_what_cannot_be_built_says_what_is_required(provider: Any, model: str | None, told: str) -> None:
+def test_an_invalid_provider_says_what_is_required(provider: Any, model: str | None, message: str) -> None:
     with pytest.raises(OpenOutcryError) as caught:
         build_proposer(provider, model)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.slug == "argument_invalid"
     assert "user:word" not in str(caught.value)
 
@@ -138,7 +138,7 @@ def test_a_cassette_records_once_and_replays_without_a_model(tmp_path: Path, fak
     first = recording.propose(ask(), TokenMeter())
     again = recording.propose(ask(), TokenMeter())
     assert first == again
-    assert len(fake_llm.asked) == 1
+    assert len(fake_llm.requests) == 1
     assert KEY not in path.read_text(encoding="utf-8")
     replayed = build_proposer(f"cassette:{path}")
     assert replayed.name == "ollama:m"
@@ -151,15 +151,15 @@ def test_a_cassette_records_once_and_replays_without_a_model(tmp_path: Path, fak
     )
 
 
-def test_a_cassette_keeps_no_faults_and_belongs_to_one_model(tmp_path: Path, fake_llm: FakeLLM) -> None:
+def test_a_cassette_records_no_faults_and_belongs_to_one_model(tmp_path: Path, fake_llm: FakeLLM) -> None:
     path = tmp_path / "tape.json"
     fake_llm.play(Turn("", tokens=None, status=500))
     client = CassetteClient(path, client_of("ollama", fake_llm.url))
     request = ModelRequest("", (Message("user", ""),), {}, 10)
-    assert client.ask(request).fault == "http_500"
+    assert client.complete(request).fault == "http_500"
     assert not path.exists()
     fake_llm.play(Turn(TEXT))
-    client.ask(request)
+    client.complete(request)
     with pytest.raises(OpenOutcryError, match="received one of `ollama:m`"):
         CassetteClient(path, client_of("compatible", fake_llm.url))
     path.write_text("[]", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Whether the agent fools itself: sessions on noise, an edge that was planted, and trials that are not declared."""
+"""False discoveries: sessions on noise, a planted edge, and undeclared trials."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.once
 N_SESSIONS = 200 if os.environ.get("OPENOUTCRY_FULL") else 6
 N_PROPOSALS = 50
 N_RISING = 100 if os.environ.get("OPENOUTCRY_FULL") else 4
-# All that a session looks at is judged by each of these afterwards, at the trials of its end.
-NOBODY = Thresholds(min_sharpe=1e6)
+# Nothing advances during a session; all trials are judged afterwards, at the final number of trials.
+NOTHING_PASSES = Thresholds(min_sharpe=1e6)
 DSR_ALONE = Thresholds(*(None,) * 6, min_dsr=0.95, max_perturbation_loss=None, max_probe_changes=None)
 
 
 class Searched(NamedTuple):
-    """What came of a session, and what the ways to hold its market would have brought."""
+    """Result of a session, and the benchmarks of its market."""
 
     result: Result
     benchmarks: Sequence[Benchmark]
@@ -46,7 +46,7 @@ class Searched(NamedTuple):
 def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
     config = ResearchConfig(
         budgets=Budgets(N_PROPOSALS, 2 * N_PROPOSALS, 2 * N_PROPOSALS),
-        gates=NOBODY,
+        gates=NOTHING_PASSES,
         costs=oo.CostModel.zero(),
         seed=seed,
     )
@@ -57,7 +57,7 @@ def session(market: oo.Dataset, seed: int, folder: Path) -> Searched:
 
 
 def promotes(searched: Searched, gates: Thresholds, n_trials: int | None = None) -> bool:
-    """Return whether any trial would be on the short list, at trials counted or declared."""
+    """Return whether any trial would be on the short list, at a counted or declared number of trials."""
     gates, result = replace(gates, max_probe_changes=None), searched.result
     prior_trials = PriorTrials(n_trials=result.n_trials if n_trials is None else n_trials)
     counter = TrialCounter(prior_trials, searched.benchmarks)
@@ -80,7 +80,7 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Searched]:
     return [session(noise(10_008 + seed), seed, folder) for seed in range(N_SESSIONS)]
 
 
-def test_noise_is_hardly_ever_promoted(sessions: list[Searched]) -> None:
+def test_noise_is_seldom_promoted(sessions: list[Searched]) -> None:
     rates = {
         "strict": sum(promotes(each, Thresholds.preset("strict")) for each in sessions),
         "default": sum(promotes(each, Thresholds.preset("default")) for each in sessions),
@@ -94,11 +94,11 @@ def test_noise_is_hardly_ever_promoted(sessions: list[Searched]) -> None:
         assert rates[name] <= 0.05 * N_SESSIONS
     if N_SESSIONS >= 200:
         assert upper_bound(rates["strict"], N_SESSIONS) <= 0.09
-    assert rates["the same, 1 trial declared"] > 0.2 * N_SESSIONS, "what is counted decides"
+    assert rates["the same, 1 trial declared"] > 0.2 * N_SESSIONS, "the number of trials decides"
 
 
 def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessions: list[Searched]) -> None:
-    """The best of four sessions' 200 trials, side by side."""
+    """The best of 200 trials from four sessions."""
     best = max(
         (trial for each in sessions[:4] for trial in each.result.trials), key=lambda trial: trial.oos.sharpe or -9.0
     )
@@ -109,8 +109,8 @@ def test_declaring_one_trial_instead_of_all_flips_the_verdict_on_the_best(sessio
     assert counted.dsr < 0.95 < counted.dsr_if_one
 
 
-def test_drift_is_not_taken_for_skill(tmp_path: Path) -> None:
-    """A market that rises pays whoever holds it: strict asks for what is left beyond that."""
+def test_market_drift_is_not_mistaken_for_skill(tmp_path: Path) -> None:
+    """A rising market pays every long position; the strict preset requires an excess over it."""
     found = [session(rising(20_008 + seed), seed, tmp_path) for seed in range(N_RISING)]
     strict = Thresholds.preset("strict")
     rates = {
@@ -118,18 +118,18 @@ def test_drift_is_not_taken_for_skill(tmp_path: Path) -> None:
         "strict without `dsr_alpha`": sum(promotes(each, replace(strict, min_dsr_alpha=None)) for each in found),
         "default": sum(promotes(each, Thresholds()) for each in found),
         "DSR above 0.95 alone": sum(promotes(each, DSR_ALONE) for each in found),
-        "`dsr_alpha` beside it": sum(promotes(each, replace(DSR_ALONE, min_dsr_alpha=0.95)) for each in found),
+        "with `dsr_alpha`": sum(promotes(each, replace(DSR_ALONE, min_dsr_alpha=0.95)) for each in found),
     }
     for name, count in rates.items():
         print(f"{name}: {count} of {N_RISING} sessions, at most {upper_bound(count, N_RISING):.1%}")
-    for name in ("strict", "`dsr_alpha` beside it"):
+    for name in ("strict", "with `dsr_alpha`"):
         assert rates[name] <= 0.05 * N_RISING
-    assert rates["DSR above 0.95 alone"] > 0, "or there is no drift to be taken for skill"
+    assert rates["DSR above 0.95 alone"] > 0, "the drift must be able to mislead"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_to_keep_a_market_in_equal_parts_is_no_alpha(seed: int) -> None:
-    """What was bought comes to be what rose most, and is beaten without any skill where prices are volatile."""
+def test_rebalancing_to_equal_weights_is_not_alpha(seed: int) -> None:
+    """It beats buy-and-hold without skill when prices are volatile."""
     market = rising(seed, 3000, 8, drift=0.003, volatility=0.04)
     setup = validation_setup(market, market.n_bars, Split(), (oo.CostModel(fee_bps=1.0, slippage_bps=2.0), oo.Limits()))
     equal = np.full((market.n_bars, market.n_symbols), 1.0 / market.n_symbols)
@@ -139,6 +139,6 @@ def test_to_keep_a_market_in_equal_parts_is_no_alpha(seed: int) -> None:
         for ways in (setup.benchmarks, setup.benchmarks[:1])
     )
     assert bought is not None
-    assert bought > 0.95, "or there is nothing to be beaten"
+    assert bought > 0.95, "rebalancing must beat buy-and-hold here"
     assert both is not None
     assert both < 0.5

@@ -1,4 +1,4 @@
-"""Validation of grids: the same numbers wherever they are made, one writer, and paths of CPCV."""
+"""Parallel walk-forward: results independent of the executor, one writer, and CPCV paths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
         yield pool
 
 
-def test_the_same_rows_in_the_same_order_wherever_they_are_made(executor: Any) -> None:
+def test_rows_and_their_order_do_not_depend_on_the_executor(executor: Any) -> None:
     here = validate_grid(MARKETS, "trend", GRID)
     assert [(row.market, row.params["fast"], row.params["slow"]) for row in here] == [
         (market, params["fast"], params["slow"]) for market in (0, 1) for params in GRID
@@ -52,7 +52,7 @@ def test_the_same_rows_in_the_same_order_wherever_they_are_made(executor: Any) -
     assert plain(validate_grid(MARKETS, "trend", GRID, executor=executor, jobs=2)) == plain(here)
 
 
-def test_one_writer_counts_every_row_once(tmp_path: Path) -> None:
+def test_every_row_is_counted_once(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     seen: list[Row] = []
     rows = validate_grid(MARKETS, "trend", GRID, ledger=ledger, on_result=seen.append)
@@ -64,7 +64,7 @@ def test_one_writer_counts_every_row_once(tmp_path: Path) -> None:
     assert ledger.count(Market.of(MARKETS[0])).n == 5
 
 
-def test_a_row_is_what_a_session_would_see() -> None:
+def test_a_row_equals_the_validation_of_a_session() -> None:
     vault = HoldoutVault(lambda: MARKETS[1], Split())
     setup = validation_setup(vault.research(), vault.research_end, Split(), RULES)
     alone = validate(setup, Trend(**GRID[0]), GRID[0])
@@ -72,8 +72,8 @@ def test_a_row_is_what_a_session_would_see() -> None:
     assert row.validation.oos.to_json() == alone.oos.to_json()
 
 
-def test_a_test_is_what_a_part_of_the_walk_forward_is() -> None:
-    """A8: flat at the start, warmed up before it, and flat again at a cost."""
+def test_a_test_equals_a_standalone_run() -> None:
+    """A8: flat at the start, warmed up before it, and closed at the end with costs."""
     setup = validation_setup(MARKETS[1], 900, Split(), RULES)
     strategy = Trend(**GRID[0])
     found = validate(setup, strategy, GRID[0]).oos
@@ -82,7 +82,7 @@ def test_a_test_is_what_a_part_of_the_walk_forward_is() -> None:
     assert all(run.weights[-1].tolist() == [0.0] * 3 for run in parts)
 
 
-def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path) -> None:
     for wrong in ({"strategy": "no-such"}, {"grid": []}, {"datasets": []}, {"grid": [{"fast": 1000}]}, {"jobs": 0}):
         given = {"datasets": MARKETS, "strategy": "trend", "grid": GRID, "ledger": Ledger(tmp_path)} | wrong
         with pytest.raises(oo.OpenOutcryError):
@@ -90,8 +90,8 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     assert Ledger(tmp_path).list() == []
 
 
-def test_the_best_in_sample_is_what_is_tested_in_each_fold() -> None:
-    """A9: the choice sees the training alone."""
+def test_each_fold_tests_the_best_configuration_of_its_training() -> None:
+    """A9: the choice sees the training only."""
     setup = validation_setup(MARKETS[1], 900, Split(), RULES)
     each = [validate(setup, Trend(**params), params) for params in GRID]
     best = validate_best(setup, lambda params: Trend(**params), GRID)
@@ -103,7 +103,7 @@ def test_the_best_in_sample_is_what_is_tested_in_each_fold() -> None:
         assert score == each[pick].oos.folds[place]
 
 
-def test_there_are_as_many_paths_as_combinations_say_and_each_covers_all_groups() -> None:
+def test_the_number_of_paths_is_a_binomial_and_each_covers_all_groups() -> None:
     setup = validation_setup(MARKETS[1], 900, Split(), RULES)
     scores = validate_combinatorial(setup, lambda params: LIBRARY["trend"](**params), GRID, n_groups=6, n_test=2)
     assert len(scores) == comb(6, 2) * 2 // 6

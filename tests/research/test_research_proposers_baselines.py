@@ -1,4 +1,4 @@
-"""Proposers that ask no model: a list, and chance (A17, A18)."""
+"""Proposers without a model: a fixed list and random search (A17, A18)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def proposed(proposer: Any, *rounds: int, **more: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("shape", [[TREND, {}], {"proposals": [TREND, {}]}])
-def test_a_file_of_proposals_is_replayed_in_order_and_then_exhausted(shape: Any, tmp_path: Path) -> None:
+def test_a_file_of_proposals_is_returned_in_order_and_then_exhausted(shape: Any, tmp_path: Path) -> None:
     path = tmp_path / "proposals.json"
     path.write_text(json.dumps(shape), encoding="utf-8")
     proposer = FixedProposer.from_file(path)
@@ -33,12 +33,12 @@ def test_a_file_of_proposals_is_replayed_in_order_and_then_exhausted(shape: Any,
     assert (last.proposal, last.fault) == (None, None)
 
 
-def test_a_session_that_goes_on_is_given_the_entry_of_its_round() -> None:
+def test_a_resumed_session_gets_the_entry_of_its_round() -> None:
     entries = [{"strategy": str(place)} for place in range(5)]
     assert proposed(FixedProposer(entries), 3, 4) == entries[3:]
 
 
-def test_a_reply_of_a_journal_is_given_again_with_its_tokens() -> None:
+def test_a_recorded_reply_is_returned_with_its_tokens() -> None:
     attempt = Attempt("model", "propose", 200, Usage(30, 5), reserved=90)
     reply = ProposalReply(fault="parse", attempts=(attempt, attempt))
     proposer, meter = FixedProposer([reply]), TokenMeter(100)
@@ -49,22 +49,22 @@ def test_a_reply_of_a_journal_is_given_again_with_its_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("{", "Expecting"),
         ('{"proposals": 3}', "received int"),
         ('{"trials": []}', "an object of"),
         ("[1]", "must be an object; received int"),
         ('[{"a": NaN}]', "must be finite"),
-        ('[{"a": 1, "a": 2}]', "given once"),
+        ('[{"a": 1, "a": 2}]', "must be unique"),
         (None, "No such file"),
     ],
 )
-def test_a_file_that_is_no_list_of_proposals_is_refused(text: str | None, told: str, tmp_path: Path) -> None:
+def test_a_file_without_a_list_of_proposals_is_refused(text: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "proposals.json"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    with pytest.raises(OpenOutcryError, match=told) as caught:
+    with pytest.raises(OpenOutcryError, match=message) as caught:
         FixedProposer.from_file(path)
     assert caught.value.slug == "argument_invalid"
 
@@ -73,22 +73,22 @@ def test_a_file_that_is_no_list_of_proposals_is_refused(text: str | None, told: 
     "text",
     ["[1e999]", "[-Infinity]", '["\\ud800"]', "9007199254740993", "[" * 40 + "]" * 40, "[" * 10**5, "1" * 5000, ""],
 )
-def test_what_a_journal_cannot_hold_is_not_read(text: str) -> None:
+def test_json_that_a_journal_cannot_hold_is_refused(text: str) -> None:
     with pytest.raises(InvalidJson):
         read_strict_json(text)
 
 
-def test_chance_proposes_the_same_again_and_something_else_in_another_round_or_session() -> None:
+def test_random_proposals_are_reproducible_and_depend_on_round_and_seed() -> None:
     rounds = range(20)
     drawn = proposed(RandomProposer(), *rounds)
     assert proposed(RandomProposer(), *reversed(rounds))[::-1] == drawn
     assert proposed(RandomProposer(), *rounds, seed=8) != drawn
     assert len({json.dumps(each) for each in drawn}) > 15
-    # Held to literals: a session must go on the same under another Python.
+    # Literals: the draws must not depend on the Python version.
     assert (drawn[0]["strategy"], drawn[0]["params"]) == ("trend", {"lookback": 55, "band": 0.2})
 
 
-def test_draws_are_well_formed_in_range_and_within_the_number_of_tunable_params() -> None:
+def test_draws_are_valid_in_range_and_within_the_number_of_tunable_params() -> None:
     seen: dict[str, set[Any]] = {}
     for raw in proposed(RandomProposer(), *range(400), max_tunable=3):
         proposal = Proposal.of(raw)
@@ -107,7 +107,7 @@ def test_draws_are_well_formed_in_range_and_within_the_number_of_tunable_params(
     assert seen["floor"] == {0.01, 0.03, 0.04, 0.05}
 
 
-def test_what_was_proposed_is_not_drawn_again_until_nothing_is_left() -> None:
+def test_earlier_proposals_are_not_drawn_again_until_none_is_left() -> None:
     small = {"switch": {"description": "", "ranges": {"on": {"type": "categorical", "choices": [1, 2], "default": 1}}}}
     cards: list[TrialCard] = []
     for place in range(2):

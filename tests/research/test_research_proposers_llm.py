@@ -1,4 +1,4 @@
-"""A proposer that asks a model: whatever comes of it, a session goes on and its tokens are counted (A13, A17)."""
+"""The LLM proposer: every failure becomes a reply, and all tokens are counted (A13, A17)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def proposer_of(client: LLMClient, waits: list[float] | None = None, **more: Any
     return LLMProposer(client, max_tokens=MOST, retry_policy=RetryPolicy(sleep=kept.append), **more)
 
 
-def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None = None) -> ProposalReply:
-    """Return what a round comes to, its tokens held to what the server counted."""
+def reply_to(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None = None) -> ProposalReply:
+    """Return the reply of a round, after comparing its tokens with the server's count."""
     server.play(*script)
     meter = TokenMeter()
     reply = proposer_of(client_of(kind, server.url), waits).propose(ask(), meter)
@@ -60,8 +60,8 @@ def played(kind: str, server: FakeLLM, *script: Turn, waits: list[float] | None 
     ],
     ids=["text", "around", "draft", "named", "call", "call as text", "calls", "cut after it"],
 )
-def test_a_proposal_is_found_in_whatever_shape_it_comes(kind: str, turn: Turn, fake_llm: FakeLLM) -> None:
-    reply = played(kind, fake_llm, turn)
+def test_a_proposal_is_parsed_from_any_common_format(kind: str, turn: Turn, fake_llm: FakeLLM) -> None:
+    reply = reply_to(kind, fake_llm, turn)
     assert (reply.proposal, reply.fault) == (GOOD, None)
     assert [attempt.purpose for attempt in reply.attempts] == ["propose"]
     assert reply.attempts[0].reply
@@ -97,28 +97,26 @@ def test_a_proposal_is_found_in_whatever_shape_it_comes(kind: str, turn: Turn, f
         (Turn(TEXT[:30], stop="cut"), "parse", 2),
     ],
 )
-def test_a_fault_is_told_and_every_attempt_is_listed(
+def test_a_fault_is_reported_with_every_attempt(
     kind: str, turn: Turn, slug: str, n_attempts: int, fake_llm: FakeLLM
 ) -> None:
-    reply = played(kind, fake_llm, turn)
+    reply = reply_to(kind, fake_llm, turn)
     assert (reply.proposal, reply.fault, len(reply.attempts)) == (None, slug, n_attempts)
     assert reply.detail
     assert not reply.is_exhausted
 
 
 @pytest.mark.parametrize("kind", ["compatible", *CLIENTS[2:]])
-def test_a_refusal_is_not_argued_with(kind: str, fake_llm: FakeLLM) -> None:
-    reply = played(kind, fake_llm, Turn("I cannot help with that.", stop="refusal"))
+def test_a_refusal_is_not_retried(kind: str, fake_llm: FakeLLM) -> None:
+    reply = reply_to(kind, fake_llm, Turn("I cannot help with that.", stop="refusal"))
     assert (reply.fault, len(reply.attempts)) == ("refusal", 1)
     assert "I cannot help" in reply.detail
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_an_answer_is_mended_once_with_the_reason_and_a_fault_of_the_network_is_tried_again(
-    kind: str, fake_llm: FakeLLM
-) -> None:
+def test_an_invalid_response_is_repaired_once_and_a_network_fault_is_retried(kind: str, fake_llm: FakeLLM) -> None:
     waits: list[float] = []
-    reply = played(kind, fake_llm, RESET, Turn('{"kind": "other"}'), fault(503), Turn(TEXT), waits=waits)
+    reply = reply_to(kind, fake_llm, RESET, Turn('{"kind": "other"}'), fault(503), Turn(TEXT), waits=waits)
     assert reply.proposal == GOOD
     assert [(a.purpose, a.status, a.fault) for a in reply.attempts] == [
         ("propose", None, "connection_lost"),
@@ -127,12 +125,12 @@ def test_an_answer_is_mended_once_with_the_reason_and_a_fault_of_the_network_is_
         ("repair", 200, None),
     ]
     assert len(waits) == 2
-    turns = fake_llm.asked[-1]["messages"][-2:]
+    turns = fake_llm.requests[-1]["messages"][-2:]
     assert turns[0] == {"role": "assistant", "content": '{"kind": "other"}'}
     assert "`kind` must be `tune` or `code`" in turns[1]["content"]
 
 
-def test_waits_are_those_of_the_seed_and_never_shorter_than_the_provider_asks(fake_llm: FakeLLM) -> None:
+def test_waits_depend_on_the_seed_and_respect_retry_after(fake_llm: FakeLLM) -> None:
     def waited(*turns: Turn, seed: int = 7) -> list[float]:
         waits: list[float] = []
         fake_llm.play(*turns)
@@ -146,22 +144,20 @@ def test_waits_are_those_of_the_seed_and_never_shorter_than_the_provider_asks(fa
     assert waited(fault(429, headers=(("retry-after", "17"),))) == [17.0, 17.0]
     assert waited(fault(429, headers=(("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"),))) == first
     assert waited(fault(429, headers=(("retry-after", "soon"),))) == first
-    # Asked again too early, a provider may lock its user out.
+    # A provider may block clients that retry too early.
     assert waited(fault(429, headers=(("retry-after", "3600"),))) == []
-    assert len(fake_llm.asked) == 1
+    assert len(fake_llm.requests) == 1
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
-def test_a_provider_is_held_to_the_schema_and_one_that_knows_none_is_asked_without_it(
-    kind: str, fake_llm: FakeLLM
-) -> None:
+def test_a_schema_is_sent_until_the_provider_rejects_it(kind: str, fake_llm: FakeLLM) -> None:
     fake_llm.play(fault(400, "unknown field"), Turn(TEXT))
     meter, proposer = TokenMeter(), proposer_of(client_of(kind, fake_llm.url))
     for round_ in range(2):
         assert proposer.propose(ask(round_), meter).proposal == GOOD
     assert meter.used == fake_llm.tokens
     fields = {"anthropic": "tools", "ollama": "format"}
-    assert [fields.get(kind, "response_format") in body for body in fake_llm.asked] == [True, False, False]
+    assert [fields.get(kind, "response_format") in body for body in fake_llm.requests] == [True, False, False]
 
 
 def a_turn() -> st.SearchStrategy[Turn]:
@@ -174,15 +170,15 @@ def a_turn() -> st.SearchStrategy[Turn]:
         outside=st.integers(0, 60),
     )
     said = [Turn(TEXT), Turn("", (GOOD,)), Turn("no"), Turn(None), Turn("never", stop="refusal"), Turn("a", stop="cut")]
-    told = st.builds(lambda turn, tokens: replace(turn, tokens=tokens), st.sampled_from(said), st.none() | tokens)
+    turn_ = st.builds(lambda turn, tokens: replace(turn, tokens=tokens), st.sampled_from(said), st.none() | tokens)
     statuses = st.sampled_from([400, 401, 408, 429, 500, 503, 529]).map(fault)
-    return told | statuses | st.sampled_from([html(), html(504), TRUNCATED, RESET, SHORT])
+    return turn_ | statuses | st.sampled_from([html(), html(504), TRUNCATED, RESET, SHORT])
 
 
 @pytest.mark.parametrize("kind", CLIENTS)
 @settings(max_examples=300 if FULL else 25)
 @given(script=st.lists(a_turn(), min_size=1, max_size=12), cap=st.none() | st.integers(0, 12_000))
-def test_tokens_add_up_to_what_the_server_counts_and_the_cap_is_never_exceeded(
+def test_tokens_equal_the_server_s_count_and_never_exceed_the_limit(
     kind: str, script: list[Turn], cap: int | None, fake_llm: FakeLLM
 ) -> None:
     fake_llm.play(*script)
@@ -199,20 +195,20 @@ def test_tokens_add_up_to_what_the_server_counts_and_the_cap_is_never_exceeded(
     assert not any(attempt.is_over_reserve for attempt in attempts)
 
 
-def test_the_cap_refuses_the_first_request_a_retry_and_a_repair(fake_llm: FakeLLM) -> None:
+def test_the_limit_refuses_the_first_request_a_retry_and_a_repair(fake_llm: FakeLLM) -> None:
     proposer = proposer_of(client_of("ollama", fake_llm.url))
     reserve = proposer.reserve(ask())
     fake_llm.play(Turn(TEXT))
     assert proposer.propose(ask(), TokenMeter(reserve - 1)).fault == "budget"
-    assert fake_llm.asked == []
+    assert fake_llm.requests == []
     assert proposer.propose(ask(), TokenMeter(reserve)).proposal == GOOD
     for turn in (fault(429), Turn("no")):
         fake_llm.play(turn, Turn(TEXT))
         reply = proposer.propose(ask(), TokenMeter(reserve))
-        assert (reply.fault, len(reply.attempts), len(fake_llm.asked)) == ("budget", 1, 1)
+        assert (reply.fault, len(reply.attempts), len(fake_llm.requests)) == ("budget", 1, 1)
 
 
-def test_what_a_provider_counts_beyond_the_reserve_is_counted_and_told(fake_llm: FakeLLM) -> None:
+def test_tokens_beyond_the_reserve_are_counted_and_reported(fake_llm: FakeLLM) -> None:
     fake_llm.play(Turn(TEXT, tokens=Tokens(50_000, 10)))
     meter, proposer = TokenMeter(20_000), proposer_of(client_of("ollama", fake_llm.url))
     reply = proposer.propose(ask(), meter)
@@ -222,13 +218,13 @@ def test_what_a_provider_counts_beyond_the_reserve_is_counted_and_told(fake_llm:
 
 
 @pytest.mark.parametrize("options", [{"training_cutoff": "2021"}, {"training_cutoff": "soon"}, {"max_tokens": 0}])
-def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OpenOutcryError, match="must be"):
         LLMProposer(client_of("ollama", "http://127.0.0.1:9"), **options)
 
 
-def test_what_is_set_aside_for_a_round_does_not_depend_on_the_rounds_before(fake_llm: FakeLLM) -> None:
-    """A18: a session that goes on stops where it would have stopped."""
+def test_the_reserve_of_a_round_does_not_depend_on_earlier_rounds(fake_llm: FakeLLM) -> None:
+    """A18: a resumed session stops where the uninterrupted one would."""
     fake_llm.play(fault(400), Turn(TEXT))
     proposer = proposer_of(client_of("ollama", fake_llm.url))
     before = proposer.reserve(ask())

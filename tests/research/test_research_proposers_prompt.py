@@ -1,4 +1,4 @@
-"""What a model is shown: a pure function of what is asked, with nothing of the holdout in it (A11, L6)."""
+"""Prompts: pure functions of the proposal request, without anything of the holdout (A11, L6)."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ HISTORY = (
 )
 
 
-def test_a_prompt_is_what_it_was() -> None:
-    """A prompt is a pure function of what is asked; who changes it rewrites the golden text and reads it."""
+def test_a_prompt_equals_the_golden_text() -> None:
+    """A prompt is a pure function of the request; a change requires a new golden text."""
     shown = prompt_of(ask(2, *HISTORY, prior=PRIOR), "2014-07-15")
     assert str(shown) == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_what_earlier_sessions_learned_stands_right_before_the_request() -> None:
-    """L6: the block is inserted before `Design a trading strategy`, and is absent in a first session."""
+def test_results_of_earlier_sessions_precede_the_final_section() -> None:
+    """L6: the block is inserted before `Design a trading strategy`, and is absent in the first session."""
     text = prompt_of(ask(prior=PRIOR)).text
     assert f"{PRIOR}\n\nDesign a trading strategy" in text
     assert "Learnings" not in prompt_of(ask()).text
 
 
-def test_nothing_that_is_asked_can_hold_the_holdout() -> None:
-    """A11: a new field of what is asked is thought of here."""
-    asked = ["round", "goal", "market", "catalogue", "history", "prior", "allow_code", "max_tunable", "seed"]
-    assert [each.name for each in fields(ProposalRequest)] == asked
+def test_no_field_of_a_request_can_hold_the_holdout() -> None:
+    """A11: a new field must be considered here."""
+    names = ["round", "goal", "market", "catalogue", "history", "prior", "allow_code", "max_tunable", "seed"]
+    assert [each.name for each in fields(ProposalRequest)] == names
     market = ["name", "symbols", "first", "last", "n_bars", "periods_per_year", "folds"]
     assert [each.name for each in fields(MarketCard)] == market
     assert [each.name for each in fields(TrialCard)] == ["round", "proposal", "outcome", "reasons", "scores"]
 
 
-def test_code_is_asked_for_only_where_it_may_be_proposed() -> None:
+def test_code_is_requested_only_if_allowed() -> None:
     assert "source" not in str(prompt_of(ask()))
     assert "source" not in prompt_of(ask()).schema["properties"]
     allowed = prompt_of(ask(allow_code=True))
@@ -65,20 +65,20 @@ def test_code_is_asked_for_only_where_it_may_be_proposed() -> None:
     [
         (None, (None, None)),
         ("2011-12-31", ("after the cutoff", "after the cutoff")),
-        # A fold that only begins in it is in it.
+        # A fold that starts before the cutoff counts as covered.
         ("2014-06-30", ("in training data", "after the cutoff")),
         ("2014-07-01", ("in training data", "in training data")),
         ("2030-01-01", ("in training data", "in training data")),
     ],
 )
-def test_a_training_cutoff_says_which_folds_a_model_may_have_seen(
+def test_a_training_cutoff_labels_the_folds_that_a_model_may_know(
     cutoff: str | None, labels: tuple[str | None, ...]
 ) -> None:
     assert fold_labels(MARKET, cutoff) == labels
 
 
 @pytest.mark.parametrize("cutoff", ["", "2021", "20210101", "2021-13-01", "2021-W01-1"])
-def test_a_training_cutoff_that_is_no_date_is_refused(cutoff: str) -> None:
+def test_an_invalid_training_cutoff_is_refused(cutoff: str) -> None:
     with pytest.raises(OpenOutcryError, match="`training_cutoff` must be a date"):
         prompt_of(ask(), cutoff)
 
@@ -87,7 +87,7 @@ HOSTILE = st.text(st.sampled_from('`~ab\n\r\t\0\x1b\u202e\u2028\ud800#{}"\\'), m
 
 
 def outside_of_fences(text: str) -> str:
-    """Return what a reader of Markdown takes for the words of who wrote a text."""
+    """Return the text outside of Markdown fences."""
     kept, fence = [], ""
     for line in text.split("\n"):
         if fence:
@@ -102,7 +102,7 @@ def outside_of_fences(text: str) -> str:
 
 @settings(max_examples=60)
 @given(HOSTILE, HOSTILE, HOSTILE)
-def test_what_strangers_write_stays_within_its_fences(goal: str, name: str, rationale: str) -> None:
+def test_untrusted_text_stays_inside_its_fences(goal: str, name: str, rationale: str) -> None:
     def shown(*texts: str) -> str:
         goal, name, rationale = texts
         market = MarketCard(name, (name, "B"), "2001-01-01", "2002-01-01", 300, 252.0)
@@ -116,21 +116,21 @@ def test_what_strangers_write_stays_within_its_fences(goal: str, name: str, rati
     text.encode()
 
 
-def test_a_fence_is_longer_than_any_inside() -> None:
+def test_a_fence_is_longer_than_any_fence_inside() -> None:
     assert fenced("a\n`````\nb") == "``````text\na\n`````\nb\n``````"
 
 
-def test_a_prompt_is_bounded_whatever_is_in_it() -> None:
+def test_the_length_of_a_prompt_is_limited() -> None:
     long = "word " * 50_000
     proposal = {"strategy": long, "rationale": long, "source": long, "params": {f"p{k}": long for k in range(999)}}
     cards = [TrialCard(place, proposal, "kept", (long,) * 50, {"sharpe": 1.0}) for place in range(500)]
     market = MarketCard(long, (long,) * 5_000, "2001-01-01", "2002-01-01", 300, 252.0)
     text = prompt_of(ask(500, *cards, goal=long, market=market)).text
     assert len(text) < 90_000
-    assert "500 rounds, of which 16 are shown" in text
+    assert "500 rounds; 16 are shown" in text
 
 
-def test_texts_are_cut_and_say_so() -> None:
+def test_cut_texts_are_marked() -> None:
     assert cleaned("abc\x00\n\u200bd", 10) == "abc\nd"
     assert cleaned("a" * 30, 20) == "a" * 14 + " [cut]"
     assert bounded({"a": "x\ny", "b": [1, None, True]}, 50) == {"a": "x y", "b": [1, None, True]}

@@ -1,4 +1,4 @@
-"""Proposals of Optuna (A17)."""
+"""The Optuna proposer (A17)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 
 
 def played(n: int, seed: int = 7) -> tuple[TrialCard, ...]:
-    """Return a session whose scores rise with `lookback` of `trend`."""
+    """Return a session whose scores increase with `lookback` of `trend`."""
     proposer, cards = OptunaProposer(), ()
     for place in range(n):
         body = proposer.propose(ask(place, *cards, seed=seed), TokenMeter()).proposal
@@ -30,13 +30,13 @@ def played(n: int, seed: int = 7) -> tuple[TrialCard, ...]:
     return cards
 
 
-def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs `pip install openoutcry\[research\]`"):
         OptunaProposer()
 
 
-def test_a_search_finds_what_scores_and_proposes_nothing_twice() -> None:
+def test_the_search_finds_high_scores_and_repeats_no_proposal() -> None:
     pytest.importorskip("optuna")
     cards = played(40)
     assert len({json.dumps([c.proposal["strategy"], c.proposal["params"]]) for c in cards if c.proposal}) == 40
@@ -45,7 +45,7 @@ def test_a_search_finds_what_scores_and_proposes_nothing_twice() -> None:
     assert max(body["params"].get("lookback", 20) for body in late if body["strategy"] == "trend") == 100
 
 
-def test_a_search_that_goes_on_proposes_the_same() -> None:
+def test_a_resumed_search_makes_the_same_proposals() -> None:
     pytest.importorskip("optuna")
     whole = played(12)
     assert played(12) == whole
@@ -54,7 +54,7 @@ def test_a_search_that_goes_on_proposes_the_same() -> None:
     assert played(12, seed=8) != whole
 
 
-def test_searched_params_are_in_range_and_no_more_than_may_be_tuned() -> None:
+def test_searched_params_are_in_range_and_within_the_number_of_tunable_params() -> None:
     pytest.importorskip("optuna")
     for card in played(25):
         proposal = Proposal.of(card.proposal)
@@ -65,7 +65,7 @@ def test_searched_params_are_in_range_and_no_more_than_may_be_tuned() -> None:
         )
 
 
-def test_a_history_that_the_search_would_not_have_made_does_not_stop_it() -> None:
+def test_rounds_outside_the_search_space_do_not_stop_the_search() -> None:
     pytest.importorskip("optuna")
     odd: list[Any] = [
         None,
@@ -79,7 +79,7 @@ def test_a_history_that_the_search_would_not_have_made_does_not_stop_it() -> Non
     assert OptunaProposer().propose(ask(6, *cards), TokenMeter()).proposal is not None
 
 
-def test_an_empty_catalogue_is_refused_by_a_search() -> None:
+def test_the_search_refuses_an_empty_catalogue() -> None:
     pytest.importorskip("optuna")
     with pytest.raises(OpenOutcryError, match="must have a strategy"):
         OptunaProposer().propose(ask(catalogue={}), TokenMeter())

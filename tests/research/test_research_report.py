@@ -1,4 +1,4 @@
-"""The report: what a person decides from, with everything that others wrote escaped."""
+"""The report of a session, with all untrusted text escaped."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ GATES = Thresholds(*(None,) * 5, min_trades=0, min_dsr=0.5)
 CONFIG = ResearchConfig(goal="find <b>trend</b> & keep it", budgets=Budgets(8, 40, 12), gates=GATES, seed=4)
 
 
-def made(folder: Path, proposer: RandomProposer | FixedProposer, config: ResearchConfig = CONFIG) -> tuple[Result, str]:
-    place = Workspace(folder / "out", Ledger(folder / "ledger"), source="market.csv", provider="random")
-    result = research(lambda: MARKET, proposer, config, place)
-    stood = session_of(place.journal)
-    write_session_files(result, recorded_setup(lambda: MARKET, stood), place.folder)
-    return result, (place.folder / "report.html").read_text(encoding="utf-8")
+def session_of_proposer(
+    folder: Path, proposer: RandomProposer | FixedProposer, config: ResearchConfig = CONFIG
+) -> tuple[Result, str]:
+    workspace = Workspace(folder / "out", Ledger(folder / "ledger"), source="market.csv", provider="random")
+    result = research(lambda: MARKET, proposer, config, workspace)
+    recorded = session_of(workspace.journal)
+    write_session_files(result, recorded_setup(lambda: MARKET, recorded), workspace.folder)
+    return result, (workspace.folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result, str]:
     folder = tmp_path_factory.mktemp("report")
-    return folder / "out", *made(folder, RandomProposer())
+    return folder / "out", *session_of_proposer(folder, RandomProposer())
 
 
 def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
-def test_the_page_shows_hypotheses_gates_counts_and_the_holdout(session: tuple[Path, Result, str]) -> None:
+def test_the_page_shows_proposals_gates_counts_and_the_holdout(session: tuple[Path, Result, str]) -> None:
     _, result, page = session
     text = text_of(page)
     assert f"{len(result.shortlist)} candidate" in text
@@ -59,7 +61,7 @@ def test_the_page_shows_hypotheses_gates_counts_and_the_holdout(session: tuple[P
     assert "openoutcry research replay --verify" in text
 
 
-def test_what_others_wrote_is_escaped_and_nothing_is_loaded(session: tuple[Path, Result, str]) -> None:
+def test_untrusted_text_is_escaped_and_nothing_is_loaded(session: tuple[Path, Result, str]) -> None:
     page = session[2]
     assert "find &lt;b&gt;trend&lt;/b&gt; &amp; keep it" in page
     assert "<b>trend" not in page
@@ -67,19 +69,19 @@ def test_what_others_wrote_is_escaped_and_nothing_is_loaded(session: tuple[Path,
     assert "default-src 'none'" in page
 
 
-def test_a_candidate_file_says_what_it_is_and_where_it_came_from(session: tuple[Path, Result, str]) -> None:
-    """A14: candidates, a journal and a report are all that there is; nothing trades."""
+def test_a_candidate_file_holds_status_evidence_and_provenance(session: tuple[Path, Result, str]) -> None:
+    """A14: the output is candidates, a journal and a report; nothing trades."""
     folder, result, _ = session
     files = sorted((folder / "candidates").iterdir())
     assert len(files) == len(result.shortlist)
     for path, listed in zip(files, result.shortlist, strict=True):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        assert told["status"] == "candidate"
-        assert told["strategy"] == listed.trial.candidate.name
-        assert told["evidence"]["luck"]["n_trials"] == result.n_trials
-        assert told["evidence"]["holdout"]["passed"] == (listed.verdict is not None and listed.verdict.passed)
-        assert told["provenance"]["session_id"] == result.session_id
-        strategy = oo_strategy(told)
+        values = json.loads(path.read_text(encoding="utf-8"))
+        assert values["status"] == "candidate"
+        assert values["strategy"] == listed.trial.candidate.name
+        assert values["evidence"]["luck"]["n_trials"] == result.n_trials
+        assert values["evidence"]["holdout"]["passed"] == (listed.verdict is not None and listed.verdict.passed)
+        assert values["provenance"]["session_id"] == result.session_id
+        strategy = oo_strategy(values)
         assert strategy.params == dict(listed.trial.candidate.params)
     assert {path.name for path in folder.iterdir()} == {
         *("candidates", "logs", "reports"),
@@ -87,32 +89,32 @@ def test_a_candidate_file_says_what_it_is_and_where_it_came_from(session: tuple[
     }
 
 
-def oo_strategy(told: dict) -> object:
+def oo_strategy(values: dict) -> object:
     from openoutcry.backtest.strategies import from_json
 
-    return from_json({"strategy": told["strategy"], "params": told["params"]})
+    return from_json({"strategy": values["strategy"], "params": values["params"]})
 
 
-def test_an_empty_list_is_told_as_the_good_answer_it_is(tmp_path: Path) -> None:
-    result, page = made(tmp_path, RandomProposer(), replace(CONFIG, gates=Thresholds(min_sharpe=99.0)))
+def test_an_empty_short_list_is_presented_as_a_valid_result(tmp_path: Path) -> None:
+    result, page = session_of_proposer(tmp_path, RandomProposer(), replace(CONFIG, gates=Thresholds(min_sharpe=99.0)))
     assert result.shortlist == ()
     text = text_of(page)
     assert "None of 8 trials is worth your time" in text
-    assert "The best of those discarded" in text
+    assert "The best discarded trials" in text
     assert json.loads((tmp_path / "out" / "shortlist.json").read_text())["candidates"] == []
 
 
-def test_a_session_in_which_nothing_could_be_evaluated_has_a_page(tmp_path: Path) -> None:
+def test_a_session_without_any_trial_has_a_page(tmp_path: Path) -> None:
     wrong = {"strategy": "<script>alert(1)</script>", "rationale": "</details><script>", "params": {"a": "\u202e"}}
-    _, page = made(tmp_path, FixedProposer([wrong]))
+    _, page = session_of_proposer(tmp_path, FixedProposer([wrong]))
     assert "<script>alert" not in page
     assert "\u202e" not in page
     assert "Nothing was evaluated" in page
 
 
-def test_a_later_session_shows_what_was_known_before(tmp_path: Path) -> None:
-    made(tmp_path, RandomProposer())
-    result, page = made(tmp_path, RandomProposer(), replace(CONFIG, seed=5))
+def test_a_later_session_shows_prior_results(tmp_path: Path) -> None:
+    session_of_proposer(tmp_path, RandomProposer())
+    result, page = session_of_proposer(tmp_path, RandomProposer(), replace(CONFIG, seed=5))
     assert result.prior_trials.prior
     assert "Learnings from" in page
     before = result.n_trials - result.n_session

@@ -1,4 +1,4 @@
-"""What the source of a strategy must look like, and when two of them are the same."""
+"""Static checks of strategy sources, and deduplication."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import openoutcry as oo
 from openoutcry.research.source_checks import MAX_BYTES, check_source
 
 
-def test_a_good_source_is_read() -> None:
-    """A15: one strategy, a docstring, ranges that are literal and valid."""
+def test_a_valid_source_is_parsed() -> None:
+    """A15: one strategy, a docstring, literal and valid ranges."""
     checked = check_source(GOOD)
-    assert (checked.class_name, checked.description) == ("Rise", "Hold what rose over the window.")
+    assert (checked.class_name, checked.description) == ("Rise", "Hold symbols that rose over the window.")
     assert list(checked.ranges) == ["n", "size"]
     assert len(checked.exact) == len(checked.normalised) == 64
 
@@ -26,7 +26,7 @@ INSIDE = "from openoutcry.backtest.strategies import Strategy\nclass A:\n    cla
 MORE = '"p{0}": {{"type": "categorical", "choices": [1], "default": 1}},'
 BAD = {
     "too large": ("# " + "x" * MAX_BYTES, "at most 32,768 bytes"),
-    "no text": (b"x", "must be a text"),
+    "no text": (b"x", "must be a string"),
     "nothing": ("", "exactly one class"),
     "no Python": ("class", "must be Python"),
     "a null": ("x = 1\0", "must be Python"),
@@ -40,14 +40,14 @@ BAD = {
     "os": ("import os\n" + GOOD, "imports must be among"),
     "a part of numpy": ("import numpy.ctypeslib\n" + GOOD, "imports must be among"),
     "the package": ("from openoutcry import data\n" + GOOD, "imports must be among"),
-    "all of it": ("from numpy import *\n" + GOOD, "name what they take"),
+    "all of it": ("from numpy import *\n" + GOOD, "must be explicit"),
     "a relative import": ("from . import x\n" + GOOD, "imports must be among"),
     "an import within": (deciding("import socket\nreturn 0"), "imports must be among"),
-    "a dunder": (deciding("return ().__class__"), "must not be of Python itself"),
-    "a dunder name": (deciding("return __builtins__"), "names must be those"),
-    "eval": (deciding("return eval('1')"), "names must be those"),
-    "open": (deciding("return open('x')"), "names must be those"),
-    "getattr": (deciding("return getattr(self, 'x')"), "names must be those"),
+    "a dunder": (deciding("return ().__class__"), "must not be Python internals"),
+    "a dunder name": (deciding("return __builtins__"), "names must be available"),
+    "eval": (deciding("return eval('1')"), "names must be available"),
+    "open": (deciding("return open('x')"), "names must be available"),
+    "getattr": (deciding("return getattr(self, 'x')"), "names must be available"),
     "async": (GOOD + "\nclass A:\n    async def f(self): pass\n", "plain function"),
     "a global": (deciding("global x\nx = 1"), "plain function"),
     "two strategies": (GOOD + GOOD.replace("Rise", "Fall"), "received 2"),
@@ -73,8 +73,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_source_is_refused(name: str) -> None:
-    """A15, and the third trap: nothing but a refusal comes of any text."""
+def test_an_invalid_source_is_refused(name: str) -> None:
+    """A15, and trap 3: any text is either accepted or refused."""
     source, message = BAD[name]
     with pytest.raises(oo.OpenOutcryError, match=f"^argument_invalid: .*({message})") as caught:
         check_source(source)
@@ -90,7 +90,7 @@ def test_a_bad_source_is_refused(name: str) -> None:
         "import openoutcry.backtest.strategies\nclass A(openoutcry.backtest.strategies.Strategy):",
     ],
 )
-def test_the_base_may_be_written_in_any_way(lines: str) -> None:
+def test_the_base_class_may_be_imported_in_any_way(lines: str) -> None:
     body = (
         '\n    "A."\n    PARAM_RANGES: dict = {}\n    lookback = 3\n    def weigh(self, ends): return ends[:, 0] * 0\n'
     )
@@ -113,21 +113,21 @@ PIECES = st.sampled_from(
 @settings(max_examples=count(5000, 60))
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map(" ".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """The third trap."""
+    """Trap 3."""
     assert slug_of(text) in (None, "argument_invalid")
 
 
 @settings(max_examples=count(5000, 60))
 @given(st.integers(0, len(GOOD)), st.integers(0, 40), st.one_of(PIECES, st.text(max_size=3)))
-def test_any_edit_of_a_good_source_is_read_or_refused(at: int, n_cut: int, piece: str) -> None:
-    """The third trap."""
+def test_any_edit_of_a_valid_source_is_read_or_refused(at: int, n_cut: int, piece: str) -> None:
+    """Trap 3."""
     assert slug_of(GOOD[:at] + piece + GOOD[at + n_cut :]) in (None, "argument_invalid")
 
 
-def test_a_renamed_copy_is_the_same() -> None:
-    """The twelfth trap: comments, docstrings, layout and names of one's own make no new strategy."""
+def test_a_renamed_copy_has_the_same_normalised_hash() -> None:
+    """Trap 12: comments, docstrings, layout and local names do not matter."""
     copy = GOOD.replace("Rise", "Brilliant").replace("change", "momentum").replace("# What", "# Why")
-    copy = copy.replace("Hold what rose over the window.", "Something new.").replace("closes", "prices")
+    copy = copy.replace("Hold symbols that rose over the window.", "Something new.").replace("closes", "prices")
     copy = copy.replace("import numpy as np", "import numpy as n").replace("np.", "n.")
     copy = copy.replace('PARAM_RANGES = {\n        "n"', 'PARAM_RANGES = {"n"')
     assert check_source(copy).normalised == check_source(GOOD).normalised
@@ -142,7 +142,7 @@ def test_a_renamed_copy_is_the_same() -> None:
         ('"max": 100', '"max": 100.0'), ("len(change)", "len(closes)"),
     ],
 )  # fmt: skip
-def test_another_strategy_is_another(old: str, new: str) -> None:
+def test_a_changed_strategy_has_another_normalised_hash(old: str, new: str) -> None:
     other = GOOD.replace(old, new)
     assert other != GOOD
     if '"max": 100.0' in other:
@@ -152,6 +152,6 @@ def test_another_strategy_is_another(old: str, new: str) -> None:
         assert check_source(other).normalised != check_source(GOOD).normalised
 
 
-def test_the_hash_of_a_source_stays_what_it_is() -> None:
-    """It is kept in ledgers, and must not depend on the version of Python."""
-    assert check_source(GOOD).normalised == "7be23852855a7c979db87fda57fd88f881e6789687b9111bb559445c5d4f4508"
+def test_the_normalised_hash_of_a_source_is_stable() -> None:
+    """It is stored in ledgers, and must not depend on the Python version."""
+    assert check_source(GOOD).normalised == "763bcba9cbbb11d33ed54be6c8b41c21fbbd62fd29dbd7bf79a46095f06ee7eb"

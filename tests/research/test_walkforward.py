@@ -1,4 +1,4 @@
-"""Folds: against skfolio's, against a statement of our own, and against what they must never be."""
+"""Walk-forward folds and combinatorial splits: compared with skfolio and with their definitions."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def assert_combined_is(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("row", ORACLE["forward"], ids=lambda row: f"{row['n_bars']}-{row['train']}-{row['test']}")
-def test_folds_are_those_of_skfolio(row: dict[str, Any]) -> None:
+def test_folds_equal_those_of_skfolio(row: dict[str, Any]) -> None:
     """A7: equal index for index to `WalkForward(train, test, purged_size=gap, expand_train)`."""
     assert_forward_is(row)
 
 
 @pytest.mark.parametrize("row", ORACLE["combined"], ids=lambda row: f"{row['n_bars']}-{row['n_groups']}")
-def test_combinations_are_those_of_skfolio(row: dict[str, Any]) -> None:
+def test_combinatorial_splits_equal_those_of_skfolio(row: dict[str, Any]) -> None:
     assert_combined_is(row)
 
 
@@ -73,8 +73,8 @@ SIZES = st.integers(1, 60)
 
 @settings(max_examples=count(2000, 200))
 @given(st.integers(2, 600), SIZES, SIZES, st.integers(0, 20), st.sampled_from(["anchored", "rolling"]))
-def test_folds_are_what_their_definition_says(n_bars: int, train: int, test: int, gap: int, mode: str) -> None:
-    """A7: tests follow each other from `train + gap` on, a fit ends `gap` bars before its test."""
+def test_folds_follow_their_definition(n_bars: int, train: int, test: int, gap: int, mode: str) -> None:
+    """A7: tests are consecutive from `train + gap` on, and a training ends `gap` bars before its test."""
     expected, first = [], train + gap
     while first + test <= n_bars:
         fit = [bar for bar in range(first - gap) if mode == "anchored" or bar >= first - gap - train]
@@ -92,7 +92,7 @@ def test_folds_are_what_their_definition_says(n_bars: int, train: int, test: int
 
 @settings(max_examples=count(2000, 200))
 @given(n_bars=st.integers(60, 5000), n_folds=st.integers(1, 12), gap=st.integers(1, 40))
-def test_a_number_of_folds_shares_the_bars_evenly(n_bars: int, n_folds: int, gap: int) -> None:
+def test_n_folds_share_the_bars_evenly(n_bars: int, n_folds: int, gap: int) -> None:
     """A7: test = train = floor((R - embargo) / (n_folds + 1)), exactly `n_folds` of them, or a refusal."""
     size = (n_bars - gap) // (n_folds + 1)
     if size < 30:
@@ -111,7 +111,7 @@ def test_a_number_of_folds_shares_the_bars_evenly(n_bars: int, n_folds: int, gap
 
 @settings(max_examples=count(500, 60))
 @given(data=st.data(), n_groups=st.integers(3, 7))
-def test_no_combination_fits_on_what_a_test_reaches(data: st.DataObject, n_groups: int) -> None:
+def test_no_split_trains_within_purge_or_embargo_of_a_test(data: st.DataObject, n_groups: int) -> None:
     n_bars = data.draw(st.integers(4 * n_groups, 200))
     room = n_bars // n_groups
     purge = data.draw(st.integers(0, room - 1))
@@ -131,7 +131,7 @@ def test_no_combination_fits_on_what_a_test_reaches(data: st.DataObject, n_group
 
 
 @pytest.mark.parametrize(
-    ("n_bars", "asked", "message"),
+    ("n_bars", "arguments", "message"),
     [
         (100, {}, "both `train` and `test`"), (100, {"train": 40}, "both `train` and `test`"),
         (100, {"n_folds": 4}, "at least 30 bars; received 19"), (100, {"train": 50, "test": 29}, "at least 30 bars"),
@@ -143,30 +143,30 @@ def test_no_combination_fits_on_what_a_test_reaches(data: st.DataObject, n_group
         (100, {"n_folds": 1, "test": 100}, "at least the 1 closes"), (100, {"n_folds": 1, "gap": 200}, "at least 30"),
     ],
 )  # fmt: skip
-def test_folds_that_cannot_be_are_refused(n_bars: int, asked: dict[str, Any], message: str) -> None:
-    """A7: test < min_bars and train < lookback are refused, as is anything but exactly the folds asked for."""
+def test_impossible_folds_are_refused(n_bars: int, arguments: dict[str, Any], message: str) -> None:
+    """A7: test < min_bars and train < lookback are refused, as is any other number of folds than requested."""
     with pytest.raises(oo.OpenOutcryError, match=f"^argument_invalid: .*{message}"):
-        folds(n_bars, **asked)
+        folds(n_bars, **arguments)
 
 
-@pytest.mark.parametrize("asked", [(100, 2, 1), (100, 5, 5), (100, 5, 0), (9, 10, 2), (100, 1000, 500), (1, 3, 1)])
-def test_combinations_that_cannot_be_are_refused(asked: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("arguments", [(100, 2, 1), (100, 5, 5), (100, 5, 0), (9, 10, 2), (100, 1000, 500), (1, 3, 1)])
+def test_impossible_splits_are_refused(arguments: tuple[int, int, int]) -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"^argument_invalid"):
-        combinatorial(*asked)
+        combinatorial(*arguments)
 
 
-def test_purge_and_embargo_leave_something_of_a_group() -> None:
+def test_purge_and_embargo_must_be_shorter_than_a_group() -> None:
     with pytest.raises(oo.OpenOutcryError, match="below the 20 bars of a group; received 20"):
         combinatorial(100, 5, 2, purge=10, embargo=10)
 
 
-def test_the_rest_of_the_sizes_is_what_is_left() -> None:
+def test_a_missing_size_is_derived_from_the_remaining_bars() -> None:
     assert folds(500, 4, train=96, gap=4)[0] == Fold((0, 96), (100, 200))
     assert folds(500, 4, test=50, gap=4)[-1] == Fold((0, 446), (450, 500))
 
 
-def test_a_holdout_is_cut_off_with_its_embargo() -> None:
-    """A7: the holdout is the tail, and an embargo lies before it."""
+def test_the_holdout_is_the_last_part_after_an_embargo() -> None:
+    """A7."""
     assert reserve(1000, 60, 5) == 935
     with pytest.raises(oo.OpenOutcryError, match=r"must leave two of 100 bars; received 1$"):
         reserve(100, 95, 4)
@@ -180,7 +180,7 @@ def test_the_gap_is_the_larger_of_embargo_and_horizon() -> None:
     assert [gap_of(), gap_of(0, 0), gap_of(5, 2), gap_of(2, 5)] == [1, 1, 5, 5]
 
 
-def test_a_picture_shows_fit_gap_and_test() -> None:
+def test_a_picture_shows_training_gap_and_test() -> None:
     assert picture(folds(20, train=5, test=5, gap=2, min_bars=1), 20) == "-----..#####........\n----------..#####..."
     drawn = picture(combinatorial(12, 3, 1, purge=1, embargo=1), 12)
     assert drawn == "####..------\n---.####..--\n-------.####"
@@ -190,8 +190,8 @@ def test_a_picture_shows_fit_gap_and_test() -> None:
     }  # fmt: skip
 
 
-def test_a_test_begins_and_ends_flat_and_pays_for_its_way_out() -> None:
-    """A8: warm-up comes before the test and orders nothing; the end is forced flat, with costs."""
+def test_a_test_starts_and_ends_flat_and_pays_exit_costs() -> None:
+    """A8: the warm-up precedes the test without orders; the end is forced flat, with costs."""
     dataset, part = oo.Dataset.synthetic(3, 200, 2), (120, 160)
     run = run_part(LIBRARY["risk-parity"](window=20), dataset, part)
     assert run.dates == dataset.dates[120:160]

@@ -106,7 +106,7 @@ class FakeLLM:
 
     script: list[Turn] = field(default_factory=list)
     url: str = ""
-    asked: list[Body] = field(default_factory=list)
+    requests: list[Body] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -114,7 +114,7 @@ class FakeLLM:
     def play(self, *script: Turn) -> FakeLLM:
         """Begin anew with a script."""
         self.script = list(script)
-        self.asked, self.headers, self.counted = [], [], []
+        self.requests, self.headers, self.counted = [], [], []
         return self
 
     @property
@@ -125,9 +125,9 @@ class FakeLLM:
     def take(self, wire: str, headers: Mapping[str, str], body: Body) -> tuple[Turn, bytes]:
         """Take a request, count it, and return what to do with it."""
         with self.lock:
-            self.asked.append(body)
+            self.requests.append(body)
             self.headers.append(headers)
-            turn = self.script[min(len(self.asked), len(self.script)) - 1]
+            turn = self.script[min(len(self.requests), len(self.script)) - 1]
             content = content_of(wire, turn)
             self.counted.append(tokens_of(wire, turn, body, content))
         return turn, content

@@ -1,4 +1,4 @@
-"""Sources of strategies, as a proposer might write them."""
+"""Sources of strategies, as proposers write them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from openoutcry.backtest.strategies import Strategy
 
 
 class Rise(Strategy):
-    """Hold what rose over the window.
+    """Hold symbols that rose over the window.
 
-    The rest is not held.
+    Other symbols are not held.
     """
 
     PARAM_RANGES = {
@@ -30,7 +30,7 @@ class Rise(Strategy):
         return self.params["n"] + 1
 
     def weights(self, closes):
-        # What is not shown has not risen.
+        # What has no close counts as unchanged.
         change = closes[-1] / closes[0] - 1.0
         return (np.nan_to_num(change) > 0.0) * self.params["size"] / len(change)
 '''

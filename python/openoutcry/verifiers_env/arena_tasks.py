@@ -121,7 +121,7 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         # Checked here, although the other tasks are created later.
         first = next(own, None)
         if first is None:
-            told = layout.told({each.market_id for each in season.questions(sampling)})
+            told = layout.describe({each.market_id for each in season.questions(sampling)})
             raise refusal("argument_invalid", f"{EMPTY}; received {config.split!r}, of none: {told}")
         return (self._task(each) for each in chain([first], own))
 

@@ -79,7 +79,7 @@ class Outcome:
     """
 
     row: Row
-    played: tuple[WindowOutcome, ...]
+    windows: tuple[WindowOutcome, ...]
     n_answers: int
     n_malformed: int
     n_refused: int
