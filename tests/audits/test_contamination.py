@@ -1,4 +1,4 @@
-"""Who remembers a market is found, in the arm that says how, and who does not is rarely taken for one who does."""
+"""The contamination test finds planted memories in the right arms and rarely flags clean agents."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import openoutcry as oo
-from openoutcry.audits.contamination import Design, Verdict, check, spread
-from openoutcry.audits.contamination.arms import Place, jobs_of
+from openoutcry.audits.contamination import Design, Verdict, check, spread_windows
+from openoutcry.audits.contamination.arms import WindowMarket, jobs_of
 from openoutcry.audits.contamination.findings import adjusted
 from openoutcry.audits.contamination.paired_differences import MIN_BARS, SAME, difference_of
-from openoutcry.audits.contamination.permuted_twins import reordered, twin
+from openoutcry.audits.contamination.permuted_twins import permuted_bars, twin
 from openoutcry.audits.contamination.planted_agents import Memoriser
 from openoutcry.harness import AgentError, Launcher, Session
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.once
 
 Array = NDArray[np.float64]
 FX = oo.data.load("ecb-fx").head(1_300)
-WINDOWS = spread(FX, 2, 70)
+WINDOWS = spread_windows(FX, 2, 70)
 QUICK = Design(n_repeats=1, n_twins=3, n_draws=500, seed=0)
-ALIKE = ("equal-weight", "momentum", "mean-reversion", "inverse-volatility")
+RETURN_BASED = ("equal-weight", "momentum", "mean-reversion", "inverse-volatility")
 MARKETS = settings(max_examples=count(200, 12))
 
 
 def market_of(seed: int, n_days: int = 120) -> oo.Dataset:
-    """Return a market with opens, volume, dividends and splits, in which every symbol always trades."""
+    """Return a market with opens, volume, dividends and splits, in which every symbol trades on every bar."""
     spec = ScenarioSpec("hard", n_symbols=4, n_days=n_days, late_listings=0.0, delisting_rate=0.0, halt_rate=0.0)
     return Scenario(spec, seed, split="test").dataset()
 
@@ -44,23 +44,23 @@ def market_of(seed: int, n_days: int = 120) -> oo.Dataset:
 
 @MARKETS
 @given(seed=st.integers(0, 2**32 - 1), block_bars=st.floats(1.0, 40.0))
-def test_every_bar_is_in_a_twin_once(seed: int, block_bars: float) -> None:
-    bars = reordered(np.random.default_rng(seed), 7, 90, block_bars)
+def test_a_twin_contains_every_bar_once(seed: int, block_bars: float) -> None:
+    bars = permuted_bars(np.random.default_rng(seed), 7, 90, block_bars)
     assert sorted(bars.tolist()) == list(range(7, 90))
 
 
-def test_blocks_are_as_long_as_they_should_be() -> None:
+def test_blocks_have_the_requested_mean_length() -> None:
     for block_bars in (1.0, 5.0, 20.0):
-        bars = reordered(np.random.default_rng(1), 0, 20_000, block_bars)
+        bars = permuted_bars(np.random.default_rng(1), 0, 20_000, block_bars)
         kept = float(np.mean(np.diff(bars) == 1))
         assert kept == pytest.approx(1.0 - 1.0 / block_bars, abs=0.01)
 
 
 @MARKETS
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_twin_moves_as_its_bars_do_and_is_the_market_before(seed: int) -> None:
+def test_a_twin_has_the_returns_of_its_source_bars_and_the_unchanged_market_before(seed: int) -> None:
     market, start = market_of(seed % 50), 30
-    sources = reordered(np.random.default_rng(seed), start + 1, market.n_bars, 5.0)
+    sources = permuted_bars(np.random.default_rng(seed), start + 1, market.n_bars, 5.0)
     made = twin(market, start, sources)
     assert (made.symbols, made.dates) == (market.symbols, market.dates)
     assert made.close[: start + 1].tobytes() == market.close[: start + 1].tobytes()
@@ -76,7 +76,7 @@ def test_a_twin_moves_as_its_bars_do_and_is_the_market_before(seed: int) -> None
     np.testing.assert_allclose(made.close[-1], market.close[-1], rtol=1e-10)
 
 
-def test_who_always_holds_the_same_earns_the_same_by_the_bar_that_moved_it() -> None:
+def test_constant_weights_earn_the_same_on_a_source_bar_in_both_arms() -> None:
     market = market_of(1)
     design = Design(n_repeats=1, n_twins=4, seed=0)
     verdict = check(lambda _: {"orders": []}, market, [(30, 120)], design)
@@ -85,19 +85,19 @@ def test_who_always_holds_the_same_earns_the_same_by_the_bar_that_moved_it() -> 
     held = np.full((market.n_bars, 4), 0.25)
     rules = oo.CostModel.zero()
     named = oo.run_backtest(market, held, (30, 120), rules).returns
-    sources = reordered(np.random.default_rng(2), 31, 120, 5.0)
+    sources = permuted_bars(np.random.default_rng(2), 31, 120, 5.0)
     returns = oo.run_backtest(twin(market, 30, sources), held, (30, 120), rules).returns
     by_source = np.empty(89)
     by_source[sources - 31] = returns
-    # The first bar of either begins with cash; and what is rebalanced at an open has drifted since the one before.
+    # The first bar of each path starts with cash, and positions drift between rebalancing at opens.
     apart = np.abs(by_source - named)
     apart[[0, sources[0] - 31]] = 0.0
     assert apart.max() < 0.02 * named.std()
 
 
-def test_pairing_by_the_bar_that_moved_it_takes_the_noise_of_the_market_out() -> None:
+def test_pairing_by_source_bar_removes_market_noise() -> None:
     verdict = check("equal-weight", FX, WINDOWS, QUICK)
-    noise = np.concatenate([each.named[0] for each in verdict.tracks]).std() / sqrt(verdict.n_bars)
+    noise = np.concatenate([each.named[0] for each in verdict.returns]).std() / sqrt(verdict.n_bars)
     assert verdict.path.standard_error is not None
     assert verdict.path.standard_error < 0.05 * noise
     assert verdict.found == ()
@@ -106,7 +106,7 @@ def test_pairing_by_the_bar_that_moved_it_takes_the_noise_of_the_market_out() ->
 # The interval
 
 
-def test_the_p_value_is_that_of_the_field() -> None:
+def test_the_p_value_equals_that_of_the_mean_test_in_scoring() -> None:
     rng = np.random.default_rng(5)
     noise = rng.standard_normal(400) * 0.01
     series = noise + 0.5 * np.concatenate([[0.0], noise[:-1]]) + 0.001
@@ -118,7 +118,7 @@ def test_the_p_value_is_that_of_the_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "told"),
+    ("name", "path", "expected"),
     [
         (0.03, 0.04, (0.04, 0.04)),
         (0.02, 0.5, (0.04, 0.5)),
@@ -129,14 +129,14 @@ def test_the_p_value_is_that_of_the_field() -> None:
         (None, None, (None, None)),
     ],
 )
-def test_two_tests_that_agree_are_not_made_to_pay_for_each_other(
-    name: float | None, path: float | None, told: tuple[float | None, float | None]
+def test_hochberg_adjustment_does_not_penalize_two_small_p_values(
+    name: float | None, path: float | None, expected: tuple[float | None, float | None]
 ) -> None:
-    assert adjusted(name, path) == told
+    assert adjusted(name, path) == expected
 
 
 @pytest.mark.parametrize("autocorrelation", [0.0, 0.4])
-def test_the_interval_errs_as_often_as_it_says(autocorrelation: float) -> None:
+def test_the_interval_has_its_nominal_error_rate(autocorrelation: float) -> None:
     n, wrong, low = count(4_000, 100), 0, 0
     for seed in range(n):
         rng = np.random.default_rng(seed)
@@ -149,35 +149,35 @@ def test_the_interval_errs_as_often_as_it_says(autocorrelation: float) -> None:
         low += found.low > 0.0
     most = 0.075 if autocorrelation else 0.06
     assert wrong / n <= most + 2.6 * sqrt(most * (1.0 - most) / n)
-    # One test, said twice, but for the rank at which a quantile is taken.
+    # Both are the same test, except for the rank of the quantile.
     assert abs(wrong - low) <= 0.01 * n
 
 
-def test_what_is_undefined_says_why() -> None:
+def test_an_undefined_value_has_a_reason() -> None:
     same = difference_of(np.full(200, 1e-12), [200], 0.05, 500, 0)
     assert (same.p_value, same.low, same.undefined["p_value"]) == (None, None, SAME)
     short = difference_of(np.arange(10.0), [10], 0.05, 500, 0)
     assert short.mean == 4.5
-    assert short.undefined["low"] == f"at least {MIN_BARS} bars in all are required; received 10"
+    assert short.undefined["low"] == f"at least {MIN_BARS} bars in total are required; received 10"
     verdict = check("random", FX, [(100, 130)], QUICK)
     assert verdict.found == ()
-    assert verdict.complaint is not None
+    assert verdict.not_judged is not None
     assert "cannot be judged: at least" in verdict.sentence
 
 
-# Who is found
+# Which agents are found
 
 
-@pytest.mark.parametrize("agent", ALIKE)
-def test_who_looks_at_returns_alone_earns_the_same_in_disguise(agent: str) -> None:
+@pytest.mark.parametrize("agent", RETURN_BASED)
+def test_an_agent_that_uses_only_returns_earns_the_same_on_masked_data(agent: str) -> None:
     verdict = check(agent, FX, WINDOWS, QUICK)
     assert verdict.name.is_rounding
     assert verdict.adjusted["name"] is None
     assert abs(verdict.name.mean) < 1e-12
-    assert "it earns the same in disguise, to rounding" in verdict.sentence or "path" in verdict.found
+    assert "it earns the same on masked data, up to rounding" in verdict.sentence or "path" in verdict.found
 
 
-def test_who_remembers_more_is_worth_more_and_is_found() -> None:
+def test_the_effect_grows_with_recall_and_is_found() -> None:
     worth = []
     for recall in np.linspace(0.0, 1.0, count(9, 3)).tolist():
         verdict = check(Memoriser(FX, recall), FX, WINDOWS, QUICK)
@@ -194,21 +194,21 @@ def test_who_remembers_more_is_worth_more_and_is_found() -> None:
     ("memory", "found"),
     [("date", ("name", "path")), ("price", ("name", "path")), ("returns", ("path",)), ("return", ("path",))],
 )
-def test_each_memory_is_found_by_the_arm_that_hides_what_it_recognises(memory: str, found: tuple[str, ...]) -> None:
+def test_each_memory_is_found_by_the_arm_that_hides_its_cue(memory: str, found: tuple[str, ...]) -> None:
     verdict = check(Memoriser(FX, 0.5, memory), FX, WINDOWS, QUICK)
     assert verdict.found == found
     assert verdict.exit_code == {2: 1, 1: 3}[len(found)]
     assert verdict.n_twins_below == QUICK.n_twins
 
 
-def test_who_remembers_how_a_year_went_is_found_by_name_alone() -> None:
-    # Whole years: in a twin of a part of two, some of a year would be in the other.
+def test_a_memory_of_annual_returns_is_found_by_name_alone() -> None:
+    # Full calendar years, because a twin of parts of two years mixes them.
     years = [(f"{year}-01-01", f"{year + 1}-01-01") for year in range(2000, 2004)]
     verdict = check(Memoriser(FX, 1.0, "drift"), FX, years, QUICK)
     assert verdict.found == ("name",)
 
 
-def test_a_disguise_of_names_alone_does_not_hide_dates() -> None:
+def test_masking_names_alone_does_not_hide_dates() -> None:
     market = market_of(3)
 
     def by_date(observation: dict[str, object]) -> dict[str, object]:
@@ -223,29 +223,29 @@ def test_a_disguise_of_names_alone_does_not_hide_dates() -> None:
         for level in ("names", "full")
     }
     assert {level: each.found for level, each in found.items()} == {"names": ("path",), "full": ("name", "path")}
-    assert "recognises the path by what a disguise of names leaves" in found["names"].sentence
+    assert "recognition of the path by data that masking level `names` keeps" in found["names"].sentence
 
 
-# How it is tried
+# Experiment
 
 
 class Counted(Launcher):
-    """An agent of this process that is told of by its beginnings."""
+    """A launcher that counts its starts."""
 
     def __init__(self, answer: Callable[[str], str]) -> None:
-        self.answer, self.begun = answer, 0
+        self.answer, self.starts = answer, 0
 
     @property
     def name(self) -> str:
         return "counted"
 
-    def begin(self) -> Session:
-        self.begun += 1
+    def start(self) -> Session:
+        self.starts += 1
         return Once(self.answer)
 
 
 class Once(Session):
-    """An agent that must not be asked by a second run."""
+    """A session that fails if a second run uses it."""
 
     def __init__(self, decide: Callable[[str], str]) -> None:
         self._decide, self._last = decide, ""
@@ -264,16 +264,16 @@ class Once(Session):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_every_run_is_by_an_agent_that_was_begun_for_it(n_jobs: int) -> None:
+def test_every_run_starts_a_new_agent(n_jobs: int) -> None:
     agent, runs = Counted(lambda _: '{"orders":[]}'), []
     verdict = check(agent, FX, WINDOWS, QUICK, n_jobs=n_jobs, on_run=lambda: runs.append(1))
-    assert agent.begun == len(runs) == len(WINDOWS) * QUICK.runs_a_window
+    assert agent.starts == len(runs) == len(WINDOWS) * QUICK.runs_a_window
     assert verdict.name.is_rounding
-    assert "to rounding" in verdict.sentence
+    assert "up to rounding" in verdict.sentence
 
 
-def test_the_arms_are_in_an_order_that_the_seed_fixes() -> None:
-    places = [Place.of(FX, window, 20) for window in WINDOWS]
+def test_the_seed_determines_the_order_of_the_runs() -> None:
+    places = [WindowMarket.cut(FX, window, 20) for window in WINDOWS]
     orders = [[(job.window, job.arm, job.number) for job in jobs_of(places, Design(seed=seed))] for seed in (1, 1, 2)]
     assert orders[0] == orders[1]
     assert orders[0] != orders[2]
@@ -281,8 +281,8 @@ def test_the_arms_are_in_an_order_that_the_seed_fixes() -> None:
     assert len({arm for _, arm, _ in orders[0][:6]}) > 1
 
 
-def test_two_disguises_of_a_window_differ_and_runs_of_it_as_it_is_do_not() -> None:
-    jobs = jobs_of([Place.of(FX, WINDOWS[0], 20)], Design(n_repeats=2, n_twins=2, seed=0))
+def test_masked_copies_of_a_window_differ_and_named_ones_do_not() -> None:
+    jobs = jobs_of([WindowMarket.cut(FX, WINDOWS[0], 20)], Design(n_repeats=2, n_twins=2, seed=0))
     markets = {(job.arm, job.number): job.market() for job in jobs}
     assert markets["named", 0] == markets["named", 1]
     assert markets["masked", 0] != markets["masked", 1]
@@ -291,19 +291,19 @@ def test_two_disguises_of_a_window_differ_and_runs_of_it_as_it_is_do_not() -> No
     assert markets["named", 0].dates[:20] == FX.dates[start - 19 : start + 1]
 
 
-def test_a_seed_that_is_not_given_is_drawn_and_told() -> None:
+def test_the_default_seed_is_random_and_reported() -> None:
     first, second = Design(), Design()
     assert first.seed != second.seed
     assert first.to_dict()["seed"] == first.seed < 2**53
 
 
-def test_the_same_seed_is_the_same_verdict() -> None:
+def test_the_same_seed_gives_the_same_verdict() -> None:
     first, again, other = (check("random", FX, WINDOWS, Design(seed=seed, n_draws=500)).to_dict() for seed in (3, 3, 4))
     assert first == again
     assert first["means"] != other["means"]
 
 
-def test_an_agent_that_fails_in_one_arm_is_not_judged_by_it() -> None:
+def test_an_agent_with_many_faults_in_one_arm_is_not_judged() -> None:
     def dies(observation: str) -> str:
         if '"USD"' not in observation:
             raise AgentError("agent_died", "an agent must answer until its run ends; received its end")
@@ -313,40 +313,40 @@ def test_an_agent_that_fails_in_one_arm_is_not_judged_by_it() -> None:
     assert verdict.faults.keys() == {"masked"}
     assert sum(verdict.faults["masked"].values()) == verdict.n_bars
     assert verdict.found == ()
-    assert verdict.complaint is not None
-    assert "in the arm `masked`" in verdict.complaint
+    assert verdict.not_judged is not None
+    assert "in the arm `masked`" in verdict.not_judged
 
 
-def test_news_are_left_out_of_every_arm_and_that_is_said() -> None:
-    told = {"news": [("A", "2000-01-10", "A falls"), ("A", "2000-01-11", "A rises")]}
+def test_news_are_removed_from_every_arm_with_a_notice() -> None:
+    items = {"news": [("A", "2000-01-10", "A falls"), ("A", "2000-01-11", "A rises")]}
     dates = np.datetime_as_string(np.datetime64("2000-01-03") + np.arange(90)).tolist()
     close = np.exp(np.cumsum(np.random.default_rng(1).normal(0.0, 0.01, (90, 2)), axis=0))
-    market = oo.Dataset.from_arrays(dates, ["A", "B"], close, **told)  # type: ignore[arg-type]
+    market = oo.Dataset.from_arrays(dates, ["A", "B"], close, **items)  # type: ignore[arg-type]
     seen: list[str] = []
     verdict = check(lambda shown: seen.append(str(shown)) or {"orders": []}, market, [(2, 90)], Design(1, 1, seed=0))
-    assert verdict.notices == ("2 news items left out of every arm: a disguise cannot show them",)
+    assert verdict.notices == ("2 news items removed from every arm: they cannot be masked",)
     assert not any("falls" in text for text in seen)
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize(
-    ("windows", "told"),
+    ("windows", "message"),
     [
         ([], "at least one window is required; received none"),
-        ([(20, 60), (40, 80)], "windows must share no return; received one to bar 60 and one from bar 40"),
+        ([(20, 60), (40, 80)], "windows must not overlap; received one to bar 60 and one from bar 40"),
         ([(20, 22)], "a window must have at least 3 bars; received 2"),
         ([(20, 99_999)], "window_invalid"),
     ],
 )
-def test_windows_that_cannot_be_tried_are_refused(windows: list[tuple[int, int]], told: str) -> None:
+def test_invalid_windows_are_refused(windows: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="window_invalid") as caught:
         check("momentum", FX, windows)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_symbol_that_does_not_close_is_named() -> None:
+def test_a_missing_close_is_refused_with_symbol_and_date() -> None:
     close = np.ones((40, 2))
     close[33, 1] = np.nan
     dates = np.datetime_as_string(np.datetime64("2000-01-03") + np.arange(40)).tolist()
@@ -371,20 +371,20 @@ def test_a_symbol_that_does_not_close_is_named() -> None:
         {"lookback": 0},
     ],
 )
-def test_a_design_that_is_none_is_refused(given: dict[str, object]) -> None:
+def test_an_invalid_design_is_refused(given: dict[str, object]) -> None:
     with pytest.raises(oo.OpenOutcryError, match=next(iter(given))):
         Design(**given)  # type: ignore[arg-type]
 
 
-def test_jobs_are_for_agents_that_are_begun_for_each_run() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="`n_jobs` must be 1 for an agent of this process; received 2"):
+def test_parallel_jobs_require_an_agent_that_is_started_for_each_run() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="`n_jobs` must be 1 for an in-process agent; received 2"):
         check("momentum", FX, WINDOWS, n_jobs=2)
 
 
 def test_windows_are_spread_from_the_first_full_lookback_to_the_end() -> None:
-    spans = spread(FX, 4, 126)
+    spans = spread_windows(FX, 4, 126)
     assert spans[0] == (19, 145)
     assert spans[-1][1] == FX.n_bars
-    with pytest.raises(oo.OpenOutcryError, match="must be in the market; received 1300 bars"):
-        spread(FX, 100, 126)
-    assert isinstance(check("hold-cash", FX, spread(FX, 1, 3), Design(1, 1, seed=0)), Verdict)
+    with pytest.raises(oo.OpenOutcryError, match="and 19 bars before them; received 1300 bars"):
+        spread_windows(FX, 100, 126)
+    assert isinstance(check("hold-cash", FX, spread_windows(FX, 1, 3), Design(1, 1, seed=0)), Verdict)

@@ -1,4 +1,4 @@
-"""`openoutcry contamination`: what it prints, writes and exits with."""
+"""Output, files and exit codes of `openoutcry contamination`."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_clean_agent_exits_with_0_and_says_what_would_have_been_found() -> None:
+def test_a_clean_agent_exits_with_0_and_reports_the_detectable_effect() -> None:
     result = run("--agent", "momentum", *SMALL[:-1], "7")
     assert result.exit_code == 0, result.output
     assert "momentum on ecb-fx, 1 windows, 63 bars" in result.output
     assert "seed 7" in result.output
     assert "no contamination of momentum found" in result.output
-    assert "would have been found four times in five" in " ".join(result.output.split())
+    assert "is detected with a probability of 80 %" in " ".join(result.output.split())
 
 
-def test_one_who_remembers_exits_with_1_in_a_process_of_its_own(folder: Path) -> None:
+def test_an_agent_with_memorized_data_exits_with_1_from_its_own_process(folder: Path) -> None:
     picture = folder / "arms.svg"
     words = ["--agent", "remembering:decide", "--sandbox", "none", *SMALL, "--picture", str(picture), "--jobs", "2"]
     result = run(*words, "--json")
     assert result.exit_code == 1, result.output
-    told = json.loads(result.stdout.splitlines()[-1])
-    assert told["found"] == ["name", "path"]
-    assert told["is_contaminated"] is True
-    assert told["faults"] == {}
-    assert told["differences"]["name"]["low"] > 0.0
-    assert told["conclusion"] == "contaminated"
-    assert told["verdict"].startswith("remembering:decide remembers this market: it earns")
+    verdict = json.loads(result.stdout.splitlines()[-1])
+    assert verdict["found"] == ["name", "path"]
+    assert verdict["is_contaminated"] is True
+    assert verdict["faults"] == {}
+    assert verdict["differences"]["name"]["low"] > 0.0
+    assert verdict["conclusion"] == "contaminated"
+    assert verdict["verdict"].startswith("remembering:decide has memorized this market: it earns")
     svg = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
     texts = [each.text for each in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert "remembering:decide on ecb-fx: remembers it by name and path" in texts
-    assert {"as it is", "in disguise", "2 twins"} <= set(texts)
+    assert "remembering:decide on ecb-fx: has memorized it by name and path" in texts
+    assert {"named", "masked", "2 twins"} <= set(texts)
 
 
-def test_one_kind_alone_exits_with_3_and_is_said_the_same_everywhere(tmp_path: Path) -> None:
-    """A baseline remembers nothing, and yet earns by an order that there is."""
+def test_a_single_effect_exits_with_3_in_every_output(tmp_path: Path) -> None:
+    """A baseline without memorization earns from a real trend."""
     rng, prices = np.random.default_rng(0), tmp_path / "trends.csv"
     moves = np.repeat(rng.normal(0.0, 0.003, (8, 5)), 40, axis=0) + rng.normal(0.0, 0.006, (320, 5))
     dates = np.datetime_as_string(np.datetime64("2010-01-04") + np.arange(320)).tolist()
@@ -76,13 +76,13 @@ def test_one_kind_alone_exits_with_3_and_is_said_the_same_everywhere(tmp_path: P
     picture, words = tmp_path / "arms.svg", ["--data", str(prices), "--windows", "2", "--twins", "3", "--seed", "0"]
     result = run("--agent", "momentum", *words, "--picture", str(picture))
     assert result.exit_code == 3, result.output
-    assert "momentum trades on the order of bars: it earns" in result.output
-    assert "momentum on trends: trades on the order of bars" in picture.read_text(encoding="utf-8")
-    told = json.loads(run("--agent", "momentum", *words, "--json").stdout)
-    assert (told["conclusion"], told["found"], told["is_contaminated"]) == ("unclear", ["path"], False)
+    assert "momentum depends on the order of bars: it earns" in result.output
+    assert "momentum on trends: depends on the order of bars" in picture.read_text(encoding="utf-8")
+    verdict = json.loads(run("--agent", "momentum", *words, "--json").stdout)
+    assert (verdict["conclusion"], verdict["found"], verdict["is_contaminated"]) == ("unclear", ["path"], False)
 
 
-def test_a_seed_that_is_not_given_is_another_each_time_and_repeats_what_it_made() -> None:
+def test_the_default_seed_is_random_and_reproduces_its_verdict() -> None:
     words = ["--agent", "random", *SMALL[:-2], "--json"]
     first, second = (json.loads(run(*words).stdout) for _ in range(2))
     assert first["design"]["seed"] != second["design"]["seed"]
@@ -90,41 +90,41 @@ def test_a_seed_that_is_not_given_is_another_each_time_and_repeats_what_it_made(
     assert again == first
 
 
-def test_a_server_is_shown_each_path_once_and_that_it_is_not_begun_anew_is_said() -> None:
+def test_a_server_runs_each_path_once_and_the_verdict_notes_that_it_is_not_restarted() -> None:
     with serving(Post.answer) as server:
         words = ["--agent", server.url, "--windows", "1", "--bars", "64", "--twins", "2", "--seed", "0"]
         result = run(*words, "--json")
-    told = json.loads(result.stdout)
-    assert told["design"]["n_repeats"] == 1
-    assert len(told["means"]["named"]) == len(told["means"]["masked"]) == 1
-    assert told["notices"] == ["a server is not begun anew: what it learns in one run it has in the next"]
+    verdict = json.loads(result.stdout)
+    assert verdict["design"]["n_repeats"] == 1
+    assert len(verdict["means"]["named"]) == len(verdict["means"]["masked"]) == 1
+    assert verdict["notices"] == ["a server is not restarted between runs: it may carry state from one run to the next"]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
-        (["--window", "2010-01-01:2010-02-01"], "at least 60 bars in all are required; received 19"),
-        (["--windows", "3", "--bars", "20"], "at least 60 bars in all are required; received 57"),
+        (["--window", "2010-01-01:2010-02-01"], "at least 60 bars in total are required; received 19"),
+        (["--windows", "3", "--bars", "20"], "at least 60 bars in total are required; received 57"),
     ],
 )
-def test_too_few_bars_are_refused_before_an_agent_is_begun(tmp_path: Path, words: list[str], told: str) -> None:
-    mark = tmp_path / "begun"
-    result = run("--agent", f"cmd:touch {mark}", "--sandbox", "none", *words)
+def test_too_few_bars_are_refused_before_an_agent_starts(tmp_path: Path, arguments: list[str], message: str) -> None:
+    mark = tmp_path / "started"
+    result = run("--agent", f"cmd:touch {mark}", "--sandbox", "none", *arguments)
     assert result.exit_code != 0
-    assert told in str(result.exception)
+    assert message in str(result.exception)
     assert not mark.exists()
 
 
 def test_an_unknown_agent_is_refused_before_the_first_run() -> None:
     result = run("--agent", "nobody", *SMALL)
     assert "unknown_agent" in str(result.exception)
-    # What is raised in a run has a note of where.
+    # An error within a run would have a note about the run.
     assert getattr(result.exception, "__notes__", []) == []
 
 
 @pytest.mark.parametrize("agent", ["plain:decide", "cmd:python3 plain.py"])
-def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Path, agent: str) -> None:
-    """A module of its own that is called like one of the standard library would decide over the verdict."""
+def test_no_code_of_the_agents_folder_runs_outside_its_process(tmp_path: Path, agent: str) -> None:
+    """A module of the agent that shadows one of the standard library could change the verdict."""
     mark = tmp_path / "mark"
     for name in ("statistics", "secrets", "resource"):
         (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'w')\nraise SystemExit(9)\n", encoding="utf-8")
@@ -135,11 +135,11 @@ def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Pa
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not mark.exists()
-    assert "the harness finds modules of its own in the agent's folder" not in done.stderr
+    assert "the harness would import modules from the agent's folder" not in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (["--agent", "momentum", "--masking", "none"], "`masking` must be one of names, levels, calendar, full"),
         (["--agent", "momentum", "--picture", "arms.png"], "`--picture` must be a path that ends in `.svg`"),
@@ -147,15 +147,17 @@ def test_nothing_of_the_agents_folder_is_run_outside_of_its_process(tmp_path: Pa
         (["--agent", "momentum", "--jobs", "2"], "`n_jobs` must be 1"),
     ],
 )
-def test_what_cannot_be_judged_exits_with_2(words: list[str], told: str) -> None:
-    result = run(*words)
+def test_invalid_arguments_exit_with_2(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
     assert result.exit_code != 0
-    assert told in str(result.exception) + result.output
+    assert message in str(result.exception) + result.output
 
 
-def test_an_agent_that_answers_nonsense_is_neither_clean_nor_found(folder: Path) -> None:
+def test_an_agent_with_malformed_decisions_is_not_judged(folder: Path) -> None:
     (folder / "nonsense.sh").write_text("while read -r line; do echo no; done", encoding="utf-8")
     result = run("--agent", "cmd:sh nonsense.sh", "--sandbox", "none", *SMALL)
-    assert "at most 5 % of the answers in each arm may be held for faults; received 63 of 63" in str(result.exception)
-    assert "named: held for faults: 63 malformed" in result.output
+    assert "at most 5 % of the decisions in each arm may default to hold after a fault; received 63 of 63" in str(
+        result.exception
+    )
+    assert "named: decisions that defaulted to hold: 63 malformed" in result.output
     assert "sh nonsense.sh cannot be judged" in result.output

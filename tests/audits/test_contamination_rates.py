@@ -1,4 +1,4 @@
-"""Who remembers nothing is taken for one who does no oftener than the level says, and the page says how often."""
+"""False positive rates of the contamination test, and the tables of docs/contamination.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from builders import count
 
 import openoutcry as oo
-from openoutcry.audits.contamination import Design, Verdict, check, spread
+from openoutcry.audits.contamination import Design, Verdict, check, spread_windows
 from openoutcry.audits.contamination.planted_agents import CLEAN
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import contamination as script  # noqa: E402
 
 LEVEL = 0.05
-# What an agent of this process costs ten times a baseline.
+# A Python agent is ten times slower than a baseline.
 DRAWS = {name: count(300, 40) for name in script.BASELINES} | {each: count(300, 6) for each in CLEAN}
 PAGE = (ROOT / "docs" / "contamination.md").read_text(encoding="utf-8")
 RESULTS = json.loads((ROOT / "docs" / "contamination.json").read_text(encoding="utf-8"))
@@ -40,107 +40,107 @@ def verdicts(agent: Any) -> list[Verdict]:
     for seed in range(DRAWS[agent]):
         spec = ScenarioSpec("martingale", n_symbols=4, n_days=148)
         market = Scenario(spec, seed, split="test").dataset()
-        found.append(check(agent, market, spread(market, 2, 64), Design(1, 4, n_draws=400, seed=seed)))
+        found.append(check(agent, market, spread_windows(market, 2, 64), Design(1, 4, n_draws=400, seed=seed)))
     return found
 
 
 def most(n: int) -> int:
-    """Return how many of `n` may be found at the level before it is no chance: 2.6 standard errors."""
+    """Return the maximum number of findings among `n` clean agents: the level plus 2.6 standard errors."""
     return int(LEVEL * n + 2.6 * sqrt(LEVEL * (1.0 - LEVEL) * n))
 
 
 @pytest.mark.parametrize("agent", DRAWS, ids=lambda each: getattr(each, "__name__", each))
-def test_the_clean_are_found_no_oftener_than_the_level(agent: str | Callable[..., object]) -> None:
+def test_a_clean_agent_is_found_at_most_at_the_level(agent: str | Callable[..., object]) -> None:
     found = verdicts(agent)
     assert sum(bool(each.found) for each in found) <= most(len(found))
-    assert all(each.complaint is None for each in found)
+    assert all(each.not_judged is None for each in found)
 
 
-def test_all_the_clean_together_are_found_no_oftener_than_the_level() -> None:
+def test_all_clean_agents_together_are_found_at_most_at_the_level() -> None:
     found = [each for agent in DRAWS for each in verdicts(agent)]
     n, bound = len(found), most(len(found))
     assert sum(bool(each.found) for each in found) <= bound
     assert sum(each.is_contaminated for each in found) <= bound
-    # A rate of a quarter would be seen.
+    # The bound detects a rate of 25 %.
     missed = sum(comb(n, k) * 0.25**k * 0.75 ** (n - k) for k in range(bound + 1))
     assert missed < 1e-3
 
 
-# What there is to follow is no memory
+# Clean agents on markets with predictable returns
 
 
-def test_who_follows_trends_is_found_by_path_alone_and_not_called_contaminated() -> None:
-    market, windows = script.made(0, trend=0.002)
+def test_a_trend_follower_is_found_by_path_alone_and_is_not_contaminated() -> None:
+    market, windows = script.predictable_market(0, trend=0.002)
     verdict = check("momentum", market, windows, Design(1, 3, n_draws=400, seed=0))
     assert verdict.found == ("path",)
     assert (verdict.conclusion, verdict.exit_code, verdict.is_contaminated) == ("unclear", 3, False)
     assert verdict.to_dict()["conclusion"] == "unclear"
-    assert verdict.sentence.startswith("momentum trades on the order of bars: it earns")
-    assert "cannot be told from who follows what lasts for some bars" in verdict.sentence
+    assert verdict.sentence.startswith("momentum depends on the order of bars: it earns")
+    assert "does not separate recognition of the path by its returns from following trends" in verdict.sentence
 
 
-def test_who_trades_only_names_it_knows_is_found_by_name_alone_and_what_it_holds_is_told() -> None:
-    market, windows = script.made(0, drift=0.0008)
+def test_an_agent_that_trades_only_known_names_is_found_by_name_alone_with_its_exposure() -> None:
+    market, windows = script.predictable_market(0, drift=0.0008)
     verdict = check(script.Cautious(script.NAMES), market, windows, Design(1, 3, n_draws=400, seed=0))
     assert verdict.found == ("name",)
     assert (verdict.conclusion, verdict.exit_code, verdict.is_contaminated) == ("unclear", 3, False)
     assert verdict.gross == pytest.approx({"named": 1.0, "masked": 0.0, "twins": 1.0}, abs=0.01)
-    assert verdict.sentence.startswith("cautious trades otherwise under other names: it earns")
-    assert "it holds 1.00 of NAV as it is, 0.00 in disguise and 1.00 on twins" in verdict.sentence
-    assert check("equal-weight", market, windows, Design(1, 3, n_draws=400, seed=0)).gross_told == ""
+    assert verdict.sentence.startswith("cautious depends on real names: it earns")
+    assert "its gross exposure is 1.00 of NAV in the named arm, 0.00 masked and 1.00 on twins" in verdict.sentence
+    assert check("equal-weight", market, windows, Design(1, 3, n_draws=400, seed=0)).gross_note == ""
 
 
-# Those that know of earlier runs
+# Learning between runs
 
 
-def test_who_learns_from_run_to_run_is_not_judged_by_the_second_time_it_is_shown_a_path() -> None:
-    market, windows = script.drawn(0, 1, 126)
+def test_an_agent_that_learns_between_runs_is_not_judged() -> None:
+    market, windows = script.martingale_market(0, 1, 126)
     twice = check(script.Learner(), market, windows, Design(2, 3, n_draws=400, seed=0))
     assert twice.learning is not None
     assert twice.learning.mean > 0.0
     assert min(twice.adjusted.values(), key=lambda p: p or 1.0) <= LEVEL
     assert (twice.found, twice.conclusion) == ((), "not_judged")
-    assert "it learns from run to run" in twice.sentence
+    assert "the agent learns between runs" in twice.sentence
     once = check(script.Learner(), market, windows, Design(1, 3, n_draws=400, seed=0))
     assert (once.learning, once.conclusion) == (None, "not_found")
 
 
-def test_who_remembered_before_the_first_run_is_found_whatever_the_order() -> None:
-    market, windows = script.drawn(0, 1, 126)
+def test_prior_memorization_is_found_with_several_named_runs() -> None:
+    market, windows = script.martingale_market(0, 1, 126)
     verdict = check(script.Memoriser(market, 0.5), market, windows, Design(3, 3, n_draws=400, seed=0))
     assert verdict.is_contaminated
     assert verdict.learning is not None
     assert verdict.learning.is_rounding
 
 
-# The page
+# Documentation
 
 
 @pytest.mark.parametrize("name", script.TABLES)
-def test_the_tables_of_the_page_are_those_that_were_measured(name: str) -> None:
-    assert script.shown(name, RESULTS[name]) in PAGE
+def test_the_tables_of_the_page_equal_the_committed_results(name: str) -> None:
+    assert script.format_table(name, RESULTS[name]) in PAGE
 
 
 @pytest.mark.parametrize("name", script.TABLES)
-def test_the_tables_have_a_row_for_all_that_is_measured(name: str) -> None:
+def test_the_committed_results_have_a_row_for_each_experiment(name: str) -> None:
     assert [(title, label) for title, rows in RESULTS[name].items() for label in rows] == [
         (title, label) for title, label, _ in script.TABLES[name]()
     ]
 
 
-def test_what_was_measured_is_what_is_measured() -> None:
-    """One cheap row of the committed results, again."""
+def test_a_committed_row_is_reproduced() -> None:
+    """Recompute one inexpensive row of the committed results."""
     (title, rows), n_draws = next(iter(RESULTS["clean"].items())), count(200, 20)
     row = rows["mean-reversion"]
-    tried = next(tried for of, label, tried in script.clean() if (of, label) == (title, "mean-reversion"))
-    found = script.row_of([tried(draw) for draw in range(n_draws)])
+    run = next(run for of, label, run in script.clean() if (of, label) == (title, "mean-reversion"))
+    found = script.summary_row([run(draw) for draw in range(n_draws)])
     assert row["n_draws"] == 200
     if n_draws == 200:
         assert found == row
     assert found["path"] * n_draws <= row["path"] * 200
 
 
-def test_no_clean_agent_was_found_oftener_than_the_level_by_more_than_twice_its_error() -> None:
+def test_no_committed_false_positive_rate_exceeds_the_level_by_more_than_two_standard_errors() -> None:
     rows = [row for table in RESULTS["clean"].values() for row in table.values()]
     assert len(rows) == 24
     for row in rows:
@@ -149,13 +149,13 @@ def test_no_clean_agent_was_found_oftener_than_the_level_by_more_than_twice_its_
         assert row["both"] <= row["either"]
     pooled = np.mean([row["either"] for row in rows])
     assert pooled <= LEVEL
-    told = re.search(r"On average they were found in (\S+) % of the draws, and by both in (\S+) %", PAGE)
-    assert told is not None
+    averages = re.search(r"On average they are found in (\S+) % of the draws, and by both in (\S+) %", PAGE)
+    assert averages is not None
     both = np.mean([row["both"] for row in rows])
-    assert told.groups() == (f"{100.0 * pooled:.1f}", f"{100.0 * both:.1f}")
+    assert averages.groups() == (f"{100.0 * pooled:.1f}", f"{100.0 * both:.1f}")
 
 
-def test_windows_around_events_share_no_bar() -> None:
+def test_windows_around_events_do_not_overlap() -> None:
     market = oo.data.load("ecb-fx")
     spans = sorted(script.around_events(market, 10))
     assert len(spans) == 10

@@ -253,7 +253,7 @@ def test_no_disguise_hides_a_rounded_price_from_whoever_computes_its_unit(measur
 
 def test_windows_that_cannot_be_drawn_are_refused() -> None:
     market = everything()
-    for lengths, wrong in (((1,), "received 1; hint"), ((41,), "`lengths` must be of 2 bars to the 40 of the market")):
+    for lengths, wrong in (((1,), "received 1; hint"), ((41,), "`lengths` must be between 2 and 40, the bars of the market")):
         with pytest.raises(oo.OpenOutcryError, match=wrong):
             reidentification.rates(market, lengths, n_windows=1)
     with pytest.raises(oo.OpenOutcryError, match="`n_windows`"):

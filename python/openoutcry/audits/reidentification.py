@@ -1,8 +1,7 @@
-"""Attack a disguise: guess symbol and date from a window of a masked market.
+"""Re-identification attacks on masked markets: guess the symbol and date of a window.
 
-Each attacker holds the public history of the market and looks up one thing in it: the name, the price level, the
-calendar, or the returns. Masking preserves returns, so that who compares them finds nearly every window, and who
-computes the unit of rounding from them finds the price; the rates say it.
+Each attacker has the public history of the market and matches one feature: the name, the price level, the rounding
+unit, the calendar, or the returns. Masking preserves returns, so matching returns identifies nearly every window.
 """
 
 from __future__ import annotations
@@ -18,34 +17,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import is_whole, whole
+from openoutcry.arguments import checked_integer, is_integer
 from openoutcry.data import masking
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
 
-# A date is found if the guess is within a trading week of it.
+# A date counts as identified if the guess is within a trading week of it.
 NEAR = 5
 LENGTHS = (5, 20, 60, 250)
-# Bars on which all windows of the history are compared, and how many of the nearest are compared on all bars.
+# Number of bars for the first comparison with all windows, and number of nearest windows compared on all bars.
 _FIRST_BARS = 16
 _BEST = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often one attacker was right about windows of one length.
+    """Success rate of one attacker on windows of one length.
 
     Attributes:
-        level: Masking level; `none` is the market as it is.
-        attacker: What it looked up: `name`, `level`, `rounding`, `calendar`, `returns` or `signs`.
-        n_bars: Bars that it was shown of the symbol.
-        n_windows: Windows that it was shown.
-        symbol: Share of windows whose symbol it named.
-        date: Share of windows whose last bar it dated to within `NEAR` bars.
-        symbol_by_chance: Share that a guess without looking gets right.
-        date_by_chance: As `symbol_by_chance`.
+        level: Masking level; `none` is the unmasked market.
+        attacker: Matched feature: `name`, `level`, `rounding`, `calendar`, `returns` or `signs`.
+        n_bars: Length of a window in bars.
+        n_windows: Number of windows.
+        symbol: Share of windows with a correct symbol.
+        date: Share of windows whose last bar is dated to within `NEAR` bars.
+        symbol_by_chance: Expected share of correct symbols of a random guess.
+        date_by_chance: Expected share of correct dates of a random guess.
     """
 
     level: str
@@ -58,12 +57,12 @@ class Rate:
     date_by_chance: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, as JSON has them."""
+        """Return the fields as JSON types."""
         return asdict(self)
 
 
-class Shown(NamedTuple):
-    """What an attacker is shown of one symbol: no close is missing."""
+class Excerpt(NamedTuple):
+    """Window of one symbol without missing closes, the input of an attacker."""
 
     name: str
     dates: Sequence[str]
@@ -71,24 +70,24 @@ class Shown(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """The column of the symbol and the last bar; None where it cannot tell."""
+    """Guessed column of the symbol and last bar; None where the attacker has no guess."""
 
     column: int | None
     bar: int | None
 
 
-# Prices of up to so many units are computed back; fewer are too few to tell a price by.
+# Maximum and minimum number of rounding units in a price that can be recovered.
 _MOST_UNITS = 2_000_000
 _FEWEST_UNITS = 10
 _MOST_DECIMALS = 7
-# What the disguise and a quotient round off, in parts of the value.
+# Relative rounding error of masking and of a quotient.
 _ROUNDING = 1e-15
 
-Attacker = Callable[["History", Shown], Guess]
+Attacker = Callable[["History", Excerpt], Guess]
 
 
 class History:
-    """The public history that attackers look things up in, prepared once."""
+    """Public history of the market, prepared once for all attackers."""
 
     def __init__(self, market: Dataset) -> None:
         self.market = market
@@ -98,10 +97,10 @@ class History:
         self.days = _days(market.dates)
 
     def nearest(self, table: Array, row: Array) -> Guess:
-        """Return where in `table` the values of `row` are nearest, on average.
+        """Find the window of `table` that is nearest to `row` by mean absolute distance.
 
-        All windows are compared on their first bars, the nearest of them on the rest. Of windows equally near, as of
-        flat prices, the first is taken.
+        All windows are compared on their first bars, and the nearest of them on all bars. Ties, as of constant
+        prices, select the first window.
         """
         n_places = len(table) - len(row) + 1
         off = np.zeros((n_places, table.shape[1]))
@@ -112,28 +111,28 @@ class History:
         places, columns = np.divmod(best, table.shape[1])
         whole_windows = table[places[:, None] + np.arange(len(row)), columns[:, None]]
         distance = np.abs(whole_windows - row).sum(axis=1)
-        found = int(np.argmin(np.where(np.isnan(distance), np.inf, distance)))
-        return Guess(int(columns[found]), int(places[found]) + len(row) - 1 + len(self.levels) - len(table))
+        nearest = int(np.argmin(np.where(np.isnan(distance), np.inf, distance)))
+        return Guess(int(columns[nearest]), int(places[nearest]) + len(row) - 1 + len(self.levels) - len(table))
 
 
-def by_name(history: History, shown: Shown) -> Guess:
-    """Look up the name, and the date as it is written."""
+def by_name(history: History, shown: Excerpt) -> Guess:
+    """Match the name and the date literally."""
     market = history.market
     column = market.symbols.index(shown.name) if shown.name in market.symbols else None
     bar = market.dates.index(shown.dates[-1]) if shown.dates[-1] in market.dates else None
     return Guess(column, bar)
 
 
-def by_level(history: History, shown: Shown) -> Guess:
-    """Look up the prices, as one who remembers what things cost."""
+def by_level(history: History, shown: Excerpt) -> Guess:
+    """Match the price levels."""
     return history.nearest(history.levels, np.log(shown.closes))
 
 
-def by_rounding(history: History, shown: Shown) -> Guess:
-    """Compute the prices back from their rounding, and look those up.
+def by_rounding(history: History, shown: Excerpt) -> Guess:
+    """Recover the prices from their rounding unit, and match those.
 
-    Prices in whole cents are whole multiples of one unit in any disguise that keeps their returns, and so are rates
-    whose inverses are the prices. The smallest count of units that makes all of them whole is the price.
+    Prices in whole cents remain integer multiples of one unit under any masking that preserves returns, and so do
+    inverse rates. The smallest number of units that makes all prices integers recovers the price.
     """
     best, nearest = Guess(None, None), np.inf
     for sign in (1.0, -1.0):
@@ -154,19 +153,19 @@ def by_rounding(history: History, shown: Shown) -> Guess:
 
 
 def _units(ratios: Array) -> int | None:
-    """Return the least number whose multiples by all ratios are whole, or None."""
+    """Return the smallest number whose products with all ratios are integers, or None."""
     units = 1
     for ratio in ratios.tolist():
         fraction = Fraction(ratio).limit_denominator(_MOST_UNITS)
         if abs(float(fraction) / ratio - 1.0) > _ROUNDING:
             return None
         units = math.lcm(units, fraction.denominator)
-    # Flat prices are whole at any count, which says nothing.
+    # Constant prices are integers at any number of units, which identifies nothing.
     return units if _FEWEST_UNITS < units <= _MOST_UNITS else None
 
 
-def by_calendar(history: History, shown: Shown) -> Guess:
-    """Look up weekdays, weekends and holidays, as one who has no prices."""
+def by_calendar(history: History, shown: Excerpt) -> Guess:
+    """Match weekdays, weekends and holidays."""
     days = _days(shown.dates)
     pattern = np.append(np.diff(days), (days[-1] + 3) % 7)
     n_bars, gaps = len(days), np.diff(history.days)
@@ -176,18 +175,18 @@ def by_calendar(history: History, shown: Shown) -> Guess:
     )
     off = (known != pattern).sum(axis=1)
     nearest = np.flatnonzero(off == off.min())
-    # Of places that fit equally, one that depends on nothing but what was shown.
+    # Break ties by a hash of the input.
     digest = hashlib.sha256("\n".join(shown.dates).encode()).digest()
     return Guess(None, int(nearest[int.from_bytes(digest[:8], "little") % len(nearest)]) + n_bars - 1)
 
 
-def by_returns(history: History, shown: Shown) -> Guess:
-    """Look up the returns, as one who has the history and compares."""
+def by_returns(history: History, shown: Excerpt) -> Guess:
+    """Match the returns."""
     return history.nearest(history.returns, np.diff(np.log(shown.closes)))
 
 
-def by_signs(history: History, shown: Shown) -> Guess:
-    """Look up which bars rose and which fell, and nothing else of the returns."""
+def by_signs(history: History, shown: Excerpt) -> Guess:
+    """Match the signs of the returns."""
     return history.nearest(history.signs, np.sign(np.diff(shown.closes)))
 
 
@@ -208,23 +207,23 @@ def rates(
     n_windows: int = 100,
     seed: int = 0,
 ) -> list[Rate]:
-    """Return how often each attacker is right, by masking level and length of window.
+    """Measure the success rate of each attacker, by masking level and window length.
 
-    Each window is of another symbol and place, under a key of its own. Windows with a missing close are not drawn.
-    An attacker that cannot tell has the share of a guess without looking counted as right.
+    Each window has a random symbol, position and masking key. Windows with a missing close are excluded. An attacker
+    without a guess scores the rate of a random guess.
 
     Args:
-        market: The market, which the attackers have too.
-        lengths: Bars of a window, each at least 2.
+        market: The market, which the attackers know.
+        lengths: Window lengths in bars, each at least 2.
         levels: Masking levels; `none` for no masking.
-        n_windows: How many windows of each length.
-        seed: Fixes windows and keys.
+        n_windows: Number of windows of each length.
+        seed: Seed of windows and keys.
 
     Raises:
-        OpenOutcryError: `window_invalid`: a length is below 2, or the market has no such window; `argument_invalid`:
-            there are no windows, or no such level.
+        OpenOutcryError: `window_invalid`: a length is below 2, or no symbol has that many closes in a row;
+            `argument_invalid`: `n_windows` is below 1, or a level is unknown.
     """
-    whole("n_windows", n_windows, 1, 1_000_000)
+    checked_integer("n_windows", n_windows, 1, 1_000_000)
     history, found = History(market), []
     for level in levels:
         for n_bars in lengths:
@@ -248,27 +247,27 @@ def _rate(history: History, level: str, name: str, guesses: list[tuple[Guess, tu
     return Rate(level, name, n_bars, n, symbol / n, dated / n, *by_chance)
 
 
-def _trial(market: Dataset, n_bars: int, level: str, seed: int, k: int) -> tuple[Shown, tuple[int, int, int]]:
-    """Return the k-th window of a length, and its symbol, last bar and length."""
+def _trial(market: Dataset, n_bars: int, level: str, seed: int, k: int) -> tuple[Excerpt, tuple[int, int, int]]:
+    """Return the k-th window of a length, and its true symbol, last bar and length."""
     drawn = hashlib.sha256(f"openoutcry/reidentify/v1\0{seed}\0{n_bars}\0{k}".encode()).digest()
     column, last = _place(market, n_bars, np.random.default_rng(list(drawn)))
     rows = slice(last - n_bars + 1, last + 1)
     if level == "none":
-        return Shown(market.symbols[column], market.dates[rows], market.close[rows, column]), (column, last, n_bars)
+        return Excerpt(market.symbols[column], market.dates[rows], market.close[rows, column]), (column, last, n_bars)
     masked = market.masked(drawn, level)
     hidden = masking.places(market.symbols, drawn).index(column)
-    return Shown(masked.symbols[hidden], masked.dates[rows], masked.close[rows, hidden]), (column, last, n_bars)
+    return Excerpt(masked.symbols[hidden], masked.dates[rows], masked.close[rows, hidden]), (column, last, n_bars)
 
 
 def _place(market: Dataset, n_bars: int, rng: np.random.Generator) -> tuple[int, int]:
-    if not is_whole(n_bars) or not 2 <= n_bars <= market.n_bars:
-        wanted = f"`lengths` must be of 2 bars to the {market.n_bars} of the market"
-        raise refusal("window_invalid", f"{wanted}; received {n_bars!r}; hint: `--length` says it on the command line")
+    if not is_integer(n_bars) or not 2 <= n_bars <= market.n_bars:
+        required = f"`lengths` must be between 2 and {market.n_bars}, the bars of the market"
+        raise refusal("window_invalid", f"{required}; received {n_bars!r}; hint: set `--length` on the command line")
     closes = np.isfinite(market.close).astype(np.int64)
     counts = np.cumsum(np.vstack([np.zeros((1, market.n_symbols), dtype=np.int64), closes]), axis=0)
     lasts, columns = np.nonzero(counts[n_bars:] - counts[:-n_bars] == n_bars)
     if not len(lasts):
-        message = f"a symbol must have {n_bars} closes in a row; received none that has"
+        message = f"a symbol must have {n_bars} consecutive closes; received no such symbol"
         raise refusal("window_invalid", message)
     drawn = int(rng.integers(len(lasts)))
     return int(columns[drawn]), int(lasts[drawn]) + n_bars - 1

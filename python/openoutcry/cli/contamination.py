@@ -1,4 +1,4 @@
-"""`openoutcry contamination`: does an agent remember the market."""
+"""`openoutcry contamination`: test whether an agent has memorized a market."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, Asked
-from openoutcry.cli.market_options import load_agent, open_dataset, picture_to_write
+from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
+from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
@@ -35,114 +35,115 @@ EXAMPLES = """
 
 `openoutcry contamination --agent momentum --picture arms.svg`
 
-**Exit codes** 0: no contamination found. 1: found at the level, in disguise and on twins. 2: it could not be judged:
-too few bars, too many faults, later runs that know of earlier ones, an agent that raises, or an input that is refused.
-3: found in one of the two alone, as of an agent without memory that follows trends, or trades only names it knows.
+**Exit codes** 0: no contamination found. 1: contamination found, both against masked data and against twins. 2: not
+judged: too few bars, too many faults, learning between runs, an error of the agent, or invalid input. 3: unclear: only
+one of the two effects, as for an agent without memorization that follows trends or trades only known names.
 """
 
 
 def contamination(
     agent: str = typer.Option(..., help=AGENT),
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
-    window: list[str] = typer.Option([], help="`START:END`, bars or ISO dates; may be given again."),
-    windows: int = typer.Option(4, min=1, help="Windows spread over the market, where none is given."),
-    bars: int = typer.Option(126, min=3, help="Bars of each of those."),
-    repeats: int | None = typer.Option(None, min=1, help="Runs as it is, and in disguise: 2, or 1 of a server."),
-    twins: int = typer.Option(9, min=1, help="Twins of a window."),
-    block: float = typer.Option(5.0, min=1.0, help="Bars of a block of a twin, on average."),
-    masking: str = typer.Option("full", help=f"Disguise: {', '.join(LEVELS)}."),
-    level: float = typer.Option(0.05, help="How often a clean agent may be found contaminated."),
-    lookback: int = typer.Option(20, min=1, help="Closes that the agent is shown of a symbol."),
-    seed: int | None = typer.Option(None, min=0, help="Fixes all that is drawn; by default drawn itself, and told."),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    jobs: int = typer.Option(1, min=1, max=256, help="Runs at the same time, of a process or server."),
-    picture: Path | None = typer.Option(None, help="Write a picture of the arms to this SVG file."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    window: list[str] = typer.Option([], help="`START:END` in bars or ISO dates, repeatable."),
+    windows: int = typer.Option(4, min=1, help="Number of evenly spaced windows, without `--window`."),
+    bars: int = typer.Option(126, min=3, help="Bars of each evenly spaced window."),
+    repeats: int | None = typer.Option(
+        None, min=1, help="Named runs and masked runs for each window; 2, or 1 for a server."
+    ),
+    twins: int = typer.Option(9, min=1, help="Permuted twins of each window."),
+    block: float = typer.Option(5.0, min=1.0, help="Mean block length of a twin, in bars."),
+    masking: str = typer.Option("full", help=f"Masking level: {', '.join(LEVELS)}."),
+    level: float = typer.Option(0.05, help="False positive rate."),
+    lookback: int = typer.Option(20, min=1, help="Closes of each symbol in an observation."),
+    seed: int | None = typer.Option(None, min=0, help="Random seed; by default random and printed."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    jobs: int = typer.Option(1, min=1, max=256, help="Parallel runs of a process or server."),
+    picture: Path | None = typer.Option(None, help="Write a chart of the arms to this SVG file."),
+    as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
     env: list[str] | None = ENV,
     timeout: float = TIMEOUT,
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
 ) -> None:
-    """Run an agent on a market as it is, in disguise, and on twins of it.
+    """Test whether an agent has memorized a market.
 
-    What it earns under real names and dates beyond a disguise is what the name is worth to it; beyond twins, its own
-    bars in another order, what the path is worth. One that remembers earns more than on both; where nothing can be
-    followed, one that does not earns the same. Each run is by an agent begun for it, in an order that the seed fixes; a
-    server is not begun anew, and what it learns in one run it has in the next. Each window is run 2 x repeats + twins
-    times: by default 13 times 4 windows of 125 decisions, 6,500 decisions.
+    Runs the agent on a market with real names, on masked copies, and on permuted twins with the bars in another order.
+    An agent that has memorized the market earns more with real names than in both other arms. Each run starts a new
+    agent, in a random order; a server is not restarted and may carry state between runs. Each window is run 2 x
+    repeats + twins times: by default 13 runs of 4 windows of 125 decisions, 6,500 decisions.
     """
     if picture is not None:
-        picture_to_write(picture)
+        checked_picture_file(picture)
     hidden = [Path(source)] if Path(source).exists() else []
-    how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _on_stderr)
+    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _on_stderr)
     n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
     market = (source, periods_per_year), window, (windows, bars)
     try:
-        verdict = _verdict(agent, how, market, design, jobs)
+        verdict = _verdict(agent, options, market, design, jobs)
     except OpenOutcryError:
         raise
     except Exception as error:
-        # Not passed on: an uncaught error is exit code 1, which says that contamination was found.
+        # Not re-raised: an uncaught error exits with code 1, which means that contamination was found.
         traceback.print_exc()
         raise typer.Exit(2) from error
-    _keep(verdict, picture)
+    _write_picture(verdict, picture)
     if as_json:
         typer.echo(json.dumps(verdict.to_dict()))
     else:
         _show(verdict, picture)
-    if verdict.complaint is not None:
-        raise refusal("argument_invalid", verdict.complaint)
+    if verdict.not_judged is not None:
+        raise refusal("argument_invalid", verdict.not_judged)
     raise typer.Exit(verdict.exit_code)
 
 
-def _verdict(agent: str, how: Asked, market: Any, design: dict[str, Any], jobs: int) -> Verdict:
-    from openoutcry.audits.contamination import Design, check, spread
-    from openoutcry.audits.contamination.experiment_design import resolved
+def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, Any], jobs: int) -> Verdict:
+    from openoutcry.audits.contamination import Design, check, spread_windows
+    from openoutcry.audits.contamination.experiment_design import resolve_windows
     from openoutcry.audits.contamination.paired_differences import MIN_BARS
 
     (source, periods_per_year), window, (windows, bars) = market
     dataset, planned = open_dataset(source, periods_per_year), Design(**design)
-    chosen = window or spread(dataset, windows, bars, planned.lookback)
-    n_bars = sum(end - start - 1 for start, end in resolved(dataset, chosen, planned.lookback))
+    chosen = window or spread_windows(dataset, windows, bars, planned.lookback)
+    n_bars = sum(end - start - 1 for start, end in resolve_windows(dataset, chosen, planned.lookback))
     if n_bars < MIN_BARS:
-        raise refusal("argument_invalid", f"at least {MIN_BARS} bars in all are required; received {n_bars}")
-    asked = how.launcher(agent) if ":" in agent else agent
-    if isinstance(asked, str):
-        load_agent(asked, 0)
+        raise refusal("argument_invalid", f"at least {MIN_BARS} bars in total are required; received {n_bars}")
+    target = options.launcher(agent) if ":" in agent else agent
+    if isinstance(target, str):
+        load_agent(target, 0)
     console = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(chosen) * planned.runs_a_window)
-        return check(asked, dataset, chosen, planned, n_jobs=jobs, on_run=lambda: progress.advance(task))
+        return check(target, dataset, chosen, planned, n_jobs=jobs, on_run=lambda: progress.advance(task))
 
 
 def _on_stderr(text: object) -> None:
     Console(stderr=True).out(text, highlight=False)
 
 
-def _keep(verdict: Verdict, picture: Path | None) -> None:
+def _write_picture(verdict: Verdict, picture: Path | None) -> None:
     if picture is not None:
-        from openoutcry.audits.contamination.arms_chart import picture_of
+        from openoutcry.audits.contamination.arms_chart import render_arms
 
-        picture.write_text(picture_of(verdict), encoding="utf-8")
+        picture.write_text(render_arms(verdict), encoding="utf-8")
 
 
 def _show(verdict: Verdict, picture: Path | None) -> None:
     console, design = Console(), verdict.design
     console.width = max(console.width, 100)
-    told = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.tracks)} windows, {verdict.n_bars} bars"
-    runs = f"{design.n_repeats} runs as it is, {design.n_repeats} in disguise, {design.n_twins} twins of each"
-    console.print(f"{told}; {runs}; seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
+    head = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.returns)} windows, {verdict.n_bars} bars"
+    runs = f"{design.n_repeats} named, {design.n_repeats} masked and {design.n_twins} twin runs per window"
+    console.print(f"{head}; {runs};  seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("basis points a bar")
+    table.add_column("basis points per bar")
     share = f"{100.0 * (1.0 - 2.0 * design.level):g} % interval"
-    for head in ("difference", share, "p (Hochberg)", "found 4 times in 5 from"):
+    for head in ("difference", share, "p (Hochberg)", "detectable (80 %)"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_row("as it is, less in disguise", *_cells(verdict.name, verdict.adjusted["name"]))
-    table.add_row("as it is, less on twins", *_cells(verdict.path, verdict.adjusted["path"]))
+    table.add_row("named less masked", *_cells(verdict.name, verdict.adjusted["name"]))
+    table.add_row("named less twins", *_cells(verdict.path, verdict.adjusted["path"]))
     console.print(table)
     for note in _notes(verdict):
         console.print(f"  · {note}", style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -165,11 +166,12 @@ def _notes(verdict: Verdict) -> list[str]:
     notes = []
     for arm, means in verdict.means.items():
         low, high = (basis_points(value) for value in (min(means), max(means)))
-        notes.append(f"{arm}: {low} to {high} bp a bar over {len(means)} runs of each window")
-    notes.append(f"more was earned as it is than on {verdict.n_twins_below} of {verdict.design.n_twins} twins")
-    if verdict.gross_told and not verdict.found:
-        # Where something is found, it is part of the sentence.
-        notes.append(verdict.gross_told)
+        notes.append(f"{arm}: {low} to {high} bp per bar over {len(means)} runs of each window")
+    notes.append(f"the named arm earned more than {verdict.n_twins_below} of {verdict.design.n_twins} twins")
+    if verdict.gross_note and not verdict.found:
+        # Part of the sentence if an effect was found.
+        notes.append(verdict.gross_note)
     for arm, counts in verdict.faults.items():
-        notes.append(f"{arm}: held for faults: {', '.join(f'{count:,} {slug}' for slug, count in counts.items())}")
+        slugs = ", ".join(f"{count:,} {slug}" for slug, count in counts.items())
+        notes.append(f"{arm}: decisions that defaulted to hold: {slugs}")
     return [*notes, *verdict.notices]

@@ -1,4 +1,4 @@
-"""`openoutcry data reidentify`: what a disguise hides from whom, counted."""
+"""`openoutcry data reidentify`: measure how often masked windows are re-identified."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ EXAMPLES = """
 
 `openoutcry data reidentify prices.csv --level full --length 20 --length 60 --windows 500 --json`
 """
-LEVEL = typer.Option(["none", *LEVELS], "--level", help="Masking level; may be given again.")
-LENGTH = typer.Option(list(LENGTHS), "--length", help="Bars of a window; may be given again.")
+LEVEL = typer.Option(["none", *LEVELS], "--level", help="Masking level, repeatable.")
+LENGTH = typer.Option(list(LENGTHS), "--length", help="Window length in bars, repeatable.")
 
 
 def reidentify(
     source: str,
     level: list[str] = LEVEL,
     length: list[int] = LENGTH,
-    windows: int = typer.Option(100, "--windows", help="Windows of each length."),
-    seed: int = typer.Option(0, "--seed", help="Fixes windows and keys."),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    windows: int = typer.Option(100, "--windows", help="Number of windows of each length."),
+    seed: int = typer.Option(0, "--seed", help="Seed of windows and keys."),
+    as_json: bool = typer.Option(False, "--json", help="Print the rates as JSON."),
 ) -> None:
-    """Attack a masked market with its own history: who finds the symbol and the date?
+    """Measure how often attackers identify the symbol and date of a masked window.
 
-    Masking preserves returns, so whoever compares returns with the history finds nearly every window at any level.
+    Masking preserves returns, so an attacker that matches returns with the history identifies nearly every window.
     """
     unknown = [each for each in level if each not in ("none", *LEVELS)]
     if unknown:
@@ -46,11 +46,11 @@ def reidentify(
     if as_json:
         typer.echo(json.dumps([rate.to_dict() for rate in found]))
         return
-    # Whole at any width of a terminal: a table cut short says another level.
+    # A fixed width, because a truncated table is misleading.
     console = Console()
     console.width = max(console.width, 110)
     console.print(_table(found))
-    typer.echo(f"Windows found by symbol / by date to within {NEAR} bars, of {windows}.")
+    typer.echo(f"Share of {windows} windows identified by symbol / by date to within {NEAR} bars.")
 
 
 def _table(found: list[Rate]) -> Table:

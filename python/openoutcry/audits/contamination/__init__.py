@@ -1,7 +1,7 @@
-"""Contamination: whether an agent remembers a market, and what that is worth.
+"""Contamination test: has an agent memorized a market, and how much does that earn?
 
-One agent in three arms, begun anew for every run: windows of a market as they are, the same in disguise, and twins of
-them, their own bars in another order under the same names and dates. `docs/contamination.md` says who is caught where.
+`check` runs an agent on windows of a market, on masked copies, and on permuted twins with the bars of the window in
+another order. The command is `openoutcry contamination`. Imports `data`, `backtest`, `harness` and `scoring`.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from openoutcry.agents import Agent, Baseline
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.audits.contamination.arm_runs import Trial
-from openoutcry.audits.contamination.arms import Place
-from openoutcry.audits.contamination.experiment_design import Design, resolved, spread
-from openoutcry.audits.contamination.findings import Verdict, judged
+from openoutcry.audits.contamination.arms import WindowMarket
+from openoutcry.audits.contamination.experiment_design import Design, resolve_windows, spread_windows
+from openoutcry.audits.contamination.findings import Verdict, evaluate
 from openoutcry.audits.contamination.paired_differences import Difference
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import HttpAgent, Launcher, connect
 from openoutcry.openoutcry_py import CostModel, Limits
 
-__all__ = ["Design", "Difference", "Verdict", "check", "spread"]
+__all__ = ["Design", "Difference", "Verdict", "check", "spread_windows"]
 
-_SERVER = "a server is not begun anew: what it learns in one run it has in the next"
+_SERVER = "a server is not restarted between runs: it may carry state from one run to the next"
 
 
 def check(
@@ -36,34 +36,33 @@ def check(
     n_jobs: int = 1,
     on_run: Callable[[], object] = lambda: None,
 ) -> Verdict:
-    """Return whether an agent remembers a market.
+    """Test whether an agent has memorized a market.
 
     Args:
-        agent: The name of a baseline, what `harness.connect` takes, such as `module:function`, or a launcher: each run
-            is by one that was begun for it, and a fault of it is a hold. A callable is trusted: the same object makes
-            all runs, one after the other, and what it keeps between them is its own to forget, as it is a
-            server's.
-        market: The market that it may remember.
-        windows: Bars or dates, as of `run_backtest`; `spread` makes some.
-        design: How it is tried; by default as `Design` says, a server with one run of a window as it is.
+        agent: Name of a baseline, a name for `harness.connect` such as `module:function`, or a launcher. These start
+            a new agent for each run, and after a fault the decision defaults to hold. A callable or a server makes
+            all runs and may carry state between them.
+        market: The market that the agent may have memorized.
+        windows: Windows in bars or dates, as in `run_backtest`; see `spread_windows`.
+        design: Design of the experiment; the defaults of `Design`, and a single named run per window for a server.
         rules: Costs and limits; None for the defaults.
-        n_jobs: Runs at the same time, of agents that are begun for each.
+        n_jobs: Number of parallel runs; above 1 only for agents that are started for each run.
         on_run: Called after each of `len(windows) * design.runs_a_window` runs, from any thread.
 
     Raises:
-        OpenOutcryError: `window_invalid`: windows share a return, or a symbol does not close in every bar of one;
-            or there is no such agent, or it cannot be begun.
-        Exception: what a callable raises.
+        OpenOutcryError: `window_invalid`: windows overlap, or a symbol lacks a close within a window. Also raised if
+            the agent is unknown or cannot start.
+        Exception: an error of a callable.
     """
     if isinstance(agent, str) and ":" in agent:
         agent = connect(agent)
     is_server = isinstance(agent, HttpAgent)
     design = design or Design(n_repeats=1 if is_server else 2)
-    spans = resolved(market, windows, design.lookback)
-    if whole("n_jobs", n_jobs, 1, 256) > 1 and not isinstance(agent, Launcher):
-        raise refusal("argument_invalid", f"`n_jobs` must be 1 for an agent of this process; received {n_jobs}")
-    trial = Trial([Place.of(market, span, design.lookback) for span in spans], design, rules, n_jobs, on_run)
-    return judged(_name_of(agent), market, trial, trial.tracks(agent), [_SERVER] if is_server else [])
+    spans = resolve_windows(market, windows, design.lookback)
+    if checked_integer("n_jobs", n_jobs, 1, 256) > 1 and not isinstance(agent, Launcher):
+        raise refusal("argument_invalid", f"`n_jobs` must be 1 for an in-process agent; received {n_jobs}")
+    trial = Trial([WindowMarket.cut(market, span, design.lookback) for span in spans], design, rules, n_jobs, on_run)
+    return evaluate(_name_of(agent), market, trial, trial.run(agent), [_SERVER] if is_server else [])
 
 
 def _name_of(agent: Agent | Launcher | str) -> str:

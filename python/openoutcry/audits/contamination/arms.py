@@ -1,4 +1,4 @@
-"""The three arms: a window as it is, in disguise, and its twins."""
+"""The three arms of the experiment: named, masked and permuted twins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.audits.contamination.experiment_design import Design, Span
-from openoutcry.audits.contamination.permuted_twins import Bars, reordered, twin
+from openoutcry.audits.contamination.permuted_twins import Bars, permuted_bars, twin
 from openoutcry.data.dataset import Dataset
 
 Table = npt.NDArray[np.float64]
@@ -20,24 +20,24 @@ Table = npt.NDArray[np.float64]
 ARMS = ("named", "masked", "twins")
 
 _KEY_DOMAIN = b"openoutcry/contamination/v1\0"
-# Streams of random numbers, one a purpose.
+# Random number streams by purpose.
 _ORDER, _RUNS, _TWINS = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Tracks:
-    """What an agent earned on a window, a row a run, a column a bar.
+class ArmReturns:
+    """Simple returns of an agent on a window, with a row for each run and a column for each bar.
 
-    All are simple returns; runs are in the order in which they were begun.
+    Runs are in the order in which they started.
 
     Attributes:
-        first_date: Of the first decision.
-        dates: Of the bars that were earned on, shape `(n_bars,)`.
-        named: On the window as it is. Shape `(n_repeats, n_bars)`.
-        masked: In disguise. Shape `(n_repeats, n_bars)`.
-        twins: On its twins, by their own bars. Shape `(n_twins, n_bars)`.
-        sources: Place in the window of each bar of a twin. Shape `(n_twins, n_bars)`.
-        gross: Mean gross exposure at the closes, by arm, as a share of NAV.
+        first_date: Date of the first decision.
+        dates: Dates of the returns, shape `(n_bars,)`.
+        named: Returns on the unchanged window, shape `(n_repeats, n_bars)`, float64.
+        masked: Returns on the masked window, shape `(n_repeats, n_bars)`, float64.
+        twins: Returns on the twins in their own bar order, shape `(n_twins, n_bars)`, float64.
+        sources: Index of the window bar behind each bar of a twin, shape `(n_twins, n_bars)`, int64.
+        gross: Mean gross exposure at the closes by arm, a fraction of NAV.
     """
 
     first_date: str
@@ -50,26 +50,23 @@ class Tracks:
 
     @property
     def twins_by_source(self) -> Table:
-        """What was earned on the twins, by the bar of the window that moved them.
-
-        Shape `(n_twins, n_bars)`.
-        """
+        """Returns on the twins in the bar order of the window, shape `(n_twins, n_bars)`, float64."""
         earned = np.empty_like(self.twins)
         np.put_along_axis(earned, self.sources, self.twins, axis=1)
         return earned
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """A window in a market of its own, which begins with what an agent is shown first."""
+class WindowMarket:
+    """A market cut to a window and the lookback before it."""
 
     market: Dataset
     start: int
     end: int
 
     @classmethod
-    def of(cls, market: Dataset, span: Span, lookback: int) -> Place:
-        """Cut a window out, without news and fundamentals."""
+    def cut(cls, market: Dataset, span: Span, lookback: int) -> WindowMarket:
+        """Cut a window out of a market, without news and fundamentals."""
         start, end = span
         first = max(0, start - lookback + 1)
         columns = market._columns() | {"fundamentals": (), "news": ()}
@@ -77,30 +74,30 @@ class Place:
             if name == "dates" or isinstance(values, np.ndarray):
                 columns[name] = values[first:end]
         if first > 0:
-            _begin(columns)
-        cut = Dataset.from_arrays(**columns, name=market.name, notices=market.notices)
-        return cls(cut, start - first, end - first)
+            _clear_first_bar(columns)
+        dataset = Dataset.from_arrays(**columns, name=market.name, notices=market.notices)
+        return cls(dataset, start - first, end - first)
 
 
-def _begin(columns: dict[str, Any]) -> None:
-    """Leave out what happens on the first bar: it has no close before."""
-    for name, nothing in (("dividends", 0.0), ("splits", 1.0), ("delistings", np.nan)):
+def _clear_first_bar(columns: dict[str, Any]) -> None:
+    """Remove the corporate actions of the first bar, which has no previous close."""
+    for name, neutral in (("dividends", 0.0), ("splits", 1.0), ("delistings", np.nan)):
         if columns[name] is not None:
             columns[name] = columns[name].copy()
-            columns[name][0] = nothing
+            columns[name][0] = neutral
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A run to be made.
+    """A scheduled run.
 
     Attributes:
-        window: Place of its window.
+        window: Index of the window.
         arm: One of `ARMS`.
-        number: Which of the runs of that arm on that window.
-        seed: Of what is drawn in it: by a baseline that draws, and by slippage that varies.
-        market: Makes its market.
-        sources: Of a twin, the bar that moves each of its bars.
+        number: Number of the run within its arm and window.
+        seed: Seed of random baselines and slippage noise.
+        market: Builds the market of the run.
+        sources: Bar of the window behind each bar of a twin; None for other arms.
     """
 
     window: int
@@ -111,20 +108,20 @@ class Job:
     sources: Bars | None = None
 
 
-def jobs_of(places: Sequence[Place], design: Design) -> list[Job]:
-    """Return all runs in an order that the seed fixes."""
-    jobs = [job for window, place in enumerate(places) for job in _jobs(window, place, design)]
+def jobs_of(windows: Sequence[WindowMarket], design: Design) -> list[Job]:
+    """Return all runs in a random order that the seed determines."""
+    jobs = [job for window, cut in enumerate(windows) for job in _jobs(window, cut, design)]
     order = np.random.default_rng([design.seed, _ORDER]).permutation(len(jobs))
-    return [jobs[place] for place in order]
+    return [jobs[index] for index in order]
 
 
-def _jobs(window: int, place: Place, design: Design) -> Iterator[Job]:
+def _jobs(window: int, cut: WindowMarket, design: Design) -> Iterator[Job]:
     seeds = iter(np.random.SeedSequence([design.seed, window, _RUNS]).generate_state(design.runs_a_window).tolist())
     for number in range(design.n_repeats):
         key = hashlib.sha256(_KEY_DOMAIN + f"{design.seed}\0{window}\0{number}".encode()).digest()
-        yield Job(window, "named", number, next(seeds), lambda: place.market)
-        yield Job(window, "masked", number, next(seeds), partial(place.market.masked, key, design.masking))
+        yield Job(window, "named", number, next(seeds), lambda: cut.market)
+        yield Job(window, "masked", number, next(seeds), partial(cut.market.masked, key, design.masking))
     for number in range(design.n_twins):
         rng = np.random.default_rng([design.seed, window, number, _TWINS])
-        bars = reordered(rng, place.start + 1, place.end, design.block_bars)
-        yield Job(window, "twins", number, next(seeds), partial(twin, place.market, place.start, bars), bars)
+        bars = permuted_bars(rng, cut.start + 1, cut.end, design.block_bars)
+        yield Job(window, "twins", number, next(seeds), partial(twin, cut.market, cut.start, bars), bars)

@@ -1,4 +1,4 @@
-"""What was found, in numbers."""
+"""Verdict of the contamination test: differences between arms, p-values and the conclusion."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from typing import Any
 import numpy as np
 
 from openoutcry.audits.contamination.arm_runs import Trial
-from openoutcry.audits.contamination.arms import ARMS, Tracks
+from openoutcry.audits.contamination.arms import ARMS, ArmReturns
 from openoutcry.audits.contamination.experiment_design import Design
 from openoutcry.audits.contamination.findings_text import basis_points, sentence
 from openoutcry.audits.contamination.paired_differences import Difference, difference_of
 from openoutcry.data.dataset import Dataset
 
 KINDS = ("name", "path")
-"""As it is less in disguise: what knowing the name is worth. Less on twins: what knowing the path is worth."""
+"""Effects: `name` is the return in the named arm less the masked arm, `path` the same less the twins."""
 
 CONCLUSIONS = ("not_found", "contaminated", "not_judged", "unclear")
-"""Nothing was found; both kinds were; it cannot be judged; one kind was, which who remembers nothing may earn, too.
+"""Conclusions in the order of the exit codes of `openoutcry contamination`.
 
-In the order of the exit codes of `openoutcry contamination`.
+`unclear` is a single effect, which an agent without memorization may show too.
 """
 
-MOST_FAULTS = 0.05
-"""Share of an arm's answers above which it tells of faults, not of what an agent knows."""
+MAX_FAULTS = 0.05
+"""Maximum share of decisions of an arm that may default to hold because of faults."""
 
-GROSS_APART = 0.05
-"""Shares of NAV by which arms differ in what is held before it is said."""
+MAX_GROSS_DIFFERENCE = 0.05
+"""Difference of gross exposure between arms, a fraction of NAV, above which the verdict reports it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Whether an agent remembers a market, and what that is worth to it.
+    """Result of the contamination test of one agent on one market.
 
     Attributes:
-        agent: What it is called.
+        agent: Name of the agent.
         dataset: Name of the market.
-        periods_per_year: Bars a year.
-        design: How it was tried.
-        tracks: What it earned on each window.
-        name: What a bar earned as it is, less in disguise.
-        path: What a bar earned as it is, less on twins by the bar that moved them.
-        adjusted: p-values by kind, by Hochberg over those there are; None where there is none.
-        learning: What a bar earned in later runs of the windows as they are, less in the first; None for one run.
-        faults: Answers that were held for a fault, by arm and slug.
-        notices: What a reader must know of the trial.
+        periods_per_year: Bars per year.
+        design: Design of the experiment.
+        returns: Returns of the agent on each window.
+        name: Return per bar in the named arm less the masked arm.
+        path: Return per bar in the named arm less the twins, paired by the source bar.
+        adjusted: P-values by kind, adjusted by Hochberg; None where undefined.
+        learning: Return per bar in later named runs less the first; None for a single named run.
+        faults: Number of decisions that defaulted to hold, by arm and slug.
+        notices: Remarks on the experiment.
     """
 
     agent: str
     dataset: str
     periods_per_year: float
     design: Design
-    tracks: tuple[Tracks, ...]
+    returns: tuple[ArmReturns, ...]
     name: Difference
     path: Difference
     adjusted: dict[str, float | None]
@@ -63,9 +63,9 @@ class Verdict:
 
     @property
     def found(self) -> tuple[str, ...]:
-        """Kinds whose adjusted p-value is at most the level.
+        """Kinds with an adjusted p-value of at most the level.
 
-        None where the arms cannot be compared, for so many answers were faults, or later runs knew of earlier ones.
+        Empty if the arms cannot be compared because of faults or of learning between runs.
         """
         return () if self._too_faulty is not None or self._too_learned is not None else self._rejected
 
@@ -74,7 +74,7 @@ class Verdict:
         return tuple(kind for kind, p in self.adjusted.items() if p is not None and p <= self.design.level)
 
     @property
-    def complaint(self) -> str | None:
+    def not_judged(self) -> str | None:
         """Why the agent cannot be judged; None if it can."""
         undefined = [each for each in (self.name, self.path) if each.p_value is None and not each.is_rounding]
         if undefined and not self._rejected:
@@ -84,10 +84,12 @@ class Verdict:
     @property
     def _too_faulty(self) -> str | None:
         for arm, runs in self.means.items():
-            n_faults, n_asked = sum(self.faults.get(arm, {}).values()), len(runs) * self.n_bars
-            if n_faults > MOST_FAULTS * n_asked:
-                most = f"at most {100.0 * MOST_FAULTS:g} % of the answers in each arm may be held for faults"
-                return f"{most}; received {n_faults:,} of {n_asked:,} in the arm `{arm}`"
+            n_faults, n_decisions = sum(self.faults.get(arm, {}).values()), len(runs) * self.n_bars
+            if n_faults > MAX_FAULTS * n_decisions:
+                required = (
+                    f"at most {100.0 * MAX_FAULTS:g} % of the decisions in each arm may default to hold after a fault"
+                )
+                return f"{required}; received {n_faults:,} of {n_decisions:,} in the arm `{arm}`"
         return None
 
     @property
@@ -95,81 +97,81 @@ class Verdict:
         each = self.learning
         if not self._rejected or each is None or each.p_value is None or each.p_value > self.design.level:
             return None
-        received = f"{basis_points(each.mean)} bp a bar in later ones than in the first (p = {each.p_value:.2g})"
-        hint = "it learns from run to run; begin it anew for each, or run each window once (`n_repeats`, `--repeats`)"
-        return f"runs of the same path must earn no more for having been made later; received {received}; hint: {hint}"
+        received = f"{basis_points(each.mean)} bp per bar more (p = {each.p_value:.2g})"
+        hint = "the agent learns between runs; start a new one for each run, or run each window once (`--repeats 1`)"
+        return f"later runs on the same path must not earn more than the first; received {received}; hint: {hint}"
 
     @property
     def conclusion(self) -> str:
-        """What is to be made of it, one of `CONCLUSIONS`."""
-        if self.complaint is not None:
+        """One of `CONCLUSIONS`."""
+        if self.not_judged is not None:
             return "not_judged"
         return ("not_found", "unclear", "contaminated")[len(self.found)]
 
     @property
     def exit_code(self) -> int:
-        """The conclusion as a number."""
+        """Exit code of the conclusion."""
         return CONCLUSIONS.index(self.conclusion)
 
     @property
     def is_contaminated(self) -> bool:
-        """Return whether knowing the name and knowing the path are both worth something."""
+        """Whether both the name and the path effect are significant."""
         return self.conclusion == "contaminated"
 
     @property
     def sentence(self) -> str:
         """The verdict in a sentence."""
-        if self.complaint is not None:
-            return f"{self.agent} cannot be judged: {self.complaint}"
-        told = sentence(self.agent, (self.name, self.path), self.found, self.design)
-        return f"{told}; {self.gross_told}" if self.found and self.gross_told else told
+        if self.not_judged is not None:
+            return f"{self.agent} cannot be judged: {self.not_judged}"
+        text = sentence(self.agent, (self.name, self.path), self.found, self.design)
+        return f"{text}; {self.gross_note}" if self.found and self.gross_note else text
 
     @property
     def windows(self) -> tuple[tuple[str, str], ...]:
-        """First and last date that was earned on, of each window."""
-        return tuple((each.dates[0], each.dates[-1]) for each in self.tracks)
+        """First and last return date of each window."""
+        return tuple((each.dates[0], each.dates[-1]) for each in self.returns)
 
     @property
     def first_date(self) -> str:
         """Date of the first decision."""
-        return self.tracks[0].first_date
+        return self.returns[0].first_date
 
     @property
     def n_bars(self) -> int:
-        """Bars of all windows that were earned on."""
-        return sum(len(each.dates) for each in self.tracks)
+        """Number of returns over all windows."""
+        return sum(len(each.dates) for each in self.returns)
 
     @property
     def means(self) -> dict[str, tuple[float, ...]]:
-        """Mean return per bar over all windows, by arm, of each of its runs of a window."""
+        """Mean return per bar over all windows, by arm and run."""
         return {
-            arm: tuple(np.concatenate([getattr(each, arm) for each in self.tracks], axis=1).mean(axis=1).tolist())
+            arm: tuple(np.concatenate([getattr(each, arm) for each in self.returns], axis=1).mean(axis=1).tolist())
             for arm in ARMS
         }
 
     @property
     def gross(self) -> dict[str, float]:
-        """Mean gross exposure at the closes of all windows, by arm, as a share of NAV."""
-        sizes = [len(each.dates) for each in self.tracks]
-        return {arm: float(np.average([each.gross[arm] for each in self.tracks], weights=sizes)) for arm in ARMS}
+        """Mean gross exposure at the closes of all windows by arm, a fraction of NAV."""
+        sizes = [len(each.dates) for each in self.returns]
+        return {arm: float(np.average([each.gross[arm] for each in self.returns], weights=sizes)) for arm in ARMS}
 
     @property
-    def gross_told(self) -> str:
-        """What is held in each arm, in words; empty where it is the same."""
+    def gross_note(self) -> str:
+        """Text about a difference in gross exposure between arms; empty without one."""
         gross = self.gross
-        if max(gross.values()) - min(gross.values()) <= GROSS_APART:
+        if max(gross.values()) - min(gross.values()) <= MAX_GROSS_DIFFERENCE:
             return ""
         named, masked, twins = (f"{gross[arm]:.2f}" for arm in ARMS)
-        return f"it holds {named} of NAV as it is, {masked} in disguise and {twins} on twins"
+        return f"its gross exposure is {named} of NAV in the named arm, {masked} masked and {twins} on twins"
 
     @property
     def n_twins_below(self) -> int:
-        """Twins on which less was earned than on the windows as they are."""
+        """Number of twins with a lower mean return than the named arm."""
         named = float(np.mean(self.means["named"]))
         return sum(mean < named for mean in self.means["twins"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the tracks, as JSON has it."""
+        """Return all fields but the returns as JSON types."""
         differences = {"name": self.name, "path": self.path}
         return {
             "agent": self.agent,
@@ -186,7 +188,7 @@ class Verdict:
             },
             "learning": None if self.learning is None else self.learning.to_dict(),
             "faults": self.faults,
-            "complaint": self.complaint,
+            "complaint": self.not_judged,
             "conclusion": self.conclusion,
             "found": list(self.found),
             "is_contaminated": self.is_contaminated,
@@ -195,7 +197,7 @@ class Verdict:
         }
 
     def __str__(self) -> str:
-        head = f"{self.agent} on {self.dataset}, {len(self.tracks)} windows, {self.n_bars} bars; basis points a bar"
+        head = f"{self.agent} on {self.dataset}, {len(self.returns)} windows, {self.n_bars} bars; basis points per bar"
         return "\n".join([head, *(self._line(kind) for kind in KINDS), self.sentence])
 
     def _line(self, kind: str) -> str:
@@ -205,47 +207,50 @@ class Verdict:
         return f"{kind:6} {basis_points(each.mean):>8}  [{interval}]  p {p_value}"
 
 
-def judged(agent: str, market: Dataset, trial: Trial, tracks: Sequence[Tracks], notices: Sequence[str]) -> Verdict:
-    """Return the verdict on what an agent earned.
+def evaluate(
+    agent: str, market: Dataset, trial: Trial, returns: Sequence[ArmReturns], notices: Sequence[str]
+) -> Verdict:
+    """Test the differences between arms and return the verdict.
 
     Args:
-        agent: What it is called.
-        market: The market that it may remember.
-        trial: How it was tried.
-        tracks: What it earned on each window.
-        notices: What a reader must know of the agent.
+        agent: Name of the agent.
+        market: The market that it may have memorized.
+        trial: The finished experiment.
+        returns: Returns of the agent on each window.
+        notices: Remarks on the agent.
     """
-    design, sizes = trial.design, [len(each.dates) for each in tracks]
-    less = {
-        "name": [each.named.mean(axis=0) - each.masked.mean(axis=0) for each in tracks],
-        "path": [each.named.mean(axis=0) - each.twins_by_source.mean(axis=0) for each in tracks],
+    design, sizes = trial.design, [len(each.dates) for each in returns]
+    paired = {
+        "name": [each.named.mean(axis=0) - each.masked.mean(axis=0) for each in returns],
+        "path": [each.named.mean(axis=0) - each.twins_by_source.mean(axis=0) for each in returns],
     }
     if design.n_repeats > 1:
-        less["learning"] = [each.named[1:].mean(axis=0) - each.named[0] for each in tracks]
-    found = {
+        paired["learning"] = [each.named[1:].mean(axis=0) - each.named[0] for each in returns]
+    differences = {
         kind: difference_of(np.concatenate(rows), sizes, design.level, design.n_draws, design.seed)
-        for kind, rows in less.items()
+        for kind, rows in paired.items()
     }
     return Verdict(
         agent=agent,
         dataset=market.name,
         periods_per_year=market.periods_per_year,
         design=design,
-        tracks=tuple(tracks),
-        name=found["name"],
-        path=found["path"],
-        adjusted=dict(zip(KINDS, adjusted(found["name"].p_value, found["path"].p_value), strict=True)),
-        learning=found.get("learning"),
+        returns=tuple(returns),
+        name=differences["name"],
+        path=differences["path"],
+        adjusted=dict(zip(KINDS, adjusted(differences["name"].p_value, differences["path"].p_value), strict=True)),
+        learning=differences.get("learning"),
         faults={arm: trial.faults_of(arm) for arm in ARMS if trial.faults_of(arm)},
         notices=(*notices, *_notices(market)),
     )
 
 
 def adjusted(name: float | None, path: float | None) -> tuple[float | None, float | None]:
-    """Return p-values so that either is at most the level as rarely as the level says.
+    """Adjust two p-values by Hochberg's step-up method.
 
-    Where both were at most the level, both are. This holds of tests that depend positively, as two do that share an
-    arm; that both are at most the level where either should not be is as rare whatever they depend on.
+    The probability that either rejects falsely is at most the level for positively dependent tests, such as two that
+    share an arm. The probability that both reject when one null hypothesis is true is at most the level under any
+    dependence.
 
     Source: Hochberg (1988).
     """
@@ -255,6 +260,6 @@ def adjusted(name: float | None, path: float | None) -> tuple[float | None, floa
 
 
 def _notices(market: Dataset) -> list[str]:
-    lanes = {"fundamentals": market.fundamentals, "news": market.news}
-    told = [f"{len(items)} {lane}" for lane, items in lanes.items() if items]
-    return [f"{' and '.join(told)} items left out of every arm: a disguise cannot show them"] if told else []
+    items_by_kind = {"fundamentals": market.fundamentals, "news": market.news}
+    counts = [f"{len(items)} {kind}" for kind, items in items_by_kind.items() if items]
+    return [f"{' and '.join(counts)} items removed from every arm: they cannot be masked"] if counts else []

@@ -1,4 +1,4 @@
-"""The mean of paired differences, and how sure it is."""
+"""Mean of paired differences, with a block-bootstrap interval and p-value."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from openoutcry.scoring.multiple_testing import block_length
 Series = npt.NDArray[np.float64]
 
 MIN_BARS = 60
-"""Bars below which an interval would be too narrow; `docs/contamination.md` has the rates."""
+"""Number of bars below which the interval would be too narrow."""
 
 ROUNDING = 1e-9
-"""Differences of returns that are rounding: a disguise has the symbols in another order, and so sums differ."""
+"""Differences of returns that count as rounding: masking reorders symbols, so sums round differently."""
 
 _POWER = 0.8
 _CHUNK = 100
@@ -26,17 +26,17 @@ _CHUNK = 100
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more a bar earned in one arm than in another, simple returns.
+    """Mean difference of simple returns per bar between two arms.
 
     Attributes:
         mean: Mean over bars.
-        standard_error: Its standard error; None where it is undefined, as are all that follow.
-        low: Lower end of the interval of probability `1 - 2 level`: above 0 where `p_value` is below `level`.
-        high: Upper end.
-        p_value: Probability of such a mean, or a higher one, where the true one is 0.
-        detectable: True mean that would be found four times in five, by this test alone.
-        block_length: Bars of a block, on average.
-        undefined: Why numbers are None.
+        standard_error: Standard error of the mean; None where undefined, like all fields below.
+        low: Lower end of the interval with coverage `1 - 2 level`; above 0 where `p_value` is below `level`.
+        high: Upper end of the interval.
+        p_value: One-sided p-value of the null hypothesis "the true mean is at most 0".
+        detectable: True mean that this test detects with a probability of 80 %.
+        block_length: Mean block length of the bootstrap, in bars.
+        undefined: Reason for each field that is None.
     """
 
     mean: float
@@ -50,39 +50,39 @@ class Difference:
 
     @property
     def is_rounding(self) -> bool:
-        """Return whether both arms earned the same on every bar."""
+        """Whether both arms earned the same on every bar, up to rounding."""
         return self.undefined.get("p_value") == SAME
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, as JSON has them."""
+        """Return the fields as JSON types."""
         return asdict(self)
 
 
-SAME = "the same was earned on every bar in both arms"
+SAME = "both arms earned the same on every bar"
 
 
 def difference_of(differences: Series, windows: Sequence[int], level: float, n_draws: int, seed: int) -> Difference:
-    """Return the mean of differences over windows with its interval.
+    """Compute the mean of differences over windows, with its interval and p-value.
 
-    Resamples are those of the stationary bootstrap, about the mean of the sample, in blocks that stay inside windows.
+    Uses the stationary bootstrap about the sample mean, with blocks that stay inside windows.
 
     Args:
-        differences: Of the same bars in two arms. Shape `(n_bars,)`, simple returns.
-        windows: Bars of each window.
-        level: Of the one-sided test.
-        n_draws: Resamples.
-        seed: What they are a function of.
+        differences: Differences between two arms on the same bars, shape `(n_bars,)`, float64, simple returns.
+        windows: Number of bars of each window.
+        level: Level of the one-sided test.
+        n_draws: Number of resamples.
+        seed: Seed of the resamples.
 
-    Source: Politis and Romano (1994); Politis and White (2004) for the length of blocks.
+    Source: Politis and Romano (1994); Politis and White (2004) for the block length.
     """
     n_bars, mean = len(differences), float(differences.mean())
     if np.abs(differences).max() <= ROUNDING:
         return _undefined(mean, SAME)
     if n_bars < MIN_BARS:
-        return _undefined(mean, f"at least {MIN_BARS} bars in all are required; received {n_bars}")
+        return _undefined(mean, f"at least {MIN_BARS} bars in total are required; received {n_bars}")
     length = min(max(block_length(differences, windows=windows), 1.0), n_bars / 10.0)
-    off = deviations(differences - mean, windows, length, n_draws, np.random.default_rng([seed, 0x70616972]))
-    # A resample varies as little as the sample about its own mean, not about the true one.
+    off = bootstrap_deviations(differences - mean, windows, length, n_draws, np.random.default_rng([seed, 0x70616972]))
+    # Corrects the bias of the bootstrap variance, which is about the sample mean.
     off *= (n_bars / (n_bars - 1.0)) ** 0.5
     error = float(off.std())
     above, below = (float(np.quantile(off, share)) for share in (1.0 - level, level))
@@ -98,13 +98,13 @@ def difference_of(differences: Series, windows: Sequence[int], level: float, n_d
     )
 
 
-def deviations(
+def bootstrap_deviations(
     centred: Series, windows: Sequence[int], length: float, n_draws: int, rng: np.random.Generator
 ) -> Series:
-    """Return the means of resamples of a series of mean 0. Shape `(n_draws,)`.
+    """Return the means of stationary bootstrap resamples of a centered series, shape `(n_draws,)`, float64.
 
-    A block begins on any bar alike and goes on for a geometric number of bars, of mean `length`; after the last bar of
-    a window comes its first.
+    A block starts at a uniform random bar and has a geometric length of mean `length`. It wraps around within its
+    window.
 
     Source: Politis and Romano (1994).
     """
@@ -116,7 +116,7 @@ def deviations(
         begins = rng.random(shape) < 1.0 / length
         begins[:, 0] = True
         origin = rng.integers(n_bars, size=shape)
-        # Where the block of each place began, and the bar that was drawn there.
+        # Start of the block at each position, and the bar that was drawn for that start.
         since = np.maximum.accumulate(np.where(begins, np.arange(n_bars), 0), axis=1)
         drawn = np.take_along_axis(origin, since, axis=1)
         window = starts[drawn]

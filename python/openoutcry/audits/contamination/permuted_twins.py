@@ -1,4 +1,4 @@
-"""Twins of a path: its own bars in another order, under its names and dates."""
+"""Permuted twins: the bars of a window in another order, with its names and dates."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from openoutcry.data.dataset import Dataset
 
 Bars = npt.NDArray[np.int64]
 
-_IN_MONEY = ("close", "open", "high", "low", "dividends")
-_AS_THEY_ARE = ("splits", "tradable")
+_PRICE_COLUMNS = ("close", "open", "high", "low", "dividends")
+_UNSCALED_COLUMNS = ("splits", "tradable")
 
 
-def reordered(rng: np.random.Generator, first: int, end: int, block_bars: float) -> Bars:
-    """Return the bars `[first, end)` in blocks that are shuffled.
+def permuted_bars(rng: np.random.Generator, first: int, end: int, block_bars: float) -> Bars:
+    """Shuffle the bars `[first, end)` in blocks.
 
-    A block ends after each bar with probability `1 / block_bars`. Every bar is drawn once: where blocks may be
-    exchanged for each other, the true order is as likely as any twin's, given what all of them hold.
+    A block ends after each bar with probability `1 / block_bars`. Every bar occurs once: if blocks are exchangeable,
+    the true order is as likely as that of any twin.
 
     Source: Politis and Romano (1994), drawn without replacement as in Davison, Hinkley and Schechtman (1986).
     """
@@ -30,15 +30,15 @@ def reordered(rng: np.random.Generator, first: int, end: int, block_bars: float)
 
 
 def twin(market: Dataset, start: int, sources: Bars) -> Dataset:
-    """Return the market whose bar `start + 1 + k` moves as bar `sources[k]` does.
+    """Build the market whose bar `start + 1 + k` has the return of bar `sources[k]`.
 
-    Up to bar `start`, and in names and dates, it is the market itself. All symbols move together as they did. Opens,
-    highs, lows and dividends keep their ratio to the close before, volumes what they were worth.
+    Bars up to `start`, names and dates are unchanged. All symbols of a bar move together. Opens, highs, lows and
+    dividends keep their ratio to the previous close, and volumes their notional value.
 
     Args:
-        market: Every symbol closes in every bar from `start` on.
-        start: Last bar that stays.
-        sources: Bars after it, one for each bar of the twin. Shape `(n_bars - start - 1,)`.
+        market: Market in which every symbol has a close in every bar from `start` on.
+        start: Last unchanged bar.
+        sources: Source bar of each later bar, shape `(n_bars - start - 1,)`, int64.
     """
     rows = slice(start + 1, start + 1 + len(sources))
     columns: dict[str, Any] = market._columns()
@@ -47,15 +47,15 @@ def twin(market: Dataset, start: int, sources: Bars) -> Dataset:
     ratios = close[sources] / close[sources - 1]
     before[1:] = close[start] * np.cumprod(ratios[:-1], axis=0)
     scale = before / close[sources - 1]
-    for name in _IN_MONEY:
-        columns[name] = _with(columns[name], rows, sources, scale)
-    columns["volume"] = _with(columns["volume"], rows, sources, 1.0 / scale)
-    for name in _AS_THEY_ARE:
-        columns[name] = _with(columns[name], rows, sources, None)
+    for name in _PRICE_COLUMNS:
+        columns[name] = _replaced_rows(columns[name], rows, sources, scale)
+    columns["volume"] = _replaced_rows(columns["volume"], rows, sources, 1.0 / scale)
+    for name in _UNSCALED_COLUMNS:
+        columns[name] = _replaced_rows(columns[name], rows, sources, None)
     return Dataset.from_arrays(**columns, name=market.name, notices=market.notices)
 
 
-def _with(table: Any, rows: slice, sources: Bars, scale: npt.NDArray[np.float64] | None) -> Any:
+def _replaced_rows(table: Any, rows: slice, sources: Bars, scale: npt.NDArray[np.float64] | None) -> Any:
     if table is None:
         return None
     changed = table.copy()

@@ -1,6 +1,6 @@
-"""Agents that remember a market, and clean ones that look as though they did.
+"""Test agents with a planted memory of a market, and clean agents that resemble them.
 
-Each is a callable from observation to decision that keeps nothing between runs.
+Each is a callable from observation to decision. Only `Learner` keeps state between runs.
 """
 
 from __future__ import annotations
@@ -16,25 +16,24 @@ import numpy as np
 from openoutcry.data.dataset import Dataset
 
 MEMORIES = ("date", "price", "returns", "return", "drift")
-"""What is recognised of a symbol: name and date, its last two prices, five returns or one, or name and year."""
+"""Cue of a memory: name and date, the last two prices, five returns, one return, or name and year."""
 
 _BARS = {"returns": 5, "return": 1}
-"""Returns that are recognised together."""
+"""Number of returns in the cue."""
 
 
 class Memoriser:
-    """An agent that remembers what a market did next.
+    """An agent that has memorized the next move of a market.
 
-    Of symbols that it remembers to rise it holds equal parts, of others nothing; where it recognises none, equal parts
-    of all. By `drift` it remembers which symbols
-    did better than others in a year, else which rose on the next bar.
+    It holds equal weights of the symbols that it remembers to rise, and of all symbols where it recognizes none. With
+    `drift` it remembers the symbols with above-median returns in a year, otherwise those that rise on the next bar.
 
     Args:
-        market: What it remembers.
-        recall: Share of days that it remembers, or of years by `drift`; 0 to 1.
-        memory: What it recognises, one of `MEMORIES`.
-        seed: Which days.
-        dates: Of the bars that it may remember; None for all.
+        market: Memorized market.
+        recall: Share of memorized days, or years with `drift`; 0 to 1.
+        memory: Cue of the memory, one of `MEMORIES`.
+        seed: Seed of the memorized days.
+        dates: Dates of the bars that can be memorized; None for all.
     """
 
     def __init__(
@@ -83,22 +82,22 @@ class Memoriser:
         return tuple(f"{after / before:.9f}" for before, after in pairwise(closes))
 
     def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """Hold what is remembered to rise, or equal parts of everything."""
+        """Hold the symbols that are remembered to rise, or equal weights of all."""
         shown = observation["symbols"]
         known = {}
         for each in shown:
             cue = self._cue(each["symbol"], observation["date"], each["close_history"][-self._bars - 1 :])
             known[each["symbol"]] = self._rises.get(cue)
         if all(rises is None for rises in known.values()):
-            return _equal_parts(shown, set(known))
-        return _equal_parts(shown, {symbol for symbol, rises in known.items() if rises})
+            return _equal_weights(shown, set(known))
+        return _equal_weights(shown, {symbol for symbol, rises in known.items() if rises})
 
 
 class Learner:
-    """An agent that knows nothing and keeps what it is shown from run to run.
+    """An agent without prior knowledge that learns prices between runs.
 
-    It holds equal parts of what rose on the next bar when it last was shown this price of this name on this date;
-    where it was shown none, of all.
+    It holds equal weights of the symbols that rose after the same name, date and price in an earlier run, and of all
+    symbols where it has seen none.
     """
 
     __name__ = "learner"
@@ -108,27 +107,27 @@ class Learner:
         self._last: dict[str, tuple[str, str, float]] = {}
 
     def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """Hold what is known to rise, or equal parts of everything."""
+        """Hold the symbols that are known to rise, or equal weights of all."""
         shown, seen = observation["symbols"], {}
         for each in shown:
             symbol, close = each["symbol"], each["close_history"][-1]
             last = self._last.get(symbol)
-            # The last bar of a run is followed by the first of another.
+            # The last bar of a run precedes the first bar of another run.
             if last is not None and last[1] < observation["date"]:
                 self._rose[last] = close > last[2]
             seen[symbol] = self._last[symbol] = (symbol, observation["date"], close)
         known = {symbol: self._rose.get(cue) for symbol, cue in seen.items()}
         if all(rises is None for rises in known.values()):
-            return _equal_parts(shown, set(known))
-        return _equal_parts(shown, {symbol for symbol, rises in known.items() if rises})
+            return _equal_weights(shown, set(known))
+        return _equal_weights(shown, {symbol for symbol, rises in known.items() if rises})
 
 
 class Cautious:
-    """An agent without memory that trades names it knows, and holds cash under others.
+    """An agent without memorization that trades known names and otherwise holds cash.
 
     Args:
-        names: What it knows.
-        lookback: Bars over which what it holds has risen; None where it holds all it knows.
+        names: Known names.
+        lookback: Bars over which a symbol must have risen; None to hold every known name.
     """
 
     def __init__(self, names: Iterable[str], lookback: int | None = None) -> None:
@@ -139,9 +138,9 @@ class Cautious:
         return "cautious" if self._lookback is None else "cautious momentum"
 
     def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
-        """Hold equal parts of the names that it knows, of those that rise."""
+        """Hold equal weights of the known names that have risen."""
         shown = observation["symbols"]
-        return _equal_parts(shown, {each["symbol"] for each in shown if self._holds(each)})
+        return _equal_weights(shown, {each["symbol"] for each in shown if self._holds(each)})
 
     def _holds(self, shown: dict[str, Any]) -> bool:
         closes = shown["close_history"]
@@ -150,47 +149,47 @@ class Cautious:
 
 
 def worst_dates(market: Dataset, windows: Iterable[tuple[int, int]], n_dates: int) -> list[str]:
-    """Return the dates before the worst bars of windows, of equal parts of symbols."""
+    """Return the dates before the bars of windows with the lowest equal-weight returns."""
     bars = np.concatenate([np.arange(start, end - 1) for start, end in windows])
     moves = (market.close[bars + 1] / market.close[bars]).mean(axis=1)
     return [market.dates[bar] for bar in bars[np.argsort(moves)[:n_dates]].tolist()]
 
 
 def cheapest(observation: dict[str, Any]) -> dict[str, Any]:
-    """Hold the half of the symbols of the lowest prices, whatever they are."""
+    """Hold the cheaper half of the symbols by price."""
     shown = sorted(observation["symbols"], key=lambda each: (each["close_history"][-1], each["symbol"]))
-    return _equal_parts(shown, {each["symbol"] for each in shown[: max(len(shown) // 2, 1)]})
+    return _equal_weights(shown, {each["symbol"] for each in shown[: max(len(shown) // 2, 1)]})
 
 
 def favourites(observation: dict[str, Any]) -> dict[str, Any]:
-    """Hold two symbols whose names it likes for no reason."""
+    """Hold two symbols selected by a hash of their names."""
     names = sorted(_drawn(each["symbol"]) for each in observation["symbols"])[:2]
     liked = {each["symbol"] for each in observation["symbols"] if _drawn(each["symbol"]) in names}
-    return _equal_parts(observation["symbols"], liked)
+    return _equal_weights(observation["symbols"], liked)
 
 
 def odd_days(observation: dict[str, Any]) -> dict[str, Any]:
-    """Hold everything on dates that end in an odd digit, and nothing on others."""
+    """Hold all symbols on dates that end in an odd digit, otherwise cash."""
     is_odd = int(observation["date"][9]) % 2 == 1
     held = {each["symbol"] for each in observation["symbols"]} if is_odd else set()
-    return _equal_parts(observation["symbols"], held)
+    return _equal_weights(observation["symbols"], held)
 
 
 def before_wednesdays(observation: dict[str, Any]) -> dict[str, Any]:
-    """Hold everything on Tuesdays, and nothing on other days."""
+    """Hold all symbols on Tuesdays, otherwise cash."""
     is_tuesday = date.fromisoformat(observation["date"][:10]).weekday() == 1
     held = {each["symbol"] for each in observation["symbols"]} if is_tuesday else set()
-    return _equal_parts(observation["symbols"], held)
+    return _equal_weights(observation["symbols"], held)
 
 
 CLEAN = (cheapest, favourites, odd_days)
-"""Agents that remember nothing, and yet do otherwise under other names, prices or dates."""
+"""Agents without memorization whose decisions depend on names, prices or dates."""
 
 
 def _drawn(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
-def _equal_parts(shown: list[dict[str, Any]], held: set[str]) -> dict[str, Any]:
+def _equal_weights(shown: list[dict[str, Any]], held: set[str]) -> dict[str, Any]:
     weights = {each["symbol"]: (each["symbol"] in held) / max(len(held), 1) for each in shown}
     return {"orders": [{"symbol": symbol, "action": "buy", "target_weight": each} for symbol, each in weights.items()]}
