@@ -65,7 +65,7 @@ def records(ground: Floor, kind: str) -> list[dict[str, Any]]:
 
 def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tmp_path: Path) -> None:
     """R-44: the first result stays in the log, and an export of what came of it recomputes."""
-    assert "`resolve` gives it the first" in refused(tmp_path, "amend", MARKET, "yes")
+    assert "use `resolve` for the first one" in refused(tmp_path, "amend", MARKET, "yes")
     assert said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no") == [
         f"record 7: {MARKET} is finalized, no",
     ]
@@ -147,7 +147,7 @@ def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(gro
 def test_a_close_that_is_yet_to_come_is_refused(ground: Floor, tmp_path: Path) -> None:
     """R-43."""
     words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
-    assert "a market that has closed by" in refused(tmp_path, "resolve", *words)
+    assert "a close time not after" in refused(tmp_path, "resolve", *words)
     assert records(ground, "resolution") == []
 
 
@@ -193,7 +193,7 @@ def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
     assert shown[0].startswith(f"{MARKET}: Synthetic: will it be so")
     assert shown[1:3] == ["theaters: iran", "cutoff: 2026-05-08T16:00:00Z, closes: 2026-05-08T18:00:00Z"]
     assert shown[4] == "record 7: finalized, no, 2026-05-10T04:03:00Z, by a test"
-    assert "a market of some snapshot is required" in refused(tmp_path, "market", "kalshi:NONE")
+    assert "a market of a published snapshot is required" in refused(tmp_path, "market", "kalshi:NONE")
     assert "invalid_payload" in refused(tmp_path, "market", "--status", "gone")
 
 
@@ -221,7 +221,7 @@ def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(
     """R-37."""
     assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
     for blank in ("", "  "):
-        assert "a reason, which the log shows to all, is required" in refused(tmp_path, "suspend", "ada", blank)
+        assert "a reason, which becomes public, is required" in refused(tmp_path, "suspend", "ada", blank)
     assert "unknown_agent" in refused(tmp_path, "suspend", "nobody", "why")
     assert said(tmp_path, "suspend", "Ada", " two keys ") == ["record 7: ada is suspended: two keys"]
     assert "received 'ada', which is\n" in refused(tmp_path, "suspend", "ada", "two keys")
@@ -233,7 +233,7 @@ def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(
 def test_a_typing_error_makes_no_arena(tmp_path: Path) -> None:
     for words in (["season"], ["market"], ["resolve", MARKET, "void"], ["rotate-key", "ada"], ["export", "out"]):
         assert "the folder of an arena" in refused(tmp_path, *words, "--data-dir", "arean")
-    assert "an arena in a file is required" in refused(tmp_path, "backup", "out", "--data-dir", "arean")
+    assert "a folder with `arena.sqlite` and `log.key` is required" in refused(tmp_path, "backup", "out", "--data-dir", "arean")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,10 +276,10 @@ RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'sl
         (spoil("DELETE FROM records WHERE seq = 0"), "record 0: "),
         (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
         (spoil(RENAMED), "record 4: "),
-        (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the checkpoint that is kept is of other records"),
-        (spoil("DELETE FROM records WHERE seq = 6"), "the checkpoint that is kept is of other records"),
-        (spoil("INSERT INTO tiles VALUES (0, 0, x'00')"), "the tiles that are kept are of other records"),
-        (spoil("DELETE FROM records"), "the key is of another log"),
+        (spoil("DELETE FROM meta WHERE key = 'checkpoint'"), "the stored checkpoint does not match the records"),
+        (spoil("DELETE FROM records WHERE seq = 6"), "the stored checkpoint does not match the records"),
+        (spoil("INSERT INTO tiles VALUES (0, 0, x'00')"), "the stored tiles do not match the records"),
+        (spoil("DELETE FROM records"), "the key belongs to another log"),
         (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
     ],
 )

@@ -53,19 +53,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("submit", "ada", "broken.json", *NOBODY), "a file of JSON"),
-        (("submit", "ada", "bytes.json", *NOBODY), "a file of JSON"),
-        (("submit", "ada", "nan.json", *NOBODY), "a file of JSON"),
-        (("questions", "full", "--out", "file"), "a file that is not there yet"),
+        (("submit", "ada", "broken.json", *NOBODY), "a JSON file"),
+        (("submit", "ada", "bytes.json", *NOBODY), "a JSON file"),
+        (("submit", "ada", "nan.json", *NOBODY), "a JSON file"),
+        (("questions", "full", "--out", "file"), "`--out` must be a new file"),
         (("questions", "full", "--out", "q", "--every-hours", "1e300"), "at most 1,000,000"),
-        (("submit", "ada", "none.json", *NOBODY), "a file of JSON"),
-        (("submit", "ada", "full", *NOBODY), "a file of JSON"),
+        (("submit", "ada", "none.json", *NOBODY), "a JSON file"),
+        (("submit", "ada", "full", *NOBODY), "a JSON file"),
         (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
-        (("submit", "ada", "good.json", *NOBODY), "a server of the Arena"),
-        (("submit", "ada", "good.json", "--url", "junk"), "a server of the Arena"),
+        (("submit", "ada", "good.json", *NOBODY), "an Arena server"),
+        (("submit", "ada", "good.json", "--url", "junk"), "an Arena server"),
         (("submit", "ada", "good.json", "--as-of", "yesterday", *NOBODY), "`--as-of` must be a time in UTC"),
         ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
-        ((*SERVE, "--public", "foo"), "an address such as https://arena.example, without a slash at its end"),
+        ((*SERVE, "--public", "foo"), "an address such as https://arena.example, without a trailing slash"),
         ((*SERVE, "--public", "https://arena.example/"), "received 'https://arena.example/'"),
         ((*SERVE, "--plan", "none.json"), "No such file"),
         ((*SERVE, "--plan", "full"), "directory"),
@@ -82,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("serve", "--port", "0", "--data-dir", "file"), "File exists"),
         (("serve", "--port", "0", "--data-dir", "spoiled"), "file is not a database"),
         (("season", "--data-dir", "spoiled"), "file is not a database"),
-        (("season", *OWN, "--database", "junk"), "a database of an arena"),
+        (("season", *OWN, "--database", "junk"), "the database of an arena"),
         (("season", "all", *OWN, "--theater", "irn"), "`--theater` must be one of iran, israel"),
         (("season", *OWN, "--theater", "iran"), "of a season"),
         (("backup", "copy", "--data-dir", "spoiled"), "file is not a database"),
@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("issue-key", "eve", *OWN, "--name", "a\tb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\x7fb"), "invalid_registration"),
         (("issue-key", "eve", *OWN, "--name", "a\ud800b"), "invalid_registration"),
-        (("issue-key", "eve", *OWN, "--name", "--"), "a name with a letter or a digit is required, or none"),
+        (("issue-key", "eve", *OWN, "--name", "--"), "a name with a letter or a digit is required, or null"),
         (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
         (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
     ],
@@ -123,7 +123,7 @@ def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(
     for key in ("", "tarena_\u00e9", "a\nb"):
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
         done = typed("arena", "submit", "ada", "good.json", *NOBODY, cwd=folder)
-        assert (done.returncode, "must hold the agent's key" in done.stderr) == (2, True)
+        assert (done.returncode, "must be the agent's API key" in done.stderr) == (2, True)
 
 
 def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_pa
         ground.arena.writer.write(SetSeasonKind("demo"))
         size = ground.arena.writer.log.end.seq
     done = typed("arena", "serve", "--port", "0", *OWN, *words, cwd=tmp_path)
-    assert (done.returncode, "served as the demo season" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "the options of a demo season" in done.stderr) == (2, True), done.stderr
     with floor(tmp_path / "arena") as ground:
         ground.arena.writer.write(SetSeasonKind("demo"))
         assert ground.arena.writer.log.end.seq == size
@@ -150,5 +150,5 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         done = typed("arena", "serve", "--port", port, "--data-dir", "new", cwd=tmp_path)
-    assert (done.returncode, "an address that is free is required" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "a free address is required" in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "new").exists()

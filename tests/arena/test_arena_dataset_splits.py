@@ -146,15 +146,15 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
     late = [each for each in markets if any(is_late(each, end) for end in layout.ends)]
     assert len(late) > 2
     assert {each.told[0].outcome for each in late if each.told} == {"no"}, "the bias"
-    told = f"{len(late)} of 120 markets had no result yet when it was due and a split ended"
-    more = "settling hours of 48 hold all results that came"
-    assert layout.warning == f"{told}, so that YES may be too frequent there; {more}"
+    told = f"{len(late)} of 120 markets had no result when it was due and a split ended"
+    more = "`settling_hours` of 48 cover all results"
+    assert layout.warning == f"{told}, so the share of YES may be too high there; {more}"
     assert past.layout(Sampling(settling_hours=48)).warning is None
     unsettled = [replace(each, told=()) if each in late[:2] else each for each in markets]
     folder = exported(tmp_path / "unsettled", unsettled, [24.0 * day for day in range(51)])
     warned = PastSeason.read(folder).layout(Sampling()).warning
     assert warned is not None
-    assert warned.endswith("there; 2 have none to this day")
+    assert warned.endswith("there; 2 still have no result")
 
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
@@ -162,10 +162,10 @@ def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> 
     """Splits end elsewhere with other hours; disputes and amendments are late by days."""
     past = PastSeason.read(exported(tmp_path, *season(seed)))
     warned = past.layout(Sampling(settling_hours=0)).warning
-    said = re.search(r"settling hours of (\d+) hold", warned or "")
-    assert said is not None or "none to this day" in (warned or "")
+    said = re.search(r"`settling_hours` of (\d+) cover", warned or "")
+    assert said is not None or "still have no result" in (warned or "")
     again = past.layout(Sampling(settling_hours=int(said[1]) if said else 0)).warning
-    assert again is None or "settling hours" not in again
+    assert again is None or "`settling_hours`" not in again
 
 
 def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_late(tmp_path: Path) -> None:
@@ -179,10 +179,10 @@ def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_lat
     folder = exported(tmp_path / "season", markets, [*HOURS, 150.0])
     done = typed("arena", "questions", folder, "--out", tmp_path / "q")
     assert done.returncode == 0
-    assert done.stderr.startswith("warning: 1 of 4 markets had no result yet when it was due and a split ended, ")
-    assert done.stderr.endswith("; settling hours of 90 hold all results that came\n")
-    told = f"1 without a result for good, 1 with results that are due until {at(472)}, 2 not shown open"
-    assert f"\nof 5 markets: 1 in train, {told} between the embargo and their results\n" in done.stdout
+    assert done.stderr.startswith("warning: 1 of 4 markets had no result when it was due and a split ended, ")
+    assert done.stderr.endswith("; `settling_hours` of 90 cover all results\n")
+    told = f"1 without a final result, 1 with results due by {at(472)}, 2 without an open snapshot"
+    assert f"\nof 5 markets: 1 in train, {told} between the embargo and the result\n" in done.stdout
 
 
 def test_a_season_or_a_split_that_nothing_can_be_asked_of_is_refused_with_why(tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_a_sandbox_that_was_settled_can_be_asked_about_as_the_page_says(tmp_path
     assert (done.returncode, "none: 8 markets: 8 with results that are due until" in done.stderr) == (2, True)
     done = typed(*sandbox, cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stderr.startswith("warning: 3 of 8 markets had no result yet when it was due and a split ended, ")
+    assert done.stderr.startswith("warning: 3 of 8 markets had no result when it was due and a split ended, ")
     assert done.stdout.splitlines()[1:] == [
         "questions: 5 train, 0 validation, 0 test in questions.jsonl",
-        "of 8 markets: 5 in train, 3 not shown open between the embargo and their results",
+        "of 8 markets: 5 in train, 3 not shown open between the embargo and the result",
     ]

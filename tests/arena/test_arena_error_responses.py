@@ -125,7 +125,7 @@ def test_a_query_is_told_what_was_wanted_and_what_came(asked: str, field: str, t
 def test_a_path_or_a_method_that_is_not_served_is_told_what_is(ground: Floor) -> None:
     for path in ("/nope", f"{BASE}/nope"):
         told = detail(ground.client.get(path), 404, None)
-        assert told == f"a path that is served is required; received '{path}'"
+        assert told == f"a path of this server is required; received '{path}'"
     for method, path, allowed in (
         ("POST", f"{BASE}/markets", "GET, HEAD"),
         ("DELETE", f"{BASE}/intel", "GET, HEAD"),
@@ -135,7 +135,7 @@ def test_a_path_or_a_method_that_is_not_served_is_told_what_is(ground: Floor) ->
     ):
         answer = ground.client.request(method, path)
         told = detail(answer, 405, None)
-        assert told == f"{allowed.replace(', ', ' or ')} is required of this path; received {method}"
+        assert told == f"{allowed.replace(', ', ' or ')} is required for this path; received {method}"
         assert answer.headers["Allow"] == allowed, "RFC 9110, 15.5.6"
 
 

@@ -112,7 +112,7 @@ def test_who_is_asked_to_wait_is_told_how_long_and_who_is_unknown_is_refused(tmp
         assert len(looking.poll()) == 1
         (away,) = looking.poll()
         assert away["detail"].startswith("rate_limited: at most 3 requests in any 60 s are required")
-        assert away["detail"].endswith(f"; again in {looking.pause} s")
+        assert away["detail"].endswith(f"; retry in {looking.pause} s")
         assert (looking.poll(), looking.pause) == ([], looking.pause), "it is told once"
         ground.clock[0] += HOUR
         assert (looking.poll(), looking.pause) == ([{"event": "back"}], 0)

@@ -115,7 +115,7 @@ FAULTS = {
     "NaN": (decided(float("nan")), "invalid_payload"),
     "without bound": (decided(0.5).replace("0.5", "1e999"), "invalid_payload"),
     "twice": (decided(0.5).replace(', "yes', ', "yes_probability": 0.9, "yes'), "invalid_payload"),
-    "the market twice": (json.dumps({"decisions": ONE * 2}), "each market once"),
+    "the market twice": (json.dumps({"decisions": ONE * 2}), "at most one decision per market"),
     "no market": (decided(0.5).replace(MARKET, "KXA-26"), "a market id such as"),
     "half a letter": (decided(0.5, reasoning="\ud800"), "invalid_payload"),
     "half a letter as it is": (decided(0.5).replace("26", "\ud800"), "invalid_payload"),

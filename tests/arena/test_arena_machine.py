@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
         if self.model.resolve(MARKETS[place], *result, closed):
             self.ground.arena.writer.write(told)
         else:
-            with pytest.raises(ArenaError, match="to correct what is final"):
+            with pytest.raises(ArenaError, match="to correct a final result"):
                 self.ground.arena.writer.write(told)
 
     @rule(slug=st.sampled_from(("one", "two")), suspended=st.booleans())

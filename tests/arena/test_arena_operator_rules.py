@@ -72,7 +72,7 @@ def test_past_rates_are_set_on_the_log_and_score_everybody_anew(ground: Floor, t
     rows = [ROW, ROW | {"theater": "korea", "rate": "0.5", "n": 10}]
     (tmp_path / "rates.json").write_text(json.dumps(rows))
     told = said(tmp_path, "rules", "--base-rates", "rates.json")
-    assert "all is scored by these rules" in told[0]
+    assert "these rules apply to all decisions" in told[0]
     assert told[-2:] == ["  iran: 0.3 of 40, a book, p. 7, 1990-2020", "  korea: 0.5 of 10, a book, p. 7, 1990-2020"]
     tick(ground)
     after = {each["theater"]: each for each in profile(ground, "ada")["per_theater"]}
@@ -110,7 +110,7 @@ def test_the_fee_model_is_chosen_and_named(ground: Floor, tmp_path: Path) -> Non
         (("--fee-step", "a cent"), "`fee_rate` from 0 to 1 and `fee_step` above 0 to 1, decimals"),
         (("--fee-step", "0"), "received '0.07' and '0'"),
         (("--fee-step", "nan"), "received '0.07' and 'nan'"),
-        (("--base-rates", "missing.json"), "files that can be used are required"),
+        (("--base-rates", "missing.json"), "readable and writable files are required"),
     ],
 )
 def test_rules_that_are_none_are_refused_in_one_line(
@@ -201,4 +201,4 @@ def test_whether_one_agent_beats_another_is_said_of_an_export(ground: Floor, tmp
     (tmp_path / "season" / "checkpoint").write_text("none")
     done = typed("arena", "compare", "season", "ada", "bob", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "an export that holds is required" in done.stderr
+    assert "an export without faults is required" in done.stderr

@@ -227,16 +227,16 @@ def test_an_export_that_was_changed_asks_nothing(file: str, tmp_path: Path) -> N
     path = next((folder / "snapshots").iterdir()) if file == "snapshots" else folder / file
     content = path.read_bytes()
     path.write_bytes(content.replace(b'"yes"', b'"no"') if b'"outcome"' in content else content + b" ")
-    with pytest.raises(OpenOutcryError, match=f"an export that holds is required; received {file}"):
+    with pytest.raises(OpenOutcryError, match=f"an export without faults is required; received {file}"):
         asked(folder)
 
 
 def test_an_export_of_another_key_is_refused(tmp_path: Path) -> None:
     folder = exported(tmp_path, [], [])
     assert PastSeason.read(folder, VKEY).vkey == PastSeason.read(folder).vkey == VKEY
-    with pytest.raises(OpenOutcryError, match="an export that holds is required; received vkey"):
+    with pytest.raises(OpenOutcryError, match="an export without faults is required; received vkey"):
         PastSeason.read(folder, str(OTHER_KEY.verifier))
-    with pytest.raises(OpenOutcryError, match=r"an export that holds is required; received log\.jsonl"):
+    with pytest.raises(OpenOutcryError, match=r"an export without faults is required; received log\.jsonl"):
         PastSeason.read(tmp_path / "none")
 
 
@@ -281,7 +281,7 @@ def test_a_snapshot_that_says_another_moment_is_refused(tmp_path: Path) -> None:
     season = PastSeason.read(folder)
     path = folder / "snapshots" / f"{at(0).replace(':', '-')}.json"
     path.write_bytes(snapshot([market], 1.0, []))
-    with pytest.raises(OpenOutcryError, match="must be what was verified, and of that moment"):
+    with pytest.raises(OpenOutcryError, match="the verified snapshot of .* is required; received a changed file"):
         list(season.questions())
 
 

@@ -152,7 +152,7 @@ def test_each_line_of_the_header_of_proxies_is_read(tmp_path: Path) -> None:
         authenticator = Authenticator(ground.settings, ground.arena.state)
         lines = [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"192.0.2.1")]
         scope = {"type": "http", "client": ("10.0.0.1", 1), "headers": lines}
-        assert authenticator.bucket(HTTPConnection(scope)) == "192.0.2.1"
+        assert authenticator.address_bucket(HTTPConnection(scope)) == "192.0.2.1"
 
 
 def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:

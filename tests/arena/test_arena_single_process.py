@@ -29,7 +29,7 @@ def test_a_second_server_is_refused_in_a_line_and_an_operator_is_not(tmp_path: P
     with served(tmp_path):
         second = typed("arena", "serve", "--port", "0", cwd=tmp_path)
         assert (second.returncode, second.stdout) == (2, "")
-        wanted = "a folder whose arena no other process serves is required; received 'arena', which one serves"
+        wanted = "a folder that no other process serves is required; received 'arena', which is being served"
         assert second.stderr == f"error: argument_invalid: {wanted}\n"
         words = (["season"], ["issue-key", "ada"], ["suspend", "ada", "why"], ["export", "out"], ["backup", "copy"])
         for each in words:

@@ -197,7 +197,7 @@ def test_a_key_signs_no_second_history(tmp_path: Path) -> None:
     with floor(tmp_path / "arena", url) as ground:
         ground.publish()
         size = ground.arena.writer.log.end.seq
-    with pytest.raises(OpenOutcryError, match=r"the database of the log that .* signs is required"):
+    with pytest.raises(OpenOutcryError, match=r"the database of the log signed by .* is required"):
         Arena(tmp_path / "arena")
     with floor(tmp_path / "arena", url) as ground:
         assert ground.arena.writer.log.end.seq == size

@@ -109,7 +109,7 @@ def test_what_fails_fails_alone_and_a_lost_connection_is_made_anew(tmp_path: Pat
 
         async def write() -> list[object]:
             entries = [RegisterAgent(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]
-            return await asyncio.gather(*map(ground.arena.writer.written, entries), return_exceptions=True)
+            return await asyncio.gather(*map(ground.arena.writer.write_async, entries), return_exceptions=True)
 
         told = asyncio.run(write())
         assert [isinstance(each, ArenaError) for each in told] == [False, False, True, False, False]

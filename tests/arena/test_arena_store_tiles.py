@@ -38,7 +38,7 @@ def registered(ground: Floor, first: int, n: int) -> None:
 
     async def write() -> None:
         entries = (RegisterAgent(f"a{at}", None, None, ground.clock[0]) for at in range(first, first + n))
-        await asyncio.gather(*map(ground.arena.writer.written, entries))
+        await asyncio.gather(*map(ground.arena.writer.write_async, entries))
 
     asyncio.run(write())
 
@@ -118,7 +118,7 @@ def test_an_arena_without_its_last_records_does_not_open(tmp_path: Path) -> None
     with sqlite3.connect(tmp_path / "arena.sqlite") as base:
         base.execute("DELETE FROM records WHERE seq = (SELECT max(seq) FROM records)")
     base.close()
-    with pytest.raises(OpenOutcryError, match="value_invalid: the records that the last checkpoint is of"):
+    with pytest.raises(OpenOutcryError, match="value_invalid: the records of the last checkpoint are required"):
         Arena(tmp_path)
 
 

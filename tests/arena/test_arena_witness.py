@@ -106,23 +106,23 @@ BROKEN = httpx.Response(200, json={"proof": ["00" * 32]})
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda shown: setattr(shown, "log", log_of(*OTHER[:10])), "two roots of 10 records"),
-        (lambda shown: setattr(shown, "log", log_of(*LINES[:9])), "went back from 10 records to 9"),
-        (lambda shown: setattr(shown, "log", log_of()), "went back from 10 records to 0"),
-        (lambda shown: setattr(shown, "log", log_of(*OTHER[:20])), "no proof was given"),
-        (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", BROKEN)), "no proof was given"),
+        (lambda shown: setattr(shown, "log", log_of(*OTHER[:10])), "two roots for 10 records"),
+        (lambda shown: setattr(shown, "log", log_of(*LINES[:9])), "shrank from 10 records to 9"),
+        (lambda shown: setattr(shown, "log", log_of()), "shrank from 10 records to 0"),
+        (lambda shown: setattr(shown, "log", log_of(*OTHER[:20])), "no valid proof"),
+        (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", BROKEN)), "no valid proof"),
         (
             lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(400, text="no"))),
-            "no proof was given",
+            "no valid proof",
         ),
         (
             lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(200, json=[]))),
-            "no proof was given",
+            "no valid proof",
         ),
-        (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", DEEP)), "no proof was given"),
+        (lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", DEEP)), "no valid proof"),
         (
             lambda shown: (shown.log.tree.append(LINES[10:]), setattr(shown, "proof", httpx.Response(404, text="no"))),
-            "no proof was given",
+            "no valid proof",
         ),
     ],
 )
@@ -183,7 +183,7 @@ def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_pa
 def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), status=503)
     seen = witness(tmp_path, shown).cosign(NOW)
-    assert (seen.size, seen.rejection) == (10, "an answer of an Arena is required; received status 503")
+    assert (seen.size, seen.rejection) == (10, "a response of an Arena is required; received status 503")
     assert (tmp_path / "cosigned").read_text() == seen.note
     shown.log = log_of(*OTHER[:10])
     with pytest.raises(Misbehaviour):
@@ -215,7 +215,7 @@ def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) ->
 
 def test_the_key_of_a_log_stands_once_it_is_known(tmp_path: Path) -> None:
     found = witness(tmp_path, Shown(log_of(*LINES[:10])))
-    with pytest.raises(OpenOutcryError, match="the log that was witnessed"):
+    with pytest.raises(OpenOutcryError, match="the key of the witnessed log"):
         found.pin_log_key(str(OTHER_KEY.verifier))
     found.pin_log_key(VKEY)
     assert found.log == LOG_KEY.verifier
@@ -288,7 +288,7 @@ def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -
             found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
             found.pin_log_key()
             assert found.cosign(NOW).rejection.startswith(
-                "bad_auth: a cosignature of a known witness (nobody) is required"
+                "bad_auth: a cosignature of a known witness (none) is required"
             )
             seen.append(int((tmp_path / "witness" / "checkpoint").read_text().split("\n")[1]))
     assert seen == [100, 300]
@@ -326,7 +326,7 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
     """From the command alone: key, cosignature, export, verification, and a rollback that exits with 1."""
     words = ("arena", "witness", "http://127.0.0.1:1", "--once", "--name", "witness.example/w1")
     nobody = typed(*words, cwd=tmp_path)
-    assert (nobody.returncode, nobody.stderr.startswith("error: a server of the Arena")) == (2, True)
+    assert (nobody.returncode, nobody.stderr.startswith("error: an Arena server")) == (2, True)
     key = nobody.stdout.removeprefix("key of the witness: ").strip()
     with served(tmp_path, "--witness", key) as url:
         done = typed("arena", "witness", url, "--once", cwd=tmp_path)

@@ -11,9 +11,9 @@ from typing import Any
 
 from arena_openapi_client import ContractClient
 
+from openoutcry.arena.app import create_app
 from openoutcry.arena.demo_season import Demo
 from openoutcry.arena.season_scheduler import publish_entry, to_microseconds
-from openoutcry.arena.app import create_app
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.entry_writes import ResolveMarket

@@ -141,10 +141,10 @@ def test_the_arena_is_found_by_its_name_and_the_markets_by_theirs(folder: Path) 
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({"season": "nowhere"}, "an export that holds is required"),
+        ({"season": "nowhere"}, "an export without faults is required"),
         ({"split": "held-out"}, "`split` must be one of train, validation, test; received 'held-out'"),
         ({"split": "test"}, "a split with questions is required; received 'test', of none: 2 markets: 2 in train$"),
-        ({"vkey": "arena.example/log+00000000+AA=="}, "an export that holds is required; received vkey"),
+        ({"vkey": "arena.example/log+00000000+AA=="}, "an export without faults is required; received vkey"),
     ],
 )
 def test_a_season_that_cannot_be_asked_about_is_refused_before_any_episode(

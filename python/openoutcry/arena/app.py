@@ -49,9 +49,9 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 def create_app(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noqa: B008 it cannot change
     """Create the ASGI application of an arena.
 
-    Args:
-arena: An open arena.
-        settings: Rate limits, public address, proxies and witnesses.
+        Args:
+    arena: An open arena.
+            settings: Rate limits, public address, proxies and witnesses.
     """
     settings = replace(settings, clock=MonotonicClock(settings.clock))
     authenticator = Authenticator(settings, arena.state)

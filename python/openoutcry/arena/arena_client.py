@@ -1,4 +1,4 @@
-"""A client of the Arena, for agents in Python.
+"""Python client of the Arena's HTTP API.
 
 Needs `openoutcry[arena]`.
 """
@@ -17,18 +17,18 @@ import httpx
 from openoutcry.arena.protocol import BASE, DECISION_VERSION, STATUS, ArenaError, transport_failure
 
 _PAUSE, _LONGEST_PAUSE = 1, 60
-"""Seconds before what has failed is tried again: at first, and at last."""
-_Told = TypeVar("_Told")
+"""Shortest and longest pause between retries, in seconds."""
+_Result = TypeVar("_Result")
 
 
 class ArenaClient:
-    """Speaks the protocol with a server.
+    """Client of an Arena server.
 
     Args:
-        url: Where the Arena is, such as `http://127.0.0.1:8420`.
-        slug: The agent.
-        key: Its API key; without one, only what is public.
-        transport: How requests are made; httpx's own by default.
+        url: Address of the Arena, such as `http://127.0.0.1:8420`.
+        slug: Slug of the agent.
+        key: API key of the agent; without a key only public data can be read.
+        transport: httpx transport; by default httpx's own.
     """
 
     def __init__(
@@ -39,38 +39,38 @@ class ArenaClient:
         self._http = httpx.Client(base_url=url, headers=headers, timeout=30.0, transport=transport)
 
     def register(self, slug: str, display_name: str | None = None, contact_email: str | None = None) -> str:
-        """Register an agent and return its key, which is shown once."""
-        told = {"slug": slug, "display_name": display_name, "contact_email": contact_email}
-        key = str(self._request("POST", f"{BASE}/register", json=told)["api_key"])
+        """Register an agent and return its API key, which is shown once."""
+        registration = {"slug": slug, "display_name": display_name, "contact_email": contact_email}
+        key = str(self._request("POST", f"{BASE}/register", json=registration)["api_key"])
         self.slug, self._http.headers["Authorization"] = slug.lower(), f"Bearer {key}"
         return key
 
     def intel(self, as_of: str | None = None) -> dict[str, Any]:
-        """Return a snapshot, by default the newest."""
+        """Return a snapshot; by default the newest."""
         return self._request("GET", f"{BASE}/intel", params={} if as_of is None else {"as_of": as_of})
 
     def markets(self, status: str = "open", theater: str | None = None) -> dict[str, Any]:
-        """Return markets by their cutoffs."""
-        given = {"status": status} | ({} if theater is None else {"theater": theater})
-        return self._request("GET", f"{BASE}/markets", params=given)
+        """Return markets, ordered by cutoff."""
+        params = {"status": status} | ({} if theater is None else {"theater": theater})
+        return self._request("GET", f"{BASE}/markets", params=params)
 
     def submit(
         self, snapshot_as_of: str, decisions: Iterable[Mapping[str, Any]], idempotency_key: str | None = None
     ) -> dict[str, Any]:
-        """Submit decisions and return the receipt; keep it.
+        """Submit decisions and return the receipt; store it.
 
         Args:
-            snapshot_as_of: The snapshot that was decided on.
-            decisions: Of each, `market_id`, `yes_probability`, and `confidence` and `reasoning` or none.
-            idempotency_key: Whoever sends the same again under it is told the same.
+            snapshot_as_of: `as_of` of the snapshot that the decisions are based on.
+            decisions: Each with `market_id`, `yes_probability` and optional `confidence` and `reasoning`.
+            idempotency_key: A repeated request with the same key returns the same receipt.
 
         Raises:
-            ArenaError: nothing was accepted; its `more` says why of each market.
+            ArenaError: no decision was accepted; `more["rejected"]` has the reason for each market.
         """
         body = {
             "schema_version": DECISION_VERSION,
             "agent_slug": self.slug,
-            # It only informs. The clock's time would make another body of what is sent again.
+            # Informational. The current time would change the body of a repeated request.
             "submitted_at": snapshot_as_of,
             "snapshot_as_of": snapshot_as_of,
             "decisions": [dict(each) for each in decisions],
@@ -82,9 +82,9 @@ class ArenaClient:
         """Return an agent with its scores."""
         return self._request("GET", f"{BASE}/agents/{slug or self.slug}")
 
-    def leaderboard(self, **asked: Any) -> dict[str, Any]:
-        """Return agents by skill, asked for as the protocol says."""
-        return self._request("GET", f"{BASE}/leaderboard", params=asked)
+    def leaderboard(self, **params: Any) -> dict[str, Any]:
+        """Return the leaderboard; `params` are the query parameters of `GET /leaderboard`."""
+        return self._request("GET", f"{BASE}/leaderboard", params=params)
 
     def close(self) -> None:
         """Close connections."""
@@ -98,51 +98,53 @@ class ArenaClient:
     ) -> None:
         self.close()
 
-    def _request(self, method: str, path: str, **given: Any) -> dict[str, Any]:
-        answer = self._http.request(method, path, **given)
+    def _request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        response = self._http.request(method, path, **options)
         try:
-            told = answer.json()
+            body = response.json()
         except ValueError:
-            told = None
-        wait = answer.headers.get("Retry-After", "")
+            body = None
+        wait = response.headers.get("Retry-After", "")
         retry_after = int(wait) if wait.isascii() and wait.isdigit() else None
-        if not isinstance(told, dict):
-            # Of what stands before a server, or of another one.
-            code = "unavailable" if answer.is_server_error or answer.status_code == 429 else "not_found"
-            detail = f"an answer of an Arena in JSON is required; received status {answer.status_code} of {answer.url}"
+        if not isinstance(body, dict):
+            # From a proxy, or from a server that is not an Arena.
+            code = "unavailable" if response.is_server_error or response.status_code == 429 else "not_found"
+            detail = (
+                f"a JSON response of an Arena is required; received status {response.status_code} of {response.url}"
+            )
             raise ArenaError(code, detail, retry_after=retry_after)
-        if answer.is_success:
-            return told
-        code, detail = str(told.pop("error", "")), str(told.pop("detail", ""))
+        if response.is_success:
+            return body
+        code, detail = str(body.pop("error", "")), str(body.pop("detail", ""))
         raise ArenaError(
             code if code in STATUS else "internal_error",
             detail,
-            told.pop("field", None),
+            body.pop("field", None),
             retry_after=retry_after,
-            more=told,
+            more=body,
         )
 
 
 def retry_request(
-    ask: Callable[[], _Told], tell: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
-) -> _Told:
-    """Return what is asked of a server, however long that is away.
+    request: Callable[[], _Result], report: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+) -> _Result:
+    """Repeat a request until the server responds, with exponential backoff.
 
-    Each pause is twice the one before, up to a minute, and as long as the server says at least.
+    The pause doubles after each failure up to one minute, and is never shorter than `Retry-After`.
 
     Args:
-        ask: Asked again until it is answered; what it submits needs a key under which the same is told the same.
-        tell: Is told of each failure in a line.
-        sleep: Waits so many seconds.
+        request: Sends the request. A submission needs an idempotency key.
+        report: Receives one line per failure.
+        sleep: Waits for a number of seconds.
 
     Raises:
-        ArenaError: the request is refused, and would be again.
-        httpx.UnsupportedProtocol: the address is none.
+        ArenaError: the server refuses the request, and a retry would not help.
+        httpx.UnsupportedProtocol: the address is invalid.
     """
     pause = _PAUSE
     while True:
         try:
-            return ask()
+            return request()
         except httpx.UnsupportedProtocol:
             raise
         except httpx.TransportError as error:
@@ -151,20 +153,20 @@ def retry_request(
             if error.status < 500 and error.retry_after is None:
                 raise
             why, wait = str(error), max(pause, error.retry_after or 0)
-        tell(f"away: {why}; again in {wait} s")
+        report(f"unavailable: {why}; retry in {wait} s")
         sleep(wait)
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def save_receipt(receipt: Mapping[str, Any], place: Path) -> Path:
-    """Write a receipt to a file for `openoutcry-verify receipt`, and return which.
+    """Write a receipt to a file for `openoutcry-verify receipt`, and return its path.
 
     Args:
-        receipt: What `ArenaClient.submit` has returned.
-        place: A file, or a folder, in which it is named by its id. What is there is left: a receipt may be all that
-            proves what was decided.
+        receipt: Return value of `ArenaClient.submit`.
+        place: A file, or a folder in which the file is named by the submission id. An existing file is kept: a receipt
+            may be the only proof of a decision.
     """
-    kept = place / f"{receipt['submission_id']}.receipt.json" if place.is_dir() else place
-    if not kept.exists():
-        kept.write_text(json.dumps(receipt, indent=1) + "\n", encoding="utf-8")
-    return kept
+    path = place / f"{receipt['submission_id']}.receipt.json" if place.is_dir() else place
+    if not path.exists():
+        path.write_text(json.dumps(receipt, indent=1) + "\n", encoding="utf-8")
+    return path

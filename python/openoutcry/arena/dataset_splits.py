@@ -1,4 +1,4 @@
-"""Which market of a past season is in which split, and why another is in none."""
+"""Train, validation and test splits of the markets of a past season."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from openoutcry.errors import refusal
 MAX_HOURS = 1_000_000
 SPLITS = ("train", "validation", "test")
 SHARES = (0.6, 0.8)
-"""Of the markets with a result, by when they were over: where `train` ends, and where `validation` does."""
+"""Quantiles of the resolved markets, ordered by end: the ends of `train` and of `validation`."""
 
 EMPTY = "a split with questions is required"
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which snapshots of a market are asked about.
+    """Which snapshots of a market become questions.
 
     Args:
-        every_hours: Hours between two questions on a market; of its snapshots the first is one.
-        embargo_hours: Hours after the end of a split before the next split's first question.
-        settling_hours: Hours after the close that a market is shown with, until its result is due. By default two days
-            and the day in which a determination may be disputed.
+        every_hours: Hours between two questions on a market; its first snapshot is the first question.
+        embargo_hours: Hours from the end of a split to the first question of the next split.
+        settling_hours: Hours from a market's scheduled close until its result is due. The default is two days plus the
+            day in which a `determined` result may be disputed.
     """
 
     every_hours: float = 24.0
@@ -34,7 +34,7 @@ class Sampling:
     settling_hours: float = 72.0
 
     def __post_init__(self) -> None:
-        """Refuse hours that are none."""
+        """Refuse hours out of range."""
         for name in ("every_hours", "embargo_hours", "settling_hours"):
             least = "above 0" if name == "every_hours" else "at least 0"
             value = getattr(self, name)
@@ -44,7 +44,7 @@ class Sampling:
 
 
 class MarketTimes(NamedTuple):
-    """When a market closes, as first shown, and when its result was known, or None."""
+    """First scheduled close of a market, and the time when its result was known, or None."""
 
     close_us: int
     known_us: int | None
@@ -54,19 +54,19 @@ class Layout:
     """The splits of a season.
 
     Args:
-        fates: Of each market that may have a result; of those that are void there is none.
-        n_void: Markets that are excluded for good.
-        ended_us: The log's last moment.
-        settling_us: From a close until a result is due.
+        times: Times of each market that is not void.
+        n_void: Number of void markets, which are excluded.
+        ended_us: Time of the log's last record.
+        settling_us: Microseconds from a close until the result is due.
     """
 
-    def __init__(self, fates: Mapping[str, MarketTimes], n_void: int, ended_us: int, settling_us: int) -> None:
-        """Place each market by when its result was due and known."""
-        self._fates, self._n_void, self._settling_us = fates, n_void, settling_us
-        # Not by when a result came: of closes that are not reached there are results only of what happened.
+    def __init__(self, times: Mapping[str, MarketTimes], n_void: int, ended_us: int, settling_us: int) -> None:
+        """Assign each market to a split by the time when its result was due and known."""
+        self._times, self._n_void, self._settling_us = times, n_void, settling_us
+        # Not by the time of the result alone: before a deadline only events that happened have results.
         overs = {
             name: max(each.close_us + settling_us, each.known_us)
-            for name, each in fates.items()
+            for name, each in times.items()
             if each.known_us is not None
         }
         known = sorted(over for over in overs.values() if over <= ended_us)
@@ -75,46 +75,46 @@ class Layout:
         self.places = {name: sum(over > end for end in self.ends) for name, over in overs.items() if over <= ended_us}
         self._undue = [over for over in overs.values() if over > ended_us]
 
-    def told(self, asked: Container[str]) -> str:
-        """Return how many markets are in which split, and why others are in none.
+    def describe(self, with_questions: Container[str]) -> str:
+        """Return the number of markets per split, and the reasons for the others.
 
         Args:
-            asked: Markets that there are questions on.
+            with_questions: Markets that have questions.
         """
-        n_without = self._n_void + sum(each.known_us is None for each in self._fates.values())
+        n_without = self._n_void + sum(each.known_us is None for each in self._times.values())
         counts = [
-            (sum(at == place and name in asked for name, at in self.places.items()), f"in {split}")
+            (sum(at == place and name in with_questions for name, at in self.places.items()), f"in {split}")
             for place, split in enumerate(SPLITS)
         ]
-        counts.append((n_without, "without a result for good"))
+        counts.append((n_without, "without a final result"))
         if self._undue:
-            counts.append((len(self._undue), f"with results that are due until {format_timestamp(max(self._undue))}"))
-        n_unasked = sum(name not in asked for name in self.places)
-        counts.append((n_unasked, "not shown open between the embargo and their results"))
-        said = [f"{n:,} {words}" for n, words in counts if n]
-        return f"{len(self._fates) + self._n_void:,} markets{': ' if said else ''}{', '.join(said)}"
+            counts.append((len(self._undue), f"with results due by {format_timestamp(max(self._undue))}"))
+        n_unused = sum(name not in with_questions for name in self.places)
+        counts.append((n_unused, "without an open snapshot between the embargo and the result"))
+        parts = [f"{n:,} {words}" for n, words in counts if n]
+        return f"{len(self._times) + self._n_void:,} markets{': ' if parts else ''}{', '.join(parts)}"
 
     @property
     def warning(self) -> str | None:
-        """What is to be said of results that came later than they were due.
+        """Warning about results that were known later than they were due, or None.
 
-        At each split's end there must be a result of all that was due, or of none: what happens is settled early, and
-        what does not is settled late, so that those who are missing are no sample.
+        Markets that resolve YES settle early and markets that resolve NO settle late. If results that were due are
+        missing at the end of a split, the share of YES in that split is biased.
         """
         late = set[str]()
         for end in self.ends:
-            late |= {name for name, each in self._fates.items() if self._is_missing(each, end)}
+            late |= {name for name, each in self._times.items() if self._is_missing(each, end)}
         if not late:
             return None
-        told = f"{len(late):,} of {len(self._fates):,} markets had no result yet when it was due and a split ended"
-        n_none = sum(self._fates[name].known_us is None for name in late)
-        more = [f"{n_none:,} have none to this day"] if n_none else []
+        counted = f"{len(late):,} of {len(self._times):,} markets had no result when it was due and a split ended"
+        n_none = sum(self._times[name].known_us is None for name in late)
+        more = [f"{n_none:,} still have no result"] if n_none else []
         if n_none < len(late):
-            # Of all markets: with more hours the splits end elsewhere, and others would be late.
-            waits = [known - close for close, known in self._fates.values() if known is not None]
-            more.insert(0, f"settling hours of {math.ceil(max(waits) / HOUR)} hold all results that came")
-        return f"{told}, so that YES may be too frequent there; {', '.join(more)}"
+            # Over all markets: more hours move the ends of the splits, and other markets would be late.
+            waits = [known - close for close, known in self._times.values() if known is not None]
+            more.insert(0, f"`settling_hours` of {math.ceil(max(waits) / HOUR)} cover all results")
+        return f"{counted}, so the share of YES may be too high there; {', '.join(more)}"
 
-    def _is_missing(self, fate: MarketTimes, end_us: int) -> bool:
-        is_known = fate.known_us is not None and fate.known_us <= end_us
-        return not is_known and fate.close_us + self._settling_us <= end_us
+    def _is_missing(self, market: MarketTimes, end_us: int) -> bool:
+        is_known = market.known_us is not None and market.known_us <= end_us
+        return not is_known and market.close_us + self._settling_us <= end_us

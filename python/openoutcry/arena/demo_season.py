@@ -1,7 +1,7 @@
-"""A season to begin with: markets, news and events, all of them made up.
+"""A synthetic demo season: markets, news and events.
 
-They come as captures, in the form in which the real sources answer, so that the demo goes the way of a real season.
-Times are relative to the moment when the demo began: its markets are open whenever that was, for six hours to a week.
+The data are captures in the format of the real sources, so the demo runs through the same code as a live season. Times
+are relative to the start of the demo: its markets are open for six hours to a week from then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SITE = "https://example.org/demo"
 
 @dataclass(frozen=True)
 class Question:
-    """A market: hours from the demo's beginning to its close, and its first price."""
+    """A market: hours from the start of the demo to its close, and its first price in cents."""
 
     ticker: str
     title: str
@@ -41,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Story:
-    """An article, published so many minutes before the demo's first edge."""
+    """An article, published `minutes` before the demo's first snapshot."""
 
     slug: str
     title: str
@@ -72,33 +72,33 @@ BASE_RATES = [
     {"theater": each, "rate": rate, "n": 40, "source": f"{LABEL.lower()}, for the demo", "period": "no real period"}
     for each, rate in zip(THEATERS, ("0.2", "0.25", "0.3", "0.15", "0.1", "0.35"), strict=True)
 ]
-"""Shares of YES in a past that was none."""
+"""Synthetic base rates of the theaters."""
 PRACTICE = (20, 60, 120, 300, 600, 1200, 1800, 3600)
-"""Seconds from the beginning of a season to practise on to the cutoff of each question."""
+"""Seconds from the start of a practice season to the cutoff of each question."""
 EVENTS = (("council", "Council meets on the Middle East", 20), ("exercise", "Joint exercise begins near Korea", 45))
 
 
 @dataclass(frozen=True)
 class Demo:
-    """The demo that began at a moment; the same moment makes the same captures.
+    """A demo season; the same start time gives the same captures.
 
     Attributes:
-        began_at: When.
-        is_practice: Whether cutoffs come within the first hour; the markets of each beginning are others then.
+        began_at: Start time.
+        is_practice: Whether all cutoffs are within the first hour. Each start then has new markets.
     """
 
     began_at: datetime
     is_practice: bool = False
 
     def captures(self, as_of: datetime) -> list[Capture]:
-        """Return what the sources answer just before an edge."""
+        """Return the responses of the sources just before a snapshot time."""
         now = check_time("as_of", as_of) - timedelta(seconds=5)
-        whole = {"content-type": "application/octet-stream"}
+        headers = {"content-type": "application/octet-stream"}
 
         def capture(source: str, part: str, body: bytes) -> Capture:
-            return Capture(source, part, f"{SITE}/{source}/{part.replace(':', '/')}", now, 200, whole, body)
+            return Capture(source, part, f"{SITE}/{source}/{part.replace(':', '/')}", now, 200, headers, body)
 
-        found = [
+        captures = [
             Capture(CURATED, "table", "", now, 200, body=shipped_bytes()),
             icalendar.fetch(self._calendar(), now),
             capture(gdelt.SOURCE, "events", self._events(as_of)),
@@ -108,23 +108,23 @@ class Demo:
             capture(usgs.SOURCE, "day", self._quakes()),
         ]
         for known in shipped().known.values():
-            found += [capture(wikipedia.SOURCE, f"edits:{page}", self._edits(page, now)) for page in known.pages]
-        return found
+            captures += [capture(wikipedia.SOURCE, f"edits:{page}", self._edits(page, now)) for page in known.pages]
+        return captures
 
     def snapshot(self, as_of: datetime) -> Snapshot:
-        """Return the snapshot of an edge, as if it were the first."""
+        """Return the snapshot of a time, without the memory of earlier ones."""
         return build(as_of, Observer().observe(as_of, self.captures(as_of)).seen)
 
     def first(self) -> Snapshot:
-        """Return the snapshot of the last edge when the demo began."""
+        """Return the last snapshot before the start of the demo."""
         return self.snapshot(last_edge(self.began_at))
 
     def _ago(self, minutes: int) -> datetime:
-        """Return a moment so long before the demo's first edge."""
+        """Return the time `minutes` before the demo's first snapshot."""
         return last_edge(self.began_at) - timedelta(minutes=minutes)
 
     def _markets(self, as_of: datetime) -> bytes:
-        # A folder that is served again has new markets to practise on, beside those that were closed.
+        # Each start of a practice season adds new markets; those of earlier starts are closed.
         season = f"P{self.began_at.astimezone(UTC):%y%m%d%H%M%S}" if self.is_practice else "DEMO1"
         rows = [
             {
@@ -142,7 +142,7 @@ class Demo:
     def _close(self, place: int, question: Question) -> datetime:
         if not self.is_practice:
             return last_edge(self.began_at) + timedelta(hours=question.hours)
-        # The last decision is two hours before a market closes, in practice too.
+        # The cutoff is two hours before the close in practice seasons too.
         return self.began_at.replace(microsecond=0) + BEFORE_CLOSE + timedelta(seconds=PRACTICE[place])
 
     def _feed(self) -> bytes:
@@ -166,7 +166,7 @@ class Demo:
                 rows.append("\t".join(row))
         zipped = io.BytesIO()
         with zipfile.ZipFile(zipped, "w") as archive:
-            # A member that is no file has no time of its own, and is the same bytes whenever it is written.
+            # A `ZipInfo` has a constant time, so the archive's bytes are reproducible.
             archive.writestr(zipfile.ZipInfo("demo.export.CSV"), "\n".join(rows))
         return zipped.getvalue()
 
@@ -198,7 +198,7 @@ class Demo:
         return f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\n{events}END:VCALENDAR\r\n".encode()
 
     def _edits(self, page: str, now: datetime) -> bytes:
-        # One edit about every eight hours, and a burst on every page that a draw chooses.
+        # One edit about every eight hours, and a burst of edits on a quarter of the pages.
         times = [now - timedelta(hours=8 * count + _draw(page, count) % 5) for count in range(80)]
         times += [now - timedelta(minutes=20 * count) for count in range(12)] * (_draw(page) % 4 == 0)
         revisions = [
@@ -208,7 +208,7 @@ class Demo:
 
 
 def _quotes(question: Question, as_of: datetime) -> dict[str, str]:
-    """Return prices a few cents from the first, the same at the same edge."""
+    """Return prices within three cents of the first price; they depend on the hour only."""
     edge = int(as_of.astimezone(UTC).timestamp()) // 600
     mid = min(97, max(3, question.cents + _draw(question.ticker, edge // 6) % 7 - 3))
     return {
@@ -219,5 +219,5 @@ def _quotes(question: Question, as_of: datetime) -> dict[str, str]:
 
 
 def _draw(*parts: object) -> int:
-    """Return a number that depends on these parts alone, on any machine."""
+    """Return a hash of the parts as an integer, the same on every machine."""
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6], "big")

@@ -1,7 +1,7 @@
-"""Questions of a past season: a market at a snapshot, its result apart.
+"""Forecast questions of a past season: a market at a snapshot, with its result kept separate.
 
-They come from an export that is verified first. What is asked is made of the snapshot's bytes alone (`prompting`);
-what became of the market decides which rows there are, in which split, and what an answer scores.
+Questions come from a verified export. A prompt is computed from the snapshot's bytes only (`forecast_prompt`). The
+result decides which questions exist, their split and the score of a forecast.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 @dataclass(frozen=True)
 class Resolution:
-    """What became of a market: `yes` or `no`, and when that was known for good."""
+    """Final result of a market, `yes` or `no`, and the time when it was final."""
 
     outcome: str
     known_at: str
@@ -43,15 +43,15 @@ class Question:
     """A market at a snapshot.
 
     Attributes:
-        key: Names it for good: the snapshot's moment and the market's id.
+        key: Stable identifier: the snapshot's time and the market's id.
         split: One of `SPLITS`.
-        as_of: Moment of the snapshot: nothing in `prompt` is later.
+        as_of: Time of the snapshot; `prompt` contains nothing later.
         market_id: The market.
-        decision_cutoff: Until when the Arena took decisions, as the snapshot has it.
-        yes_mid_price: The market's price, of at most four decimals; None where the snapshot has none.
-        snapshot_sha256: Digest of the snapshot's bytes, which the log has.
-        prompt: What is asked.
-        resolution: What became of it, for the score alone: no part of the prompt.
+        decision_cutoff: Cutoff of decisions, as the snapshot lists it.
+        yes_mid_price: Mid price of YES with at most four decimals; None if the snapshot has no price.
+        snapshot_sha256: SHA-256 of the snapshot's bytes, as in the log.
+        prompt: The forecast prompt.
+        resolution: The result, for scoring only; it is not part of the prompt.
     """
 
     key: str
@@ -65,15 +65,16 @@ class Question:
     resolution: Resolution
 
     def to_line(self) -> str:
-        """Return the question as a line of JSON, its end with it."""
+        """Return the question as a line of JSON, with the line feed."""
         return json.dumps(asdict(self), ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)
 class _KnownResult:
-    """What became of a market.
+    """Final result of a market.
 
-    `first` is its first record, `known` when its result stood, `last` the last moment of a decision that counted.
+    `first` is its first resolution record, `known_us` the time when the result was final, `last_us` the last time at
+    which a decision counted.
     """
 
     outcome: str
@@ -84,7 +85,7 @@ class _KnownResult:
 
 
 class _Published(NamedTuple):
-    """A snapshot: its moment twice, its place in the log, its digest."""
+    """A published snapshot: its time as integer and text, the index of its record, its digest."""
 
     as_of_us: int
     as_of: str
@@ -93,34 +94,35 @@ class _Published(NamedTuple):
 
 
 class _NotIn:
-    """The names that are not known yet."""
+    """Complement of a container."""
 
-    def __init__(self, seen: Container[str]) -> None:
-        self._seen = seen
+    def __init__(self, excluded: Container[str]) -> None:
+        self._excluded = excluded
 
     def __contains__(self, name: object) -> bool:
-        return name not in self._seen
+        return name not in self._excluded
 
 
 @contextmanager
 def _refuse_malformed(what: str) -> Iterator[None]:
-    """Refuse what cannot be read: a log may be signed and not the Arena's."""
+    """Refuse malformed data: a correctly signed log need not be an Arena's log."""
     try:
         yield
     except OpenOutcryError:
         raise
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
-        told = f"{what} of the Arena is required; received {type(error).__name__}: {error}"
-        raise refusal("value_invalid", told) from error
+        raise refusal(
+            "value_invalid", f"{what} of the Arena is required; received {type(error).__name__}: {error}"
+        ) from error
 
 
 @dataclass(frozen=True)
 class PastSeason:
-    """A verified export.
+    """A verified export of a season.
 
     Attributes:
-        folder: Where it is.
-        vkey: The key that it was verified with.
+        folder: Folder of the export.
+        vkey: Public key that verified it.
     """
 
     folder: Path
@@ -132,75 +134,75 @@ class PastSeason:
 
     @classmethod
     def read(cls, folder: Path, vkey: str | None = None) -> PastSeason:
-        """Return the season of an export, which is verified first.
+        """Verify an export and return its season.
 
         Args:
-            folder: What `openoutcry arena export` wrote.
-            vkey: The log's key as you know it; by default the export's own, which any operator could have made.
+            folder: Folder that `openoutcry arena export` wrote.
+            vkey: Trusted public key of the log. The default is the key in the export, which anyone can create.
 
         Raises:
-            OpenOutcryError: `value_invalid`: it is no export, or something in it is not what was signed.
+            OpenOutcryError: `value_invalid`: the folder is not an export, or its verification fails.
         """
         with _refuse_malformed("an export"):
             export = Export(folder)
             export.check(vkey, [])
             if export.faults:
-                raise refusal("value_invalid", f"an export that holds is required; received {export.faults[0]}")
+                raise refusal("value_invalid", f"an export without faults is required; received {export.faults[0]}")
             published = [
                 _Published(parse_timestamp("as_of", each["as_of"]), each["as_of"], each["seq"], each["sha256"])
                 for each in export.others
                 if each["type"] == "snapshot"
             ]
-            # The log's own last moment: of a later one nobody has signed that there was no dispute.
+            # Time of the last record: for a later time, no record attests that no result was disputed.
             ended_us = max((parse_timestamp("at", each["at"]) for each in export.others if "at" in each), default=0)
             known, void = _known_of(folder, export.others, ended_us)
             return cls(folder, vkey or export.first["vkey"], sorted(published), known, void, ended_us)
 
     def layout(self, sampling: Sampling | None = None) -> Layout:
-        """Return the season's splits, with every market that it shows."""
+        """Return the splits of all markets that the season's snapshots list."""
         settling_us = round((sampling or Sampling()).settling_hours * HOUR)
-        fates = {
+        times = {
             name: MarketTimes(close, self._known[name].known_us if name in self._known else None)
             for name, close in self._closes.items()
             if name not in self._void
         }
-        return Layout(fates, len(self._closes) - len(fates), self._ended_us, settling_us)
+        return Layout(times, len(self._closes) - len(times), self._ended_us, settling_us)
 
     @cached_property
     def _closes(self) -> dict[str, int]:
-        """When each market closes, as it was first shown."""
-        found: dict[str, int] = {}
-        unseen = _NotIn(found)
+        """Scheduled close of each market in its first snapshot."""
+        closes: dict[str, int] = {}
+        unseen = _NotIn(closes)
         for snapshot in self._snapshots:
             with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
                 markets = markets_of(self._body(snapshot), unseen)
             for market in markets:
-                found.setdefault(market.market_id, _close_us(market))
-        return found
+                closes.setdefault(market.market_id, _close_us(market))
+        return closes
 
     def questions(self, sampling: Sampling | None = None) -> Iterator[Question]:
-        """Yield the questions in the order of time.
+        """Yield the questions in time order.
 
-        A market is in one split, by when its result was due, and not by when it came early: of deadlines that are not
-        reached there are results only of what happened. A question whose close is shown later than its split's end is
-        left out, and so is one that was asked before the embargo after the split before.
+        Each market is in one split, by the time when its result was due. Early results do not count: before a deadline
+        only events that happened have results. A question is left out if its snapshot lists a close after the end of
+        the split, or if the snapshot is within the embargo after the previous split.
         """
         sampling = sampling or Sampling()
         hours = (sampling.every_hours, sampling.embargo_hours, sampling.settling_hours)
         every, embargo, settling = (round(each * HOUR) for each in hours)
-        layout, asked = self.layout(sampling), dict[str, int]()
+        layout, last_asked = self.layout(sampling), dict[str, int]()
         ends, places = layout.ends, layout.places
         for snapshot in self._snapshots:
-            # Most were asked about before, and of those not even the prices are read.
-            due = {each for each in places if snapshot.as_of_us >= asked.get(each, -every) + every}
+            # Most markets are not due, and their prices are not parsed.
+            due = {each for each in places if snapshot.as_of_us >= last_asked.get(each, -every) + every}
             with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
                 body = self._body(snapshot)
                 markets = markets_of(body, due)
             for market in markets:
                 known = self._known[market.market_id]
-                is_new = asked.get(market.market_id) != snapshot.as_of_us
+                is_new = last_asked.get(market.market_id) != snapshot.as_of_us
                 if is_new and _is_open(market, known, snapshot):
-                    asked[market.market_id] = snapshot.as_of_us
+                    last_asked[market.market_id] = snapshot.as_of_us
                     place = places[market.market_id]
                     is_after = place == 0 or snapshot.as_of_us >= ends[place - 1] + embargo
                     if is_after and _close_us(market) + settling <= ends[place]:
@@ -208,32 +210,32 @@ class PastSeason:
 
     def _body(self, snapshot: _Published) -> bytes:
         body = (self.folder / "snapshots" / f"{snapshot.as_of.replace(':', '-')}.json").read_bytes()
-        # What is shown is what was verified, also where the folder was written to since.
+        # The folder may have changed since the verification.
         if sha256(body).hexdigest() != snapshot.sha256 or json.loads(body)["as_of"] != snapshot.as_of:
-            wanted = f"the snapshot of {snapshot.as_of} must be what was verified, and of that moment"
-            raise refusal("value_invalid", f"{wanted}; received another")
+            wanted = f"the verified snapshot of {snapshot.as_of} is required"
+            raise refusal("value_invalid", f"{wanted}; received a changed file")
         return body
 
 
 def _close_us(market: Market) -> int:
-    """Return the close that a market is shown with."""
+    """Return the scheduled close of a market in microseconds."""
     return parse_timestamp("settlement_at", show_time(market.settlement_at))
 
 
 def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[dict[str, _KnownResult], set[str]]:
-    """Return the markets with a result for good, by a log, and those that are void."""
-    told = [each for each in records if each["type"] in ("scoring", "resolution")]
-    facts = facts_of(told, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
+    """Return the final results and the void markets of a log."""
+    used = [each for each in records if each["type"] in ("scoring", "resolution")]
+    facts = facts_of(used, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
     of_market: dict[str, list[LogResolution]] = {}
-    for said in facts.resolutions:
-        of_market.setdefault(said.market_id, []).append(said)
-    found, void = {}, set[str]()
+    for resolution in facts.resolutions:
+        of_market.setdefault(resolution.market_id, []).append(resolution)
+    results, void = {}, set[str]()
     for market_id, each in settle(facts.resolutions, at_us, facts.parameters.grace_s).items():
         if each.state == SETTLED:
             own = of_market[market_id]
             close_us = math.inf if each.actual_close_us is None else each.actual_close_us - margin_us
-            found[market_id] = _KnownResult(
+            results[market_id] = _KnownResult(
                 outcome="yes" if each.yes else "no",
                 first_us=each.first_us,
                 first_seq=own[0].seq,
@@ -242,23 +244,23 @@ def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[
             )
         elif each.state == EXCLUDED:
             void.add(market_id)
-    return found, void
+    return results, void
 
 
-def _known_us(told: Sequence[LogResolution], at_us: int, grace_us: int) -> int:
-    """Return since when a result stands; said again, since it was said first."""
+def _known_us(resolutions: Sequence[LogResolution], at_us: int, grace_us: int) -> int:
+    """Return the time when a result became final; a repeated result counts from its first record."""
 
-    def is_so(said: LogResolution) -> bool:
-        stands = standing(said.status, said.outcome, said.at_us, at_us, grace_us) == SETTLED
-        return stands and said.outcome == told[-1].outcome
+    def is_same_result(each: LogResolution) -> bool:
+        is_final = standing(each.status, each.outcome, each.at_us, at_us, grace_us) == SETTLED
+        return is_final and each.outcome == resolutions[-1].outcome
 
-    since = takewhile(is_so, reversed(told))
-    return min(said.at_us + (grace_us if said.status == "determined" else 0) for said in since)
+    repeated = takewhile(is_same_result, reversed(resolutions))
+    return min(each.at_us + (grace_us if each.status == "determined" else 0) for each in repeated)
 
 
 def _is_open(market: Market, known: _KnownResult, snapshot: _Published) -> bool:
-    """Return whether a decision counted and nothing was known yet."""
-    # By the log, too: a snapshot that was published after a result may show it, whatever moment it says it is of.
+    """Return whether a decision on the snapshot counted and no result was known."""
+    # Also by log order: a snapshot published after a result may contain it, whatever its time says.
     if snapshot.as_of_us >= known.first_us or snapshot.seq > known.first_seq:
         return False
     cutoff_us = parse_timestamp("decision_cutoff", show_time(market.decision_cutoff))

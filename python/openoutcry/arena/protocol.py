@@ -1,4 +1,4 @@
-"""Words of the protocol that every part shares: identifiers, bounds and errors."""
+"""Constants of the Arena's protocol: identifiers, limits and error codes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ THEATERS: tuple[Theater, ...] = get_args(Theater)
 MAX_DECISIONS, MAX_REASONING, MAX_BODY_BYTES = 500, 500, 1 << 20
 MAX_DISPLAY_NAME, MAX_EMAIL = 80, 200
 MAX_SHOWN = 80
-"""Characters of what came that a refusal shows."""
+"""Maximum number of characters of a received value in an error message."""
 
 SLUG = "[a-z0-9][a-z0-9_-]{0,39}"
-"""The form of a slug in lower case."""
+"""Pattern of a slug in lower case."""
 MARKET_ID = r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}"
-"""The form of a market's id (R-13)."""
+"""Pattern of a market id (R-13)."""
 _SLUG, _MARKET = re.compile(SLUG, re.ASCII), re.compile(MARKET_ID, re.ASCII)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
 
@@ -47,19 +47,19 @@ STATUS = {
     "snapshot_unavailable": 503,
     "unavailable": 503,
 }
-"""Status of each error code."""
+"""HTTP status of each error code."""
 
 
 class ArenaError(Exception):
-    """A request that is refused, as the protocol says it.
+    """An error response of the protocol.
 
     Attributes:
-        code: Slug of `STATUS`.
+        code: Error code, a key of `STATUS`.
         status: HTTP status.
-        detail: What was wanted and what came.
-        field: Path of the member of the body, such as `decisions[2].yes_probability`.
-        retry_after: Whole seconds after which the same may succeed.
-        more: Members of the body beside those.
+        detail: Message of the form `<what is required>; received <value>`.
+        field: Path of the invalid member, such as `decisions[2].yes_probability`.
+        retry_after: Seconds after which a retry may succeed.
+        more: Further members of the response body.
     """
 
     def __init__(
@@ -76,37 +76,37 @@ class ArenaError(Exception):
         self.retry_after, self.more = retry_after, dict(more or {})
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the answer."""
+        """Return the response body."""
         return {"error": self.code, "detail": self.detail, "field": self.field} | self.more
 
 
 def shown(value: object) -> str:
-    """Return what came as JSON has it, and of what is long its beginning or kind."""
+    """Return a received value for an error message: shortened JSON, or the type of a container."""
     if isinstance(value, (dict, list)) and value:
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
     return json.dumps(value)[:MAX_SHOWN]
 
 
 def transport_failure(error: Exception) -> str:
-    """Return why a request had no answer, in the system's words."""
-    return re.sub(r"^\[Errno -?[0-9]+\] ", "", str(error)) or "no answer in time"
+    """Return why a request had no response, in the operating system's words."""
+    return re.sub(r"^\[Errno -?[0-9]+\] ", "", str(error)) or "timed out without a response"
 
 
 @lru_cache(maxsize=4096)
 def is_market_id(text: str) -> bool:
-    """Return whether all of a text is the id of a market, there or not (R-13)."""
+    """Return whether a text has the form of a market id (R-13)."""
     return _MARKET.fullmatch(text) is not None
 
 
 def is_submission_id(text: str) -> bool:
-    """Return whether a text may be the ULID of a submission."""
+    """Return whether a text has the form of a submission's ULID."""
     return _ULID.fullmatch(text) is not None
 
 
 def slug_of(text: object) -> str | None:
-    """Return a slug in lower case, or None where a text is none.
+    """Return a slug in lower case, or None if the text is not a slug.
 
-    Letters of other alphabets have lower cases among ours: they are refused before.
+    Non-ASCII text is refused first: some of its letters have ASCII lower-case forms.
     """
     if not isinstance(text, str) or not text.isascii():
         return None

@@ -1,4 +1,4 @@
-"""A season as files, from which anybody can recompute all that the Arena says."""
+"""Export of a season as files, from which all scores can be recomputed."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def export(arena: Arena, folder: Path, moment: int) -> int:
-    """Write what anybody may know to a new folder, and return how many records.
+    """Write the public data of an arena to a new folder and return the number of records.
 
     Args:
-        arena: Open; it may be served meanwhile.
-        folder: Must be empty, or not be there.
-        moment: Now: of markets that still take decisions none is shown.
+        arena: An open arena; it may be served meanwhile.
+        folder: An empty or missing folder.
+        moment: Current time. Decisions on markets whose cutoff has not passed are left out.
     """
     if folder.exists() and any(folder.iterdir()):
         raise refusal("argument_invalid", f"an export must go to an empty folder; received '{folder}'")
     (folder / "snapshots").mkdir(parents=True)
-    # Before the log is read, so that none is of records that come later.
+    # Copied before the log is read, so that no cosignature covers a record that is not exported.
     if (arena.folder / COSIGNATURES).exists():
         copytree(arena.folder / COSIGNATURES, folder / COSIGNATURES, ignore=ignore_patterns("*.tmp"))
     with arena.reading.connect() as connection:
-        # One transaction: all files are of one moment, whatever a server writes meanwhile.
+        # One transaction, so that all files are consistent while a server writes.
         texts = list(record_texts(connection))
         _write(folder / "log.jsonl", texts)
         (folder / "checkpoint").write_text(checkpoint_of(arena.key, texts), encoding="utf-8")
         (folder / "vkey").write_text(f"{arena.key.verifier}\n", encoding="utf-8")
-        found = sorted(visible_submissions(connection, moment), key=lambda each: each.seq)
-        lines = (canonical({"submission_id": each.submission_id, "opened": list(each.opened)}) for each in found)
+        ordered = sorted(visible_submissions(connection, moment), key=lambda each: each.seq)
+        lines = (canonical({"submission_id": each.submission_id, "opened": list(each.opened)}) for each in ordered)
         _write(folder / "reveals.jsonl", (line.encode() for line in lines))
         for row in connection.execute(select(snapshots.c.as_of, snapshots.c.body)):
             name = format_timestamp(row.as_of).replace(":", "-")
@@ -63,13 +63,13 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def board_at(arena: Arena, moment: int, window: tuple[int, int] | None = None, theater: str | None = None) -> Board:
-    """Return the board of a moment, of one season and theater or of all.
+    """Return the leaderboard at a time, for one season and theater or for all.
 
     Args:
-        arena: Open.
-        moment: Now.
-        window: First moment of a season, and the one after its last.
-        theater: Region whose board it is.
+        arena: An open arena.
+        moment: Time, in microseconds since 1970.
+        window: Half-open window of a season; None for all time.
+        theater: One region; None for all.
     """
     with arena.reading.connect() as connection:
         facts = replace(facts_at(connection, moment), window=window)
@@ -79,41 +79,41 @@ def board_at(arena: Arena, moment: int, window: tuple[int, int] | None = None, t
 def standings(
     arena: Arena, moment: int, windows: Mapping[str, tuple[int, int] | None]
 ) -> dict[str, tuple[int, list[Row]]]:
-    """Return each season's count of settled markets, and its agents with a score."""
+    """Return the number of settled markets and the scored agents of each season."""
     with arena.reading.connect() as connection:
         facts = facts_at(connection, moment)
-    ends = settle(facts.resolutions, moment, facts.parameters.grace_s).values()
-    finals = [each.settled_us for each in ends if each.state == SETTLED and each.settled_us is not None]
-    found = {}
+    settlements = settle(facts.resolutions, moment, facts.parameters.grace_s).values()
+    finals = [each.settled_us for each in settlements if each.state == SETTLED and each.settled_us is not None]
+    standings_by_season = {}
     for name, window in windows.items():
         rows = [row for row in score(replace(facts, window=window)).rows if row.n_scored]
-        found[name] = sum(window is None or window[0] <= at < window[1] for at in finals), rows
-    return found
+        standings_by_season[name] = sum(window is None or window[0] <= at < window[1] for at in finals), rows
+    return standings_by_season
 
 
 def score_faults(folder: Path) -> list[str]:
-    """Return what in the scores of an export is not what its log makes.
+    """Recompute the scores of an export and return the differences.
 
-    They are recomputed by the standard library and, where that agrees, once more as a server does: intervals, too.
+    `rescoring` recomputes them with the standard library. If it agrees, the server's code recomputes the intervals too.
     """
-    found = rescoring.faults(folder)
-    if found:
-        return found
-    said = json.loads((folder / "scores.json").read_bytes())
+    faults = rescoring.faults(folder)
+    if faults:
+        return faults
+    exported = json.loads((folder / "scores.json").read_bytes())
     try:
-        wanted = score(replace(facts_of_export(folder), window=said["window"]), said["theater"]).to_json()
+        wanted = score(replace(facts_of_export(folder), window=exported["window"]), exported["theater"]).to_json()
     except OpenOutcryError as error:
-        # The slug is of the package's own table.
+        # Without the slug: the caller prints one fault per line.
         return [str(error).partition(": ")[2] or str(error)]
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # What a signed record lacks: `rescoring` reads no more of one than it needs.
-        came = f"one without {error}" if isinstance(error, KeyError) else "another"
-        return [f"a whole export is required; received {came}"]
-    return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), said))
+        # A signed record may lack members that `rescoring` does not read.
+        received = f"one without {error}" if isinstance(error, KeyError) else "a malformed one"
+        return [f"a complete export is required; received {received}"]
+    return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), exported))
 
 
 def facts_of_export(folder: Path) -> Facts:
-    """Return what the board of an export depends on, of the moment of its scores."""
+    """Return the inputs of an export's leaderboard, at the time of its scores."""
     opened = (json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines())
     records = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
     as_ofs = [each["as_of"] for each in records if each["type"] == "snapshot"]

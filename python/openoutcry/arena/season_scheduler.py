@@ -1,4 +1,4 @@
-"""What keeps an arena going: a snapshot at every edge, and the close of every day."""
+"""Scheduler of a season: publishes a snapshot every ten minutes and closes each day."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from openoutcry.arena.timestamps import CADENCE, DAY, SECOND, day_of, now
 _LOGGER = logging.getLogger("openoutcry.arena")
 _EVERY = 1.0
 LEAD = 75 * SECOND
-"""Before an edge its sources are asked, which takes a minute at most."""
+"""Time before a snapshot at which its sources are fetched; a fetch takes at most a minute."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_microseconds(moment: datetime) -> int:
-    """Return a time as whole microseconds since 1970."""
+    """Return a time as integer microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
@@ -37,11 +37,11 @@ def _time(moment: int) -> datetime:
 
 
 def publish_entry(snapshot: Snapshot, at: int) -> PublishSnapshot:
-    """Return what publishes a snapshot that was built.
+    """Return the entry that publishes a snapshot.
 
     Args:
-        snapshot: Its bytes stay as they are.
-        at: Now.
+        snapshot: The snapshot, published without changes.
+        at: Time of publication.
     """
     bodies = precompress(snapshot.body).encodings
     listings = tuple(_listing(each) for each in markets_of(snapshot.body))
@@ -65,7 +65,9 @@ def _listing(market: Market) -> MarketListing:
 
 @dataclass(frozen=True)
 class SetSeasonKind(StateChange):
-    """An arena is served as what it began as: no real log takes made-up markets.
+    """Store the kind of a season; a later start must have the same kind.
+
+    Without this check, a live log could receive synthetic markets.
 
     Attributes:
         kind: `demo`, `practice` or `live`.
@@ -74,25 +76,25 @@ class SetSeasonKind(StateChange):
     kind: str
 
     def plan(self, batch: Batch) -> None:
-        """Note it the first time, and refuse another one later."""
-        known = batch.connection.execute(select(meta.c.value).where(meta.c.key == "season")).scalar()
-        if known is None:
+        """Store the kind at the first start, and refuse another kind later."""
+        stored = batch.connection.execute(select(meta.c.value).where(meta.c.key == "season")).scalar()
+        if stored is None:
             batch.add(meta, "season", self.kind)
-        elif known != self.kind:
-            wanted = f"an arena that is served as the {known} season that it began as is required"
-            raise ArenaError("invalid_payload", f"{wanted}; received options of a {self.kind} one")
+        elif stored != self.kind:
+            wanted = f"the options of a {stored} season, as at the first start of this arena, are required"
+            raise ArenaError("invalid_payload", f"{wanted}; received those of a {self.kind} season")
 
 
 class SeasonScheduler:
-    """Keeps an arena going: a snapshot at every edge, the close of every day.
+    """Publishes a snapshot at every multiple of ten minutes and closes each day.
 
-    A slot that is missed stays empty: made later, a snapshot would know what came after it (R-20).
+    A missed snapshot is never published later: it would contain information from after its time (R-20).
 
     Args:
-        arena: Open.
-        snapshot: Returns the snapshot of an edge, or None where no source answered.
-        prepare: Is told of an edge `LEAD` before it comes.
-        clock: Tells the moment.
+        arena: An open arena.
+        snapshot: Returns the snapshot of a time, or None if no source responded.
+        prepare: Called `LEAD` before each snapshot time.
+        clock: Returns the time in microseconds since 1970.
     """
 
     def __init__(
@@ -108,44 +110,44 @@ class SeasonScheduler:
         self._thread = threading.Thread(target=self._run, name="arena-season", daemon=True)
 
     def tick(self) -> None:
-        """Do what is due now."""
+        """Publish and close what is due now."""
         moment = self._clock()
         try:
             self._publish(moment)
         finally:
-            # Once a day it writes; each time the writer reads what an operator wrote meanwhile.
+            # Writes once a day. Every call makes the writer reload what operator commands have written.
             self._arena.writer.write(CloseDay(day_of(moment - DAY), moment))
 
     def _publish(self, moment: int) -> None:
         edge, latest = moment - moment % CADENCE, self._arena.state.latest
         if latest is None or edge > latest:
-            made = self._snapshot(_time(edge))
-            if made is not None:
-                entry = publish_entry(made, moment)
-                # Compressed first: what cutoffs have passed is asked when it is published.
+            snapshot = self._snapshot(_time(edge))
+            if snapshot is not None:
+                entry = publish_entry(snapshot, moment)
+                # Compression takes time, so the time of publication is read after it.
                 self._arena.writer.write(replace(entry, at=self._clock()))
-        coming = edge + CADENCE
-        if self._prepare is not None and moment >= coming - LEAD and self._prepared < coming:
-            # Once, whatever comes of it: a source that breaks costs a slot, and is not asked every second.
-            self._prepared = coming
-            self._prepare(_time(coming))
+        upcoming = edge + CADENCE
+        if self._prepare is not None and moment >= upcoming - LEAD and self._prepared < upcoming:
+            # Once per snapshot, even if it fails: a failing source is not fetched again every second.
+            self._prepared = upcoming
+            self._prepare(_time(upcoming))
 
     def start(self) -> None:
-        """Do what is due, now and from here on."""
+        """Run what is due, and start the scheduler thread."""
         self.tick()
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop."""
+        """Stop the scheduler thread."""
         self._stopped.set()
         self._thread.join()
 
     def _run(self) -> None:
         while not self._stopped.wait(_EVERY):
-            self._ticked()
+            self._try_tick()
 
-    def _ticked(self) -> None:
+    def _try_tick(self) -> None:
         try:
             self.tick()
         except Exception as error:
-            _LOGGER.error("nothing was published", exc_info=error)
+            _LOGGER.error("no snapshot was published", exc_info=error)

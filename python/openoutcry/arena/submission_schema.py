@@ -1,4 +1,4 @@
-"""A submission, read strictly: what two parsers could read in two ways is refused."""
+"""Strict parsing of submissions: ambiguous JSON is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from openoutcry.arena.timestamps import ZONE
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
-# What is read below, as a document can say it.
+# JSON Schema of checks that the code below makes.
 _ID: JsonDict = {"pattern": f"^({MARKET_ID})$"}
 _UTC: JsonDict = {"format": "date-time", "pattern": f"{ZONE}$"}
 
@@ -35,29 +35,32 @@ class DecisionBody(BaseModel):
     model_config = ConfigDict(strict=True)
     market_id: Annotated[str, Field(examples=["kalshi:KXIRANSTRIKE-26-MAY"], max_length=256, json_schema_extra=_ID)]
     yes_probability: Annotated[Share, Field(description="Probability of YES.", examples=[0.04])]
-    confidence: Annotated[Share | None, Field(description="From 0.65 on a position is taken.", examples=[0.82])] = None
+    confidence: Annotated[Share | None, Field(description="0.65 or more takes a paper position.", examples=[0.82])] = (
+        None
+    )
     reasoning: Annotated[
-        str | None, Field(description=f"Cut after {MAX_REASONING} code points; public after the market's cutoff.")
+        str | None, Field(description=f"Truncated to {MAX_REASONING} code points; public after the market's cutoff.")
     ] = None
 
 
 class SubmissionBody(BaseModel):
-    """What `POST /decisions` takes."""
+    """Request body of `POST /decisions`."""
 
     model_config = ConfigDict(strict=True)
     schema_version: Annotated[str, Field(json_schema_extra={"const": DECISION_VERSION})]
     agent_slug: Annotated[str, Field(examples=["your-agent"])]
     submitted_at: Annotated[
-        str, Field(description="Informational; the server's receive time counts.", json_schema_extra=_UTC)
+        str, Field(description="Informational; the server's time of receipt counts.", json_schema_extra=_UTC)
     ]
     snapshot_as_of: Annotated[
-        str, Field(description="The published snapshot that was decided on.", json_schema_extra=_UTC)
+        str,
+        Field(description="Published snapshot that the decisions are based on.", json_schema_extra=_UTC),
     ]
     decisions: Annotated[list[DecisionBody], Field(min_length=1, max_length=MAX_DECISIONS)]
 
 
 class Decided(NamedTuple):
-    """One market's decision, as it is committed to: numbers as decimal texts."""
+    """A decision in its committed form: numbers are decimal strings."""
 
     market_id: str
     yes_probability: str
@@ -66,13 +69,13 @@ class Decided(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """A submission whose form is right; what it names need not be there.
+    """A well-formed submission; its agent, snapshot and markets are not checked yet.
 
     Attributes:
-        agent_slug: Who says to submit, in lower case; empty where it is no slug.
-        snapshot_as_of: The moment of the snapshot.
-        decisions: One for each market.
-        body_sha256: SHA-256 of the bytes that came.
+        agent_slug: Slug in lower case; empty if it is not a slug.
+        snapshot_as_of: Time of the snapshot.
+        decisions: One decision for each market.
+        body_sha256: SHA-256 of the received bytes.
     """
 
     agent_slug: str
@@ -85,32 +88,32 @@ _ADAPTER = TypeAdapter(SubmissionBody)
 
 
 def parse_submission(body: bytes) -> Submission:
-    """Read the body of a submission.
+    """Parse the body of a submission.
 
     Raises:
-        ArenaError: `invalid_payload`, with the path of what is wrong; `duplicate_market`: one market came twice.
+        ArenaError: `invalid_payload`, with the path of the invalid member.
     """
-    told = _read(body)
-    if told.schema_version != DECISION_VERSION:
+    parsed = _read(body)
+    if parsed.schema_version != DECISION_VERSION:
         wanted = f"a schema_version of {DECISION_VERSION} is required"
-        raise ArenaError("invalid_payload", f"{wanted}; received {told.schema_version[:32]!r}", "schema_version")
-    time_field("submitted_at", told.submitted_at)
-    as_of = time_field("snapshot_as_of", told.snapshot_as_of)
-    decisions = tuple(_decided(place, each) for place, each in enumerate(told.decisions))
-    return Submission(slug_of(told.agent_slug) or "", as_of, decisions, sha256(body).digest())
+        raise ArenaError("invalid_payload", f"{wanted}; received {parsed.schema_version[:32]!r}", "schema_version")
+    time_field("submitted_at", parsed.submitted_at)
+    as_of = time_field("snapshot_as_of", parsed.snapshot_as_of)
+    decisions = tuple(_decided(index, each) for index, each in enumerate(parsed.decisions))
+    return Submission(slug_of(parsed.agent_slug) or "", as_of, decisions, sha256(body).digest())
 
 
 def check_unique_markets(submission: Submission) -> None:
-    """See that no market came twice.
+    """Check that each market occurs once.
 
     Raises:
-        ArenaError: `duplicate_market`, naming the second.
+        ArenaError: `duplicate_market`, with the path of the second decision.
     """
     seen: set[str] = set()
-    for place, each in enumerate(submission.decisions):
+    for index, each in enumerate(submission.decisions):
         if each.market_id in seen:
-            told = f"each market once is required; received {each.market_id} twice"
-            raise ArenaError("duplicate_market", told, f"decisions[{place}].market_id")
+            detail = f"at most one decision per market is required; received two for {each.market_id}"
+            raise ArenaError("duplicate_market", detail, f"decisions[{index}].market_id")
         seen.add(each.market_id)
 
 
@@ -122,15 +125,15 @@ def _read(body: bytes) -> SubmissionBody:
         raise validation_error(error.errors(include_url=False)[0]) from error
 
 
-def _decided(place: int, told: DecisionBody) -> Decided:
-    if not is_market_id(told.market_id):
+def _decided(index: int, body: DecisionBody) -> Decided:
+    if not is_market_id(body.market_id):
         wanted = "a market id such as kalshi:KXIRANSTRIKE-26-MAY is required"
         raise ArenaError(
-            "invalid_payload", f"{wanted}; received {told.market_id[:80]!r}", f"decisions[{place}].market_id"
+            "invalid_payload", f"{wanted}; received {body.market_id[:80]!r}", f"decisions[{index}].market_id"
         )
-    reasoning = told.reasoning
+    reasoning = body.reasoning
     if reasoning is not None:
-        # PostgreSQL has no text with it.
+        # PostgreSQL text cannot contain NUL.
         reasoning = reasoning.replace("\0", "")[:MAX_REASONING]
-    confidence = None if told.confidence is None else decimal_text(told.confidence)
-    return Decided(told.market_id, decimal_text(told.yes_probability), confidence, reasoning)
+    confidence = None if body.confidence is None else decimal_text(body.confidence)
+    return Decided(body.market_id, decimal_text(body.yes_probability), confidence, reasoning)

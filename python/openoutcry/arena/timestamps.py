@@ -1,4 +1,4 @@
-"""Moments of the protocol: whole microseconds since 1970, as texts in UTC."""
+"""Timestamps of the protocol: integer microseconds since 1970, and their ISO 8601 text in UTC."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from functools import lru_cache
 from openoutcry.errors import refusal
 
 SECOND, MINUTE, HOUR, DAY = 10**6, 60 * 10**6, 3600 * 10**6, 86_400 * 10**6
-"""Lengths of time in microseconds."""
+"""Durations in microseconds."""
 
 CADENCE = 10 * MINUTE
-"""Between two snapshots."""
+"""Time between two snapshots, in microseconds."""
 
 ZONE = "(?:[Zz]|[+]00:00)"
-"""How a time ends that says to be in UTC."""
+"""Pattern of a UTC designator."""
 _FORM = re.compile(rf"(\d{{4}}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{{1,6}}))?{ZONE}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def now() -> int:
-    """Return this moment."""
+    """Return the current time in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
 def parse_timestamp(name: str, text: object) -> int:
-    """Read an ISO 8601 time in UTC, which must say that it is.
+    """Parse an ISO 8601 time with a UTC designator.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is none, has no zone, or another one.
+        OpenOutcryError: `argument_invalid`: the text is not a time, or its zone is missing or not UTC.
     """
-    found = _FORM.fullmatch(text) if isinstance(text, str) else None
-    if found is not None:
-        day, clock, part = found.groups()
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    if match is not None:
+        day, clock, part = match.groups()
         try:
             whole = datetime.fromisoformat(f"{day}T{clock}+00:00")
         except ValueError:
@@ -46,7 +46,7 @@ def parse_timestamp(name: str, text: object) -> int:
 
 
 def format_timestamp(moment: int) -> str:
-    """Return a moment as ISO 8601 in UTC, with microseconds where it has some."""
+    """Format a timestamp as ISO 8601 in UTC, with microseconds if they are not zero."""
     whole, part = divmod(moment, SECOND)
     return f"{_second(whole)}.{part:06d}Z" if part else f"{_second(whole)}Z"
 
@@ -57,12 +57,12 @@ def _second(whole: int) -> str:
 
 
 def day_of(moment: int) -> str:
-    """Return the day of a moment in UTC."""
+    """Return the UTC day of a timestamp, such as `2026-05-08`."""
     return format_timestamp(moment)[:10]
 
 
 def season_of(moment: int) -> tuple[str, Window]:
-    """Return the quarter of a moment, such as `2026Q2`, and its window (Q-4)."""
+    """Return the quarter of a timestamp, such as `2026Q2`, and its window (Q-4)."""
     at = _EPOCH + timedelta(microseconds=moment)
     quarter = (at.month - 1) // 3
     edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]
@@ -71,16 +71,16 @@ def season_of(moment: int) -> tuple[str, Window]:
 
 
 Window = tuple[int, int]
-"""The first moment of a season, and the one after its last."""
+"""Half-open interval of a season: first timestamp, and the one after its last."""
 ALL = "all"
-"""All time, beside seasons."""
+"""Name of the season that covers all time."""
 
 
 def seasons(began: str, moment: int) -> dict[str, Window | None]:
-    """Return the seasons from a day until a moment, after all time, without window."""
-    found: dict[str, Window | None] = {ALL: None}
+    """Return the windows of `all` (None) and of each season from a day to a timestamp."""
+    windows: dict[str, Window | None] = {ALL: None}
     at = parse_timestamp("began", f"{began}T00:00:00Z")
     while at <= moment:
         name, window = season_of(at)
-        found[name], at = window, window[1]
-    return found
+        windows[name], at = window, window[1]
+    return windows

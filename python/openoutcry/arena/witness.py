@@ -1,7 +1,7 @@
-"""A witness of a log: it signs what it has seen grow by appending alone.
+"""Witness of a log: cosigns checkpoints that extend each other.
 
-It is run by somebody else than the log, with a folder of its own. An operator that shows two histories needs a witness
-to forget one of them: it does not. Needs `openoutcry[arena]`.
+Someone other than the log's operator runs it, with a folder of its own. An operator who shows two histories cannot get
+both cosigned by the same witness. Needs `openoutcry[arena]`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from openoutcry.arena.timestamps import SECOND
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
-_LONGEST = 1_000_000
-_LONGEST_TOLD = 500
+_MAX_BYTES = 1_000_000
+_MAX_DETAIL = 500
 _LATER = (408, 425, 429)
-"""Statuses of servers that want to be asked later, beside their own faults."""
+"""Statuses below 500 after which a request may be retried."""
 
 
 class Misbehaviour(Exception):  # noqa: N818
-    """A log has shown what does not go on with what it showed before.
+    """A log has shown a checkpoint that is inconsistent with an earlier one.
 
     Attributes:
-        evidence: The folder that holds both checkpoints, each signed by the log, and the proof that came.
+        evidence: Folder with both checkpoints, each signed by the log, and the received proof.
     """
 
     def __init__(self, why: str, evidence: Path) -> None:
@@ -43,12 +43,12 @@ class Misbehaviour(Exception):  # noqa: N818
 
 
 class Cosigned(NamedTuple):
-    """What was cosigned, and kept.
+    """A cosigned and stored checkpoint.
 
     Attributes:
-        size: Records of the log.
+        size: Number of records.
         note: The checkpoint with both signatures.
-        untaken: Why the log does not take it; empty where it does.
+        untaken: Why the log did not accept the cosignature; empty if it did.
     """
 
     size: int
@@ -57,13 +57,13 @@ class Cosigned(NamedTuple):
 
 
 class Witness:
-    """Keeps the last checkpoint of a log, and cosigns the next one.
+    """Stores the last checkpoint of a log and cosigns consistent newer ones.
 
     Args:
-        folder: Made where it is missing; holds `witness.key`, `log.vkey`, `checkpoint` and `evidence`.
-        url: Where the Arena is.
-        name: Of the key; by default `witness.local` of a new one, and that of an old one.
-        transport: How requests are made; httpx's own by default.
+        folder: Created if missing; contains `witness.key`, `log.vkey`, `checkpoint` and `evidence`.
+        url: Address of the Arena.
+        name: Name of the key. A new key is named `witness.local` by default; an existing key keeps its name.
+        transport: httpx transport; by default httpx's own.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the folder's key has another name.
@@ -80,71 +80,74 @@ class Witness:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._http = folder, httpx.Client(base_url=url, timeout=30.0, transport=transport)
         if not (folder / "witness.key").exists():
-            made = SignerKey(name or "witness.local", secrets.token_bytes(32), WITNESS)
-            _write_durably(folder / "witness.key", made.private_text() + "\n")
+            key = SignerKey(name or "witness.local", secrets.token_bytes(32), WITNESS)
+            _write_durably(folder / "witness.key", key.private_text() + "\n")
         self.key = SignerKey.parse(_read(folder / "witness.key").strip())
         if name not in (None, self.key.verifier.name):
-            wanted = f"the name of the key that '{folder}' has, {self.key.verifier.name}, is required"
-            raise refusal("argument_invalid", f"{wanted}, or another folder; received {name!r}")
+            wanted = f"{self.key.verifier.name!r}, the name of the key in '{folder}', or another folder is required"
+            raise refusal("argument_invalid", f"{wanted}; received {name!r}")
 
     @property
     def log(self) -> VerifierKey:
-        """The key of the log, as it is known."""
+        """The pinned public key of the log."""
         return VerifierKey.parse(_read(self._folder / "log.vkey").strip())
 
     def pin_log_key(self, vkey: str | None = None) -> None:
-        """Keep the key of the log, by default the first that the server tells; it stands.
-
-        Raises:
-            OpenOutcryError: `argument_invalid`: it is none, or not the one that is kept.
-            httpx.HTTPError: the server has not answered as it must.
-        """
-        if not (self._folder / "log.vkey").exists():
-            told = VerifierKey.parse(vkey or self._text("/registry/vkey").strip())
-            _write_durably(self._folder / "log.vkey", f"{told}\n")
-        if vkey not in (None, str(self.log)):
-            raise refusal("argument_invalid", f"the log that was witnessed, {self.log}, is required; received {vkey}")
-
-    def cosign(self, moment: int) -> Cosigned:
-        """Cosign the newest checkpoint, and hand the cosignature to the log.
+        """Store the public key of the log at first use; later calls must agree with it.
 
         Args:
-            moment: Now, which the cosignature says.
+            vkey: Trusted public key; by default the key that the server returns first.
 
         Raises:
-            Misbehaviour: it does not go on with the last one; nothing is signed.
-            OpenOutcryError: `argument_invalid`: it is no checkpoint of the log.
-            httpx.HTTPError: the server has not answered as it must, before anything was signed.
+            OpenOutcryError: `argument_invalid`: the text is not a key, or differs from the stored one.
+            httpx.HTTPError: the server did not respond as required.
+        """
+        if not (self._folder / "log.vkey").exists():
+            key = VerifierKey.parse(vkey or self._text("/registry/vkey").strip())
+            _write_durably(self._folder / "log.vkey", f"{key}\n")
+        if vkey not in (None, str(self.log)):
+            raise refusal("argument_invalid", f"the key of the witnessed log, {self.log}, is required; received {vkey}")
+
+    def cosign(self, moment: int) -> Cosigned:
+        """Cosign the newest checkpoint and submit the cosignature to the log.
+
+        Args:
+            moment: Current time, which the cosignature contains.
+
+        Raises:
+            Misbehaviour: the checkpoint is inconsistent with the stored one; nothing is signed.
+            OpenOutcryError: `argument_invalid`: the note is not a checkpoint of the log.
+            httpx.HTTPError: the server did not respond as required, before anything was signed.
         """
         note = self._text("/registry/checkpoint")
         received = open_checkpoint(note, self.log)
         place = self._folder / "checkpoint"
-        # Of two processes with one key, the second sees what the first has signed.
+        # If two processes share a key, the second one sees what the first has signed.
         with self._locked():
             if place.exists():
                 self._check(_read(place), note)
             elif received.size == 0:
                 raise refusal("argument_invalid", "a log with a record is required; received an empty one")
-            # On the disk before it is signed: what was signed is never forgotten.
+            # Durable before it is signed, so that a signed checkpoint is never forgotten.
             _write_durably(place, note)
             signed = note + self.key.line(Note.parse(note).text, moment // SECOND)
             _write_durably(self._folder / "cosigned", signed)
         return Cosigned(received.size, signed, self._submit(signed))
 
     def _submit(self, signed: str) -> str:
-        """Hand a cosignature to the log, and return why it is not taken."""
+        """Submit a cosignature to the log; return why it was rejected, or an empty text."""
         try:
-            answer = self._http.post("/registry/cosignatures", content=signed.encode())
+            response = self._http.post("/registry/cosignatures", content=signed.encode())
         except httpx.HTTPError as error:
             return transport_failure(error)
-        if answer.is_success:
+        if response.is_success:
             return ""
         with suppress(ValueError, RecursionError):
-            told = answer.json()
-            if isinstance(told, dict) and isinstance(told.get("detail"), str):
-                why = f"{told.get('error')}: {told['detail']}"[:_LONGEST_TOLD]
+            body = response.json()
+            if isinstance(body, dict) and isinstance(body.get("detail"), str):
+                why = f"{body.get('error')}: {body['detail']}"[:_MAX_DETAIL]
                 return "".join(letter if letter.isprintable() else " " for letter in why)
-        return f"an answer of an Arena is required; received status {answer.status_code}"
+        return f"a response of an Arena is required; received status {response.status_code}"
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -157,41 +160,42 @@ class Witness:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _check(self, kept: str, note: str) -> None:
-        """Check that a checkpoint goes on with the one that is kept."""
-        old, new = open_checkpoint(kept, self.log), open_checkpoint(note, self.log)
+    def _check(self, stored: str, note: str) -> None:
+        """Check that a checkpoint is consistent with the stored one."""
+        old, new = open_checkpoint(stored, self.log), open_checkpoint(note, self.log)
         if new.size < old.size:
-            self._refuse(f"the log went back from {old.size} records to {new.size}", kept, note, {})
+            self._refuse(f"the log shrank from {old.size} records to {new.size}", stored, note, {})
         if new.size == old.size:
             if new.root != old.root:
-                self._refuse(f"the log has two roots of {old.size} records", kept, note, {})
+                self._refuse(f"the log has two roots for {old.size} records", stored, note, {})
             return
-        told = self._http.get("/registry/consistency", params={"from": old.size, "to": new.size})
-        # Who is turned away for a time comes again; who is told that there is no proof has his answer.
-        if told.is_server_error or told.status_code in _LATER:
-            told.raise_for_status()
+        response = self._http.get("/registry/consistency", params={"from": old.size, "to": new.size})
+        # A temporary failure is retried later. Any other response without a valid proof is evidence.
+        if response.is_server_error or response.status_code in _LATER:
+            response.raise_for_status()
         try:
-            proof = told.json()
+            proof = response.json()
             hashes = [bytes.fromhex(each) for each in proof["proof"]]
             is_consistent = native.merkle_is_consistent(old.size, new.size, old.root, new.root, hashes)
         except (KeyError, TypeError, ValueError, RecursionError, OpenOutcryError):
-            proof, is_consistent = {"received": told.text[:_LONGEST]}, False
+            proof, is_consistent = {"received": response.text[:_MAX_BYTES]}, False
         if not is_consistent:
-            why = f"no proof was given that the log of {old.size} records begins that of {new.size}"
-            self._refuse(why, kept, note, proof)
+            why = f"no valid proof that the log of {new.size} records extends that of {old.size} was received"
+            self._refuse(why, stored, note, proof)
 
-    def _refuse(self, why: str, kept: str, note: str, proof: Mapping[str, Any]) -> None:
-        evidence = self._folder / "evidence" / sha256((kept + note).encode()).hexdigest()[:16]
+    def _refuse(self, why: str, stored: str, note: str, proof: Mapping[str, Any]) -> None:
+        evidence = self._folder / "evidence" / sha256((stored + note).encode()).hexdigest()[:16]
         evidence.mkdir(parents=True, exist_ok=True)
-        for name, text in (("kept", kept), ("received", note), ("proof.json", json.dumps(proof) + "\n")):
+        for name, text in (("kept", stored), ("received", note), ("proof.json", json.dumps(proof) + "\n")):
             _write_durably(evidence / name, text)
         raise Misbehaviour(why, evidence)
 
     def _text(self, path: str) -> str:
-        answer = self._http.get(path).raise_for_status()
-        if len(answer.content) > _LONGEST:
-            raise refusal("argument_invalid", f"a short answer to {path} is required; received a long one")
-        return answer.text
+        response = self._http.get(path).raise_for_status()
+        if len(response.content) > _MAX_BYTES:
+            wanted = f"a response to {path} of at most {_MAX_BYTES:,} bytes is required"
+            raise refusal("argument_invalid", f"{wanted}; received {len(response.content):,}")
+        return response.text
 
     def close(self) -> None:
         """Close connections."""
@@ -203,13 +207,13 @@ def _read(path: Path) -> str:
 
 
 def _write_durably(path: Path, text: str) -> None:
-    """Write a file that is whole or not there, and is on the disk."""
-    begun = path.with_name(f"{path.name}.tmp")
-    with os.fdopen(os.open(begun, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    """Write a file atomically and durably."""
+    partial = path.with_name(f"{path.name}.tmp")
+    with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
-    begun.replace(path)
+    partial.replace(path)
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         os.fsync(folder)

@@ -1,4 +1,4 @@
-"""`openoutcry arena`: serve a competition, take part in it, operate it."""
+"""`openoutcry arena`: serve the Arena, submit to it, verify its log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=Commands,
-    help="A forecasting competition whose log nobody can rewrite unseen.",
+    help="A forecasting competition with a tamper-evident public log.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -40,77 +40,76 @@ SERVE_EXAMPLES = """
 
 `openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
 
-A new folder begins with a demo season, all of it made up: open markets, and a snapshot every ten minutes. With
-`--sandbox` the first cutoff comes after twenty seconds, the last after an hour; `arena resolve` settles them.
+A new folder starts with a synthetic demo season: open markets, and a snapshot every ten minutes. With `--sandbox` the
+first cutoff is after twenty seconds and the last after an hour; `arena resolve` settles the markets.
 
-`openoutcry arena serve --plan shipped` asks real sources before every edge instead, and keeps what they say in
-`captures`, from which `arena replay-season` makes the same snapshots again.
+`openoutcry arena serve --plan shipped` fetches real sources before each snapshot instead, and stores the responses in
+`captures`, from which `arena replay-season` recomputes the same snapshots.
 """
 WATCH_EXAMPLES = """
 **Examples**
 
-`openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's standing
+`openoutcry arena watch my-agent` prints a line for each snapshot, result and change of the agent's scores
 
 `openoutcry arena watch --json | while read -r change; do echo "$change"; done`
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
-**Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`, of
+**Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`, for
 `[{"market_id": "kalshi:...", "yes_probability": 0.04}]`. `openoutcry-verify receipt receipt.json --vkey ...` checks it.
 """
 WITNESS_EXAMPLES = """
 **Examples**
 
-`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1`, and with the key of the log
-as you know it, `--vkey VKEY`
+`openoutcry arena witness https://arena.example --dir witness --name witness.example/w1`; add `--vkey VKEY` if you know
+the key of the log
 
-`openoutcry arena witness http://127.0.0.1:8420 --once` and, of an export, `openoutcry arena verify season --witness K`
+`openoutcry arena witness http://127.0.0.1:8420 --once`; for an export, `openoutcry arena verify season --witness K`
 
-The folder must not be the operator's: a witness that the operator can rewrite has seen nothing. Its key, which is
-printed, goes to the operator for `arena serve --witness`. Exit code 1: the log went back, or has two histories; the
-folder has both checkpoints, each signed by the log, in `evidence`. With `--once`, 2: nothing was signed, since no
-server answered as one; 3: it was signed, and is kept in `cosigned`, and the log does not take it.
+Keep the folder out of the operator's reach. Give the printed key to the operator for `arena serve --witness`. Exit code
+1: the log shrank or has two histories; both checkpoints, each signed by the log, are in `evidence`. With `--once`, exit
+code 2: no Arena responded, and nothing was signed; 3: the cosignature is stored in `cosigned`, but the log rejected it.
 """
-QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, of an export."
-REPLAY_EXAMPLES = "**Example** `openoutcry arena replay-season arena/captures --out again`, of a live season."
+QUESTIONS_EXAMPLES = "**Example** `openoutcry arena questions season --out questions.jsonl`, after an export."
+REPLAY_EXAMPLES = "**Example** `openoutcry arena replay-season arena/captures --out again`, for a live season."
 VERIFY_EXAMPLES = """
-**Example** `openoutcry arena verify season --recompute-scores`, and with the log's key as you know it, `--vkey VKEY`
+**Example** `openoutcry arena verify season --recompute-scores`; add `--vkey VKEY` if you know the key of the log
 """
 
 PORT = 8420
-URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Where the Arena is.")
-LIMITS = "How often somebody may ask; 0 for no bound"
+URL = typer.Option(f"http://127.0.0.1:{PORT}", help="Address of the Arena.")
+LIMITS = "Rate limits; 0 for no limit"
 
 
-def _limit(default: int, told: str) -> Any:
-    return typer.Option(default, min=0, help=told, rich_help_panel=LIMITS)
+def _limit(default: int, text: str) -> Any:
+    return typer.Option(default, min=0, help=text, rich_help_panel=LIMITS)
 
 
 @app.command(epilog=SERVE_EXAMPLES)
 def serve(
-    port: int = typer.Option(PORT, min=0, max=65535, help="Port; 0 for one that is free."),
-    host: str = typer.Option("127.0.0.1", help="Address; 0.0.0.0 for all."),
+    port: int = typer.Option(PORT, min=0, max=65535, help="Port; 0 for a free one."),
+    host: str = typer.Option("127.0.0.1", help="Listen address; 0.0.0.0 for all interfaces."),
     folder: Path = DATA,
     database: str | None = DATABASE,
-    public: str = typer.Option("", help="Where the Arena is found, for links, such as `https://arena.example`."),
-    witness: list[str] = typer.Option([], help="The key of a witness whose cosignatures are taken; may come again."),
-    proxy: list[str] = typer.Option([], help="A network whose `X-Forwarded-For` is believed; may come again."),
-    rate_key: int = _limit(60, "Requests a minute of each key."),
-    rate_anon: int = _limit(60, "Requests a minute of each address without a key."),
-    register_cap: int = _limit(5, "Registrations a day of each address."),
-    plan: str | None = typer.Option(None, help="A live season: what to ask, of whom, as JSON; `shipped` for our own."),
-    sandbox: bool = typer.Option(False, "--sandbox", help="A season to practise on: first cutoffs within minutes."),
+    public: str = typer.Option("", help="Public address for links, such as `https://arena.example`."),
+    witness: list[str] = typer.Option([], help="Public key of a witness to accept; repeatable."),
+    proxy: list[str] = typer.Option([], help="Network of a proxy whose `X-Forwarded-For` is trusted; repeatable."),
+    rate_key: int = _limit(60, "Requests per minute for each key."),
+    rate_anon: int = _limit(60, "Requests per minute for each address without a key."),
+    register_cap: int = _limit(5, "Registrations per day for each address."),
+    plan: str | None = typer.Option(None, help="Live season: JSON file of its sources, or `shipped`."),
+    sandbox: bool = typer.Option(False, "--sandbox", help="Synthetic practice season; first cutoffs within minutes."),
 ) -> None:
-    """Serve the Arena until it is interrupted."""
+    """Serve the Arena until interrupted."""
     import uvicorn
 
+    from openoutcry.arena.app import create_app
     from openoutcry.arena.demo_season import BASE_RATES
     from openoutcry.arena.scoring.operator_rules import table_of
     from openoutcry.arena.season_scheduler import SetSeasonKind
-    from openoutcry.arena.app import create_app
     from openoutcry.arena.server.server_settings import Settings, parse_networks, parse_public_url, parse_witnesses
 
-    # A season that is made up has a past that is made up, and says so.
+    # A synthetic season has synthetic base rates, labelled as such.
     rates = table_of(json.dumps(BASE_RATES if plan is None else []).encode())
     settings = Settings(
         parse_public_url(public),
@@ -131,7 +130,7 @@ def serve(
         place = f"{host}:{taken.getsockname()[1]}"
         typer.echo(f"arena: http://{place}, {len(arena.state.markets)} markets, {kind} season")
         typer.echo(f"key of the log: {arena.key.verifier}")
-        # Whose `X-Forwarded-For` is believed is for `--proxy` to say, and not for uvicorn.
+        # `--proxy` decides which `X-Forwarded-For` is trusted, not uvicorn.
         config = uvicorn.Config(create_app(arena, settings), log_level="warning", access_log=False, proxy_headers=False)
         try:
             with suppress(KeyboardInterrupt):
@@ -141,17 +140,17 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; a port of another ends all before it begins."""
+    """Return a listening socket; an address in use is refused before anything else starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        told = f"an address that is free is required; received {host}:{port}: {describe_error(error)}"
-        raise refusal("argument_invalid", told) from error
+        wanted = "a free address is required"
+        raise refusal("argument_invalid", f"{wanted}; received {host}:{port}: {describe_error(error)}") from error
 
 
 def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[SeasonScheduler, str]:
-    """Return what publishes, and its kind: a demo, or what the sources of a plan say."""
+    """Return the scheduler of a season, and its kind: `demo`, `practice` or `live`."""
     from openoutcry.arena.demo_season import Demo
     from openoutcry.arena.season_scheduler import SeasonScheduler
     from openoutcry.arena.sources.live_season import Live
@@ -161,56 +160,54 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
         demo = Demo(datetime.now(timezone.utc), is_sandbox)
         return SeasonScheduler(arena, demo.snapshot), "practice" if is_sandbox else "demo"
     if is_sandbox:
-        raise refusal(
-            "argument_invalid", "`--sandbox` makes its season up, and `--plan` asks real sources; received both"
-        )
-    told = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
-    live = Live(told, folder / "captures")
+        raise refusal("argument_invalid", "one of `--sandbox` and `--plan` is required; received both")
+    sources = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    live = Live(sources, folder / "captures")
     return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
 
 
 @app.command(epilog=REGISTER_EXAMPLES)
 def register(
-    slug: str = typer.Argument(help="a-z, 0-9, `_` and `-`; nobody else's, for good."),
-    name: str | None = typer.Option(None, help="Name for people."),
-    email: str | None = typer.Option(None, help="Shown to nobody."),
+    slug: str = typer.Argument(help="Unique name: a-z, 0-9, `_` and `-`; it cannot be changed."),
+    name: str | None = typer.Option(None, help="Display name."),
+    email: str | None = typer.Option(None, help="Contact address; never shown."),
     url: str = URL,
 ) -> None:
-    """Register an agent and print its key, which is shown once."""
+    """Register an agent and print its API key, which is shown once."""
     with _client(url) as client:
         typer.echo(client.register(slug, name, email))
 
 
 @app.command(epilog=SUBMIT_EXAMPLES)
 def submit(
-    slug: str = typer.Argument(help="The agent; its key is in `OPENOUTCRY_ARENA_KEY`."),
-    decisions: Path = typer.Argument(help="A JSON list of decisions; `-` for standard input."),
-    receipt: Path | None = typer.Option(None, help="A new file for the receipt; by default one named by its id."),
-    as_of: str | None = typer.Option(None, help="The snapshot that was decided on; the newest by default."),
+    slug: str = typer.Argument(help="The agent; its key must be in `OPENOUTCRY_ARENA_KEY`."),
+    decisions: Path = typer.Argument(help="JSON file with a list of decisions; `-` for standard input."),
+    receipt: Path | None = typer.Option(None, help="New file for the receipt; by default named by its id."),
+    as_of: str | None = typer.Option(None, help="Snapshot that the decisions are based on; the newest by default."),
     url: str = URL,
 ) -> None:
-    """Submit decisions and keep the receipt."""
+    """Submit decisions and save the receipt."""
     from openoutcry.arena.arena_client import save_receipt
     from openoutcry.arena.timestamps import parse_timestamp
 
     if receipt is not None and (receipt.exists() or not receipt.parent.is_dir()):
-        raise refusal("argument_invalid", f"a new file in a folder that is there is required; received '{receipt}'")
+        raise refusal("argument_invalid", f"`--receipt` must be a new file in an existing folder; received '{receipt}'")
     if as_of is not None:
         parse_timestamp("--as-of", as_of)
-    told = _decisions(decisions)
+    submitted = _decisions(decisions)
     key = os.environ.get("OPENOUTCRY_ARENA_KEY", "")
     if not (key and key.isascii() and key.isprintable()):
-        raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must hold the agent's key; received none")
+        raise refusal("argument_invalid", "`OPENOUTCRY_ARENA_KEY` must be the agent's API key; received none")
     with _client(url, slug, key) as client:
         snapshot = as_of or str(client.markets()["as_of"])
-        # Typed again, after a connection that broke, the same is told the same.
-        again = sha256(json.dumps([snapshot, told]).encode()).hexdigest()
-        found = client.submit(snapshot, told, again)
-    kept = save_receipt(found, receipt or Path())
-    typer.echo(f"accepted: {found['n_markets_accepted']} of {found['n_markets_submitted']}, {found['submission_id']}")
-    for each in found["rejected"]:
+        # Repeating the command after a broken connection returns the same receipt.
+        idempotency_key = sha256(json.dumps([snapshot, submitted]).encode()).hexdigest()
+        reply = client.submit(snapshot, submitted, idempotency_key)
+    path = save_receipt(reply, receipt or Path())
+    typer.echo(f"accepted: {reply['n_markets_accepted']} of {reply['n_markets_submitted']}, {reply['submission_id']}")
+    for each in reply["rejected"]:
         typer.echo(f"rejected: {each['market_id']}: {each['reason']}")
-    typer.echo(f"receipt: {kept}")
+    typer.echo(f"receipt: {path}")
 
 
 def _decisions(path: Path) -> list[dict[str, Any]]:
@@ -218,40 +215,38 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
     from openoutcry.arena.protocol import shown
 
     try:
-        told = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
-        # What Python reads beside JSON, such as NaN, no server takes.
-        json.dumps(told, allow_nan=False)
+        decisions = json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+        # Python also parses non-JSON values such as NaN, which a server refuses.
+        json.dumps(decisions, allow_nan=False)
     except (OSError, ValueError, RecursionError) as error:
-        why = describe_error(error) if isinstance(error, OSError) else f"'{path}', which holds something else"
+        why = describe_error(error) if isinstance(error, OSError) else f"'{path}', which is not JSON"
         if isinstance(error, json.JSONDecodeError):
-            why = f"'{path}', which is none at line {error.lineno}, column {error.colno}"
-        raise refusal("argument_invalid", f"decisions must be a file of JSON, or `-`; received {why}") from error
-    if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise refusal("argument_invalid", f"decisions must be a JSON list of objects; received {shown(told)}")
-    return told
+            why = f"'{path}', which is invalid at line {error.lineno}, column {error.colno}"
+        raise refusal("argument_invalid", f"decisions must be a JSON file or `-`; received {why}") from error
+    if not isinstance(decisions, list) or not all(isinstance(each, dict) for each in decisions):
+        raise refusal("argument_invalid", f"decisions must be a JSON list of objects; received {shown(decisions)}")
+    return decisions
 
 
 @app.command(epilog=WATCH_EXAMPLES)
 def watch(
-    slug: str | None = typer.Argument(None, help="An agent whose standing is told, too."),
-    every: float = typer.Option(30.0, min=1.0, help="Seconds between two looks."),
-    once: bool = typer.Option(False, "--once", help="Tell how things stand, and end."),
-    as_json: bool = typer.Option(False, "--json", help="Print each change as JSON."),
+    slug: str | None = typer.Argument(None, help="Also watch the scores of this agent."),
+    every: float = typer.Option(30.0, min=1.0, help="Seconds between two polls."),
+    once: bool = typer.Option(False, "--once", help="Print the current state and exit."),
+    as_json: bool = typer.Option(False, "--json", help="Print each event as JSON."),
     url: str = URL,
 ) -> None:
-    """Tell of new snapshots, of results and of an agent's standing."""
+    """Print new snapshots, new results and changes of an agent's scores."""
     from openoutcry.arena.event_stream import Watch, format_event
 
     with _client(url) as client:
         watcher = Watch(client, slug)
         while True:
-            for change in watcher.poll():
+            for event in watcher.poll():
                 if once and watcher.is_unreachable:
-                    typer.echo(
-                        f"error: a server of the Arena at {url} is required; received {change['detail']}", err=True
-                    )
+                    typer.echo(f"error: an Arena server at {url} is required; received {event['detail']}", err=True)
                     raise typer.Exit(2)
-                typer.echo(json.dumps(change) if as_json else format_event(change))
+                typer.echo(json.dumps(event) if as_json else format_event(event))
             if once:
                 return
             time.sleep(max(every, watcher.pause))
@@ -259,13 +254,13 @@ def watch(
 
 @app.command(epilog=VERIFY_EXAMPLES)
 def verify(
-    folder: Path = typer.Argument(help="What was exported."),
-    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default its own."),
-    witness: list[str] = typer.Option([], help="The key of a witness that must have signed; may come again."),
-    recompute: bool = typer.Option(False, "--recompute-scores", help="Also that the scores are what the log makes."),
+    folder: Path = typer.Argument(help="Folder of an export."),
+    vkey: str | None = typer.Option(None, help="Trusted public key of the log; by default the export's own key."),
+    witness: list[str] = typer.Option([], help="Public key of a witness that must have cosigned; repeatable."),
+    recompute: bool = typer.Option(False, "--recompute-scores", help="Also recompute the scores from the log."),
     as_json: bool = typer.Option(False, "--json", help="Print the faults as JSON."),
 ) -> None:
-    """Check an export: records, chain, tree, what was opened. Exit code 1: a fault."""
+    """Verify the records, chain, tree and revealed decisions of an export. Exit code 1: a fault."""
     from openoutcry.arena.log.export_audit import Fault, audit
     from openoutcry.arena.season_export import score_faults
 
@@ -283,41 +278,42 @@ def verify(
 
 @app.command(epilog=WITNESS_EXAMPLES)
 def witness(
-    url: str = typer.Argument(f"http://127.0.0.1:{PORT}", help="Where the Arena is."),
-    folder: Path = typer.Option(Path("witness"), "--dir", help="Folder of the witness: its key, and what it has seen."),
-    name: str | None = typer.Option(None, help="Name of a new key, such as `witness.example/w1`; or `witness.local`."),
-    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the first that it tells."),
-    once: bool = typer.Option(False, "--once", help="Look once, not until it is interrupted."),
-    every: float = typer.Option(60.0, min=1.0, help="Seconds between two looks."),
+    url: str = typer.Argument(f"http://127.0.0.1:{PORT}", help="Address of the Arena."),
+    folder: Path = typer.Option(Path("witness"), "--dir", help="Folder of the witness: key and last checkpoint."),
+    name: str | None = typer.Option(None, help="Name of a new key, such as `witness.example/w1`."),
+    vkey: str | None = typer.Option(None, help="Trusted public key of the log; by default the first one seen."),
+    once: bool = typer.Option(False, "--once", help="Cosign once and exit."),
+    every: float = typer.Option(60.0, min=1.0, help="Seconds between two polls."),
 ) -> None:
-    """Cosign the log of an Arena as long as it only grows."""
+    """Cosign the checkpoints of an Arena's log while they are consistent."""
     import httpx
 
     from openoutcry.arena.timestamps import now
     from openoutcry.arena.witness import Misbehaviour, Witness
 
-    with closing(Witness(folder, url, name)) as found, suppress(KeyboardInterrupt):
-        typer.echo(f"key of the witness: {found.key.verifier}")
+    with closing(Witness(folder, url, name)) as watcher, suppress(KeyboardInterrupt):
+        typer.echo(f"key of the witness: {watcher.key.verifier}")
         if vkey is not None:
-            found.pin_log_key(vkey)
+            watcher.pin_log_key(vkey)
         while True:
             try:
-                found.pin_log_key()
-                seen = found.cosign(now())
-                if seen.rejection:
-                    typer.echo(f"cosigned: {seen.size:,} records; the log does not take it: {seen.rejection}", err=True)
+                watcher.pin_log_key()
+                cosigned = watcher.cosign(now())
+                if cosigned.rejection:
+                    why = f"the log rejected it: {cosigned.rejection}"
+                    typer.echo(f"cosigned: {cosigned.size:,} records; {why}", err=True)
                     if once:
                         raise typer.Exit(3)
                 else:
-                    typer.echo(f"cosigned: {seen.size:,} records")
+                    typer.echo(f"cosigned: {cosigned.size:,} records")
             except Misbehaviour as error:
                 typer.echo(f"MISBEHAVIOUR: {error}", err=True)
                 raise typer.Exit(1) from error
             except (httpx.HTTPError, OpenOutcryError) as error:
-                # What passes by, such as a server that starts anew, is no reason to look away for good.
-                left = _away(url, error)
+                # Temporary failures, such as a restarting server, do not end the witness.
+                exit_code = _report_no_arena(url, error)
                 if once:
-                    raise left from error
+                    raise exit_code from error
             if once:
                 return
             time.sleep(every)
@@ -325,32 +321,32 @@ def witness(
 
 @app.command("replay-season", epilog=REPLAY_EXAMPLES)
 def replay_season(
-    folder: Path = typer.Argument(help="Captures, a folder an edge."),
+    folder: Path = typer.Argument(help="Folder of captures."),
     out: Path = typer.Option(..., help="A new folder."),
 ) -> None:
-    """Make the snapshots of a season again from what its sources said, byte for byte."""
+    """Recompute the snapshots of a season from its captures, byte for byte."""
     from openoutcry.arena.sources.captures import replay
 
     if out.exists() and any(out.iterdir()):
         raise refusal("argument_invalid", f"snapshots must go to an empty folder; received '{out}'")
-    made = [(f"{each.as_of:%Y-%m-%dT%H-%M-%SZ}.json", each.body) for each in replay(folder)]
+    snapshots = [(f"{each.as_of:%Y-%m-%dT%H-%M-%SZ}.json", each.body) for each in replay(folder)]
     out.mkdir(parents=True, exist_ok=True)
-    for name, body in made:
+    for name, body in snapshots:
         (out / name).write_bytes(body)
-    typer.echo(f"snapshots: {len(made):,} in {out}")
+    typer.echo(f"snapshots: {len(snapshots):,} in {out}")
 
 
 @app.command(epilog=QUESTIONS_EXAMPLES)
 def questions(
-    folder: Path = typer.Argument(help="What was exported, after markets were settled."),
-    out: Path = typer.Option(..., help="A file of JSON lines, a question each."),
+    folder: Path = typer.Argument(help="Folder of an export with settled markets."),
+    out: Path = typer.Option(..., help="New JSON Lines file, one question per line."),
     split: str | None = typer.Option(None, help="`train`, `validation` or `test`; all by default."),
     every_hours: float = typer.Option(24.0, help="Hours between two questions on a market."),
-    embargo_hours: float = typer.Option(24.0, help="Hours from a split's end to the next's first question."),
+    embargo_hours: float = typer.Option(24.0, help="Hours from the end of a split to the first question of the next."),
     settling_hours: float = typer.Option(72.0, help="Hours after a market's close until its result is due."),
-    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
+    vkey: str | None = typer.Option(None, help="Trusted public key of the log; by default the export's own key."),
 ) -> None:
-    """Make questions of a past season to train on, each of what was known at its time."""
+    """Write forecast questions of a past season, each with only the information of its time."""
     from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
     from openoutcry.arena.past_questions import PastSeason
 
@@ -358,35 +354,35 @@ def questions(
         raise refusal("argument_invalid", f"a split of {', '.join(SPLITS)} is required; received {split!r}")
     sampling = Sampling(every_hours, embargo_hours, settling_hours)
     if out.exists():
-        raise refusal("argument_invalid", f"a file that is not there yet is required; received '{out}'")
+        raise refusal("argument_invalid", f"`--out` must be a new file; received '{out}'")
     season = PastSeason.read(folder, vkey)
-    layout, asked = season.layout(sampling), set[str]()
-    found = dict.fromkeys(SPLITS if split is None else [split], 0)
-    # Whole, or not there: rows that end in the middle would train as well.
-    begun = out.with_name(f"{out.name}.tmp")
-    with begun.open("w", encoding="utf-8") as file:
+    layout, with_questions = season.layout(sampling), set[str]()
+    counts = dict.fromkeys(SPLITS if split is None else [split], 0)
+    # Renamed when complete: training on a truncated file would not fail.
+    partial = out.with_name(f"{out.name}.tmp")
+    with partial.open("w", encoding="utf-8") as file:
         for each in season.questions(sampling):
-            asked.add(each.market_id)
-            if each.split in found:
+            with_questions.add(each.market_id)
+            if each.split in counts:
                 file.write(each.to_line())
-                found[each.split] += 1
-    if not any(found.values()):
-        begun.unlink()
-        raise refusal("argument_invalid", f"{EMPTY}; received {split or 'all'!r}, of none: {layout.told(asked)}")
-    begun.replace(out)
+                counts[each.split] += 1
+    if not any(counts.values()):
+        partial.unlink()
+        raise refusal("argument_invalid", f"{EMPTY}; received {split or 'all'!r}: {layout.describe(with_questions)}")
+    partial.replace(out)
     if layout.warning is not None:
         typer.echo(f"warning: {layout.warning}", err=True)
     typer.echo(f"verified: {season.vkey}")
-    typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in found.items())} in {out}")
-    typer.echo(f"of {layout.told(asked)}")
+    typer.echo(f"questions: {', '.join(f'{count:,} {name}' for name, count in counts.items())} in {out}")
+    typer.echo(f"of {layout.describe(with_questions)}")
 
 
-def _away(url: str, why: Exception | str) -> typer.Exit:
-    """Say that nobody has answered as an Arena, and return how a command ends."""
+def _report_no_arena(url: str, why: Exception | str) -> typer.Exit:
+    """Print that no Arena responded, and return the exit of the command."""
     from openoutcry.arena.protocol import transport_failure
 
     why = transport_failure(why) if isinstance(why, Exception) else why
-    typer.echo(f"error: a server of the Arena at {url} is required; received {why}", err=True)
+    typer.echo(f"error: an Arena server at {url} is required; received {why}", err=True)
     return typer.Exit(2)
 
 
@@ -400,7 +396,7 @@ def _client(url: str, slug: str = "", key: str | None = None) -> Iterator[ArenaC
         try:
             yield client
         except httpx.TransportError as error:
-            raise _away(url, error) from error
+            raise _report_no_arena(url, error) from error
 
 
 app.add_typer(arena_operator.app)

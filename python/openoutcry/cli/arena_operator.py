@@ -1,6 +1,6 @@
-"""`openoutcry arena`, for who keeps one: results, agents, exports and backups.
+"""Operator commands of `openoutcry arena`: results, agents, exports and backups.
 
-What changes something is a record of the log. A server may run meanwhile: it reads what was written.
+Every change is a record of the log. A server may run meanwhile; it reloads what a command has written.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode="markdown")
 
-OPERATOR = "For who keeps an arena"
-DATA = typer.Option(Path("arena"), "--data-dir", help="Folder of database and key.")
-DATABASE = typer.Option(None, help="A database of SQLAlchemy, such as `postgresql+psycopg://...`; a file by default.")
+OPERATOR = "Operator commands"
+DATA = typer.Option(Path("arena"), "--data-dir", help="Folder of the database and the key.")
+DATABASE = typer.Option(None, help="SQLAlchemy URL such as `postgresql+psycopg://...`; by default a SQLite file.")
 
 SEASON_EXAMPLES = (
-    "**Examples** `openoutcry arena season`, and `openoutcry arena season 2026Q2 --theater iran` for its board."
+    "**Examples** `openoutcry arena season`, and `openoutcry arena season 2026Q2 --theater iran` for a leaderboard."
 )
 MARKET_EXAMPLES = """
-**Examples** `openoutcry arena market --status closed`, and `openoutcry arena market kalshi:KXIRANSTRIKE-DEMO1` for one.
+**Examples** `openoutcry arena market --status closed`, and `openoutcry arena market kalshi:KXIRANSTRIKE-DEMO1`.
 
-Markets come with snapshots, which the log has: no command adds one.
+Markets come from snapshots; no command adds one.
 """
 RESOLVE_EXAMPLES = "**Example** `openoutcry arena resolve kalshi:KXIRANSTRIKE-DEMO1 finalized --outcome no`"
 AMEND_EXAMPLES = """
 **Example** `openoutcry arena amend kalshi:KXIRANSTRIKE-DEMO1 yes --source 'correction of the exchange'`
 
-The first result stays in the log. All scores follow the new one at once, and the command says whose changed.
+The first result stays in the log. All scores use the new one at once, and the command prints the changes.
 """
 SUSPEND_EXAMPLES = "**Example** `openoutcry arena suspend eve 'two agents of one person'`, and `--lift` to end it."
 ISSUE_EXAMPLES = "**Example** `openoutcry arena issue-key my-agent --name 'My agent'`, which prints the key once."
-ROTATE_EXAMPLES = "**Example** `openoutcry arena rotate-key my-agent`, whose old key dies at once."
+ROTATE_EXAMPLES = "**Example** `openoutcry arena rotate-key my-agent`; the old key is invalid at once."
 EXPORT_EXAMPLES = "**Example** `openoutcry arena export season --data-dir arena`, for `openoutcry arena verify season`."
 BACKUP_EXAMPLES = """
 **Example** `openoutcry arena backup /srv/backup/2026-05-08 --data-dir arena`, also while it is served.
 
-To restore, serve the copy: `openoutcry arena serve --data-dir /srv/backup/2026-05-08`. Records that came after it are
-lost then, and whoever holds a receipt or a witness's checkpoint of them can prove it.
+To restore, serve the copy: `openoutcry arena serve --data-dir /srv/backup/2026-05-08`. Later records are lost. Holders
+of a receipt or a cosigned checkpoint of such a record can prove it.
 """
 
 
 class Commands(TyperGroup):
-    """Commands that say in one line what the Arena, a file or a database has refused."""
+    """Command group that prints errors of the Arena, files and databases in one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -69,18 +69,18 @@ class Commands(TyperGroup):
                 typer.echo(f"rejected: {each['market_id']}: {each['reason']}", err=True)
             raise typer.Exit(2) from error
         except BrokenPipeError:
-            # Whoever read has gone, which is no refusal.
+            # The reader of a pipe has closed it, which is not an error of the command.
             raise
         except SnapshotError as error:
             raise refusal("argument_invalid", str(error)) from error
         except (OSError, sqlite3.Error) as error:
             raise refusal(
-                "argument_invalid", f"files that can be used are required; received {describe_error(error)}"
+                "argument_invalid", f"readable and writable files are required; received {describe_error(error)}"
             ) from error
 
 
 def describe_error(error: Exception) -> str:
-    """Return what came in the place of a file: the system's words, and of which."""
+    """Return the operating system's message of an error, with the file name."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}" if error.filename is None else f"'{error.filename}': {error.strerror}"
     return str(error)
@@ -95,7 +95,7 @@ def _arena_extra() -> Iterator[None]:
 
 
 def lock_for_serving(folder: Path, database: str | None) -> AbstractContextManager[None]:
-    """Hold an arena in a file as the one that serves it; PostgreSQL is for many."""
+    """Lock an arena in a SQLite file for serving; PostgreSQL needs no lock."""
     with _arena_extra():
         from openoutcry.arena.store.arena_store import serving_lock
 
@@ -103,34 +103,34 @@ def lock_for_serving(folder: Path, database: str | None) -> AbstractContextManag
 
 
 def open_arena(folder: Path, database: str | None, *, base_rates: bytes | None = None) -> Arena:
-    """Return the arena of a folder, open.
+    """Open the arena of a folder.
 
     Args:
-        folder: Where its key is.
-        database: Of SQLAlchemy; None for a file in the folder.
-        base_rates: With which a new one begins; None where one must be there.
+        folder: Folder of the key.
+        database: SQLAlchemy URL; None for a SQLite file in the folder.
+        base_rates: JSON table of base rates of a new arena; None if the arena must exist.
     """
     with _arena_extra():
         from sqlalchemy.exc import SQLAlchemyError
 
         from openoutcry.arena.store.arena_store import KEY, NO_RATES, Arena
     if base_rates is None and not (folder / KEY).exists():
-        raise refusal("argument_invalid", f"the folder of an arena, with its `{KEY}`, is required; received '{folder}'")
+        raise refusal("argument_invalid", f"the folder of an arena with `{KEY}` is required; received '{folder}'")
     try:
         return Arena(folder, database, base_rates=base_rates or NO_RATES)
     except SQLAlchemyError as error:
-        told = str(getattr(error, "orig", None) or error).partition("\n")[0]
-        raise refusal("argument_invalid", f"a database of an arena is required; received {told}") from error
+        received = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        raise refusal("argument_invalid", f"the database of an arena is required; received {received}") from error
 
 
 @app.command(epilog=SEASON_EXAMPLES, rich_help_panel=OPERATOR)
 def season(
-    name: str | None = typer.Argument(None, help="A quarter such as `2026Q2`, or `all`, whose board is wanted."),
-    theater: str | None = typer.Option(None, help="The board of one region."),
+    name: str | None = typer.Argument(None, help="A quarter such as `2026Q2`, or `all`: print its leaderboard."),
+    theater: str | None = typer.Option(None, help="Leaderboard of one region."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """List seasons, or the board of one."""
+    """List the seasons, or print the leaderboard of one."""
     from openoutcry.arena.protocol import THEATERS
     from openoutcry.arena.season_export import board_at, standings
     from openoutcry.arena.timestamps import format_timestamp, now, seasons
@@ -146,8 +146,8 @@ def season(
                 raise refusal("argument_invalid", f"a season of {', '.join(windows)} is required; received {name!r}")
             for row in board_at(arena, moment, windows[name], theater).rows:
                 scores = (row.brier, row.brier_skill_score, row.roi)
-                told = "  ".join(_score(each) for each in scores)
-                typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {told}")
+                columns = "  ".join(_score(each) for each in scores)
+                typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {columns}")
             return
         latest = "none" if state.latest is None else format_timestamp(state.latest)
         n_records = arena.writer.log.end.seq
@@ -164,12 +164,12 @@ def _score(value: float | None) -> str:
 
 @app.command(epilog=MARKET_EXAMPLES, rich_help_panel=OPERATOR)
 def market(
-    market_id: str | None = typer.Argument(None, help="Which one; all by default."),
+    market_id: str | None = typer.Argument(None, help="Show this market; by default list all."),
     status: str | None = typer.Option(None, help="`open`, `closed` or `settled`."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """List markets, or show one with all that the log has of it."""
+    """List markets, or show one with its results in the log."""
     import json
 
     from openoutcry.arena.server.market_routes import list_markets
@@ -180,8 +180,8 @@ def market(
         if market_id is None:
             for each in ("open", "closed", "settled") if status is None else (status,):
                 for row in list_markets(arena.state, arena.reading, each, None, now())["markets"]:
-                    told = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
-                    typer.echo(told.rstrip())
+                    line = f"{each:8} {row['decision_cutoff']}  {row['market_id']}  {row['outcome'] or ''}"
+                    typer.echo(line.rstrip())
             return
         found = _known(arena, market_id)
         typer.echo(f"{found.market_id}: {found.question}")
@@ -192,31 +192,32 @@ def market(
         typer.echo(f"snapshots: {format_timestamp(found.first_as_of)} to {format_timestamp(found.last_as_of)}")
         with arena.reading.connect() as connection:
             for text in record_texts(connection):
-                told = json.loads(text)
-                if told["type"] == "resolution" and told["market_id"] == market_id:
-                    outcome = f", {told['outcome']}" if told["outcome"] else ""
-                    typer.echo(f"record {told['seq']}: {told['status']}{outcome}, {told['at']}, by {told['source']}")
+                record = json.loads(text)
+                if record["type"] == "resolution" and record["market_id"] == market_id:
+                    outcome = f", {record['outcome']}" if record["outcome"] else ""
+                    result = f"{record['status']}{outcome}, {record['at']}, by {record['source']}"
+                    typer.echo(f"record {record['seq']}: {result}")
 
 
 def _known(arena: Arena, market_id: str) -> Market:
     from openoutcry.arena.protocol import ArenaError
 
     if market_id not in arena.state.markets:
-        raise ArenaError("not_found", f"a market of some snapshot is required; received {market_id!r}")
+        raise ArenaError("not_found", f"a market of a published snapshot is required; received {market_id!r}")
     return arena.state.markets[market_id]
 
 
 @app.command(epilog=RESOLVE_EXAMPLES, rich_help_panel=OPERATOR)
 def resolve(
-    market_id: str = typer.Argument(help="Which market."),
+    market_id: str = typer.Argument(help="The market."),
     status: str = typer.Argument(help="`determined`, `disputed`, `amended`, `finalized`, `void` or `scalar`."),
-    outcome: str | None = typer.Option(None, help="`yes` or `no`, where there is a result."),
-    source: str = typer.Option("operator", help="Who says so."),
-    closed_at: str | None = typer.Option(None, help="When it closed, where that was earlier than snapshots said."),
+    outcome: str | None = typer.Option(None, help="`yes` or `no`, for a status with a result."),
+    source: str = typer.Option("operator", help="Source of the result."),
+    closed_at: str | None = typer.Option(None, help="Actual close, if earlier than scheduled."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Say what became of a market; the last word stands, and the log has all."""
+    """Record the result of a market; the newest result counts, and the log has all."""
     from openoutcry.arena.store.entry_writes import ResolveMarket
     from openoutcry.arena.timestamps import now, parse_timestamp
 
@@ -225,40 +226,40 @@ def resolve(
         _resolve(arena, ResolveMarket(market_id, status, outcome, close, _source(source), now()))
 
 
-def _source(told: str) -> str:
+def _source(text: str) -> str:
     from openoutcry.arena.protocol import MAX_REASONING
     from openoutcry.arena.request_schema import text_field
 
-    return text_field("source", told, MAX_REASONING) or ""
+    return text_field("source", text, MAX_REASONING) or ""
 
 
 def _resolve(arena: Arena, result: ResolveMarket) -> None:
-    """Write what became of a market, and say it, and from when on it counts."""
+    """Write a result; print it and the time from which it counts."""
     from openoutcry.arena.store.cached_state import GRACE
     from openoutcry.arena.timestamps import format_timestamp
 
     seq = arena.writer.write(result)
-    told = f"record {seq}: {result.market_id} is {result.status}"
+    line = f"record {seq}: {result.market_id} is {result.status}"
     if result.outcome is not None:
-        told += f", {result.outcome}"
+        line += f", {result.outcome}"
         cutoff = arena.state.markets[result.market_id].decision_cutoff
         final = result.at + GRACE if result.status == "determined" else result.at
-        # What was decided is public, and so scored, when it can no longer be decided.
+        # Decisions are public, and so scored, after the cutoff.
         if max(cutoff, final) > result.at:
-            why = "the market's cutoff" if cutoff > final else "where nobody disputes it until then"
-            told += f"; it counts after {format_timestamp(max(cutoff, final))}, {why}"
-    typer.echo(told)
+            why = "the market's cutoff" if cutoff > final else "unless it is disputed before"
+            line += f"; it counts after {format_timestamp(max(cutoff, final))}, {why}"
+    typer.echo(line)
 
 
 @app.command(epilog=AMEND_EXAMPLES, rich_help_panel=OPERATOR)
 def amend(
-    market_id: str = typer.Argument(help="A market that has a result."),
+    market_id: str = typer.Argument(help="A market with a result."),
     outcome: str = typer.Argument(help="`yes` or `no`."),
-    source: str = typer.Option("operator", help="Who says so."),
+    source: str = typer.Option("operator", help="Source of the result."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Correct a result, which scores everybody anew and in public."""
+    """Correct a result; all scores are recomputed, and the log shows the correction."""
     from openoutcry.arena.protocol import ArenaError
     from openoutcry.arena.store.entry_writes import ResolveMarket
     from openoutcry.arena.timestamps import now
@@ -266,9 +267,9 @@ def amend(
     with open_arena(folder, database) as arena:
         market = _known(arena, market_id)
         if market.status is None:
-            raise ArenaError("invalid_payload", "a market with a result is required; `resolve` gives it the first")
+            raise ArenaError("invalid_payload", "a market with a result is required; use `resolve` for the first one")
         if market.outcome == outcome:
-            raise ArenaError("invalid_payload", f"another result than before is required; {market_id} is {outcome}")
+            raise ArenaError("invalid_payload", f"a different result is required; {market_id} is {outcome}")
         with report_score_changes(arena):
             close = market.actual_close_time
             _resolve(arena, ResolveMarket(market_id, "amended", outcome, close, _source(source), now()))
@@ -276,19 +277,19 @@ def amend(
 
 @contextmanager
 def report_score_changes(arena: Arena) -> Iterator[None]:
-    """Say whose rank or scores something has changed."""
+    """Print the agents whose rank or scores change inside the block."""
     from openoutcry.arena.season_export import board_at
     from openoutcry.arena.timestamps import now
 
-    def told() -> dict[str, tuple[str, ...]]:
+    def current() -> dict[str, tuple[str, ...]]:
         rows = board_at(arena, now()).rows
         scores = {row.slug: map(_score, (row.brier, row.brier_skill_score, row.roi)) for row in rows}
         return {row.slug: (str(row.rank or "-"), *map(str.strip, scores[row.slug])) for row in rows}
 
-    before = told()
+    before = current()
     yield
     names = ("rank", "Brier", "skill", "return")
-    for slug, after in told().items():
+    for slug, after in current().items():
         changes = zip(names, before.get(slug, ("-",) * len(names)), after, strict=True)
         changed = [f"{name} {old} to {new}" for name, old, new in changes if old != new]
         if changed:
@@ -298,39 +299,39 @@ def report_score_changes(arena: Arena) -> Iterator[None]:
 @app.command(epilog=SUSPEND_EXAMPLES, rich_help_panel=OPERATOR)
 def suspend(
     slug: str = typer.Argument(help="The agent."),
-    reason: str = typer.Argument(help="Why, in public."),
-    lift: bool = typer.Option(False, "--lift", help="Let it submit again."),
+    reason: str = typer.Argument(help="Reason; it is public."),
+    lift: bool = typer.Option(False, "--lift", help="Lift the suspension."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Suspend an agent, or let it submit again; the log says so."""
+    """Suspend an agent or lift its suspension; the log records it."""
     from openoutcry.arena.protocol import MAX_REASONING
     from openoutcry.arena.request_schema import text_field
     from openoutcry.arena.store.entry_writes import SuspendAgent, require_agent
     from openoutcry.arena.timestamps import now
 
-    said = text_field("reason", reason, MAX_REASONING)
-    if said is None:
-        raise refusal("argument_invalid", f"a reason, which the log shows to all, is required; received {reason!r}")
+    public_reason = text_field("reason", reason, MAX_REASONING)
+    if public_reason is None:
+        raise refusal("argument_invalid", f"a reason, which becomes public, is required; received {reason!r}")
     with open_arena(folder, database) as arena:
         agent = require_agent(arena.state, slug.lower())
         if agent.suspended is not lift:
-            wanted, found = (
+            wanted, actual = (
                 ("an agent that is suspended", "is not") if lift else ("an agent that is not suspended", "is")
             )
-            raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {found}")
-        seq = arena.writer.write(SuspendAgent(agent.slug, not lift, said, now()))
-        typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {said}")
+            raise refusal("argument_invalid", f"{wanted} is required; received {agent.slug!r}, which {actual}")
+        seq = arena.writer.write(SuspendAgent(agent.slug, not lift, public_reason, now()))
+        typer.echo(f"record {seq}: {agent.slug} {'may submit again' if lift else 'is suspended'}: {public_reason}")
 
 
 @app.command("issue-key", epilog=ISSUE_EXAMPLES, rich_help_panel=OPERATOR)
 def issue_key(
-    slug: str = typer.Argument(help="a-z, 0-9, `_` and `-`; nobody else's, for good."),
-    name: str | None = typer.Option(None, help="Name for people."),
+    slug: str = typer.Argument(help="Unique name: a-z, 0-9, `_` and `-`; it cannot be changed."),
+    name: str | None = typer.Option(None, help="Display name."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Register an agent, whatever the day's cap is, and print its key once."""
+    """Register an agent, without the daily limit, and print its API key once."""
     from openoutcry.arena.request_schema import name_field, slug_field
     from openoutcry.arena.store.entry_writes import RegisterAgent
     from openoutcry.arena.timestamps import now
@@ -341,11 +342,11 @@ def issue_key(
 
 @app.command("rotate-key", epilog=ROTATE_EXAMPLES, rich_help_panel=OPERATOR)
 def rotate_key(
-    slug: str = typer.Argument(help="An agent whose key is lost or known to others."),
+    slug: str = typer.Argument(help="An agent whose key is lost or leaked."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Give an agent another key, which is printed once; the old one dies."""
+    """Replace the API key of an agent and print the new one once."""
     from openoutcry.arena.store.entry_writes import RotateKey
     from openoutcry.arena.timestamps import now
 
@@ -357,7 +358,7 @@ def rotate_key(
 def export(
     out: Path = typer.Argument(help="A new folder."), folder: Path = DATA, database: str | None = DATABASE
 ) -> None:
-    """Write a season as files, from which anybody can check and recompute it."""
+    """Export a season as files, from which it can be verified and recomputed."""
     from openoutcry.arena.season_export import export as write
     from openoutcry.arena.timestamps import now
 
@@ -367,7 +368,7 @@ def export(
 
 @app.command(epilog=BACKUP_EXAMPLES, rich_help_panel=OPERATOR)
 def backup(out: Path = typer.Argument(help="A new folder."), folder: Path = DATA) -> None:
-    """Copy an arena with its key, also while it is served, and check the copy."""
+    """Copy an arena with its key, also while it is served, and verify the copy."""
     from openoutcry.arena.store.backup import backup as copy
 
-    typer.echo(f"backed up: {copy(folder, out):,} records to {out}; keep it as secret as the key in it")
+    typer.echo(f"backed up: {copy(folder, out):,} records to {out}; it contains the log's private key")

@@ -1,4 +1,4 @@
-"""`openoutcry arena rules` and `compare`: how is scored, and who beats whom."""
+"""`openoutcry arena rules` and `compare`: scoring rules, and pairwise comparison of agents."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from openoutcry.errors import refusal
 app = typer.Typer(rich_markup_mode="markdown")
 
 RULES_EXAMPLES = """
-**Examples** `openoutcry arena rules` shows them. `openoutcry arena rules --fee-model none` and
-`openoutcry arena rules --base-rates rates.json` set others: a record of the log, by which all is scored anew.
+**Examples** `openoutcry arena rules` shows the rules. `openoutcry arena rules --fee-model none` and
+`openoutcry arena rules --base-rates rates.json` change them. The change is a record of the log, and all scores are
+recomputed.
 """
-COMPARE_EXAMPLES = "**Example** `openoutcry arena compare season my-agent other-agent`, of what `export` wrote."
+COMPARE_EXAMPLES = "**Example** `openoutcry arena compare season my-agent other-agent`, with the folder of an export."
 
 
 @app.command(epilog=RULES_EXAMPLES, rich_help_panel=OPERATOR)
 def rules(
-    base_rates: Path | None = typer.Option(None, help="Past rates of theaters: JSON, as docs/arena-scoring.md has it."),
+    base_rates: Path | None = typer.Option(None, help="JSON file of base rates, see docs/arena-scoring.md."),
     fee_model: str | None = typer.Option(None, help="`kalshi_taker` or `none`."),
-    fee_rate: str | None = typer.Option(None, help="Of contracts times price times the other side's price."),
-    fee_step: str | None = typer.Option(None, help="What a fee is rounded up to a multiple of."),
+    fee_rate: str | None = typer.Option(None, help="Fee as a fraction of contracts x price x (1 - price)."),
+    fee_step: str | None = typer.Option(None, help="Fees are rounded up to a multiple of this."),
     folder: Path = DATA,
     database: str | None = DATABASE,
 ) -> None:
-    """Show the rules of scoring that are in force, or set others."""
+    """Show or change the scoring rules."""
     import json
 
     from openoutcry.arena.scoring.operator_rules import chosen, table_of
@@ -43,7 +44,7 @@ def rules(
         if (after, table) != (before, rates):
             with report_score_changes(arena):
                 seq = arena.writer.write(SetScoringRules(version, after.to_record(), table, now()))
-                typer.echo(f"record {seq}: all is scored by these rules from here on, what was decided before, too")
+                typer.echo(f"record {seq}: these rules apply to all decisions from now on, including earlier ones")
         typer.echo(f"scoring_version: {version}")
         for name, value in after.to_record().items():
             typer.echo(f"{name}: {value}")
@@ -55,12 +56,12 @@ def rules(
 
 @app.command(epilog=COMPARE_EXAMPLES)
 def compare(
-    folder: Path = typer.Argument(help="What was exported."),
-    first: str = typer.Argument(help="An agent."),
-    second: str = typer.Argument(help="The agent that it may beat."),
-    vkey: str | None = typer.Option(None, help="The log's key as you know it; by default the export's own."),
+    folder: Path = typer.Argument(help="Folder of an export."),
+    first: str = typer.Argument(help="First agent."),
+    second: str = typer.Argument(help="Second agent."),
+    vkey: str | None = typer.Option(None, help="Trusted public key of the log; by default the export's own key."),
 ) -> None:
-    """Say whether one agent beats another on the markets of both."""
+    """Compare the Brier scores of two agents on the markets that both decided on."""
     from openoutcry.arena.log.export_audit import audit
     from openoutcry.arena.scoring import compare as compared
     from openoutcry.arena.scoring import select
@@ -68,20 +69,21 @@ def compare(
 
     if first.lower() == second.lower():
         raise refusal("argument_invalid", f"two agents are required; received {first} twice")
-    # Nobody signs the moment of the scores; that all of the log is before it is found by making them again.
+    # The time of the scores is not signed; recomputing them checks that no record is later.
     faults = [f"{each.file}: {each.why}" for each in audit(folder, vkey, [])] or score_faults(folder)
     if faults:
-        told = faults[0].partition("\n")[0]
-        raise refusal("argument_invalid", f"an export that holds is required, with its scores; received {told}")
+        fault = faults[0].partition("\n")[0]
+        raise refusal("argument_invalid", f"an export without faults is required; received {fault}")
     facts = facts_of_export(folder)
     suspended = [each.slug for each in facts.agents if each.suspended and each.slug in (first.lower(), second.lower())]
     if suspended:
         raise refusal("argument_invalid", f"agents that are not suspended are required; received {suspended[0]}")
-    found = compared(select(facts), first.lower(), second.lower())
-    typer.echo(f"markets of both: {found.n_markets:,}")
-    if found.reason is not None:
-        typer.echo(f"undecided: at least {facts.parameters.min_markets} are needed")
+    comparison = compared(select(facts), first.lower(), second.lower())
+    typer.echo(f"common markets: {comparison.n_markets:,}")
+    if comparison.reason is not None:
+        typer.echo(f"undecided: at least {facts.parameters.min_markets} common markets are required")
         return
-    mean, low, high = (f"{each:+.4f}" for each in (found.difference, found.low, found.high))
-    typer.echo(f"Brier of {found.first} less that of {found.second}: {mean}, 95 % interval {low} to {high}")
-    typer.echo(f"{found.first} is better in {found.p_better:.1%} of resamples; p = {found.p_value:.4f} by random signs")
+    mean, low, high = (f"{each:+.4f}" for each in (comparison.difference, comparison.low, comparison.high))
+    typer.echo(f"Brier score of {comparison.first} minus {comparison.second}: {mean}, 95 % interval {low} to {high}")
+    better = f"{comparison.first} is better in {comparison.p_better:.1%} of resamples"
+    typer.echo(f"{better}; p = {comparison.p_value:.4f} by random signs")

@@ -1,4 +1,4 @@
-"""Pages of who takes part: the leaderboard, and each agent."""
+"""Pages of agents: the leaderboard and the profile of an agent."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from openoutcry.arena.store.cached_state import State
 from openoutcry.arena.timestamps import ALL, parse_timestamp
 
 PAGE = 50
-"""Agents of a page."""
+"""Agents per page."""
 SHOWN = 10
-"""Decisions of a submission that a profile shows; its own page shows all."""
+"""Decisions of a submission that a profile shows; the submission's page shows all."""
 
 _Order = Callable[[Row], tuple[Any, ...]]
 
@@ -40,47 +40,52 @@ SORTS: Mapping[str, _Order] = {
     "coverage": _by("coverage", -1),
     "n": _by("n_scored", -1),
 }
-"""The best first, by each column; who is alike stays in the order of ranks."""
+"""Sort key of each column, best first; ties keep the order of ranks."""
 
 
 class AgentPages:
-    """Tells pages of agents.
+    """Computes the template contexts of agent pages.
 
     Args:
-        state: Who there is.
-        boards: What they are worth.
-        settings: What the server was told.
+        state: The registered agents.
+        boards: Their scores.
+        settings: The clock.
     """
 
     def __init__(self, state: State, boards: Boards, settings: Settings) -> None:
         self._state, self._boards, self._settings = state, boards, settings
 
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the leaderboard says (R-33, R-34)."""
+        """Return the context of the leaderboard (R-33, R-34)."""
         theater, least = query_parameters.theater(query), query_parameters.integer(query, "min_n", 0)
         season = query_parameters.choice(query, "season", tuple(self._boards.seasons())) or ALL
         sort = query_parameters.choice(query, "sort", tuple(SORTS)) or "skill"
-        found = self._boards.board(theater, season)
-        rows = sorted((row for row in found.rows if row.n_scored >= least), key=SORTS[sort])
-        told = None if season == ALL else season
-        kept = {"theater": theater, "season": told, "min_n": least or None, "sort": None if sort == "skill" else sort}
+        board = self._boards.board(theater, season)
+        rows = sorted((row for row in board.rows if row.n_scored >= least), key=SORTS[sort])
+        named_season = None if season == ALL else season
+        kept = {
+            "theater": theater,
+            "season": named_season,
+            "min_n": least or None,
+            "sort": None if sort == "skill" else sort,
+        }
         paging = query_parameters.Paging.of(rows, query, PAGE, "/", **kept)
         spans = [_skill(row) for row in paging.rows]
         ends = svg_charts.bounds(spans)
         references = {row.skill_reference for row in rows if row.n_scored}
         return {
-            "board": found,
+            "board": board,
             "theater": theater,
             "theaters": THEATERS,
-            "season": told,
+            "season": named_season,
             "seasons": list(self._boards.seasons()),
             "min_n": least,
             "sort": sort,
             "paging": paging,
             "marks": [svg_charts.interval(span, ends) for span in spans],
             "names": {row.slug: self._name(row.slug) for row in paging.rows},
-            "n_agents": len(found.rows),
-            "n_scored": sum(row.n_scored > 0 for row in found.rows),
+            "n_agents": len(board.rows),
+            "n_scored": sum(row.n_scored > 0 for row in board.rows),
             "is_always_50": references == {"always_50"},
         }
 
@@ -88,26 +93,26 @@ class AgentPages:
         agent = self._state.agents.get(slug)
         return None if agent is None else agent.display_name
 
-    def found(self, query: Mapping[str, str]) -> str:
-        """Return the address of the agent that is looked for."""
+    def agent_address(self, query: Mapping[str, str]) -> str:
+        """Return the address of the agent named by `slug`."""
         slug = slug_of(query.get("slug", "").strip())
         if slug is None or slug not in self._state.agents:
-            told = f"the slug of an agent is required; received {query.get('slug', '')[:64]!r}"
-            raise ArenaError("unknown_agent", told, "slug")
+            detail = f"the slug of a registered agent is required; received {query.get('slug', '')[:64]!r}"
+            raise ArenaError("unknown_agent", detail, "slug")
         return address(f"/agents/{slug}")
 
     def profile(self, slug: str) -> dict[str, Any]:
-        """Return what the page of an agent says to anybody: nothing before its cutoff."""
-        known = slug_of(slug) or slug[:64]
-        told = self._boards.profile(known, is_owner=False)
-        row = next(row for row in self._boards.board().rows if row.slug == known)
-        agent = self._state.agents[known]
+        """Return the context of an agent's page, without decisions before their cutoff."""
+        name = slug_of(slug) or slug[:64]
+        members = self._boards.profile(name, is_owner=False)
+        row = next(row for row in self._boards.board().rows if row.slug == name)
+        agent = self._state.agents[name]
         return {
             "agent": agent,
             "row": row,
-            "n_submissions": told["n_submissions"],
+            "n_submissions": members["n_submissions"],
             "chart": svg_charts.calibration(row.calibration),
-            "recent": [self._submission(each) for each in told["recent_decisions"]],
+            "recent": [self._submission(each) for each in members["recent_decisions"]],
         }
 
     def _submission(self, each: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pages that explain: the first agent, and the paths that programs ask."""
+"""The API page: the operations of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 
 
 def operations_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the operations of an OpenAPI document, with the statuses of each."""
+    """Return the operations of an OpenAPI document with their parameters and statuses."""
     return [
         {
             "method": method.upper(),

@@ -1,4 +1,4 @@
-"""From what a page says to HTML, all of it escaped."""
+"""Render page templates to HTML; all values are escaped."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MONTHS = (
 )
 _REASONS = {
     "no_open_market": "no market was open to it",
-    "no_peer": "nobody else decided on its markets",
-    "no_position": "no decision was sure enough to take a position",
+    "no_peer": "no other agent decided on its markets",
+    "no_position": "no decision was confident enough to take a position",
     "no_scored_decision": "no decision is scored yet",
-    "not_connected": "its markets are not connected with those of others",
+    "not_connected": "no common agents link its markets to other markets",
     "reference_zero": "the reference is never wrong",
     "suspended": "it is suspended",
     "too_few_markets": "too few markets",
@@ -39,13 +39,13 @@ _SOURCES = {
 
 
 def address(path: str, **query: object) -> str:
-    """Return a path with a query, without what is None."""
-    given = urlencode({name: value for name, value in query.items() if value is not None})
-    return quote(path, safe="/:") + (f"?{given}" if given else "")
+    """Return a path with a query string; parameters that are None are left out."""
+    parameters = urlencode({name: value for name, value in query.items() if value is not None})
+    return quote(path, safe="/:") + (f"?{parameters}" if parameters else "")
 
 
 def display_time(moment: int) -> str:
-    """Return a moment for people: `8 May 2026, 12:00 UTC`."""
+    """Format a timestamp for display: `8 May 2026, 12:00 UTC`."""
     day, clock = format_timestamp(moment)[:-1].split("T")
     whole, _, part = clock.partition(".")
     exact = whole if part or not whole.endswith(":00") else whole[:5]
@@ -53,26 +53,26 @@ def display_time(moment: int) -> str:
 
 
 def display_day(day: str) -> str:
-    """Return a day for people: `8 May 2026`."""
+    """Format a day for display: `8 May 2026`."""
     year, month, date = day.split("-")
     return f"{int(date)} {_MONTHS[int(month) - 1]} {year}"
 
 
 def web_link(text: object) -> str | None:
-    """Return an address of the web, else None: a feed may say `javascript:`."""
+    """Return an http(s) address, or None: an untrusted feed may contain `javascript:`."""
     return text if isinstance(text, str) and re.match(r"https?://[^\s]+\Z", text) else None
 
 
 def _finished(value: Any) -> Any:
-    # What is markup already was made here; any other text may hold characters that reorder a line.
+    # Markup comes from this package. Other text is untrusted and may contain bidirectional control characters.
     return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 class Renderer:
-    """Makes pages of templates.
+    """Renders page templates.
 
     Args:
-        assets: What the pages link to.
+        assets: The static files that pages link to.
     """
 
     def __init__(self, assets: Assets) -> None:
@@ -95,6 +95,6 @@ class Renderer:
             "web_link": web_link,
         }
 
-    def html(self, template: str, told: Mapping[str, Any]) -> str:
-        """Return the page of a template, with what it is told."""
-        return self._templates.get_template(template).render(told)
+    def html(self, template: str, context: Mapping[str, Any]) -> str:
+        """Render a template."""
+        return self._templates.get_template(template).render(context)

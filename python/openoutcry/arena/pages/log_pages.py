@@ -1,4 +1,4 @@
-"""Pages of the log: its days, and every submission with its proof."""
+"""Pages of the log: its days, and each submission with its inclusion proof."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ from openoutcry.arena.store.tables import days, records, submissions
 from openoutcry.arena.timestamps import DAY, HOUR, day_of, parse_timestamp
 
 DAYS, ROWS = 30, 100
-"""Days and submissions of a page."""
+"""Days and submissions per page."""
 
 
 class LogPages:
-    """Tells pages of the log.
+    """Computes the template contexts of log pages.
 
     Args:
-        arena: Whose log.
-        settings: What the server was told.
-        registry: Its proofs.
-        cosigned: What witnesses have signed.
+        arena: An open arena.
+        settings: The clock and the known witnesses.
+        registry: Checkpoints and proofs.
+        cosignatures: Cosigned checkpoints.
     """
 
-    def __init__(self, arena: Arena, settings: Settings, registry: Registry, cosigned: Cosignatures) -> None:
-        self._arena, self._settings, self._registry, self._cosigned = arena, settings, registry, cosigned
+    def __init__(self, arena: Arena, settings: Settings, registry: Registry, cosignatures: Cosignatures) -> None:
+        self._arena, self._settings, self._registry, self._cosignatures = arena, settings, registry, cosignatures
 
     def days(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the registry says of its days, or of the one asked for (R-28)."""
-        asked_for = query_parameters.day(query)
+        """Return the context of the registry: all days, or the day in the query (R-28)."""
+        date_parameter = query_parameters.day(query)
         known, vkey = self._known_days(), str(self._registry.key)
-        if asked_for is not None and asked_for not in known:
-            told = f"a day from {known[-1]} to {known[0]} is required; received {asked_for}"
-            raise ArenaError("not_found", told, "date")
-        if asked_for is None:
+        if date_parameter is not None and date_parameter not in known:
+            detail = f"a day from {known[-1]} to {known[0]} is required; received {date_parameter}"
+            raise ArenaError("not_found", detail, "date")
+        if date_parameter is None:
             paging = query_parameters.Paging.of(known, query, DAYS, "/registry")
-            days_told = [self._day(each) for each in paging.rows]
-            return {"date": None, "days": days_told, "paging": paging, "vkey": vkey, "witnesses": self._witnesses()}
-        place = known.index(asked_for)
+            page = [self._day(each) for each in paging.rows]
+            return {"date": None, "days": page, "paging": paging, "vkey": vkey, "witnesses": self._witnesses()}
+        place = known.index(date_parameter)
         before = query_parameters.submission(query, "before")
-        rows, older = self._submissions(asked_for, before)
+        rows, older = self._submissions(date_parameter, before)
         return {
-            "date": asked_for,
-            "days": [self._day(asked_for)],
+            "date": date_parameter,
+            "days": [self._day(date_parameter)],
             "rows": rows,
             "older": older,
             "is_first_page": before is None,
@@ -69,22 +69,22 @@ class LogPages:
         }
 
     def _witnesses(self) -> list[dict[str, Any]]:
-        """Return who watches the log, and how much of it each has cosigned."""
-        told = []
+        """Return the known witnesses with the size of their newest cosigned checkpoint."""
+        witnesses = []
         for each in self._settings.witnesses:
-            found: dict[str, Any] = {"vkey": str(each), "name": each.name, "id": each.key_id.hex(), "size": None}
+            witness: dict[str, Any] = {"vkey": str(each), "name": each.name, "id": each.key_id.hex(), "size": None}
             with suppress(ArenaError):
-                found["size"] = Checkpoint.parse(self._cosigned[found["id"]]).size
-            told.append(found)
-        return told
+                witness["size"] = Checkpoint.parse(self._cosignatures[witness["id"]]).size
+            witnesses.append(witness)
+        return witnesses
 
     def _known_days(self) -> list[str]:
-        """Return all days of the log, the newest first."""
+        """Return all days of the log, newest first."""
         last, first = (date.fromisoformat(each) for each in (day_of(self._settings.clock()), self._arena.state.began))
         return [(last - timedelta(days=n)).isoformat() for n in range(max(0, (last - first).days) + 1)]
 
     def _day(self, day: str) -> dict[str, Any]:
-        """Return checkpoint and chain hash of a day; of today, those of now."""
+        """Return the checkpoint and chain hash of a day; for an open day, the current ones."""
         joined = select(days.c.seq, records.c.record).join(records, records.c.seq == days.c.seq)
         with self._arena.reading.connect() as connection:
             row = connection.execute(joined.where(days.c.date == day)).first()
@@ -93,26 +93,26 @@ class LogPages:
                 size = Checkpoint.parse(note).size
                 last = connection.execute(select(records.c.record).where(records.c.seq == size - 1)).scalar_one()
                 return {"date": day, "seq": None, "size": size, "head": sha256(bytes(last)).hexdigest(), "note": note}
-        told = json.loads(bytes(row.record))
-        # The same key signs the same text with the same bytes: this is the note of that moment.
-        note = signed(self._arena.key, told["tree_size"], unbase64(told["root"]))
+        closing = json.loads(bytes(row.record))
+        # Ed25519 is deterministic, so this is the note that was served at that time.
+        note = signed(self._arena.key, closing["tree_size"], unbase64(closing["root"]))
         return {
             "date": day,
             "seq": row.seq,
-            "size": told["tree_size"],
-            "head": told["head_sha256"],
+            "size": closing["tree_size"],
+            "head": closing["head_sha256"],
             "note": note,
-            "at": parse_timestamp("at", told["at"]),
+            "at": parse_timestamp("at", closing["at"]),
         }
 
     def _submissions(self, day: str, before: str | None) -> tuple[list[dict[str, Any]], str | None]:
-        """Return submissions of a day, the newest first, and the address of older ones.
+        """Return submissions of a day, newest first, and the address of older ones.
 
-        Only records are read, which are public: they say how many decisions there are, and of none what it is.
+        Reads records only. They are public: they contain the number of decisions, but no decision.
         """
         begin = parse_timestamp("date", f"{day}T00:00:00Z")
         received, name = submissions.c.received_at, submissions.c.submission_id
-        # An id begins with the time, and is indexed. One that came as a day ended may have an id of the next.
+        # Ids start with the time and are indexed. A submission at the end of a day may have an id of the next day.
         first, last = (str(ULID.from_timestamp(each // 1000))[:10] for each in (begin, begin + DAY + HOUR))
         wanted = [received >= begin, received < begin + DAY, name >= first, name < (before or last)]
         joined = select(submissions.c.submission_id, submissions.c.sha256, received, records.c.record).join(
@@ -120,9 +120,9 @@ class LogPages:
         )
         with self._arena.reading.connect() as connection:
             rows = list(connection.execute(joined.where(*wanted).order_by(name.desc()).limit(ROWS + 1)))
-        told = [self._row(row) for row in rows[:ROWS]]
+        page = [self._row(row) for row in rows[:ROWS]]
         older = address("/registry", date=day, before=rows[ROWS - 1].submission_id) if len(rows) > ROWS else None
-        return told, older
+        return page, older
 
     def _row(self, row: Any) -> dict[str, Any]:
         record = json.loads(bytes(row.record))
@@ -138,7 +138,7 @@ class LogPages:
         }
 
     def submission(self, submission_id: str) -> dict[str, Any]:
-        """Return what the page of a submission says: record, proof, what is open."""
+        """Return the context of a submission's page: record, proof and revealed decisions."""
         proof, text, opened = self._registry.proof(submission_id)
         record = json.loads(text)
         agent, received_at = self._arena.state.agents[record["agent_slug"]], record["received_at"]
@@ -159,6 +159,6 @@ class LogPages:
         }
 
     def receipt(self, submission_id: str) -> dict[str, Any]:
-        """Return a submission as its receipt has it, with the salts that are open."""
+        """Return a submission in the form of its receipt, with the revealed salts."""
         proof, text, opened = self._registry.proof(submission_id)
         return {"record": json.loads(text), "salts": opened, **proof.members()}

@@ -1,4 +1,4 @@
-"""Pages of what there is to decide on: markets, and the snapshots that show them."""
+"""Pages of markets and snapshots."""
 
 from __future__ import annotations
 
@@ -23,52 +23,52 @@ from openoutcry.arena.store.read_queries import public_markets
 from openoutcry.arena.store.tables import agents, decisions, quotes, records, snapshots, submissions
 
 MARKETS, DECISIONS, SNAPSHOTS = 100, 50, 144
-"""Rows of a page."""
+"""Rows per page."""
 QUOTES = 1008
-"""Prices of a market that are drawn: a week of them."""
+"""Prices in the chart of a market: one week."""
 LISTED = 36
-"""Those that are listed too: six hours."""
+"""Prices in the table of a market: six hours."""
 KINDS = ("market_state", "theater_intel", "news", "scheduled_event", "seismic")
 
 
 class MarketPages:
-    """Tells pages of markets and snapshots.
+    """Computes the template contexts of market and snapshot pages.
 
     Args:
-        arena: Whose.
-        settings: What the server was told.
+        arena: An open arena.
+        settings: The clock and the rate limit.
     """
 
     def __init__(self, arena: Arena, settings: Settings) -> None:
         self._arena, self._settings, self._leaves = arena, settings, _Leaves()
 
     def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the list of markets says (R-07 to R-09)."""
-        # As in the protocol, a list of markets is empty where a region has none, whatever its name (R-07).
+        """Return the context of the list of markets (R-07 to R-09)."""
+        # As in the protocol, an unknown region gives an empty list (R-07).
         status, theater = query_parameters.choice(query, "status", STATUSES) or "open", query.get("theater") or None
         state, moment = self._arena.state, self._settings.clock()
         rows = list_markets(state, self._arena.reading, status, theater, moment)["markets"]
         kept = {"status": None if status == "open" else status, "theater": theater}
-        told = [(state.markets[row["market_id"]], row) for row in rows]
+        listed = [(state.markets[row["market_id"]], row) for row in rows]
         return {
             "status": status,
             "statuses": STATUSES,
             "theater": theater,
             "theaters": THEATERS,
-            "paging": query_parameters.Paging.of(told, query, MARKETS, "/markets", **kept),
+            "paging": query_parameters.Paging.of(listed, query, MARKETS, "/markets", **kept),
         }
 
     def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the page of a market says, before the cutoff no decision (R-32)."""
+        """Return the context of a market's page, without decisions before the cutoff (R-32)."""
         state, moment = self._arena.state, self._settings.clock()
         market = state.markets.get(market_id)
         if market is None:
-            told = f"a market of some snapshot is required; received {market_id[:64]!r}"
-            raise ArenaError("not_found", told)
+            detail = f"a market of a published snapshot is required; received {market_id[:64]!r}"
+            raise ArenaError("not_found", detail)
         with self._arena.reading.connect() as connection:
             is_hidden = market_id not in public_markets(connection, moment)
-            asked_for = select(quotes).where(quotes.c.market == market.id).order_by(quotes.c.as_of.desc())
-            prices = list(connection.execute(asked_for.limit(QUOTES)))
+            newest = select(quotes).where(quotes.c.market == market.id).order_by(quotes.c.as_of.desc())
+            prices = list(connection.execute(newest.limit(QUOTES)))
             rows = [] if is_hidden else _last_decisions(connection, market)
             paging = query_parameters.Paging.of(rows, query, DECISIONS, f"/markets/{market_id}")
             reasons = _reasons(connection, market, [row.seq for row in paging.rows])
@@ -86,10 +86,10 @@ class MarketPages:
         }
 
     def example(self) -> dict[str, Any]:
-        """Return what to begin with: a free slug, the market that is open the longest."""
+        """Return the values of the first-agent guide: a free slug and the open market with the last cutoff."""
         moment, state = self._settings.clock(), self._arena.state
-        known = [each for each in state.markets.values() if each.accepts_decision_at(moment)]
-        last = max(known, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
+        open_markets = [each for each in state.markets.values() if each.accepts_decision_at(moment)]
+        last = max(open_markets, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
         slugs = ("my-agent" + (f"-{n}" if n > 1 else "") for n in count(1))
         return {
             "example": None if last is None else last.market_id,
@@ -100,12 +100,12 @@ class MarketPages:
         }
 
     def snapshots(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the list of snapshots says, the newest first."""
+        """Return the context of the list of snapshots, newest first."""
         rows = sorted(self._arena.state.snapshots.items(), reverse=True)
         return {"paging": query_parameters.Paging.of(rows, query, SNAPSHOTS, "/snapshots")}
 
     def snapshot(self, text: str) -> dict[str, Any]:
-        """Return what the page of a snapshot says (R-16, R-17)."""
+        """Return the context of a snapshot's page (R-16, R-17)."""
         published = self._arena.state.snapshots
         try:
             moment = time_field("as_of", text)
@@ -135,9 +135,9 @@ class MarketPages:
 
 
 class _Leaves:
-    """Where the log has each snapshot: one record each, in their order.
+    """Cache of the log index of each snapshot's record, in order of publication.
 
-    No index finds them, and each reader of an old one would read the whole log.
+    The table has no index for this query, so each lookup of an old snapshot would scan the complete log.
     """
 
     def __init__(self) -> None:
@@ -147,24 +147,26 @@ class _Leaves:
         with self._lock:
             if place >= len(self._known):
                 begin = self._known[-1] + 1 if self._known else 0
-                asked_for = select(records.c.seq).where(records.c.seq >= begin, records.c.type == "snapshot")
-                self._known += connection.execute(asked_for.order_by(records.c.seq)).scalars()
+                newer = select(records.c.seq).where(records.c.seq >= begin, records.c.type == "snapshot")
+                self._known += connection.execute(newer.order_by(records.c.seq)).scalars()
             return self._known[place]
 
 
 def _last_decisions(connection: Connection, market: Market) -> list[Any]:
-    """Return the decision of each agent on its newest snapshot, by slug."""
-    found = select(decisions, agents.c.slug, agents.c.display_name, submissions.c.submission_id)
-    joined = found.join(agents, agents.c.id == decisions.c.agent).join(
+    """Return each agent's decision on its newest snapshot, ordered by slug."""
+    columns = select(decisions, agents.c.slug, agents.c.display_name, submissions.c.submission_id)
+    joined = columns.join(agents, agents.c.id == decisions.c.agent).join(
         submissions, submissions.c.seq == decisions.c.seq
     )
-    # Agents are given, so that the key (agent, market) finds them without reading all decisions.
-    known = decisions.c.agent.in_(select(agents.c.id))
-    return list(connection.execute(joined.where(known, decisions.c.market == market.id).order_by(agents.c.slug)))
+    # The condition on agents lets the primary key (agent, market) be used instead of a scan of all decisions.
+    is_registered = decisions.c.agent.in_(select(agents.c.id))
+    return list(
+        connection.execute(joined.where(is_registered, decisions.c.market == market.id).order_by(agents.c.slug))
+    )
 
 
 def _reasons(connection: Connection, market: Market, seqs: list[int]) -> dict[int, str | None]:
-    """Return what was said of a market after its cutoff, by the submission's place."""
+    """Return the revealed `reasoning` on a market by log index of the submission."""
     rows = connection.execute(select(submissions.c.seq, submissions.c.opened).where(submissions.c.seq.in_(seqs)))
     return {
         row.seq: body["reasoning"]

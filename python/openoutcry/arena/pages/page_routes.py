@@ -1,4 +1,4 @@
-"""The routes of the pages, and refusals as pages for those who read pages."""
+"""Routes of the HTML pages, and error responses as pages for browsers."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ PageContext = Callable[[Request], dict[str, Any]]
 
 
 _TITLES = {
-    400: "This address cannot be read",
-    401: "This key is none",
-    404: "Nothing is here",
+    400: "Invalid address",
+    401: "Invalid key",
+    404: "Not found",
     429: "Too many requests",
-    500: "Something is broken here",
-    503: "This is not there yet",
+    500: "Server error",
+    503: "Not available yet",
 }
 
 
 def status_title(status: int) -> str:
-    """Return the words of a status for people."""
+    """Return the title of an error page."""
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
 class Pages:
-    """Serves pages.
+    """Serves the HTML pages.
 
     Args:
-        app: Whose routes they become.
-        arena: Open.
-        settings: What the server was told.
-        door: Who may ask, and how often.
+        app: The application that gets the routes.
+        arena: An open arena.
+        settings: Settings of the server.
+        authenticator: Authenticates and limits requests.
     """
 
     def __init__(self, app: FastAPI, arena: Arena, settings: Settings, authenticator: Authenticator) -> None:
@@ -67,47 +67,50 @@ class Pages:
         self._assets = Assets()
         self._renderer = Renderer(self._assets)
 
-    def add(self, boards: Boards, registry: Registry, cosigned: Cosignatures) -> None:
-        """Add all routes."""
-        agents, world = AgentPages(self._arena.state, boards, self._settings), MarketPages(self._arena, self._settings)
-        logbook = LogPages(self._arena, self._settings, registry, cosigned)
-        self._page("/", "leaderboard", lambda asked: agents.leaderboard(asked.query_params))
-        self._page("/agents/{slug}", "agent", lambda asked: agents.profile(asked.path_params["slug"]))
-        self._page("/markets", "markets", lambda asked: world.markets(asked.query_params))
+    def add(self, boards: Boards, registry: Registry, cosignatures: Cosignatures) -> None:
+        """Add the routes of all pages."""
+        agents, markets = (
+            AgentPages(self._arena.state, boards, self._settings),
+            MarketPages(self._arena, self._settings),
+        )
+        log = LogPages(self._arena, self._settings, registry, cosignatures)
+        self._page("/", "leaderboard", lambda request: agents.leaderboard(request.query_params))
+        self._page("/agents/{slug}", "agent", lambda request: agents.profile(request.path_params["slug"]))
+        self._page("/markets", "markets", lambda request: markets.markets(request.query_params))
         self._page(
             "/markets/{market_id}",
             "market",
-            lambda asked: world.market(asked.path_params["market_id"], asked.query_params),
+            lambda request: markets.market(request.path_params["market_id"], request.query_params),
         )
-        self._page("/snapshots", "snapshots", lambda asked: world.snapshots(asked.query_params))
-        self._page("/snapshots/{as_of}", "snapshot", lambda asked: world.snapshot(asked.path_params["as_of"]))
-        self._page("/registry", "registry", lambda asked: logbook.days(asked.query_params))
-        self._page("/submissions/{name}", "submission", lambda asked: logbook.submission(asked.path_params["name"]))
-        self._page("/first-agent", "first_agent", lambda asked: world.example() | {"vkey": str(registry.key)})
-        self._page("/docs", "docs", lambda asked: {"operations": operations_of(self._app.openapi())})
+        self._page("/snapshots", "snapshots", lambda request: markets.snapshots(request.query_params))
+        self._page("/snapshots/{as_of}", "snapshot", lambda request: markets.snapshot(request.path_params["as_of"]))
+        self._page("/registry", "registry", lambda request: log.days(request.query_params))
+        self._page("/submissions/{name}", "submission", lambda request: log.submission(request.path_params["name"]))
+        self._page("/first-agent", "first_agent", lambda request: markets.example() | {"vkey": str(registry.key)})
+        self._page("/docs", "docs", lambda request: {"operations": operations_of(self._app.openapi())})
 
-        async def found(request: Request) -> Response:
+        async def find_agent(request: Request) -> Response:
             self._authenticator.admit(request)
-            return RedirectResponse(agents.found(request.query_params), 303)
+            return RedirectResponse(agents.agent_address(request.query_params), 303)
 
         async def receipt(request: Request) -> Response:
             self._authenticator.admit(request)
-            return JSONResponse(await run_in_threadpool(logbook.receipt, request.path_params["name"]))
+            return JSONResponse(await run_in_threadpool(log.receipt, request.path_params["name"]))
 
-        self._app.router.add_route("/agents", found, ["GET"], include_in_schema=False)
+        self._app.router.add_route("/agents", find_agent, ["GET"], include_in_schema=False)
         self._app.router.add_route("/submissions/{name}/receipt.json", receipt, ["GET"], include_in_schema=False)
-        self._app.router.add_route(f"{PREFIX}{{named}}", self._asset, ["GET"], include_in_schema=False)
+        self._app.router.add_route(f"{PREFIX}{{name}}", self._asset, ["GET"], include_in_schema=False)
 
-    def _page(self, path: str, template: str, telling: PageContext) -> None:
-        async def answer(request: Request) -> Response:
+    def _page(self, path: str, template: str, context: PageContext) -> None:
+        async def respond(request: Request) -> Response:
             self._authenticator.admit(request)
-            return await run_in_threadpool(lambda: self._answer(request, template, 200, telling(request)))
+            return await run_in_threadpool(lambda: self._response(request, template, 200, context(request)))
 
-        self._app.router.add_route(path, answer, ["GET"], include_in_schema=False)
+        self._app.router.add_route(path, respond, ["GET"], include_in_schema=False)
 
-    def _answer(self, request: Request, template: str, status: int, told: dict[str, Any]) -> Response:
+    def _response(self, request: Request, template: str, status: int, context: dict[str, Any]) -> Response:
         latest, moment = self._arena.state.latest, self._settings.clock()
-        about = {
+        common = {
             "path": request.url.path,
             "public": self._settings.public or str(request.base_url).rstrip("/"),
             "base": BASE,
@@ -116,34 +119,35 @@ class Pages:
             "is_stale": latest is None or moment - latest > self._settings.stale_after,
             "stale_minutes": self._settings.stale_after // MINUTE,
         }
-        return HTMLResponse(self._renderer.html(f"{template}.html", about | told), status, HEADERS)
+        return HTMLResponse(self._renderer.html(f"{template}.html", common | context), status, HEADERS)
 
     async def _asset(self, request: Request) -> Response:
-        found = self._assets.get(request.path_params["named"])
-        if found is None:
-            raise ArenaError("not_found", "a file that the pages have is required; received another name")
+        asset = self._assets.get(request.path_params["name"])
+        if asset is None:
+            raise ArenaError("not_found", "the name of a static file is required; received another name")
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-        return Response(found[0], 200, headers, media_type=found[1])
+        return Response(asset[0], 200, headers, media_type=asset[1])
 
     def with_error_pages(self, otherwise: Handler) -> Handler:
-        """Return what answers a refusal with a page to those who read pages (R-03).
+        """Wrap an error handler so that browsers receive an HTML page (R-03).
 
         Args:
-            otherwise: Answers programs, and tells status, headers and words.
+            otherwise: The handler; programs receive its response, and pages copy its status and headers.
         """
 
-        async def answer(request: Request, error: Exception) -> Response:
-            told = await otherwise(request, error)
+        async def respond(request: Request, error: Exception) -> Response:
+            response = await otherwise(request, error)
             is_page = not request.url.path.startswith(f"{BASE}/") and request.method in ("GET", "HEAD")
             if not is_page or "text/html" not in request.headers.get("accept", ""):
-                return told
+                return response
             detail = error.detail if isinstance(error, ArenaError) else None
-            words = {"status": told.status_code, "title": status_title(told.status_code), "detail": detail}
-            page = self._answer(request, "refusal", told.status_code, words)
+            status = response.status_code
+            context = {"status": status, "title": status_title(status), "detail": detail}
+            page = self._response(request, "error", status, context)
             for name in ("retry-after", "www-authenticate", "allow"):
-                if name in told.headers:
-                    page.headers[name] = told.headers[name]
+                if name in response.headers:
+                    page.headers[name] = response.headers[name]
             page.headers["cache-control"], page.headers["vary"] = "no-store", "Accept"
             return page
 
-        return answer
+        return respond

@@ -1,4 +1,4 @@
-"""What the address of a page asks for, checked."""
+"""Validation of the query parameters of pages, and paging."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _T = TypeVar("_T")
 
 
 def integer(query: Mapping[str, str], name: str, least: int) -> int:
-    """Return a whole number of a query, the least where it has none."""
+    """Return an integer parameter; `least` is its minimum and default."""
     text = query.get(name) or str(least)
     if not re.fullmatch("[0-9]{1,7}", text, re.ASCII) or not least <= int(text) <= _MOST:
-        told = f"a whole number from {least} to {_MOST} is required; received {text[:32]!r}"
-        raise ArenaError("invalid_payload", told, name)
+        detail = f"an integer from {least} to {_MOST} is required; received {text[:32]!r}"
+        raise ArenaError("invalid_payload", detail, name)
     return int(text)
 
 
 def choice(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:
-    """Return one of some words; None where none is asked for."""
+    """Return a parameter that must be one of `known`, or None without it."""
     text = query.get(name) or None
     if text is not None and text not in known:
-        raise ArenaError("invalid_payload", f"{', '.join(known)} or none is required; received {text[:32]!r}", name)
+        raise ArenaError("invalid_payload", f"one of {', '.join(known)} is required; received {text[:32]!r}", name)
     return text
 
 
 def theater(query: Mapping[str, str]) -> str | None:
-    """Return the region that is asked for; None for all."""
+    """Return the `theater` parameter, or None for all regions."""
     return choice(query, "theater", THEATERS)
 
 
 def day(query: Mapping[str, str]) -> str | None:
-    """Return the day that is asked for, such as `2026-05-08`."""
+    """Return the `date` parameter, such as `2026-05-08`, or None without it."""
     text = query.get("date") or None
     if text is not None and not _DAY.fullmatch(text):
         raise ArenaError("invalid_payload", f"a day such as 2026-05-08 is required; received {text[:32]!r}", "date")
@@ -46,7 +46,7 @@ def day(query: Mapping[str, str]) -> str | None:
 
 
 def submission(query: Mapping[str, str], name: str) -> str | None:
-    """Return the submission that is asked for by its id; None where none is."""
+    """Return a parameter that must be the id of a submission, or None without it."""
     text = query.get(name) or None
     if text is not None and not is_submission_id(text):
         raise ArenaError("invalid_payload", f"the id of a submission is required; received {text[:32]!r}", name)
@@ -58,12 +58,12 @@ class Paging(Generic[_T]):
     """One page of many rows.
 
     Attributes:
-        rows: Those of this page.
-        page: Its number, from 1.
-        n_pages: How many there are; 1 where there is no row.
-        first: Number of its first row, from 1.
-        n: How many rows there are.
-        links: Words and addresses of other pages.
+        rows: The rows of this page.
+        page: Page number, from 1.
+        n_pages: Number of pages; 1 without rows.
+        first: Number of the first row, from 1.
+        n: Number of rows on all pages.
+        links: Labels and addresses of other pages.
     """
 
     rows: Sequence[_T]
@@ -75,14 +75,14 @@ class Paging(Generic[_T]):
 
     @classmethod
     def of(cls, rows: Sequence[_T], query: Mapping[str, str], size: int, path: str, **kept: object) -> Paging[_T]:
-        """Return the page that a query asks for.
+        """Return the page of the `page` parameter.
 
         Args:
-            rows: All of them.
-            query: Whose `page` is looked at.
-            size: Rows of a page.
-            path: Where the pages are.
-            kept: What else the links say.
+            rows: All rows.
+            query: Query parameters.
+            size: Rows per page.
+            path: Path of the pages.
+            kept: Other parameters of the links.
         """
         n_pages = max(1, -(-len(rows) // size))
         page = integer(query, "page", 1)

@@ -1,4 +1,4 @@
-"""Pictures of the pages, in SVG, each beside a table or words that say the same."""
+"""SVG charts of the pages; a table or text next to each chart has the same numbers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Span = tuple[float | None, float | None, float | None]
 """An estimate and the ends of its interval."""
 
 
-def calibration(found: Calibration) -> str:
-    """Draw how often YES came true, by what was said; empty where nothing is scored."""
+def calibration(table: Calibration) -> str:
+    """Draw the reliability diagram; empty without scored decisions."""
     bins = []
-    for each in found.bins:
+    for each in table.bins:
         known = each.observed_low is not None and each.observed_high is not None
         interval = (each.observed_low or 0.0, each.observed_high or 0.0) if known else None
         bins.append(Bin(each.low, each.high, each.mean_forecast, each.observed, each.n, interval))
-    n = sum(each.n for each in found.bins)
-    return calibration_chart(Stated(bins, None, n, n), "probability of YES", "share that came true") if n else ""
+    n = sum(each.n for each in table.bins)
+    return calibration_chart(Stated(bins, None, n, n), "probability of YES", "observed frequency of YES") if n else ""
 
 
 def bounds(spans: Sequence[Span]) -> tuple[float, float]:
-    """Return the ends of a column of intervals, with zero inside.
+    """Return the axis limits of a column of intervals; they include zero.
 
-    What lies three times as far out as the median is left outside, so that others keep their width.
+    Values beyond three times the median reach are clipped, so that other intervals stay readable.
     """
     reaches = sorted(max(abs(each) for each in span if each is not None) for span in spans if span[0] is not None)
     limit = 3.0 * reaches[(len(reaches) - 1) // 2] if reaches else 0.0
@@ -44,7 +44,7 @@ def bounds(spans: Sequence[Span]) -> tuple[float, float]:
 
 
 def interval(span: Span, ends: tuple[float, float]) -> str:
-    """Draw an estimate and its interval against zero; empty without an estimate."""
+    """Draw an estimate with its interval and a zero line; empty without an estimate."""
     value, low, high = span
     if value is None:
         return ""
@@ -52,12 +52,12 @@ def interval(span: Span, ends: tuple[float, float]) -> str:
     def at(each: float) -> str:
         return place((min(max(each, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0]))
 
-    sure = low is not None and high is not None and (low > 0.0 or high < 0.0)
-    colour = "c-benchmark" if not sure else "c-agent" if value > 0.0 else "c-delayed"
+    is_significant = low is not None and high is not None and (low > 0.0 or high < 0.0)
+    colour = "c-benchmark" if not is_significant else "c-agent" if value > 0.0 else "c-delayed"
     line = ""
     if low is not None and high is not None:
         line = f'<line class="oo-whisker" x1="{at(low)}" x2="{at(high)}" y1="50%" y2="50%"/>'
-    # The numbers stand beside it.
+    # Hidden from screen readers: the table has the same numbers.
     return (
         '<svg class="oo-chart oo-interval" aria-hidden="true" width="100%" height="20">'
         f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
@@ -66,7 +66,7 @@ def interval(span: Span, ends: tuple[float, float]) -> str:
 
 
 def prices(quotes: Sequence[tuple[int, float]]) -> str:
-    """Draw the price of YES over time; empty for fewer than two."""
+    """Draw the price of YES over time; empty with fewer than two prices."""
     if len(quotes) < 2:
         return ""
     times = np.array([moment // SECOND for moment, _ in quotes], dtype=np.int64)
