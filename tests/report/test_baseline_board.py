@@ -1,4 +1,4 @@
-"""Boards of agents: their order, who has no rank, and what their page shows of the runs."""
+"""Boards of baselines: order, unranked agents, and the page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def table(section: str, kind: str) -> list[list[str]]:
     ]
 
 
-def test_an_account_in_cash_has_the_ratio_of_the_risk_free_rate_and_no_rank(boards: list[Board]) -> None:
+def test_hold_cash_has_the_sharpe_ratio_of_the_risk_free_rate_and_is_unranked(boards: list[Board]) -> None:
     last = boards[1].entries[-1]
     assert last.agent == "hold-cash"
     rates = TREASURIES.risk_free
@@ -63,18 +63,18 @@ def test_an_account_in_cash_has_the_ratio_of_the_risk_free_rate_and_no_rank(boar
         -mine.mean() / mine.std(ddof=1) * np.sqrt(TREASURIES.periods_per_year), rel=1e-12
     )
     assert last.unranked == last.full_run.caveats["sharpe"]
-    assert "do not vary" in last.unranked
+    assert "returns are constant" in last.unranked
     assert [entry.agent for board in boards for entry in board.entries if entry.unranked] == ["hold-cash"] * 2
 
 
-def test_interest_at_a_constant_rate_is_no_risk_either() -> None:
+def test_interest_at_a_constant_rate_has_a_caveat() -> None:
     paid = oo.run_backtest(TREASURIES, "hold-cash", costs=oo.CostModel(cash_bps=300.0))
     assert len(set(paid.returns.tolist())) > 1  # rounded
     assert paid.caveats.keys() == {"sharpe", "sortino"}
     assert oo.run_backtest(TREASURIES, "equal-weight").caveats == {}
 
 
-def test_a_ratio_without_a_rank_enters_no_comparison(boards: list[Board]) -> None:
+def test_an_unranked_ratio_is_excluded_from_comparisons(boards: list[Board]) -> None:
     cash, first = (view_of(entry.full_run) for entry in (boards[1].entries[-1], boards[1].entries[0]))
     assert verdict_text.estimate(cash) == (None, None)
     assert verdict_text.separable(first, cash) is None
@@ -83,7 +83,7 @@ def test_a_ratio_without_a_rank_enters_no_comparison(boards: list[Board]) -> Non
     assert verdict_text.tied_with_first(rows) == [True, False]
     for told in (verdict_text.sharpe_verdict(cash), verdict_text.delay_sentence(cash)):
         assert cash.caveats["sharpe"] in told
-    assert "no Sharpe ratio" in verdict_text.versus(cash, first)
+    assert "cannot be compared" in verdict_text.versus(cash, first)
 
 
 def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board]) -> None:
@@ -94,7 +94,7 @@ def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board
             run = oo.run_backtest(board.dataset, entry.agent, limits=oo.Limits(allow_short=False))
             sharpe, error = run.metrics["sharpe"], run.metrics["sharpe_se"]
             told = "\u2014" if sharpe is None else f"{sharpe:.2f} \u00b1 {error:.2f}".replace("-", MINUS)
-            # The ratio comes first after the name: it is what the rank is of, and a phone shows no more.
+            # The ratio follows the name: the rank depends on it, and a narrow screen shows no more.
             assert row[2] == told.replace(f"{MINUS}0.00", "0.00")
             assert row[0].rstrip("=") == ("\u2014" if entry.unranked else str(place))
             assert row[4].replace(MINUS, "-") in {f"{run.nav[-1] - 1.0:+.1%}", "0.0%"}
@@ -110,8 +110,8 @@ def test_an_agent_has_one_colour_on_all_boards_of_a_page(page: str) -> None:
     assert len(set(colours[0].values())) == len(colours[0]) == len(oo.agents.NAMES) - 1
 
 
-def test_a_page_says_under_what_each_dataset_was_run(page: str, boards: list[Board]) -> None:
-    told = page[page.index("What was run") :]
+def test_a_page_shows_the_conditions_of_each_dataset(page: str, boards: list[Board]) -> None:
+    told = page[page.index("Provenance") :]
     for board in boards:
         assert board.dataset.fingerprint in told
         for run in board.entries[0].windows:
@@ -125,7 +125,7 @@ def eventful() -> oo.Run:
     return oo.run_backtest(oo.data.load("ecb-fx", "all"), "equal-weight", limits=oo.Limits(allow_short=False))
 
 
-def test_events_are_counted_by_slug_and_fills_with_them(eventful: oo.Run) -> None:
+def test_events_and_fills_are_counted_by_slug(eventful: oo.Run) -> None:
     counts = eventful.event_counts
     assert counts["filled"] == len(eventful.trades["bar"])
     assert {"unfilled", "delisted"} <= set(counts)
@@ -150,14 +150,14 @@ def test_a_board_shows_the_events_of_every_agent(page: str, boards: list[Board])
         assert shown == {entry.agent: entry.full_run.event_counts["filled"] for entry in board.entries}
 
 
-def test_every_event_of_the_contract_is_worded() -> None:
+def test_every_event_of_the_contract_has_a_definition() -> None:
     from openoutcry.report.pages.event_counts import EVENTS
 
     errors = json.loads((Path(__file__).parents[2] / "contract" / "errors.json").read_text(encoding="utf-8"))
     assert set(EVENTS) == {event["slug"] for event in errors["events"]}
 
 
-def test_every_metric_of_the_scorer_is_worded_and_documented() -> None:
+def test_every_metric_of_the_scorer_has_a_label_and_is_documented() -> None:
     from openoutcry.report.pages.metric_labels import METRICS
 
     names = native.summarize(np.array([0.1, -0.1]), periods_per_year=252.0)[0]

@@ -1,4 +1,4 @@
-"""The report: what it may say, what it may load, and that a picture does not lose what it shows."""
+"""Run and board pages: HTML validity, security policy, accessibility, text, charts and raster frames."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from report_pages import HOSTILE, PROVENANCE, SYMBOLS, Page, make_board, make_page, make_row, make_run, make_scores
 
+from openoutcry.report import charts
 from openoutcry.report.charts import downsampling, equity_charts, palette
 from openoutcry.report.charts.raster import render_frame
 from openoutcry.report.charts.scales import HEIGHT, date_scale, value_scale
@@ -27,7 +28,7 @@ PAGES = {
     "run": make_page,
     "run without a benchmark": lambda: render_run(make_run("momentum", 700, 1), None, [], PROVENANCE),
     "run of two bars": lambda: render_run(make_run("momentum", 2, 1), None, [], PROVENANCE),
-    "run that is ruined": lambda: make_page(nav=np.concatenate([[1.0, 5.0], np.zeros(698)]), delayed_nav=None),
+    "ruined run": lambda: make_page(nav=np.concatenate([[1.0, 5.0], np.zeros(698)]), delayed_nav=None),
     "run in cash": lambda: make_page(nav=np.ones(700), weights=np.zeros((700, 9)), costs={}),
     "run with a wide range": lambda: make_page(nav=np.exp(np.linspace(0.0, 9.0, 700))),
     "board": make_board,
@@ -40,7 +41,7 @@ def page(request: pytest.FixtureRequest) -> str:
     return str(request.param())
 
 
-def test_a_page_is_well_formed_and_its_links_lead_somewhere(page: str) -> None:
+def test_a_page_is_well_formed_and_its_links_resolve(page: str) -> None:
     read = Page(page)
     ids = read.attributes("id")
     assert len(ids) == len(set(ids))
@@ -58,7 +59,7 @@ def test_a_page_loads_nothing_and_runs_only_its_own_script(page: str) -> None:
     assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def test_a_page_says_what_a_screen_reader_needs(page: str) -> None:
+def test_a_page_is_accessible_to_screen_readers(page: str) -> None:
     read = Page(page)
     assert ("html", {"lang": "en"}) in read.tags
     names = [tag for tag, _ in read.tags]
@@ -72,7 +73,7 @@ def test_a_page_says_what_a_screen_reader_needs(page: str) -> None:
     assert 0 < len(pictures) == read.attributes("role").count("img")
 
 
-def test_a_page_follows_both_colour_schemes_and_fits_a_phone(page: str) -> None:
+def test_a_page_supports_both_colour_schemes_and_narrow_screens(page: str) -> None:
     assert "@media screen and (prefers-color-scheme:dark){:root{" in page
     assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in page
     assert "@media print" in page
@@ -81,7 +82,7 @@ def test_a_page_follows_both_colour_schemes_and_fits_a_phone(page: str) -> None:
     assert not re.search(r"#[0-9a-f]{6}\b", page[page.index("<body>") :])
 
 
-def test_every_name_from_outside_is_escaped() -> None:
+def test_all_untrusted_text_is_escaped() -> None:
     hostile: dict[str, Any] = {"name": HOSTILE, "dataset": HOSTILE, "window": HOSTILE, "symbols": [HOSTILE] * 9}
     hostile |= {"costs": {HOSTILE: np.full(399, 1e-5)}, "metrics": {HOSTILE: 1.0, "sharpe": None}}
     hostile |= {"reasons": {HOSTILE: HOSTILE, "sharpe": HOSTILE}}
@@ -95,7 +96,7 @@ def test_every_name_from_outside_is_escaped() -> None:
         assert "alert(1)" in text
 
 
-def test_characters_that_hide_or_reorder_text_are_replaced() -> None:
+def test_control_and_bidirectional_characters_are_replaced() -> None:
     text = render_run(make_run("a\x00b\u202ec\nd", 50, 1), None, [], PROVENANCE)
     assert "a\ufffdb\ufffdc d" in text
 
@@ -107,35 +108,36 @@ def test_an_undefined_metric_is_a_dash_with_its_reason_and_never_a_zero() -> Non
     assert '<span class="undefined" title="returns do not vary">\u2014</span>' in text
     assert re.search(r'<li id="run-note-\d+">returns do not vary</li>', text)
     assert "Sharpe undefined: returns do not vary." in text
-    for label in ("Volatility", "Turnover a year"):
+    for label in ("Volatility", "Annual turnover"):
         cell = re.search(rf'<th scope="row">{label}</th><td>(.*?)</td>', text)
         assert cell
         assert '<span class="undefined" title="undefined for this run">\u2014</span>' in cell[1]
     assert '<th scope="row">Return</th><td><span data-metric="return" data-unit="gain">0.0%</span></td>' in text
 
 
-def test_the_verdict_is_no_stronger_than_the_standard_error() -> None:
-    say = verdict_text.sharpe_verdict
-    assert say(make_row("a", 0.07, 0.19)) == "Sharpe 0.07 \u00b1 0.19: not distinguishable from zero"
-    assert say(make_row("a", 0.5, 0.2)) == "Sharpe 0.50 \u00b1 0.20: above zero by 2.5 standard errors"
-    assert say(make_row("a", -0.5, 0.2)).endswith("below zero by 2.5 standard errors")
-    assert "luck cannot be ruled out" in say(make_row("a", 3.0, None))
+def test_the_verdict_reflects_the_standard_error() -> None:
+    verdict = verdict_text.sharpe_verdict
+    assert verdict(make_row("a", 0.07, 0.19)) == "Sharpe 0.07 \u00b1 0.19: not distinguishable from zero"
+    assert verdict(make_row("a", 0.5, 0.2)) == "Sharpe 0.50 \u00b1 0.20: above zero by 2.5 standard errors"
+    assert verdict(make_row("a", -0.5, 0.2)).endswith("below zero by 2.5 standard errors")
+    assert "luck cannot be ruled out" in verdict(make_row("a", 3.0, None))
 
 
-def test_a_board_says_who_cannot_be_told_apart() -> None:
+def test_a_board_states_which_agents_differ_significantly() -> None:
     close = [make_row("a", 0.21), make_row("b", 0.15), make_row("c", None)]
     assert verdict_text.tied_with_first(close) == [True, True, False]
-    assert verdict_text.board_verdict(close).startswith("No agent can be told apart from the first, a,")
+    assert verdict_text.board_verdict(close).startswith("No agent is significantly different from the first, a.")
     far = [make_row("a", 1.5), make_row("b", 1.4), make_row("c", 0.1)]
     assert verdict_text.tied_with_first(far) == [True, True, False]
-    told = "The first, a, is tied with one other and can be told apart from one other."
-    assert verdict_text.board_verdict(far) == f"{told} 2 of 3 Sharpe ratios are distinguishable above zero."
-    assert verdict_text.board_verdict([make_row("a", 1.5), make_row("b", 0.1)]).startswith("The first, a, stands apart")
+    claim = "The first, a, is tied with one other and significantly better than one other."
+    assert verdict_text.board_verdict(far) == f"{claim} 2 of 3 Sharpe ratios are significantly above zero."
+    apart = verdict_text.board_verdict([make_row("a", 1.5), make_row("b", 0.1)])
+    assert apart.startswith("The first, a, is significantly better")
 
 
-def test_the_delay_is_told_as_the_sharpe_ratio_it_costs() -> None:
-    told = verdict_text.delay_sentence(make_run("momentum", 50, 1))
-    assert told.endswith("Sharpe ratio of 0.05 instead of 0.07: waiting costs 0.02 (its standard error is 0.19).")
+def test_the_delay_is_reported_as_a_change_of_the_sharpe_ratio() -> None:
+    sentence = verdict_text.delay_sentence(make_run("momentum", 50, 1))
+    assert sentence.endswith("Sharpe ratio of 0.05 instead of 0.07: the delay costs 0.02 (its standard error is 0.19).")
 
 
 def decode(path: str) -> list[tuple[int, int]]:
@@ -144,7 +146,7 @@ def decode(path: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("n_bars", [2, 999, 1001, 7126])
-def test_the_highest_and_lowest_points_of_a_line_survive_downsampling(n_bars: int) -> None:
+def test_downsampling_preserves_the_highest_and_lowest_points_of_a_line(n_bars: int) -> None:
     run = make_run("momentum", n_bars, n_bars)
     chart = equity_charts.equity_chart([equity_charts.Line(run.name, run.dates, run.nav)], points=1000)
     (path,) = re.findall(r'class="oo-line[^>]* d="([^"]+)"', chart)
@@ -159,7 +161,7 @@ def test_the_highest_and_lowest_points_of_a_line_survive_downsampling(n_bars: in
     assert all(0 <= y <= HEIGHT for _, y in drawn)
 
 
-def test_every_bucket_of_a_downsampled_series_keeps_its_extremes() -> None:
+def test_downsampling_preserves_the_extremes_of_every_bucket() -> None:
     values = np.random.default_rng(3).normal(size=5000)
     kept = set(downsampling.decimate(values, 1000).tolist())
     for start in range(0, 5000, 10):
@@ -185,38 +187,40 @@ def monthly_by_hand(dates: Sequence[str], nav: Sequence[float]) -> dict[str, flo
 
 
 @pytest.mark.parametrize("first", [0, 19, 20, 21])
-def test_the_monthly_table_holds_the_compounded_returns_of_its_bars(first: int) -> None:
+def test_the_monthly_table_shows_compounded_returns(first: int) -> None:
     run = make_run("momentum", 900, 5)
     dates, nav = run.dates[first:], run.nav[first:]
     expected = monthly_by_hand(dates, nav.tolist())
     months = {f"{y}-{m:02d}": v for (y, m), v in downsampling.month_returns(dates, nav).items()}
     years = {str(y): v for y, v in downsampling.year_returns(dates, nav).items()}
     assert {**months, **years} == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    rows = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', equity_charts.monthly_table(dates, nav, "months"))
+    rows = re.findall(r'<tr><th scope="row">(\d+)</th>(.*?)</tr>', charts.monthly_table(dates, nav, "months"))
     shown: dict[str, str] = {}
     for year, cells in rows:
         for month, cell in enumerate(re.findall(r"<td[^>]*>(.*?)</td>", cells)):
             shown[f"{year}-{month:02d}" if month else year] = cell
-    told = {period: f"{value * 100:.1f}".replace("-", "\u2212") for period, value in expected.items()}
-    assert {k: cell for k, cell in shown.items() if cell} == {k: v.replace("\u22120.0", "0.0") for k, v in told.items()}
+    texts = {period: f"{value * 100:.1f}".replace("-", "\u2212") for period, value in expected.items()}
+    assert {k: cell for k, cell in shown.items() if cell} == {
+        k: v.replace("\u22120.0", "0.0") for k, v in texts.items()
+    }
 
 
-def test_a_picture_of_a_shorted_portfolio_stacks_longs_and_shorts_apart() -> None:
+def test_the_weights_chart_stacks_longs_and_shorts_separately() -> None:
     weights = np.tile([0.6, -0.4, 0.0], (50, 1))
-    chart = equity_charts.weights_chart(make_run("a", 50, 1).dates, ["LONG", "SHORT", "NEVER"], weights)
+    chart = charts.weights_chart(make_run("a", 50, 1).dates, ["LONG", "SHORT", "NEVER"], weights)
     assert re.findall(r'data-name="(\w+)" d="', chart) == ["LONG", "SHORT"]
     assert "Gross exposure is 100.0% at most, on 1999-01-04." in chart
 
 
-def test_many_symbols_become_twelve_and_the_others() -> None:
+def test_the_weights_chart_shows_twelve_symbols_and_combines_the_rest() -> None:
     weights = np.random.default_rng(6).dirichlet(np.ones(41), 300)
-    chart = equity_charts.weights_chart(make_run("a", 300, 1).dates, [f"S{i}" for i in range(41)], weights)
+    chart = charts.weights_chart(make_run("a", 300, 1).dates, [f"S{i}" for i in range(41)], weights)
     names = re.findall(r'data-name="([^"]+)" d="', chart)
     assert (len(names), names[-1]) == (13, "29 others")
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_text_and_lines_have_the_contrast_that_wcag_asks_for(scheme: int) -> None:
+def test_text_and_lines_meet_the_contrast_of_wcag(scheme: int) -> None:
     colour = {name: pair[scheme] for name, pair in palette.COLOURS.items()}
     for text in ("ink", "muted", "link", "agent", "benchmark", "delayed"):
         assert min(palette.contrast(colour[ground], colour[text]) for ground in ("page", "surface")) >= 4.5, text
@@ -226,7 +230,7 @@ def test_text_and_lines_have_the_contrast_that_wcag_asks_for(scheme: int) -> Non
         assert palette.contrast(colour["page"], pair[scheme]) >= 3.0, pair
 
 
-# Linear RGB seen by a dichromat (Machado, Oliveira and Fernandes 2009, severity 1).
+# Linear RGB as perceived by a dichromat (Machado, Oliveira and Fernandes 2009, severity 1).
 DEFICIENCIES: dict[str, list[list[float]]] = {
     "none": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -246,7 +250,7 @@ def seen(colour: str, matrix: list[list[float]]) -> Any:
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_the_first_eight_colours_stay_apart_for_colour_blind_readers(scheme: int, deficiency: str) -> None:
+def test_the_first_eight_colours_are_distinguishable_for_colour_blind_readers(scheme: int, deficiency: str) -> None:
     lab = [seen(pair[scheme], DEFICIENCIES[deficiency]) for pair in palette.SERIES[:8]]
     assert min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(lab, 2)) > 15.0
 
@@ -260,15 +264,15 @@ def test_the_same_run_gives_the_same_page() -> None:
     assert make_board() == make_board()
 
 
-def test_a_standalone_picture_is_a_document_of_its_own() -> None:
+def test_a_standalone_chart_is_a_complete_svg_document() -> None:
     run = make_run("a & b", 300, 1)
     line = equity_charts.Line(run.name, run.dates, run.nav)
     parts = [
         equity_charts.equity_chart([line]),
         equity_charts.drawdown_chart([line]),
-        equity_charts.monthly_heatmap(run.dates, run.nav),
+        charts.monthly_heatmap(run.dates, run.nav),
     ]
-    text = equity_charts.standalone(*parts, title=run.name)
+    text = charts.standalone(*parts, title=run.name)
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     assert ("prefers-color-scheme:dark" in text, text.count("http")) == (True, 1)
     Page(text)
@@ -286,12 +290,12 @@ def test_a_standalone_picture_is_a_document_of_its_own() -> None:
         ({"dates": ["2020-01-02"] * 50}, "`dates` must rise; received 2020-01-02 after 2020-01-02"),
     ],
 )
-def test_a_view_that_cannot_be_true_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_a_view_with_inconsistent_arrays_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make_run("a", 50, 1, **changes)
 
 
-def test_a_frame_is_a_picture_that_changes_with_what_it_shows() -> None:
+def test_a_frame_is_deterministic_and_changes_with_its_inputs() -> None:
     nav, weights = make_run("a", 200, 1).nav.tolist(), np.full(9, 1.0 / 9.0)
     first = render_frame(nav, weights, SYMBOLS, "2020-01-02", 0.25)
     assert (first.shape, first.dtype.name) == ((400, 640, 3), "uint8")
@@ -306,7 +310,7 @@ def test_a_frame_is_a_picture_that_changes_with_what_it_shows() -> None:
     assert not any(np.array_equal(first, other) for other in others)
 
 
-def test_a_peak_and_a_trough_of_one_bar_among_thousands_are_in_the_frame() -> None:
+def test_a_frame_shows_a_peak_and_a_trough_of_a_single_bar() -> None:
     nav = np.ones(7000)
     nav[1200], nav[3500] = 0.5, 2.0
     frame = render_frame(nav.tolist(), np.zeros(1), ["A"], "2020-01-02", 1.0)
@@ -315,7 +319,7 @@ def test_a_peak_and_a_trough_of_one_bar_among_thousands_are_in_the_frame() -> No
 
 
 @pytest.mark.parametrize("n_symbols", [0, 1, 41])
-def test_a_frame_takes_any_number_of_symbols_and_the_first_bar(n_symbols: int) -> None:
+def test_a_frame_accepts_any_number_of_symbols_and_a_single_bar(n_symbols: int) -> None:
     names = [f"{HOSTILE}{i}" for i in range(n_symbols)]
     frame = render_frame([1.0], np.linspace(-3.0, 3.0, n_symbols), names, "2020-01-02", -1e9)
     assert frame.shape == (400, 640, 3)

@@ -1,4 +1,4 @@
-"""The parts of a run's page that are drawn where their data are given: each draws what it was given, and no more."""
+"""Optional sections of a run page: fan, rolling Sharpe ratio, exposure, waterfall, skill, calibration."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def real_view(n_bars: int, **agent: Any) -> tuple[RunView, oo.Run]:
     return full_view_of(run, 46), run
 
 
-def test_a_section_stands_where_its_data_are_given_and_only_there() -> None:
+def test_a_section_appears_if_and_only_if_its_data_are_given() -> None:
     assert not set(heads(make_page())) & set(HEADS.values())
     view, _ = real_view(300)
     assert set(HEADS.values()) <= set(heads(render_run(view, None, [], PROVENANCE)))
@@ -75,7 +75,7 @@ def test_a_real_run_of_5000_bars_with_every_decision_is_less_than_a_megabyte() -
     Page(page)
 
 
-def test_a_board_shows_the_parts_of_its_runs_but_no_single_bars() -> None:
+def test_a_board_shows_the_sections_of_its_runs_without_the_inspector() -> None:
     rolling = Rolling(20, np.linspace(-1.0, 1.0, 400), np.full(400, 0.5))
     page = make_board(2, 400, rolling=rolling, fan=fan(400), skill=Skill({"dsr": 0.5}))
     Page(page)
@@ -117,9 +117,9 @@ def test_the_fan_is_drawn_at_its_quantiles_behind_the_lines() -> None:
         (9.0, "above the 95th percentile"),
     ],
 )
-def test_the_fan_says_where_the_run_ends(end: float, where: str) -> None:
-    told = fan_sentence(fan(), np.linspace(1.0, end, N), "200 agents without skill")
-    assert f"{where} of 200 agents without skill: the 5th to the 95th of them end at 0.55 to 1.45." in told
+def test_the_fan_sentence_states_the_percentile_of_the_final_nav(end: float, where: str) -> None:
+    sentence = fan_sentence(fan(), np.linspace(1.0, end, N), "200 random agents")
+    assert f"{where} of 200 random agents: their 5th to 95th percentiles are 0.55 to 1.45." in sentence
 
 
 # Rolling Sharpe
@@ -131,13 +131,13 @@ def rolling(sharpe: Any, error: Any = 0.5) -> Rolling:
     return Rolling(20, values, np.where(np.isfinite(values), error, np.nan))
 
 
-def test_an_undefined_stretch_of_the_rolling_sharpe_is_a_gap() -> None:
+def test_an_undefined_segment_of_the_rolling_sharpe_is_a_gap() -> None:
     values = np.linspace(-1.0, 2.0, N)
     values[:19], values[30:40], values[41] = np.nan, np.nan, np.nan
     chart = rolling_chart(DATES, rolling(values))
     lines = [edges(path) for path in re.findall(r'data-name="Sharpe" d="([^"]+)"', chart)]
     xs = date_scale([seconds(DATES)]).units(seconds(DATES))
-    # A stretch of one bar is a dot: two points at one place.
+    # A segment of one bar is a dot: two points at one position.
     assert [(line[0][0], line[-1][0]) for line in lines] == [(xs[19], xs[29]), (xs[40], xs[40]), (xs[42], xs[59])]
     assert chart.count("oo-band") == 3
 
@@ -148,11 +148,11 @@ def test_a_rolling_sharpe_without_an_error_has_no_band() -> None:
     assert "no standard error is known" in chart
 
 
-def test_the_rolling_sharpe_says_how_often_it_is_apart_from_zero() -> None:
-    told = rolling_sentence(rolling([2.0] * 15 + [0.1] * 40 + [-2.0] * 5))
-    assert told == "Between \u22122.00 and 2.00. The band is above zero 25% of the time, below it 8%."
+def test_the_rolling_sharpe_sentence_states_how_often_the_band_excludes_zero() -> None:
+    sentence = rolling_sentence(rolling([2.0] * 15 + [0.1] * 40 + [-2.0] * 5))
+    assert sentence == "Between \u22122.00 and 2.00. The band is above zero 25% of the time, below it 8%."
     nothing = make_page_with(rolling=Rolling(20, np.full(N, np.nan), np.full(N, np.nan)))
-    assert "Undefined throughout: no stretch of 20 returns has a Sharpe ratio." in nothing
+    assert "Undefined throughout: no window of 20 returns has a Sharpe ratio." in nothing
 
 
 def make_page_with(**given: Any) -> str:
@@ -162,7 +162,7 @@ def make_page_with(**given: Any) -> str:
 # Exposure
 
 
-def test_exposure_is_two_lines_or_one_where_nothing_is_short() -> None:
+def test_exposure_is_two_lines_or_one_without_shorts() -> None:
     gross, net = np.linspace(0.5, 0.9, N), np.linspace(0.2, -0.2, N)
     chart = exposure_chart(DATES, gross, net)
     assert re.findall(r'data-name="(\w[\w ]*)" d="', chart) == ["gross", "net"]
@@ -183,7 +183,7 @@ KINDS = st.sampled_from(["fee", "slippage", "impact", "financing", "borrow", "<&
     st.dictionaries(KINDS, AMOUNTS.map(np.abs)),
     st.dictionaries(st.sampled_from(["interest", "dividends", "settlement"]), AMOUNTS),
 )
-def test_a_waterfall_goes_from_prices_to_what_was_left(
+def test_a_waterfall_goes_from_prices_to_the_net_result(
     end: float, costs: Mapping[str, Any], gains: Mapping[str, Any]
 ) -> None:
     bars = waterfall_bars(np.array([1.0, end]), costs, gains)
@@ -201,7 +201,7 @@ def test_a_waterfall_goes_from_prices_to_what_was_left(
     Page(waterfall_table(bars))
 
 
-def test_the_waterfall_of_a_real_run_closes_on_its_prices() -> None:
+def test_the_price_bar_of_a_waterfall_is_the_price_gain_of_a_real_run() -> None:
     costs = oo.CostModel(fee_bps=2.0, slippage_bps=3.0, financing_bps=200.0, cash_bps=100.0)
     run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (20, 500), costs=costs)
     view = view_of(run)
@@ -209,7 +209,7 @@ def test_the_waterfall_of_a_real_run_closes_on_its_prices() -> None:
     held = run.weights * run.nav[:, None]
     closes = run.dataset.close[20:500]
     shares = held / closes
-    # Close to close, a bar begins where the one before it ended, with the shares of this bar's fill.
+    # Gain from close to close, with the shares held at this close.
     assert bars["prices"] == pytest.approx(float((shares[1:] * np.diff(closes, axis=0)).sum()), abs=1e-9)
 
 
@@ -239,7 +239,7 @@ def skill(**changes: Any) -> str:
     )
 
 
-def test_every_number_of_skill_stands_beside_its_meaning() -> None:
+def test_every_skill_statistic_is_shown_with_its_definition() -> None:
     section = skill()
     Page(section)
     for name in VALUES:
@@ -250,14 +250,14 @@ def test_every_number_of_skill_stands_beside_its_meaning() -> None:
     assert cells["Deflated Sharpe ratio (DSR)"] == "0.900"
     # A probability is not rounded to a certainty.
     assert cells["Probabilistic Sharpe ratio (PSR)"] == "above 0.999"
-    assert (cells["SR0 a bar"], cells["N, trials counted"], cells["N, effective"]) == ("0.1132", "100", "12.4")
+    assert (cells["SR0 per bar"], cells["N, trials counted"], cells["N, effective"]) == ("0.1132", "100", "12.4")
     assert cells["their_own"] == "2.00"
     assert "The deflated Sharpe ratio after 100 trials is below 0.95: 0.900." in section
-    assert "The track is too short: 1,250 returns, where 1,689 are needed." in section
+    assert "The track record is too short: 1,250 of 1,689 returns needed." in section
     assert "Power &amp; so on." in section
 
 
-def test_an_undefined_number_of_skill_is_a_dash_with_its_reason() -> None:
+def test_an_undefined_skill_statistic_is_a_dash_with_its_reason() -> None:
     section = skill(dsr=None)
     assert "The deflated Sharpe ratio is undefined: the variance is not positive." in section
     assert re.search(r'<li id="run-skill-\d">the variance is not positive</li>', section)
@@ -266,9 +266,9 @@ def test_an_undefined_number_of_skill_is_a_dash_with_its_reason() -> None:
     assert section.count("oo-gauge") == skill().count("oo-gauge") - 1
 
 
-def test_the_bar_of_skill_is_reached_at_it() -> None:
+def test_the_skill_threshold_is_inclusive() -> None:
     assert "after 1 trial reaches 0.95: 0.950." in skill(dsr=0.95, n_trials=1.0)
-    assert "The track is long enough" in skill(min_trl=1250.0)
+    assert "The track record is long enough" in skill(min_trl=1250.0)
 
 
 # Calibration
@@ -276,7 +276,7 @@ def test_the_bar_of_skill_is_reached_at_it() -> None:
 BINS = [Bin(0.0, 0.5, None, None, 0), Bin(0.5, 0.75, 0.6, 0.55, 30, (0.38, 0.71)), Bin(0.75, 1.0, 0.8, 0.4, 10)]
 
 
-def test_a_calibration_is_drawn_where_it_was_stated() -> None:
+def test_a_calibration_bin_is_drawn_at_its_confidence_and_hit_rate() -> None:
     section = calibration_section(Calibration(BINS, 0.2611, 40, 50, 0.2499))
     Page(f"<main>{section}</main>")
     dots = re.findall(r'<circle class="oo-point" cx="([\d.]+)%" cy="([\d.]+)%" r="([\d.]+)"', section)
@@ -294,7 +294,7 @@ def test_a_calibration_is_drawn_where_it_was_stated() -> None:
     assert "came true 0.55 (30)" in calibration_chart(Calibration(BINS, 0.2611, 40, 50))
 
 
-def test_no_stated_confidence_is_said() -> None:
+def test_a_run_without_stated_confidence_has_a_sentence_instead() -> None:
     assert calibration_section(Calibration([], None, 0, 3)) == (
         "<p>None of the 3 orders with an outcome stated a confidence.</p>"
     )
@@ -303,7 +303,7 @@ def test_no_stated_confidence_is_said() -> None:
     assert "with an outcome stated a confidence" in render_run(view, None, [], PROVENANCE)
 
 
-# What cannot be true, and what comes from outside
+# Invalid views and untrusted text
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,7 @@ def test_no_stated_confidence_is_said() -> None:
         ),
     ],
 )
-def test_evidence_that_cannot_be_true_is_refused(given: dict[str, Any], message: str) -> None:
+def test_an_inconsistent_run_view_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make_run("a", N, 1, **given)
 
@@ -328,17 +328,20 @@ def test_evidence_that_cannot_be_true_is_refused(given: dict[str, Any], message:
     ("make", "message"),
     [
         (lambda: Bin(0.0, 0.5, 1.5, 0.5, 3), "`stated` must lie in 0 to 1; received 1.5"),
-        (lambda: Bin(0.0, 0.5, None, None, 3), "`stated` and `came_true` are required where there are orders"),
-        (lambda: Calibration(BINS, 0.1, 41, 50), "the bins must hold the 41 orders of `n_stated`; received 40"),
+        (
+            lambda: Bin(0.0, 0.5, None, None, 3),
+            "`stated` and `came_true` are required if and only if the bin has orders",
+        ),
+        (lambda: Calibration(BINS, 0.1, 41, 50), "the bins must contain the 41 orders of `n_stated`; received 40"),
         (lambda: Calibration(BINS, 0.1, 40, 39), "`n_stated` must be at most the 39 orders; received 40"),
     ],
 )
-def test_a_calibration_that_cannot_be_true_is_refused(make: Any, message: str) -> None:
+def test_an_inconsistent_calibration_is_refused(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
 
-def test_every_text_of_the_evidence_is_escaped() -> None:
+def test_every_text_of_the_statistics_is_escaped() -> None:
     evidence = Skill({HOSTILE: None, "dsr": None}, {HOSTILE: HOSTILE, "dsr": HOSTILE}, HOSTILE)
     costs = {HOSTILE: np.full(N - 1, 1e-5)}
     run = make_run("a", N, 1, skill=evidence, fan=fan(), fan_label=HOSTILE, gains=costs, costs=costs)
@@ -348,14 +351,14 @@ def test_every_text_of_the_evidence_is_escaped() -> None:
     assert page.count("alert(1)") > 8
 
 
-def test_the_command_that_verifies_a_page_stands_above_its_digest() -> None:
+def test_the_verification_command_is_shown_with_its_digest() -> None:
     page = render_run(make_run("a", N, 1), None, [], Provenance([], {}, "openoutcry replay r.json --data d", "0f" * 32))
     assert "<pre><code>openoutcry replay r.json --data d</code></pre><p>It must print this digest:</p>" in page
     assert f"<pre><code>{'0f' * 32}</code></pre>" in page
     assert '<div class="check">' not in make_page()
 
 
-def test_a_position_on_a_chart_is_a_whole_unit_inside_it() -> None:
+def test_chart_coordinates_are_integers_inside_the_chart() -> None:
     chart = rolling_chart(DATES, rolling(np.linspace(-40.0, 40.0, N), 9.0))
     drawn = [y for path in re.findall(r' d="([^"]+?)z?"', chart) for _, y in edges(path)]
     assert min(drawn) >= 0

@@ -1,4 +1,4 @@
-"""The trace of a run: what its agent was shown and said, and what a page carries of it."""
+"""Traces of runs: equality with the observations, and their encoding in a page."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.once
 N = 60
 
 
-class Witness:
-    """Gives rows of weights as decisions, and keeps what it was shown and what it said."""
+class RecordingAgent:
+    """Returns rows of weights as decisions, and stores observations and decisions."""
 
     def __init__(self, drawn: Draw) -> None:
         self.rows, self.symbols = drawn.weights, drawn.dataset.symbols
@@ -46,9 +46,9 @@ class Witness:
 
 
 @pytest.mark.parametrize("seed", range(count(200, 25)))
-def test_a_trace_is_what_the_agent_was_shown(seed: int) -> None:
+def test_a_trace_equals_the_observations_of_the_agent(seed: int) -> None:
     drawn = draw(seed)
-    agent = Witness(drawn)
+    agent = RecordingAgent(drawn)
     run = oo.run_backtest(drawn.dataset, agent, drawn.window, drawn.costs, drawn.limits)
     trace = trace_of(run, agent.texts)
     symbols = drawn.dataset.symbols
@@ -73,7 +73,7 @@ def flat_run(texts: list[str]) -> Trace:
     return trace_of(run, texts, {1: "timeout"})
 
 
-def test_a_decision_is_shown_as_it_was_said() -> None:
+def test_a_trace_has_the_orders_reasoning_and_faults_of_decisions() -> None:
     order = {"symbol": "S", "action": "buy", "target_weight": 0.5, "confidence": 0.7, "rationale": "up"}
     text = json.dumps({"orders": [order], "reasoning": "All of it."})
     said, late, broken, odd = flat_run([text, '{"orders": []}', "I would buy.", '{"orders": 3}']).steps
@@ -84,7 +84,7 @@ def test_a_decision_is_shown_as_it_was_said() -> None:
 
 
 @pytest.mark.parametrize("weight", ["true", '"half"', "null", "1e999", "NaN", "1" + "0" * 400])
-def test_a_weight_that_is_no_number_is_not_shown_as_one(weight: str) -> None:
+def test_an_invalid_weight_is_none(weight: str) -> None:
     text = f'{{"orders": [{{"symbol": "S", "action": "buy", "target_weight": {weight}}}]}}'
     assert flat_run([text]).steps[0].orders[0].weight is None
 
@@ -94,7 +94,7 @@ def test_more_decisions_than_bars_are_refused() -> None:
         flat_run(["{}"] * 10)
 
 
-# What a page carries
+# Encoding in a page
 
 
 def made_trace(rng: np.random.Generator, n_symbols: int = 3, n_bars: int = N) -> Trace:
@@ -107,7 +107,7 @@ def made_trace(rng: np.random.Generator, n_symbols: int = 3, n_bars: int = N) ->
         i = int(rng.integers(1, n_symbols))
         orders = [Order(f"S{i}", "buy", float(rng.normal()), float(rng.random()), f"because {t}")]
         fills = [Fill(f"S{i}", float(shares[t + 1, i] - shares[t, i]), float(closes[t, i] * 1.001))]
-        # Liquidated at the close: held at no close.
+        # Liquidated at the close: no position at any close.
         fills += [Fill("S1", 1.2345678, float(closes[t, 1]))] if t == 30 else []
         events = [Event("limited", f"S{i}", "max_weight")] if rng.random() < 0.2 else []
         steps.append(Step(orders, "", "timeout" if t == 7 else "", fills, events))
@@ -130,7 +130,7 @@ def column(packed_column: dict[str, Any]) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("seed", range(count(200, 20)))
-def test_a_page_carries_the_trace_to_the_digits_it_shows(seed: int) -> None:
+def test_the_encoded_trace_is_exact_to_the_digits_shown(seed: int) -> None:
     trace = made_trace(np.random.default_rng(seed))
     body = unpacked(packed_trace.pack(made_view(trace)).text)
     pairs = [(body["cash"], trace.cash), *zip(body["closes"], trace.closes.T, strict=True)]
@@ -152,7 +152,7 @@ def test_a_page_carries_the_trace_to_the_digits_it_shows(seed: int) -> None:
 
 
 @given(st.text())
-def test_a_text_of_an_agent_arrives_as_it_was_less_what_could_hide(text: str) -> None:
+def test_agent_text_is_preserved_except_control_characters(text: str) -> None:
     base = made_trace(np.random.default_rng(1), 2)
     trace = Trace(base.cash, base.shares, base.closes, [Step([Order(text, text, 0.1, None, text)], text, text)])
     view = made_view(trace)
@@ -169,7 +169,7 @@ def test_a_text_of_an_agent_arrives_as_it_was_less_what_could_hide(text: str) ->
     assert (names.count("script"), names.count("img")) == (1, 0)
 
 
-def test_an_override_half_a_surrogate_and_a_line_end_of_javascript_do_not_reach_the_page() -> None:
+def test_overrides_lone_surrogates_and_javascript_line_ends_are_replaced() -> None:
     base = made_trace(np.random.default_rng(1), 2)
     text = "a\u202eb\ud800c\u2028d\u2066e\x00"
     trace = Trace(base.cash, base.shares, base.closes, [Step([Order("S0", "buy", 0.1, None, text)])])
@@ -180,7 +180,7 @@ def test_an_override_half_a_surrogate_and_a_line_end_of_javascript_do_not_reach_
     assert "a\ufffdb\ufffdc d\ufffde\ufffd" in page
 
 
-def test_texts_too_long_together_are_cut_to_one_length_and_it_is_said() -> None:
+def test_long_texts_are_truncated_to_one_length_with_a_notice() -> None:
     base = made_trace(np.random.default_rng(2), 2)
     steps = [Step([Order("S0", "hold", 0.0, None, f"{t}: " + "x" * 9000)], f"short {t}") for t in range(N - 1)]
     view = made_view(Trace(base.cash, base.shares, base.closes, steps))
@@ -191,21 +191,23 @@ def test_texts_too_long_together_are_cut_to_one_length_and_it_is_said() -> None:
     assert max(map(len, texts)) == done.longest
     assert "short 3" in texts
     page = render_run(view, None, [], PROVENANCE)
-    assert f"Texts longer than {done.longest:,} characters are cut here; the record holds them whole." in page
+    assert (
+        f"Texts longer than {done.longest:,} characters are truncated here; the record has the complete texts." in page
+    )
 
 
-def test_of_a_run_too_large_the_page_holds_the_last_bars_and_says_so() -> None:
+def test_the_page_of_a_large_run_has_its_last_bars_with_a_notice() -> None:
     trace = made_trace(np.random.default_rng(3), 40, 2000)
     done = packed_trace.pack(made_view(trace))
     body = unpacked(done.text)
     assert (done.first, len(body["dates"]), len(body["orders"]["n"])) == (500, 1500, 1499)
     np.testing.assert_allclose(column(body["closes"][5]), trace.closes[500:, 5], rtol=1e-4)
     page = render_run(made_view(trace), None, [], PROVENANCE)
-    assert f"This page holds the bars from {made_view(trace).dates[500]} on; the record holds all." in page
+    assert f"This page contains the bars from {made_view(trace).dates[500]} on; the record contains all bars." in page
     assert len(page.encode()) < 1_000_000
 
 
-def test_the_plain_list_shows_faults_and_events_before_other_bars() -> None:
+def test_the_plain_list_prefers_bars_with_faults_and_events() -> None:
     quiet, busy = Step(), Step([Order("S0", "buy", 0.1)])
     event, fault = Step(events=[Event("ruined")]), Step(fault="timeout")
     base = made_trace(np.random.default_rng(4), 2)
@@ -214,10 +216,10 @@ def test_the_plain_list_shows_faults_and_events_before_other_bars() -> None:
     assert bars == [*range(1, LISTED - 1), 42, 44]
 
 
-def test_a_symbol_that_was_filled_but_is_not_of_the_run_is_refused() -> None:
+def test_a_fill_of_an_unknown_symbol_is_refused() -> None:
     base = made_trace(np.random.default_rng(5), 2)
     trace = Trace(base.cash, base.shares, base.closes, [Step(fills=[Fill("OTHER", 1.0, 1.0)])])
-    with pytest.raises(ValueError, match=re.escape("a fill must be of a symbol of the run; received 'OTHER'")):
+    with pytest.raises(ValueError, match=re.escape("a fill must have a symbol of the run; received 'OTHER'")):
         made_view(trace)
 
 

@@ -1,4 +1,4 @@
-"""What `Run.plot` and `Run.report` make of a run."""
+"""`Run.plot` and `Run.report`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def run() -> oo.Run:
     return oo.run_backtest(oo.Dataset.synthetic(3, 90, 5), "momentum")
 
 
-def test_a_plot_is_one_svg_beside_buy_and_hold_and_can_be_saved(run: oo.Run, tmp_path: Path) -> None:
+def test_a_plot_is_one_svg_with_buy_and_hold_and_can_be_saved(run: oo.Run, tmp_path: Path) -> None:
     picture = run.plot()
     assert picture.save(tmp_path / "run.svg").read_text(encoding="utf-8") == picture._repr_svg_()
     words = "".join(ElementTree.fromstring(picture.svg).itertext())
@@ -23,16 +23,16 @@ def test_a_plot_is_one_svg_beside_buy_and_hold_and_can_be_saved(run: oo.Run, tmp
     assert "buy-and-hold" in words
 
 
-def test_a_report_says_what_was_run(run: oo.Run, tmp_path: Path) -> None:
+def test_a_report_shows_its_provenance(run: oo.Run, tmp_path: Path) -> None:
     path = tmp_path / "run.html"
     assert run.report(path) == str(path)
     page = path.read_text(encoding="utf-8")
-    for said in (run.dataset.fingerprint, oo.__version__, oo.CONTRACT_VERSION, "bars 19:90", "fee_bps=1"):
-        assert said in page
-    assert "no risk-free rate is known" in page
+    for text in (run.dataset.fingerprint, oo.__version__, oo.CONTRACT_VERSION, "bars 19:90", "fee_bps=1"):
+        assert text in page
+    assert "the dataset has no risk-free rate" in page
 
 
-def test_a_report_of_data_without_opens_says_so(tmp_path: Path) -> None:
+def test_a_report_of_data_without_opens_has_a_notice(tmp_path: Path) -> None:
     dataset = oo.Dataset.from_csv("date,A\n2020-01-01,100\n2020-01-02,101\n2020-01-03,99\n")
     page = Path(oo.run_backtest(dataset, "equal-weight").report(tmp_path / "run.html")).read_text(encoding="utf-8")
     assert "orders fill close-to-close" in page
@@ -47,7 +47,7 @@ def test_the_report_of_a_ruined_account_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.png", "run", "run.svg.gz"])
-def test_a_plot_is_saved_as_svg_or_not_at_all(run: oo.Run, tmp_path: Path, name: str) -> None:
+def test_a_plot_is_saved_as_svg_only(run: oo.Run, tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=r"a path that ends in `.svg` is required; received .*run"):
         run.plot().save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What a page is given beyond a run, against formulas written out anew, and the page of a run that was recorded."""
+"""Statistics of a run page against independent formulas, and the page of a recorded run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def recorded() -> oo.Run:
     return oo.run_backtest(data, Outspoken(every=5), (100, 700), name="outspoken", capture=True)
 
 
-def test_a_rolling_ratio_is_that_of_the_last_year_with_its_error() -> None:
+def test_the_rolling_sharpe_ratio_covers_one_year_and_has_a_standard_error() -> None:
     run = oo.run_backtest(oo.data.load("us-treasury"), "momentum", (100, 900))
     assert run.dataset.risk_free is not None
     rolling, periods = rolling_of(run), run.dataset.periods_per_year
@@ -51,7 +51,7 @@ def test_a_rolling_ratio_is_that_of_the_last_year_with_its_error() -> None:
         assert rolling.error[bar] == pytest.approx(sqrt(periods * variance / (n - 1)), rel=1e-10)
 
 
-def test_a_short_run_rolls_over_its_half_and_a_shorter_one_not_at_all() -> None:
+def test_the_rolling_window_of_a_short_run_is_half_of_it_or_none() -> None:
     data = oo.data.load("ecb-fx")
     half = rolling_of(oo.run_backtest(data, "momentum", (100, 201)))
     assert half
@@ -59,7 +59,7 @@ def test_a_short_run_rolls_over_its_half_and_a_shorter_one_not_at_all() -> None:
     assert rolling_of(oo.run_backtest(data, "momentum", (100, 130))) is None
 
 
-def test_trials_deflate_and_one_trial_does_not() -> None:
+def test_only_several_trials_deflate_the_sharpe_ratio() -> None:
     alone, chosen = skill_of(recorded()), skill_of(recorded(), 46)
     assert alone
     assert chosen
@@ -67,43 +67,43 @@ def test_trials_deflate_and_one_trial_does_not() -> None:
     assert chosen.values["dsr"] < alone.values["dsr"]  # type: ignore[operator]
     assert "min_btl" not in alone.values
     assert chosen.values["min_btl"] is None
-    assert "no track is long enough" in chosen.reasons["min_btl"]
+    assert "no track record is long enough" in chosen.reasons["min_btl"]
 
 
-def test_what_luck_cannot_be_told_of_says_why() -> None:
+def test_undefined_skill_statistics_have_a_reason() -> None:
     cash = skill_of(oo.run_backtest(oo.data.load("ecb-fx"), "hold-cash", (20, 60)))
     assert cash
     assert cash.values["dsr"] is cash.values["min_trl"] is None
     assert "returns that vary" in cash.reasons["dsr"]
-    # Over a rate that moves, cash has a ratio which is not its own.
+    # Over a varying risk-free rate, the Sharpe ratio of cash measures the rate.
     assert skill_of(oo.run_backtest(oo.data.load("us-treasury"), "hold-cash", (20, 400))) is None
 
 
-def test_confidence_is_held_to_the_close_of_the_bar_of_the_fill() -> None:
+def test_confidence_is_compared_with_the_close_of_the_fill_bar() -> None:
     run = recorded()
     texts = run.record.decisions[0]
     found = calibration_of(trace_of(run, texts), run.dataset.symbols)
     columns = (run.trades[name].tolist() for name in ("bar", "symbol", "price"))
     prices = {(bar, symbol): price for bar, symbol, price in zip(*columns, strict=True)}
-    told, came = [], []
+    stated, outcomes = [], []
     for bar, text in enumerate(texts, 101):
         for order in json.loads(text)["orders"]:
             if (price := prices.get((bar, order["symbol"]))) is not None:
                 close = run.dataset.close[bar, run.dataset.symbols.index(order["symbol"])]
-                told.append(order["confidence"])
-                came.append(order["target_weight"] * (close / price - 1.0) > 0.0)
-    assert found.n_stated == found.n_orders == len(told) > 500
-    assert found.brier == pytest.approx(np.mean((np.array(told) - came) ** 2), rel=1e-12)
-    assert found.brier_always_base == pytest.approx(np.mean(came) * (1.0 - np.mean(came)), rel=1e-12)
+                stated.append(order["confidence"])
+                outcomes.append(order["target_weight"] * (close / price - 1.0) > 0.0)
+    assert found.n_stated == found.n_orders == len(stated) > 500
+    assert found.brier == pytest.approx(np.mean((np.array(stated) - outcomes) ** 2), rel=1e-12)
+    assert found.brier_always_base == pytest.approx(np.mean(outcomes) * (1.0 - np.mean(outcomes)), rel=1e-12)
     for each in found.bins:
-        inside = [hit for stated, hit in zip(told, came, strict=True) if each.low <= stated < each.high]
+        inside = [hit for one, hit in zip(stated, outcomes, strict=True) if each.low <= one < each.high]
         assert each.n_orders == len(inside)
         if inside:
             wilson = binomtest(sum(inside), len(inside)).proportion_ci(0.95, method="wilson")
             assert each.interval == pytest.approx((wilson.low, wilson.high), abs=1e-12)
 
 
-def test_orders_to_hold_or_close_and_faults_state_nothing() -> None:
+def test_hold_and_close_orders_and_faults_are_excluded_from_calibration() -> None:
     data = oo.data.load("ecb-fx")
     symbol = data.symbols[0]
 
@@ -121,7 +121,7 @@ def test_orders_to_hold_or_close_and_faults_state_nothing() -> None:
     assert (silent.n_orders, silent.brier) == (0, None)
 
 
-def test_agents_by_lot_are_as_invested_as_short_and_as_busy_as_the_run() -> None:
+def test_random_agents_match_gross_exposure_short_share_and_turnover_of_the_run() -> None:
     data = oo.data.load("ecb-fx")
     run = oo.run_backtest(data, Outspoken(every=5), (100, 700))
     lots = [oo.run_backtest(data, table, (100, 700)) for table in random_weights(run, 40)]
@@ -131,13 +131,13 @@ def test_agents_by_lot_are_as_invested_as_short_and_as_busy_as_the_run() -> None
     assert np.abs(drawn).sum(axis=1).mean() == pytest.approx(np.abs(held).sum(axis=1).mean(), rel=0.05)
     assert -drawn[drawn < 0.0].sum() / np.abs(drawn).sum() == pytest.approx(short, abs=0.05)
     assert np.mean([lot.turnover.sum() for lot in lots]) == pytest.approx(run.turnover.sum(), rel=0.15)
-    # By lot: no two are the same, and the same seed draws the same.
+    # All agents differ, and the same seed gives the same agents.
     assert len({lot.nav[-1] for lot in lots}) == 40
     again = random_weights(run, 40)
     assert all(np.array_equal(a.decisions, b[100:699], equal_nan=True) for a, b in zip(lots, again, strict=True))
 
 
-def test_a_symbol_is_not_drawn_before_it_is_listed() -> None:
+def test_random_agents_do_not_hold_a_symbol_before_it_is_listed() -> None:
     close = np.cumprod(1.0 + np.random.default_rng(3).normal(0.0, 0.01, (80, 2)), axis=0)
     close[:60, 1] = np.nan
     dates = [str(np.datetime64("2020-01-01") + k) for k in range(80)]
@@ -146,14 +146,14 @@ def test_a_symbol_is_not_drawn_before_it_is_listed() -> None:
     )
     tables = random_weights(run, 20)
     assert all(not np.nan_to_num(table[:60, 1]).any() for table in tables)
-    # What B would have had goes to A: the run held all of its NAV, or nothing on its first bar.
+    # The weight of the unlisted B goes to A: the agent holds its full NAV, or cash on the first bar.
     first = np.array([table[20, 0] for table in tables])
     assert ((first == 0.0) | (np.abs(first - 1.0) < 0.01)).all()
     assert first.any()
     assert any(np.nan_to_num(table[60:, 1]).any() for table in tables)
 
 
-def test_a_fan_has_its_quantiles_in_order_and_is_empty_without_a_position() -> None:
+def test_nav_quantiles_are_ordered_and_empty_for_a_run_without_positions() -> None:
     run = recorded()
     fan = nav_quantiles(run, 30)
     assert tuple(fan) == LEVELS
@@ -174,7 +174,7 @@ def digest_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl.zst"])
-def test_the_command_of_a_page_verifies_its_run(tmp_path: Path, suffix: str) -> None:
+def test_the_command_on_a_page_verifies_its_run(tmp_path: Path, suffix: str) -> None:
     record, page = tmp_path / f"my run{suffix}", tmp_path / "run.html"
     options = ["--data", "ecb-fx:USD,JPY", "--agent", "momentum", "--window", "100:400"]
     done = CliRunner().invoke(app, ["run", *options, "--record", str(record), "--report", str(page), "--trials", "20"])
@@ -197,7 +197,7 @@ def test_a_saved_record_is_verified_by_the_name_of_its_market(tmp_path: Path, un
     assert CliRunner().invoke(app, verify_command(text)[1:]).exit_code == 0
 
 
-def test_a_file_is_named_as_it_was_and_with_its_bars_a_year(tmp_path: Path) -> None:
+def test_the_command_names_a_data_file_and_its_periods_per_year(tmp_path: Path) -> None:
     prices = tmp_path / "prices.csv"
     rows = np.cumprod(1.0 + np.random.default_rng(1).normal(0.0, 0.02, 60))
     days = np.datetime64("2021-01-01") + np.arange(60)
@@ -210,7 +210,7 @@ def test_a_file_is_named_as_it_was_and_with_its_bars_a_year(tmp_path: Path) -> N
     assert CliRunner().invoke(app, command[1:]).exit_code == 0
 
 
-def test_without_a_file_a_page_shows_the_digest_and_claims_no_command(tmp_path: Path) -> None:
+def test_without_a_record_file_a_page_shows_the_digest_but_no_command(tmp_path: Path) -> None:
     run = recorded()
     run.report(tmp_path / "run.html")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")

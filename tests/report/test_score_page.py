@@ -1,4 +1,4 @@
-"""The page of a scored board: what it says first, what a band shares, and that its numbers are the scorer's."""
+"""The page of a scored board: headline, bands, figures, and equality of its numbers with the scorer's."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def rows_of(page: str, kind: str) -> list[list[str]]:
     return [[words(re.sub(r"<sup>.*?</sup>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", r)] for r in rows]
 
 
-def test_it_says_first_what_the_board_can_tell_and_cannot() -> None:
+def test_the_headline_states_eligibility_and_separation() -> None:
     view = make_view()
     told = (
-        "None of 4 agents is eligible; momentum and equal-weight cannot be told apart on 992 days; 5,000 days would"
-        " tell them apart."
+        "None of 4 agents is eligible; momentum and equal-weight cannot be separated on 992 days: separating them takes"
+        " about 5,000 days."
     )
     assert headline_of(view) == told
     main = render_scores(view, PROVENANCE).partition("<main>")[2]
@@ -86,14 +86,14 @@ def test_it_says_first_what_the_board_can_tell_and_cannot() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "told"),
     [
-        (["eligible"], "The one agent is eligible."),
-        (["unknown"], "The one agent is not known."),
+        (["eligible"], "The only agent is eligible."),
+        (["unknown"], "The only agent is unknown."),
         (["eligible", "unknown"], "1 of 2 agents is eligible."),
         (["eligible", "eligible", "insufficient"], "2 of 3 agents are eligible."),
         (["insufficient", "insufficient"], "None of 2 agents is eligible."),
     ],
 )
-def test_the_count_of_the_eligible_is_in_words(verdicts: list[str], told: str) -> None:
+def test_the_headline_counts_eligible_agents(verdicts: list[str], told: str) -> None:
     rows = [make_score(f"a{i}", i + 1, verdict=verdict) for i, verdict in enumerate(verdicts)]
     assert headline_of(make_view(rows, sentence="")) == told
 
@@ -103,16 +103,16 @@ def test_agents_of_a_band_share_one_rank_and_one_group() -> None:
     groups = re.findall(r'<tbody class="(band|unranked)">(.*?)</tbody>', page)
     assert [kind for kind, _ in groups] == ["band", "band", "unranked"]
     ranks = [words(cell) for _, group in groups for cell in re.findall(r'<td class="rank".*?</td>', group)]
-    assert ranks == ["1 2 tied", "3", f"{DASH} no rank"]
+    assert ranks == ["1 2 tied", "3", f"{DASH} unranked"]
     assert [group.count('class="who"') for _, group in groups] == [2, 1, 1]
     assert '<td class="rank" rowspan="4">' in groups[0][1]
 
 
-def test_every_verdict_has_its_reasons_beside_it() -> None:
+def test_every_verdict_is_shown_with_its_reasons() -> None:
     page = make_scores([make_score("a", 1, because=["one", "two"]), make_score("b", None, copy_of="a")])
     told = [words(row) for row in re.findall(r'<tr class="why">.*?</tr>', page)]
     assert told[0] == "not eligible : one; two"
-    assert told[1].endswith("above the benchmark (the track is that of a)")
+    assert told[1].endswith("above the benchmark (same return series as a)")
 
 
 def test_undefined_is_a_dash_with_its_reason_and_never_a_zero() -> None:
@@ -121,21 +121,21 @@ def test_undefined_is_a_dash_with_its_reason_and_never_a_zero() -> None:
     assert re.search(r'<li id="rank-note-1">returns do not vary</li>', page)
     fold = page[page.index('<details id="agent0">') :]
     assert re.search(r'<li id="agent0-note-\d+">no trace</li>', fold)
-    assert "<b>not known</b>: no decisions" in fold
+    assert "<b>unknown</b>: no decisions" in fold
     assert "too few agents" in page
 
 
-def test_luck_lies_behind_every_agent() -> None:
+def test_the_null_distribution_is_behind_every_agent() -> None:
     floor = Floor(200, {0.0: -0.5, 0.05: -0.2, 0.5: 0.0, 0.95: 0.25, 1.0: 0.6}, 0.4)
     page = make_scores(floor=floor)
-    # Two boxes in the row of each of four agents and of luck itself.
+    # Two boxes in each of the rows of four agents and of the null agents.
     assert page.count('class="oo-luck"') == 2 * 5
-    assert "Agents without skill: 0% below \u22120.50, 5% below \u22120.20, 50% below 0.00" in page
+    assert "Null agents: 0% below \u22120.50, 5% below \u22120.20, 50% below 0.00" in page
     assert 'class="oo-luck"' not in make_scores(floor=None)
-    assert "Share of luck below" not in make_scores(floor=None)
+    assert "Null agents below" not in make_scores(floor=None)
 
 
-def test_every_agent_without_skill_is_a_dot_in_both_pictures(board: Board) -> None:
+def test_every_null_agent_is_a_dot_in_both_figures(board: Board) -> None:
     floor = view_of(board).floor
     assert floor is not None
     assert board.luck_floor is not None
@@ -146,39 +146,39 @@ def test_every_agent_without_skill_is_a_dot_in_both_pictures(board: Board) -> No
     assert all(0.0 <= float(x) <= 1000.0 for path in paths for x in re.findall(r"M([\d.]+) ", path))
 
 
-def test_an_agent_without_skill_far_out_is_a_dot_at_the_edge() -> None:
+def test_an_outlying_null_agent_is_a_dot_at_the_edge() -> None:
     floor = Floor(3, {0.0: -0.5, 1.0: 0.6}, 20.0, [0.0, 0.1, 0.2], [-30.0, 0.0, 20.0])
     page = make_scores(floor=floor)
     far, _ = re.findall(r'class="oo-lucky" d="([^"]+)"', page)
     places = [float(x) for x in re.findall(r"M([\d.]+) ", far)]
     assert (places[0], len(places), places[2]) == (0.0, 3, 1000.0)
-    assert "each of them is a dot, at the edge if beyond" in page
+    assert "each null agent is a dot, at the edge if outside" in page
 
 
-def test_gates_on_sealed_windows_have_a_table_of_their_own() -> None:
+def test_gates_on_sealed_windows_have_a_separate_table() -> None:
     sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the ratio may be the luck of as many trials")]
     page = make_scores([make_score("a", 1, sealed=sealed)])
-    assert "On the sealed windows alone" in page
+    assert "Sealed windows alone" in page
     assert page.count('<table class="gates">') == 2
-    assert "On the sealed windows alone" not in make_scores()
+    assert "Sealed windows alone" not in make_scores()
 
 
-def test_a_board_under_no_suite_says_so_first(of_returns: Board, evaluation: Evaluation) -> None:
-    assert view_of(of_returns).protocol.startswith("Under no suite; 3 agents")
-    assert any("under no suite" in notice for notice in view_of(of_returns).notices)
+def test_a_board_without_a_suite_states_so(of_returns: Board, evaluation: Evaluation) -> None:
+    assert view_of(of_returns).protocol.startswith("No suite; 3 agents")
+    assert any("no suite" in notice for notice in view_of(of_returns).notices)
     implied = Evaluation(replace(evaluation.suite, edition=IMPLIED))
     assert "windows" not in implied.config()
     assert view_of(of_returns, implied).title == "Scores"
 
 
-def test_a_luck_floor_far_from_the_agents_stays_in_the_picture() -> None:
+def test_null_agents_far_from_the_agents_stay_inside_the_figure() -> None:
     page = make_scores(floor=Floor(200, {0.0: -9.0, 0.5: 4.0, 1.0: 9.0}, 30.0))
     edges = re.findall(r'class="oo-luck" x="([\d.]+)%" width="([\d.]+)%"', page)
     assert edges
     assert all(float(x) >= 0.0 and float(x) + float(width) <= 100.01 for x, width in edges)
 
 
-def test_a_z_far_out_is_an_arrow_and_the_others_stay_apart() -> None:
+def test_an_outlying_z_is_an_arrow_and_does_not_compress_the_axis() -> None:
     rows = [make_score("a", 1, values={"z": 1.0}), make_score("b", 2, values={"z": 0.5})]
     alone, beside = (make_scores([*rows, *more]) for more in ([], [make_score("c", 3, values={"z": -400.0})]))
     places = [
@@ -188,7 +188,7 @@ def test_a_z_far_out_is_an_arrow_and_the_others_stay_apart() -> None:
     assert places[1][0] - places[1][1] > 2.0
 
 
-def test_windows_that_an_agent_misses_stay_empty_in_its_row() -> None:
+def test_missing_windows_are_empty_cells() -> None:
     whole, part = make_score("whole", None), make_score("part", None)
     part = replace(part, windows=[part.windows[2]])
     strip = rows_of(make_scores([part, whole]), "months strip")
@@ -198,8 +198,8 @@ def test_windows_that_an_agent_misses_stay_empty_in_its_row() -> None:
     assert strip[2][3] == number(min(z for z in whole.windows[2].z.values() if z is not None), 1)
 
 
-def test_a_row_out_of_rank_is_refused() -> None:
-    with pytest.raises(ValueError, match="by rank"):
+def test_rows_not_sorted_by_rank_are_refused() -> None:
+    with pytest.raises(ValueError, match="sorted by rank"):
         make_view([make_score("a", 2), make_score("b", 1)])
     with pytest.raises(ValueError, match="at least 1 agent"):
         make_view([])
@@ -215,7 +215,7 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
     assert board.power is not None
     assert escape(board.power["sentence"]) in page
     table = rows_of(page, "ranking scores")
-    agents = [[cell for cell in row if cell not in ("1 2 tied", f"{DASH} no rank")] for row in table[1::2]]
+    agents = [[cell for cell in row if cell not in ("1 2 tied", f"{DASH} unranked")] for row in table[1::2]]
     for score, row in zip(board.scores, agents, strict=True):
         row = row[row.index(score.agent_id) :]
         assert row[1] == (DASH if score.z is None else number(score.z))
@@ -225,7 +225,7 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
             shown = f"{number(side['sharpe'])} \u00b1 {number(side['standard_error'])}" if side["sharpe"] else DASH
             assert cell == shown
     for score, found in zip(board.scores, re.findall(r'<table class="gates">.*?</table>', page), strict=True):
-        results = Counter(re.findall(r"passed|failed|not known", words(found)))
+        results = Counter(re.findall(r"passed|failed|unknown", words(found)))
         assert results["failed"] == sum(gate.passed is False for gate in score.gates)
         assert results["passed"] == sum(gate.passed is True for gate in score.gates)
         told = dict(zip(score.reasons, score.because, strict=True))
@@ -234,7 +234,7 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
     assert "every window is public" in page
 
 
-def test_the_page_has_words_for_all_that_the_scorer_says(board: Board, of_returns: Board) -> None:
+def test_every_slug_and_number_of_the_scorer_has_a_label(board: Board, of_returns: Board) -> None:
     for scored in (board, of_returns):
         view = view_of(scored)
         for row in view.rows:
@@ -250,14 +250,14 @@ def test_the_page_has_words_for_all_that_the_scorer_says(board: Board, of_return
         assert all(set(FIELD) <= set(test.values) for test in view.tests if not test.reason)
 
 
-def test_returns_alone_are_told_from_records(of_returns: Board) -> None:
+def test_returns_alone_are_marked_as_such(of_returns: Board) -> None:
     page = render_scores(view_of(of_returns), provenance_of(of_returns))
     Page(page)
-    assert "never found eligible" in page
+    assert "never eligible" in page
     assert "returns alone, without a record" in page
-    assert "no agents without skill were drawn" in page
-    assert "the track is that of a)" in page
-    assert "decisions that they could be recomputed from" in page
+    assert "no null agents" in page
+    assert "(same return series as a)" in page
+    assert "decisions from which they could be recomputed" in page
     strip = rows_of(page, "months strip")
     assert strip[0] == ["Agent", "1: 252 days", "2: 252 days"]
     first = of_returns.scores[0]
@@ -276,10 +276,16 @@ def test_provenance_has_every_digest_and_the_command(
         assert str(score.digest) in foot
     assert f"{records[0].digest}, signed by {records[0].public_key}" in foot
     assert foot.count("signed by") == 1
-    for told in (suite.digest, suite.edition, oo.__version__, escape(repr(suite.costs)), "engine of the records"):
+    for told in (
+        suite.digest,
+        suite.edition,
+        oo.__version__,
+        escape(repr(suite.costs)),
+        "engine stated by the records",
+    ):
         assert told in foot
     assert f"<pre><code>{command}</code></pre>" in foot
-    assert "This recomputes the board from the decisions of every agent" in foot
+    assert "This command recomputes the board from the decisions of every agent" in foot
     assert provenance_of(board, suite).groups == provenance_of(board, evaluation).groups
 
 
@@ -290,10 +296,10 @@ def test_markets_have_the_names_of_the_suite(board: Board, evaluation: Evaluatio
     for score in other["scores"]:
         score["windows"][1] |= {"dataset": "ab" * 32}
     told = {window.market for row in view_of(Board.from_json(json.dumps(other))).rows for window in row.windows}
-    assert told == {f"ecb-fx {evaluation.places[0].dataset.fingerprint[:6]}", "ecb-fx ababab"}
+    assert told == {f"ecb-fx {evaluation.windows[0].dataset.fingerprint[:6]}", "ecb-fx ababab"}
 
 
-def test_what_agents_are_called_is_escaped(board: Board) -> None:
+def test_agent_names_are_escaped(board: Board) -> None:
     named = board.text.replace('"momentum"', json.dumps(HOSTILE))
     view = view_of(Board.from_json(named))
     page = render_scores(replace(view, title=HOSTILE, protocol=HOSTILE), provenance_of(Board.from_json(named)))
@@ -306,7 +312,7 @@ def year_by_year(windows: Sequence[ScoreWindow]) -> list[ScoreWindow]:
     return [replace(windows[i % 2], first=f"{2000 + i}-01-03", last=f"{2000 + i}-12-29") for i in range(24)]
 
 
-def test_fifty_agents_and_many_windows_stay_below_a_megabyte(board: Board) -> None:
+def test_a_page_of_fifty_agents_and_24_windows_is_below_a_megabyte(board: Board) -> None:
     rows = view_of(board).rows
     many = [
         replace(rows[i % 4], name=f"agent-number-{i}", rank=1 + i // 10 * 10, windows=year_by_year(rows[i % 4].windows))

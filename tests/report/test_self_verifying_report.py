@@ -1,4 +1,4 @@
-"""The report of a record: the run made again, what is refused, and what a page that verifies itself carries."""
+"""Reports of records: the replayed run, refused arguments, and the content of self-verifying pages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from openoutcry.cli.commands import app
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.report.pages.proof_panel import content_digest
 from openoutcry.report.wasm_engine import has_engine
+from openoutcry.scenarios.scenario import Scenario
 
-needs_engine = pytest.mark.skipif(not has_engine(), reason="not run: needs the engine for pages; hint: scripts/wasm")
+needs_engine = pytest.mark.skipif(not has_engine(), reason="not run: needs the WebAssembly engine; hint: scripts/wasm")
 
 
 def report(*words: str) -> Result:
@@ -34,12 +35,12 @@ def record(tmp_path: Path) -> Path:
     return tmp_path / "run.json"
 
 
-def told_of(record: Path) -> list[str]:
+def source_of(record: Path) -> list[str]:
     return [str(record), "--data", str(record.parent / "prices.csv"), "--periods-per-year", "365"]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_run_is_made_again_from_its_record_to_the_last_bit(case: str) -> None:
+def test_a_run_is_reproduced_from_its_record_bit_for_bit(case: str) -> None:
     run = odd_run(case)
     again = rerun(run.record, 0, run.dataset, CASES[case].get("fill_key"))
     np.testing.assert_array_equal(again.nav, run.nav)
@@ -52,19 +53,19 @@ def test_a_run_is_made_again_from_its_record_to_the_last_bit(case: str) -> None:
     assert (again.cost_model, again.limits, again.window) == (run.cost_model, run.limits, run.window)
 
 
-def test_a_report_of_a_record_is_the_one_of_the_run(record: Path, tmp_path: Path) -> None:
+def test_the_report_of_a_record_equals_the_report_of_the_run(record: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.html", tmp_path / "second.html"
     data = ["--data", str(tmp_path / "prices.csv"), "--periods-per-year", "365"]
     run = ["run", *data, "--agent", "momentum", "--record", str(record), "--force", "--report", str(first)]
     assert CliRunner().invoke(app, run).exit_code == 0
-    done = report(*told_of(record), "--out", str(second))
+    done = report(*source_of(record), "--out", str(second))
     assert done.exit_code == 0, done.output
     assert "verified" in done.output
     assert second.read_text(encoding="utf-8") == first.read_text(encoding="utf-8")
 
 
-def test_json_tells_what_was_written(record: Path, tmp_path: Path) -> None:
-    done = report(*told_of(record), "--out", str(tmp_path / "x.html"), "--json")
+def test_json_output_describes_the_report(record: Path, tmp_path: Path) -> None:
+    done = report(*source_of(record), "--out", str(tmp_path / "x.html"), "--json")
     assert json.loads(done.output) == {
         "report": str(tmp_path / "x.html"),
         "digest": oo.RunRecord.load(record).digest,
@@ -77,7 +78,7 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
     changed = json.loads(record.read_text())
     changed["runs"][0]["steps"][10]["decision"] = '{"orders":[]}'
     record.write_text(oo.RunRecord.from_json(json.dumps(changed, separators=(",", ":"), sort_keys=True)).to_json())
-    done = report(*told_of(record), "--out", str(tmp_path / "x.html"))
+    done = report(*source_of(record), "--out", str(tmp_path / "x.html"))
     assert done.exit_code == 1
     assert "no report: differs: run 0, step 10" in done.output
     assert not (tmp_path / "x.html").exists()
@@ -93,9 +94,9 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
         (["--scenario", "absent.json", "--scenario-key", "07" * 32], "or a file with the JSON of a spec"),
     ],
 )
-def test_what_cannot_be_reported_is_refused(record: Path, tmp_path: Path, words: list[str], told: str) -> None:
+def test_invalid_options_are_refused(record: Path, tmp_path: Path, words: list[str], told: str) -> None:
     out = [] if "--out" in words else ["--out", str(tmp_path / "x.html")]
-    done = report(*told_of(record), *out, *words)
+    done = report(*source_of(record), *out, *words)
     assert isinstance(done.exception, oo.openoutcry_py.OpenOutcryError)
     assert told in str(done.exception)
 
@@ -105,12 +106,12 @@ def test_a_market_is_required(record: Path, tmp_path: Path) -> None:
     assert "`--data` or `--scenario` is required; received neither" in str(done.exception)
 
 
-def test_of_several_runs_one_must_be_named(tmp_path: Path) -> None:
+def test_a_record_of_several_runs_requires_a_run_index(tmp_path: Path) -> None:
     data = market()
     runs = [oo.run_backtest(data, "momentum", window, capture=True).record for window in ((19, 40), (40, 70))]
     oo.RunRecord.join("both", runs).save(tmp_path / "both.json")
     (tmp_path / "prices.csv").write_text(prices())
-    words = told_of(tmp_path / "both.json")
+    words = source_of(tmp_path / "both.json")
     refused = report(*words, "--out", str(tmp_path / "x.html"))
     assert "one of the 2 runs of the record, from 0; received none" in str(refused.exception)
     assert report(*words, "--out", str(tmp_path / "x.html"), "--run", "1").exit_code == 0
@@ -118,7 +119,7 @@ def test_of_several_runs_one_must_be_named(tmp_path: Path) -> None:
 
 
 def test_a_sealed_run_is_reported_by_its_revealed_keys(tmp_path: Path) -> None:
-    scenario = oo.scenario.Scenario.revealed("calm", "07" * 32)
+    scenario = Scenario.revealed("calm", "07" * 32)
     costs = oo.CostModel(slippage_jitter=0.5)
     run = oo.run_backtest(scenario.dataset(), "momentum", (19, 60), costs, fill_key=b"\5" * 32, capture=True)
     run.record.save(tmp_path / "run.json")
@@ -131,9 +132,9 @@ def test_a_sealed_run_is_reported_by_its_revealed_keys(tmp_path: Path) -> None:
     assert "fill" in str(unkeyed.exception)
 
 
-@pytest.mark.skipif(has_engine(), reason="not run: the engine for pages is here")
-def test_without_the_engine_a_page_that_verifies_itself_is_refused(record: Path, tmp_path: Path) -> None:
-    done = report(*told_of(record), "--out", str(tmp_path / "x.html"), "--self-verifying")
+@pytest.mark.skipif(has_engine(), reason="not run: the WebAssembly engine is present")
+def test_without_the_engine_a_self_verifying_page_is_refused(record: Path, tmp_path: Path) -> None:
+    done = report(*source_of(record), "--out", str(tmp_path / "x.html"), "--self-verifying")
     assert "a package with the WebAssembly engine is required" in str(done.exception)
     assert "hint: in a checkout, build it with `scripts/wasm`" in str(done.exception)
     assert not (tmp_path / "x.html").exists()
@@ -176,12 +177,12 @@ _PAGE = (
         ("</script>", "</script>x"),
     ],
 )
-def test_the_digest_of_a_page_has_tags_attributes_words_and_parts(was: str, now: str) -> None:
+def test_the_digest_of_a_page_covers_tags_attributes_text_and_parts(was: str, now: str) -> None:
     assert was in _PAGE
     assert content_digest(_PAGE) != content_digest(_PAGE.replace(was, now, 1))
 
 
-def test_the_digest_of_a_page_has_no_layout_of_white_space_and_not_itself() -> None:
+def test_the_digest_of_a_page_excludes_white_space_and_itself() -> None:
     for was, now in (
         ("<p>", "<p>\n "),
         ("A &amp; b", "A  &#38;\tb"),
@@ -196,7 +197,7 @@ def test_the_digest_of_a_page_has_no_layout_of_white_space_and_not_itself() -> N
     assert content_digest(page) == content_digest(page.replace("1</template>", "2</template>"))
 
 
-def test_the_bytes_of_a_market_are_those_of_its_fingerprint(tmp_path: Path) -> None:
+def test_an_exported_market_hashes_to_its_fingerprint(tmp_path: Path) -> None:
     import gzip
     import hashlib
 
@@ -210,7 +211,7 @@ def test_the_bytes_of_a_market_are_those_of_its_fingerprint(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["a.market", "a.market.gz"])
-def test_what_export_writes_is_a_market_for_every_command(tmp_path: Path, name: str) -> None:
+def test_an_exported_market_is_accepted_by_every_command(tmp_path: Path, name: str) -> None:
     path, said = tmp_path / name, oo.Dataset.from_csv(prices(), 365.0, name="a")
     (tmp_path / "a.csv").write_text(prices())
     words = ["data", "export", str(tmp_path / "a.csv"), "--periods-per-year", "365", "--out", str(path)]
@@ -232,7 +233,7 @@ def test_what_export_writes_is_a_market_for_every_command(tmp_path: Path, name: 
 
 
 @needs_engine
-def test_a_page_that_verifies_itself_may_run_its_own_scripts_alone(tmp_path: Path) -> None:
+def test_a_self_verifying_page_may_run_only_its_own_scripts(tmp_path: Path) -> None:
     small_page(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     Page(page)
@@ -244,8 +245,8 @@ def test_a_page_that_verifies_itself_may_run_its_own_scripts_alone(tmp_path: Pat
     assert "<b>not verified</b>" in page
 
 
-def test_other_pages_may_not_run_what_is_compiled(record: Path, tmp_path: Path) -> None:
-    assert report(*told_of(record), "--out", str(tmp_path / "x.html")).exit_code == 0
+def test_other_pages_do_not_allow_webassembly(record: Path, tmp_path: Path) -> None:
+    assert report(*source_of(record), "--out", str(tmp_path / "x.html")).exit_code == 0
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert "wasm" not in page
     assert 'class="proof"' not in page
@@ -259,7 +260,7 @@ def test_the_same_run_is_the_same_page(tmp_path: Path) -> None:
 
 
 @needs_engine
-def test_the_market_may_be_left_to_the_reader(tmp_path: Path) -> None:
+def test_the_market_can_be_left_out_of_the_page(tmp_path: Path) -> None:
     _, kept = small_page(tmp_path / "kept.html")
     _, left = small_page(tmp_path / "left.html", has_data=False)
     assert (kept.has_data, left.has_data) == (True, False)
@@ -270,7 +271,7 @@ def test_the_market_may_be_left_to_the_reader(tmp_path: Path) -> None:
 
 
 @needs_engine
-def test_a_page_that_would_be_too_large_asks_for_its_market(tmp_path: Path) -> None:
+def test_an_oversized_page_leaves_its_market_out(tmp_path: Path) -> None:
     run = ["run", "--data", "ecb-fx:all", "--agent", "buy-and-hold", "--record", str(tmp_path / "run.json")]
     assert CliRunner().invoke(app, run).exit_code == 0
     words = ["--data", "ecb-fx:all", "--out", str(tmp_path / "x.html"), "--self-verifying"]
@@ -280,14 +281,14 @@ def test_a_page_that_would_be_too_large_asks_for_its_market(tmp_path: Path) -> N
 
 
 @needs_engine
-def test_a_page_has_all_markets_of_its_record(tmp_path: Path) -> None:
+def test_a_page_contains_all_markets_of_its_record(tmp_path: Path) -> None:
     joined_page(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert [each["name"] for each in json.loads(part_of(page, "told"))["markets"]] == ["one", "two"]
 
 
 @needs_engine
-def test_of_a_sealed_market_the_page_has_spec_and_key_in_place_of_prices(tmp_path: Path) -> None:
+def test_the_page_of_a_sealed_market_contains_spec_and_key_instead_of_prices(tmp_path: Path) -> None:
     sealed_page(tmp_path / "x.html", b"\5" * 32, b"\5" * 32)
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     told = json.loads(part_of(page, "told"))

@@ -72,7 +72,7 @@ class Cutting(Launcher):
     def name(self) -> str:
         return "rising"
 
-    def begin(self) -> Session:
+    def start(self) -> Session:
         self.n_begun += 1
         return CuttingSession(self)
 
@@ -174,19 +174,19 @@ def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(5), record=record)
-    with pytest.raises(oo.OpenOutcryError, match="hint: go on with it, or remove it"):
+    with pytest.raises(oo.OpenOutcryError, match="hint: resume it, or remove it"):
         evaluation().run(Cutting(5), record=record)
-    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `agent` 'rising'; received 'falling'"):
+    with pytest.raises(oo.OpenOutcryError, match="must keep its `agent`, 'rising'; received 'falling'"):
         evaluation().run(Cutting(5), "falling", record=record, resume=True)
-    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `in_sample_trials` 0; received 7"):
+    with pytest.raises(oo.OpenOutcryError, match="must keep its `in_sample_trials`, 0; received 7"):
         evaluation().run(Cutting(5), record=record, in_sample_trials=7, resume=True)
     drawn = tmp_path / "drawn.json"
     with pytest.raises(Cut):
         evaluation().run(oo.agents.random(3), record=drawn, on_run=cut)
-    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `agent_seed` 3; received 4"):
+    with pytest.raises(oo.OpenOutcryError, match="must keep its `agent_seed`, 3; received 4"):
         evaluation().run(oo.agents.random(4), record=drawn, resume=True)
     suite, keys = suite_of(1).seal()
-    with pytest.raises(oo.OpenOutcryError, match="must go on as it began, with `suite` "):
+    with pytest.raises(oo.OpenOutcryError, match="must keep its `suite`, "):
         Evaluation(suite, keys).run(Cutting(5), record=record, resume=True)
 
 
@@ -197,7 +197,7 @@ def test_one_evaluation_is_gone_on_with_once_at_a_time_and_never_without_its_run
         journal.part(0)
     with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
         journal.remove()
-    with pytest.raises(oo.OpenOutcryError, match="is required to go on with it; received"):
+    with pytest.raises(oo.OpenOutcryError, match="is required to resume it; received"):
         Journal(tmp_path / "j", ABOUT, resume=True)
     assert not (tmp_path / "j").exists()
 
@@ -207,14 +207,14 @@ def test_a_part_refuses_lines_that_are_not_those_that_are_there(tmp_path: Path) 
     with Journal(tmp_path / "j", ABOUT) as journal:
         part = journal.part(0)
         for line in lines[1:4]:
-            part.tell(line)
+            part.write_line(line)
         part.close()
     with Journal(tmp_path / "j", ABOUT, resume=True) as journal:
         part = journal.part(0)
     assert len(part.answers) == 2
-    part.tell(lines[1])
-    with pytest.raises(oo.OpenOutcryError, match="a run must go on as it began, with"):
-        part.tell(lines[3])
+    part.write_line(lines[1])
+    with pytest.raises(oo.OpenOutcryError, match="a resumed run must repeat its logged line"):
+        part.write_line(lines[3])
     part.close()
 
 
@@ -252,7 +252,7 @@ def test_an_answer_may_have_characters_that_some_take_for_line_ends(tmp_path: Pa
 def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Path, gone: str) -> None:
     record = tmp_path / "r.json"
     agent = Cutting(30)
-    asked = agent.begin
+    asked = agent.start
 
     class Gone(CuttingSession):
         """Is given up at its third bar, whatever is asked of it then."""
@@ -261,10 +261,10 @@ def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Pa
             answer = super().answer(observation)
             return answer if len(self.seen) < 3 else Answer("", gone)
 
-    agent.begin = lambda: Gone(agent)  # type: ignore[method-assign]
+    agent.start = lambda: Gone(agent)  # type: ignore[method-assign]
     with pytest.raises(Cut):
         evaluation().run(agent, record=record)
-    agent.begin, agent.left = asked, 10_000  # type: ignore[method-assign]
+    agent.start, agent.left = asked, 10_000  # type: ignore[method-assign]
     made = evaluation().run(agent, record=record, resume=True)
     for faults, decisions in zip(made.faults[:2], made.decisions, strict=False):
         assert faults == dict.fromkeys(range(2, len(decisions)), gone)
@@ -275,7 +275,7 @@ def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, t
     with Journal(tmp_path / "j", ABOUT):
         assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json", "lock"]
     (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
-    with pytest.raises(oo.OpenOutcryError, match=r"must have its `evaluation\.json`; received .* is torn"):
+    with pytest.raises(oo.OpenOutcryError, match=r"must have an intact `evaluation\.json`; received .* is truncated"):
         Journal(tmp_path / "j", ABOUT, resume=True)
 
 
@@ -291,8 +291,8 @@ def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_s
     class Meeting(Cutting):
         """Waits once for agents of two other markets."""
 
-        def begin(self) -> Session:
-            session = super().begin()
+        def start(self) -> Session:
+            session = super().start()
             assert isinstance(session, CuttingSession)
             answer = session.answer
 
@@ -313,7 +313,7 @@ def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_s
 
     met: set[threading.Thread] = set()
     lock = threading.Lock()
-    hidden = [place for place in evaluation().places if place.sealed]
+    hidden = [place for place in evaluation().windows if place.sealed]
     dates = {place.dataset.dates[20] for place in hidden}
     # Three agents of the first windows of three markets would wait for each other in vain if only one were run.
     assert evaluation().run(Meeting(10_000), jobs=4) == whole()
@@ -333,8 +333,8 @@ def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_be
     class Watching(Cutting):
         """Tells which days of real markets it is shown."""
 
-        def begin(self) -> Session:
-            session = super().begin()
+        def start(self) -> Session:
+            session = super().start()
             answer = session.answer
 
             def watched(observation: str) -> str | Answer:
@@ -347,7 +347,7 @@ def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_be
             session.answer = watched  # type: ignore[method-assign]
             return session
 
-    days = {day for place in mixed.places if not place.sealed for day in place.dataset.dates[place.start : place.end]}
+    days = {day for place in mixed.windows if not place.sealed for day in place.dataset.dates[place.start : place.end]}
     made = mixed.run(Watching(10_000), jobs=4)
     assert shown == sorted(shown)
     assert made == mixed.run(Cutting(10_000))

@@ -12,7 +12,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 from openoutcry.scoring.power import power
 
 pytestmark = pytest.mark.once

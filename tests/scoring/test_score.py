@@ -114,10 +114,10 @@ def test_returns_alone_are_never_eligible_however_good() -> None:
 
 def test_a_board_of_which_too_few_are_ranked_says_how_many() -> None:
     told = board_of({"a": noise(1, 1.0), "still": np.zeros(1_008), "idle": np.zeros(1_008)}).sentence
-    assert told == "2 of 3 agents have no rank: there is nobody to tell a from."
+    assert told == "2 of 3 agents are unranked: a has no agent to be compared with."
     still = {name: np.zeros(len(noise(1, 1.0))) for name in ("a", "b")}
-    assert board_of(still).sentence == "2 of 2 agents have no rank: there is nobody to tell apart."
-    assert board_of({"a": noise(1, 1.0)}).sentence == "There are no two agents to tell apart."
+    assert board_of(still).sentence == "2 of 2 agents are unranked: none can be compared."
+    assert board_of({"a": noise(1, 1.0)}).sentence == "A comparison needs at least two agents."
 
 
 def test_seeds_are_rows_and_rank_by_the_one_in_the_middle() -> None:
@@ -136,7 +136,7 @@ def test_a_board_that_cannot_tell_agents_apart_says_what_it_would_take() -> None
     assert board.bands[1] == ("far",)
     assert board.separation is not None
     assert board.separation["n_needed"] > 1_008
-    assert "cannot be told apart on 1,008 days" in board.sentence
+    assert "cannot be separated on 1,008 days" in board.sentence
     assert board.power is not None
     assert "best of 3 agents" in board.power["sentence"]
     apart = board_of({"a": noise(1, 4.0), "far": noise(3, -6.0)}, config=config)
@@ -247,8 +247,8 @@ def test_what_is_none_says_why() -> None:
         (lambda: board_of({"a": []}), "argument_invalid", "windows"),
         (lambda: board_of({"a": np.full(1_008, -1.5)}), "submission_invalid", "below -1"),
         (lambda: board_of({}), "argument_invalid", "received none"),
-        (lambda: board_of({"a": noise(1)}, windows=[500, 500]), "argument_invalid", "add up to 1008 days"),
-        (lambda: board_of({"a": noise(1)}, benchmark=HELD[1:]), "shape_mismatch", "1008 of them; received 1007"),
+        (lambda: board_of({"a": noise(1)}, windows=[500, 500]), "argument_invalid", "a sum of 1008 days"),
+        (lambda: board_of({"a": noise(1)}, benchmark=HELD[1:]), "shape_mismatch", "per day, 1008; received 1007"),
         (lambda: board_of({"a": noise(1)}, config={"gates": {"min_sharpe": 1}}), "argument_invalid", "min_sharpe"),
         (lambda: board_of({"a": noise(1)}, config={"gates": {"level": float("nan")}}), "argument_invalid", "config"),
         (lambda: board_of({"a": ["x"] * 1_008}), "shape_mismatch", "array of numbers"),
@@ -256,7 +256,7 @@ def test_what_is_none_says_why() -> None:
         (lambda: board_of({3: noise(1)}), "argument_invalid", "agent_id"),  # type: ignore[dict-item]
         (lambda: board_of({"a": noise(1)})["b"], "unknown_agent", "received 'b'"),
         (lambda: board_of({"a": noise(1)})["a"].gate("x"), "argument_invalid", "received 'x'"),
-        (lambda: oo.score(RECORDS), "argument_invalid", "for records; received none"),
+        (lambda: oo.score(RECORDS), "argument_invalid", "required for records; received none"),
         (lambda: oo.score([*RECORDS, RECORDS[0]], dataset=MARKET), "argument_invalid", "twice"),
         (lambda: oo.score_run([]), "submission_invalid", "0 returns"),
     ],

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import openoutcry as oo
 from openoutcry.audits.score_attacks.attack_markets import forged
-from openoutcry.cli import app
 from openoutcry.cli.board_entries import read_entries
+from openoutcry.cli.commands import app
 from openoutcry.cli.returns_csv import read_tracks
 from openoutcry.records.keys import public_key
 from openoutcry.records.record_writer import RecordWriter
@@ -289,7 +289,7 @@ def test_tables_of_the_same_days_are_one_board(tmp_path: Path) -> None:
         assert digest in shown
         assert digest in page.read_text(encoding="utf-8")
     assert "no digest of a suite: returns alone keep to no protocol" in shown
-    assert "This recomputes the board from the returns in its files" in page.read_text(encoding="utf-8")
+    assert "This command recomputes the board from the returns in its files" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

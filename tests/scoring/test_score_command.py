@@ -95,9 +95,9 @@ def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None
         score(cheap.record, suite=evaluation)
     assert caught.value.slug == "record_differs"
     far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
-    with pytest.raises(oo.OpenOutcryError, match="lookback of run 0 is 40 where the suite has 20"):
+    with pytest.raises(oo.OpenOutcryError, match="lookback of the suite, 20, is required; received lookback 40 in run 0"):
         score(far.record, suite=evaluation)
-    first = evaluation.places[0]
+    first = evaluation.windows[0]
     costs, limits = evaluation.rules()
     few = oo.run_backtest(first.dataset, "momentum", (first.start, first.end), costs, limits, 1, capture=True).record
     board = score([evaluation.run("momentum"), oo.RunRecord.join("part", [few])], suite=evaluation)
@@ -125,7 +125,7 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
     assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
     assert "under no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
     other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
-    with pytest.raises(oo.OpenOutcryError, match=r"under the same rules, `costs.fee_bps` being 1; received 2"):
+    with pytest.raises(oo.OpenOutcryError, match=r"costs, limits and lookback, with `costs.fee_bps` 1; received 2"):
         suite_of([*records, other.record])
     free = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), None, oo.Limits.off(), capture=True)
     assert suite_of([free.record]).limits == oo.Limits.off()
@@ -166,7 +166,7 @@ def test_the_luck_floor_is_the_same_for_everybody_and_trades_under_the_rules() -
     floor, again = evaluation.luck_floor(), evaluation.luck_floor()
     assert [each.agent_id for each in floor] == [f"luck-{k:03}" for k in range(30)]
     names = [run[:3] for run in floor[0].runs]
-    assert names == [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.places]
+    assert names == [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.windows]
     mine = submit(evaluation.run("momentum"), evaluation.markets(), *evaluation.rules())
     boards = [score([mine], suite=evaluation, luck_floor=each) for each in (floor, again)]
     assert boards[0].text == boards[1].text
@@ -289,6 +289,6 @@ def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
         ((tmp_path / "x.txt",), "a file must be a record"),
-        ((tmp_path / "x.json",), "`path` must be the file of a record"),
+        ((tmp_path / "x.json",), "`path` must be a readable record file"),
     ):
         assert wanted in call("score", *words, code=2), words

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from typer.testing import CliRunner
 
 import openoutcry as oo
-from openoutcry.cli import app
+from openoutcry.cli.commands import app
 from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 from openoutcry.scoring.suite import Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
@@ -111,26 +111,26 @@ def test_a_digest_is_over_every_field_and_not_over_its_form() -> None:
         ("suite_version", "2.0", "`suite_version` must be '1.0'; received '2.0'"),
         ("name", ..., "a suite must have `name`"),
         ("extra", 1, "fields of a suite must be among suite_version, name"),
-        ("name", " ", "`name` must be a text that is not empty; received ' '"),
-        ("edition", "by its records", "`edition` must be another than that of suites that records imply"),
+        ("name", " ", "`name` must be a non-empty text; received ' '"),
+        ("edition", "by its records", "`edition` must be another text than the one reserved for suites"),
         ("markets", [], "`markets` must be a list of at least one market; received []"),
         ("markets.0.windows", [["2020-01-01"]], "`windows[0]` of `markets[0]` must be a pair [START, END]"),
         ("markets.0.windows", 7, "`windows` of `markets[0]` must be a list"),
         ("markets.0.fingerprint", "ea15", "must be 64 hexadecimal digits, lower case; received 'ea15'"),
-        ("markets.0.scenario", "hard", "`markets[0]` must be either `fingerprint`"),
-        ("markets.0.commitment", "0" * 64, "`markets[0]` must be either `fingerprint`"),
+        ("markets.0.scenario", "hard", "`markets[0]` must be an object with either `fingerprint`"),
+        ("markets.0.commitment", "0" * 64, "`markets[0]` must be an object with either `fingerprint`"),
         ("markets.1.scenario", "soft", "must be one of calm, hard"),
         ("markets.1.scenario", {"family": "factor"}, "received missing field `version`"),
-        ("markets.1.name", "ecb-fx", "`name` of `markets` must be another for each"),
+        ("markets.1.name", "ecb-fx", "`name` of `markets` must be unique"),
         ("seeds", [], "`seeds` must be a list of at least one integer"),
-        ("seeds", [1, 1], "`seeds` must be a list of at least one integer, each once"),
+        ("seeds", [1, 1], "`seeds` must be a list of at least one integer, without duplicates"),
         ("seeds", [-1], "`seeds` must be an integer from 0"),
         ("seeds", [True], "`seeds` must be an integer from 0"),
         ("lookback", 0, "`lookback` must be an integer from 1"),
         ("costs.fee_bps", -1, "`fee_bps` must be"),
         ("costs.fee", 1, "fields of `costs` must be among fee_bps"),
         ("limits", {"max_gross": "1"}, "max_gross"),
-        ("benchmarks", ["cash"], "`benchmarks` must be ['buy-and-hold', 'cash'], both of which are to be beaten"),
+        ("benchmarks", ["cash"], "`benchmarks` must be ['buy-and-hold', 'cash']; received"),
         ("gates", [], "`gates` must be an object"),
         ("luck_floor.agents", -1, "`luck_floor.agents` must be an integer from 0"),
         ("luck_floor.n", 1, "fields of `luck_floor` must be among agents, seed; received 'n'"),
@@ -218,16 +218,16 @@ def test_an_evaluation_needs_the_very_markets(tmp_path: Path) -> None:
     (commitment,) = keys
     with pytest.raises(oo.OpenOutcryError, match="`hidden` must be sealed; received it without a commitment"):
         Evaluation(Suite.from_json(json.dumps(SMALL)))
-    with pytest.raises(oo.OpenOutcryError, match=f"the key of `hidden`, by its commitment {commitment}; received 0"):
+    with pytest.raises(oo.OpenOutcryError, match=f"the key of `hidden`, under its commitment {commitment}; received 0"):
         Evaluation(suite)
-    with pytest.raises(oo.OpenOutcryError, match=f"must be the one behind the commitment {commitment}; received that"):
+    with pytest.raises(oo.OpenOutcryError, match=f"must match its commitment {commitment}; received the key"):
         Evaluation(suite, {commitment: "0" * 64})
     other = Suite.from_json(json.dumps(changed("markets.0.fingerprint", "0" * 64))).seal()
-    with pytest.raises(oo.OpenOutcryError, match="`ecb-fx` of the suite must be data of fingerprint 0000"):
+    with pytest.raises(oo.OpenOutcryError, match="`ecb-fx` of the suite must have fingerprint 0000"):
         Evaluation(*other)
     mine = changed("markets.0.name", "mine")
     sealed, keys = Suite.from_json(json.dumps(mine)).seal()
-    with pytest.raises(oo.OpenOutcryError, match="`datasets` must hold `mine`"):
+    with pytest.raises(oo.OpenOutcryError, match="`datasets` must contain `mine`"):
         Evaluation(sealed, keys)
     assert Evaluation(sealed, keys, [oo.data.load("ecb-fx")]).n_runs == 6
 
@@ -235,7 +235,9 @@ def test_an_evaluation_needs_the_very_markets(tmp_path: Path) -> None:
 def test_windows_that_share_a_return_are_refused() -> None:
     for windows in ([[10, 50], [48, 80]], [[50, 80], [10, 50]]):
         suite, keys = Suite.from_json(json.dumps(changed("markets.1.windows", windows))).seal()
-        with pytest.raises(oo.OpenOutcryError, match="windows of `hidden` must follow each other and share no return"):
+        with pytest.raises(
+            oo.OpenOutcryError, match="must be in chronological order and share no return"
+        ):
             Evaluation(suite, keys)
 
 
@@ -243,7 +245,7 @@ def test_a_market_under_two_names_is_refused() -> None:
     suite, keys = small()
     fields = json.loads(suite.to_json())
     fields["markets"].append({**fields["markets"][1], "name": "hidden again", "windows": [[10, 50]]})
-    with pytest.raises(oo.OpenOutcryError, match="received `hidden again`, which is `hidden`"):
+    with pytest.raises(oo.OpenOutcryError, match="received `hidden again`, the same as `hidden`"):
         Evaluation(Suite.from_json(json.dumps(fields)), keys)
 
 
@@ -260,7 +262,7 @@ def test_an_agent_is_run_in_every_window_under_every_seed() -> None:
         (each["dataset.fingerprint"], int(each["window.start"]), int(each["window.end"]), each["fill.seed"])
         for each in record.headers
     ]
-    places = [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.places]
+    places = [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.windows]
     assert told == [(*place, str(seed)) for place in places for seed in (4, 1)]
     assert [place[1:] for place in places][1:] == [(10, 50), (49, 90)]
     assert {each["lookback"] for each in record.headers} == {"10"}
@@ -268,7 +270,7 @@ def test_an_agent_is_run_in_every_window_under_every_seed() -> None:
     assert sorted(evaluation.config()["windows"], key=str) == sorted(
         (
             {"dataset": data, "start": start, "end": end, "sealed": at.sealed}
-            for at, (data, start, end) in zip(evaluation.places, places, strict=True)
+            for at, (data, start, end) in zip(evaluation.windows, places, strict=True)
         ),
         key=str,
     )
@@ -295,7 +297,7 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     call(*run, "--keys", keys, "--record", lines)
     assert oo.RunRecord.load(whole) == oo.RunRecord.load(lines)
     there = CliRunner().invoke(app, [*map(str, run), "--keys", str(keys), "--record", str(whole)])
-    assert "or come with `--force`" in str(there.exception)
+    assert "`--force` overwrites it" in str(there.exception)
     # Keys that stand in no file and on no command line.
     piped = [COMMAND, *run, "--keys", "-", "--record", tmp_path / "piped.json"]
     subprocess.run(piped, input=keys.read_text(encoding="utf-8"), text=True, check=True, capture_output=True)
@@ -312,7 +314,7 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
 def test_what_shows_a_suite_hides_its_keys(tmp_path: Path) -> None:
     suite, keys = small()
     evaluation = Evaluation(suite, keys)
-    shown = [repr(evaluation), repr(suite), repr(evaluation.places), json.dumps(evaluation.config()), str(vars(suite))]
+    shown = [repr(evaluation), repr(suite), repr(evaluation.windows), json.dumps(evaluation.config()), str(vars(suite))]
     (key,) = keys.values()
     assert not any(key in text for text in shown)
     assert np.isfinite(evaluation.markets()[1].close).any()

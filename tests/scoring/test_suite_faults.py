@@ -90,7 +90,7 @@ def test_more_seeds_than_the_host_has_descriptors_for_are_counted(tmp_path: Path
     run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
     told = failed(limited([*run, "--record", tmp_path / "r.json"]), 1)
     assert "agent_not_started: as many agents at a time as the host has processes and descriptors for" in told
-    assert "in beginning 40 agents at the same time, one for each seed of a window" in told
+    assert "while starting 40 agents at the same time, one for each seed of a window" in told
 
 
 @pytest.mark.parametrize("seconds", ["3000000", "1e12"])

@@ -1,4 +1,4 @@
-"""`openoutcry demo`: the baselines on the bundled markets."""
+"""`openoutcry demo`: rank the baseline agents on the bundled markets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from openoutcry import agents, data
+from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
-from openoutcry.cli.market_options import page_to_write
-from openoutcry.cli.run_table import metrics_table
+from openoutcry.cli.market_options import checked_output_file
+from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.openoutcry_py import Limits
-from openoutcry.scoring.baseline_board import Board, run_board
+from openoutcry.scoring.baseline_board import Board, Entry, run_board
 
 EXAMPLES = """
 **Examples**
@@ -31,34 +32,45 @@ DATASETS = ("ecb-fx", "us-treasury")
 
 
 def demo(
-    report: Path = typer.Option(Path("report.html"), help="Where to write the report; its folder is made."),
-    windows: int = typer.Option(5, min=1, help="Consecutive windows to run beside the whole period."),
-    as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON instead of tables."),
+    report: Path = typer.Option(Path("report.html"), help="HTML report to write; its folder is created."),
+    windows: int = typer.Option(5, min=1, help="Number of consecutive windows to run in addition to the full period."),
+    as_json: bool = typer.Option(False, "--json", help="Print the results as JSON instead of tables."),
 ) -> None:
     """Rank the baseline agents over 27 years of exchange rates and of Treasuries.
 
-    Offline and long-only. Prints a table a market and writes one self-contained HTML report.
+    Runs offline and long-only. Prints one table per market and writes a self-contained HTML report.
     """
     console = Console()
     with suppress(OSError):
         report.parent.mkdir(parents=True, exist_ok=True)
-    page_to_write(report)
+    checked_output_file(report)
     boards = _run(windows, console)
     _write_report(boards, report)
     if as_json:
         typer.echo(json.dumps([_as_json(board) for board in boards]))
         return
     for board in boards:
-        whole = board.benchmark
-        title = f"{board.dataset.name}  {whole.dates[0]} .. {whole.dates[-1]}  {len(whole.dates)} bars"
-        console.print(metrics_table(title, (entry.whole for entry in board.entries), ranked=True))
+        dates = board.benchmark.dates
+        period = f"{dates[0]} .. {dates[-1]}, {len(dates):,} bars"
+        title = f"{board.dataset.name}, {period}, ranked by Sharpe ratio"
+        console.print(metrics_table(title, (entry.full_run for entry in board.entries), ranked=True))
+        console.print(f"  · {LEGEND}", style="dim", highlight=False)
         for entry in board.entries:
             if entry.unranked:
-                console.print(f"  · {entry.agent} is not ranked: {entry.unranked}", style="dim", highlight=False)
+                reason = _unranked_reason(entry)
+                console.print(f"  · {entry.agent} is not ranked: {reason}", style="dim", highlight=False)
         for notice in board.dataset.notices:
             console.print(f"  · {notice}", style="dim", highlight=False)
         console.print()
-    console.print(f"report: {report}", highlight=False)
+    console.print(f"Report written to {report}; open it in a browser.", highlight=False)
+
+
+def _unranked_reason(entry: Entry) -> str:
+    if "sharpe" not in entry.full_run.undefined:
+        return entry.unranked
+    if native.is_riskless(entry.full_run.returns):
+        return "its Sharpe ratio is undefined because its returns are constant"
+    return f"its Sharpe ratio is undefined: {entry.unranked}"
 
 
 def _run(n_windows: int, console: Console) -> list[Board]:
@@ -84,10 +96,10 @@ def _as_json(board: Board) -> dict[str, object]:
         "agents": [
             {
                 "agent": entry.agent,
-                "metrics": entry.whole.metrics,
-                "undefined": entry.whole.undefined,
+                "metrics": entry.full_run.metrics,
+                "undefined": entry.full_run.undefined,
                 "unranked": entry.unranked or None,
-                "events": entry.whole.event_counts,
+                "events": entry.full_run.event_counts,
                 "windows": [{"dates": [run.dates[0], run.dates[-1]], "metrics": run.metrics} for run in entry.windows],
             }
             for entry in board.entries
@@ -96,8 +108,9 @@ def _as_json(board: Board) -> dict[str, object]:
 
 
 def _write_report(boards: list[Board], path: Path) -> None:
-    from openoutcry.report import BoardRow, BoardSection, BoardWindow, Provenance, render_board
+    from openoutcry.report.render import render_board
     from openoutcry.report.run_report import conditions_of, notices_of, versions, view_of, window_of
+    from openoutcry.report.views.run_view import BoardRow, BoardSection, BoardWindow, Provenance
 
     def window(run: Run) -> BoardWindow:
         return BoardWindow(f"{run.dates[0][:4]} .. {run.dates[-1][:4]}", run.nav)
@@ -105,7 +118,7 @@ def _write_report(boards: list[Board], path: Path) -> None:
     sections: list[BoardSection] = []
     groups: dict[str, list[tuple[str, str]]] = {}
     for board in boards:
-        views = [view_of(entry.whole) for entry in board.entries]
+        views = [view_of(entry.full_run) for entry in board.entries]
         rows = [
             BoardRow(entry.agent, view.metrics, view.reasons, [window(run) for run in entry.windows], view.caveats)
             for entry, view in zip(board.entries, views, strict=True)

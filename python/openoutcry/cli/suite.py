@@ -23,17 +23,17 @@ from openoutcry.cli.agent_options import (
     SANDBOX,
     START_TIMEOUT,
     TIMEOUT,
-    Asked,
-    called,
-    first_faults,
-    telling_faults,
-    told_faults,
+    AgentOptions,
+    exit_on_agent_fault,
+    fault_summary,
+    public_name,
+    show_first_faults,
 )
-from openoutcry.cli.market_options import load_agent, open_dataset, page_to_write, record_to_write
+from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_dataset
 from openoutcry.cli.run_table import plain
-from openoutcry.errors import refusal, tell
+from openoutcry.errors import add_note, refusal
 from openoutcry.harness import Launcher
-from openoutcry.harness.process_privacy import closed_to_others
+from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
@@ -126,7 +126,7 @@ def seal(
     if suite.is_sealed:
         raise refusal("argument_invalid", f"a suite with a scenario to seal is required; received {suite!r}")
     for path in (sealed, keys):
-        page_to_write(path, "the file")
+        checked_output_file(path, "the file")
         if path.exists():
             raise refusal("argument_invalid", f"a new file is required; received '{path}', which is there")
     done, drawn = suite.seal()
@@ -167,20 +167,20 @@ def run(
         console.out(text, highlight=False)
 
     # Closed before the keys are read.
-    with telling_faults(), closed_to_others(), _progress(console) as bar:
+    with exit_on_agent_fault(), private_process(), _progress(console) as bar:
         evaluation = open_evaluation(source, keys, data)
         _make_place(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
         # What holds the future, or will.
         named = (keys, *map(Path, data or ()))
         hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
-        how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
+        how = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
         asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
-        tell_fault = first_faults(show)
+        tell_fault = show_first_faults(show)
         with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():
             made = evaluation.run(
                 asked,
-                name or called(agent),
+                name or public_name(agent),
                 in_sample_trials=trials,
                 record=record,
                 resume=resume,
@@ -188,8 +188,8 @@ def run(
                 on_run=lambda: bar.advance(task),
                 on_fault=lambda fault: tell_fault(str(fault)),
             )
-    told = [f"{evaluation.n_runs} runs of {name or called(agent)}: {record}, digest {made.digest}"]
-    typer.echo("; ".join([*told, *told_faults(made.faults)]))
+    told = [f"{evaluation.n_runs} runs of {name or public_name(agent)}: {record}, digest {made.digest}"]
+    typer.echo("; ".join([*told, *fault_summary(made.faults)]))
 
 
 def _progress(console: Console) -> Progress:
@@ -199,7 +199,7 @@ def _progress(console: Console) -> Progress:
 
 def _make_place(record: Path, *, force: bool, resume: bool) -> None:
     """See to it that the record can be written, and no old one is in its way."""
-    record_to_write(record, force=force)
+    checked_record_file(record, force=force)
     kept = journal_of(record)
     if force and not resume and kept.exists():
         shutil.rmtree(kept)
@@ -212,13 +212,13 @@ def _make_place(record: Path, *, force: bool, resume: bool) -> None:
 @contextmanager
 def _telling_what_it_saw(evaluation: Evaluation) -> Iterator[None]:
     """Say, where an evaluation fails, that the agent has seen markets of it."""
-    if not any(place.sealed for place in evaluation.places):
+    if not any(window.sealed for window in evaluation.windows):
         yield
         return
     try:
         yield
     except OpenOutcryError as error:
-        tell(error, f"in an evaluation that cannot be repeated: {SEEN}")
+        add_note(error, f"in an evaluation that cannot be repeated: {SEEN}")
         raise
     except KeyboardInterrupt:
         typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN}", err=True)

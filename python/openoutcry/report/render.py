@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from openoutcry.report.pages.board_page import board_section, slots_of
+from openoutcry.report.pages.board_page import board_section, colour_slots
 from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.page_parts import DATA, Detail, heading, notices_list, provenance_list
 from openoutcry.report.pages.proof_panel import Proof, proof_panel, with_digest
@@ -26,10 +26,10 @@ def render_run(
 
     Args:
         view: The run.
-        benchmark: Drawn beside it, normally buy-and-hold on the same window; `None` for none.
-        notices: What a reader must know about the dataset, one sentence each.
-        provenance: What was run.
-        proof: What the page recomputes its run from, at the press of a button; None for a page that cannot.
+        benchmark: Run for comparison, normally buy-and-hold on the same window; `None` for none.
+        notices: Caveats of the dataset, one sentence each.
+        provenance: Conditions and versions of the run.
+        proof: Data from which the page recomputes its run; None for a page that does not verify itself.
     """
     benchmark = without_itself(view, benchmark)
     span = f"{view.dataset}, {view.window}, {plural(len(view.dates), 'bar')}"
@@ -51,14 +51,14 @@ def render_board(title: str, sections: Sequence[BoardSection], notices: Sequence
     """Return the page of a board.
 
     Args:
-        title: Head of the page.
+        title: Title of the page.
         sections: One per dataset.
-        notices: What holds for all sections, one sentence each.
-        provenance: What was run.
+        notices: Caveats of all sections, one sentence each.
+        provenance: Conditions and versions of the runs.
     """
     links = "".join(f'<li><a href="#set{i}">{escape(s.title)}</a></li>' for i, s in enumerate(sections))
     contents = f'<nav aria-label="Datasets"><ul>{links}</ul></nav>' if len(sections) > 1 else ""
-    slots = slots_of(sections)
+    slots = colour_slots(sections)
     body = (
         f'<header><p class="eyebrow">OpenOutcry board</p>{heading(1, title)}{contents}</header>'
         f"<main>{notices_list(notices, 2, 'Read this with the numbers')}"

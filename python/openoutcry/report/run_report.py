@@ -1,4 +1,4 @@
-"""Runs as pictures and pages: what `Run.plot` and `Run.report` are made of."""
+"""Charts and report pages of runs, for `Run.plot` and `Run.report`."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from openoutcry.scoring.null_agents import fan_label, nav_quantiles
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG picture, shown by notebooks."""
+    """An SVG chart, displayed by notebooks."""
 
     svg: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to an SVG file and return its path.
+        """Write the chart to an SVG file and return its path.
 
         Raises:
-            ValueError: the path does not end in `.svg`, the one format there is.
+            ValueError: the path does not end in `.svg`.
         """
         target = Path(path)
         if target.suffix.lower() != ".svg":
@@ -46,9 +46,9 @@ class Picture:
 
 
 def picture_of(run: Run) -> Picture:
-    """Return NAV and drawdown of a run beside buy-and-hold."""
-    held = benchmark_of(run)
-    lines = [Line(held.name, held.dates, held.nav, "benchmark"), Line(run.name, run.dates, run.nav)]
+    """Return a chart of NAV and drawdown of a run, with buy-and-hold."""
+    benchmark = benchmark_of(run)
+    lines = [Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"), Line(run.name, run.dates, run.nav)]
     return Picture(standalone(equity_chart(lines), drawdown_chart(lines), title=f"{run.name} on {run.dataset.name}"))
 
 
@@ -61,8 +61,8 @@ def benchmark_of(run: Run) -> Run:
 
 
 def view_of(run: Run) -> RunView:
-    """Return what a report shows of a run."""
-    late = run.delayed()
+    """Return the view of a run for boards: no skill statistics, no trace."""
+    delayed = run.delayed()
     return RunView(
         name=run.name,
         dataset=run.dataset.name,
@@ -72,11 +72,11 @@ def view_of(run: Run) -> RunView:
         symbols=run.dataset.symbols,
         weights=run.weights,
         costs=run.costs,
-        delayed_nav=late.nav,
-        metrics=run.metrics | {"delayed_sharpe": late.metrics["sharpe"]},
-        reasons=run.undefined | _delayed(late.undefined),
+        delayed_nav=delayed.nav,
+        metrics=run.metrics | {"delayed_sharpe": delayed.metrics["sharpe"]},
+        reasons=run.undefined | _delayed(delayed.undefined),
         periods_per_year=run.dataset.periods_per_year,
-        caveats=run.caveats | _delayed(late.caveats),
+        caveats=run.caveats | _delayed(delayed.caveats),
         events=_events(run),
         ending=run.ending,
         gains=run.gains,
@@ -86,9 +86,9 @@ def view_of(run: Run) -> RunView:
 
 
 def full_view_of(run: Run, n_trials: int = 1) -> RunView:
-    """Return what the page of a single run shows: all of `view_of`, and its evidence.
+    """Return the view of a run for a page of its own: `view_of` plus statistics and trace.
 
-    Decisions and stated confidence are of the record, of a run that was captured.
+    Trace and calibration require a run with a record (`capture=True`).
     """
     trace = None
     if run._record is not None:
@@ -119,13 +119,13 @@ def _events(run: Run) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a page and its run come from.
+    """Origin of a page and its run.
 
     Attributes:
-        command: What made the page; empty for a program.
-        record: File that holds the record of the run; None for none.
-        source: What `openoutcry replay --data` finds the market by; empty for the name of a bundled one.
-        digest: Digest of the record in that file; empty where it is that of the run's own.
+        command: Command line that wrote the page; empty if a program did.
+        record: File of the run's record; None for none.
+        source: Value for `openoutcry replay --data`; empty to use the bundled name of the market.
+        digest: Digest of the record in that file; empty to use the digest of the run's own record.
     """
 
     command: str = ""
@@ -135,7 +135,7 @@ class Origin:
 
 
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
-    """Return what anyone needs to repeat a run, and to verify it if it has a record."""
+    """Return the information needed to repeat a run, and to verify it if it has a record."""
     origin = origin or Origin()
     entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
     if run._record is None:
@@ -146,7 +146,7 @@ def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
 def _replay_command(run: Run, origin: Origin) -> str:
     """Return the command that verifies the record of a run.
 
-    Empty where nothing is known to name its file or its market.
+    Empty if its file or its market is unknown.
     """
     if origin.record is None or not (source := origin.source or _bundled_as(run)):
         return ""
@@ -158,19 +158,17 @@ def _replay_command(run: Run, origin: Origin) -> str:
 
 
 def _bundled_as(run: Run) -> str:
-    """Return what the command line calls the market of a run.
-
-    It is empty if it is not bundled."""
+    """Return the command-line name of the market of a run; empty if it is not bundled."""
     name = run.dataset.name
     if name not in data.names():
         return ""
     markets = {name: None, f"{name}:all": "all", f"{name}:{','.join(run.dataset.symbols)}": run.dataset.symbols}
-    same = (told for told, universe in markets.items() if data.load(name, universe) == run.dataset)
-    return next(same, "")
+    matches = (label for label, universe in markets.items() if data.load(name, universe) == run.dataset)
+    return next(matches, "")
 
 
 def conditions_of(run: Run) -> list[tuple[str, str]]:
-    """Return what a run was made on and under, whatever its agent."""
+    """Return the conditions of a run: data, window, costs, limits, lookback, seed."""
     return [
         ("dataset", f"{run.dataset.name}, {run.dataset.n_bars} bars x {run.dataset.n_symbols} symbols"),
         ("dataset fingerprint", run.dataset.fingerprint),
@@ -188,7 +186,7 @@ def window_of(run: Run) -> str:
 
 
 def versions(command: str = "") -> list[tuple[str, str]]:
-    """Return the versions that made a page, and the command that did, if one is given."""
+    """Return the package versions, and the command line if one is given."""
     import openoutcry
 
     entries = [("openoutcry", openoutcry.__version__), ("contract", native.CONTRACT_VERSION)]
@@ -196,19 +194,19 @@ def versions(command: str = "") -> list[tuple[str, str]]:
 
 
 def notices_of(run: Run) -> list[str]:
-    """Return what a reader of a run must know of its market."""
+    """Return the caveats of the market of a run."""
     if run.dataset.risk_free is not None:
         return list(run.dataset.notices)
-    return [*run.dataset.notices, "no risk-free rate is known: Sharpe ratios are of raw returns"]
+    return [*run.dataset.notices, "the dataset has no risk-free rate: Sharpe ratios use raw returns"]
 
 
 def write_run_report(run: Run, path: str | os.PathLike[str], n_trials: int = 1, origin: Origin | None = None) -> str:
     """Write the report of a run to one HTML file and return its path."""
-    Path(path).write_text(page_maker(run, n_trials, origin)(), encoding="utf-8")
+    Path(path).write_text(page_renderer(run, n_trials, origin)(), encoding="utf-8")
     return os.fspath(path)
 
 
-def page_maker(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
-    """Return what makes the report of a run, with or without a `proof`."""
+def page_renderer(run: Run, n_trials: int = 1, origin: Origin | None = None) -> Callable[..., str]:
+    """Return a function that renders the report of a run, with an optional `proof`."""
     benchmark = view_of(benchmark_of(run))
     return partial(render_run, full_view_of(run, n_trials), benchmark, notices_of(run), provenance_of(run, origin))

@@ -1,6 +1,6 @@
-"""What the page of a run says beyond it: luck, past ratios, stated confidence.
+"""Statistics of a run page: skill, rolling Sharpe ratio, calibration.
 
-Statistics come from `openoutcry.scoring.skill`; here they are asked for and laid out for `openoutcry.report`.
+`openoutcry.scoring.skill` computes them; this module converts them to views.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from openoutcry.scoring.power import power
 __all__ = ["calibration_of", "rolling_of", "skill_of"]
 
 MIN_WINDOW = 20
-"""Fewest returns of a rolling ratio; of fewer, its band holds everything."""
+"""Minimum returns of a rolling ratio; with fewer, the interval is too wide to be useful."""
 
 _LENGTHS = ("min_trl", "min_btl")
-_Answer = Callable[[], tuple[float, ...]]
+_Compute = Callable[[], tuple[float, ...]]
 
 
 def rolling_of(run: Run) -> Rolling | None:
-    """Return the Sharpe ratio of the last year at each bar, with its standard error.
+    """Return the rolling one-year Sharpe ratio at each bar, with its standard error.
 
-    Of a run shorter than two years it is that of half the run; None where this is fewer than `MIN_WINDOW` returns.
+    For a run shorter than two years the window is half the run; None if that is fewer than `MIN_WINDOW` returns.
     """
     excess, periods = run._core.excess, run.dataset.periods_per_year
     n_window = min(max(round(periods), MIN_WINDOW), len(excess) // 2)
@@ -42,66 +42,68 @@ def rolling_of(run: Run) -> Rolling | None:
 
 
 def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
-    """Return what a ledger of `n_trials` lets be said of luck, this run among them.
+    """Return the skill statistics of a run, deflated for `n_trials` including this run.
 
-    None where the Sharpe ratio is not the agent's: `run.caveats` says so.
+    None if the Sharpe ratio has a caveat in `run.caveats`.
     """
     if "sharpe" in run.caveats:
         return None
     excess, periods = run._core.excess, run.dataset.periods_per_year
     values: dict[str, float | None] = {"n_trials": float(n_trials), "n_returns": float(len(excess))}
     reasons: dict[str, str] = {}
-    for names, compute in _questions(excess, periods, n_trials).items():
-        found, reason = _ask(compute)
-        values.update(zip(names, found, strict=True) if found else dict.fromkeys(names))
-        reasons.update({} if found else dict.fromkeys(names, reason))
+    for names, compute in _statistics(excess, periods, n_trials).items():
+        results, reason = _try(compute)
+        values.update(zip(names, results, strict=True) if results else dict.fromkeys(names))
+        reasons.update({} if results else dict.fromkeys(names, reason))
     ratio = values["sharpe_bar"]
     for name in _LENGTHS if ratio is not None and ratio <= 0.0 else ():
         if name in values:
-            reasons[name] = "the Sharpe ratio is not above zero: no track is long enough"
-    seen = power(len(excess), n_trials, periods_per_year=periods).sentence if len(excess) > 1 else ""
-    return Skill(values, reasons, seen)
+            reasons[name] = "the Sharpe ratio is not above zero, so no track record is long enough"
+    sentence = power(len(excess), n_trials, periods_per_year=periods).sentence if len(excess) > 1 else ""
+    return Skill(values, reasons, sentence)
 
 
-def _ask(compute: _Answer) -> tuple[tuple[float, ...], str]:
-    """Return what the scorer answers, or nothing and why."""
+def _try(compute: _Compute) -> tuple[tuple[float, ...], str]:
+    """Return computed values, or an empty tuple and the reason."""
     try:
         return compute(), ""
     except native.OpenOutcryError as error:
         return (), str(error).removeprefix(f"{error.slug}: ")
 
 
-def _questions(excess: skill.Series, periods: float, n_trials: int) -> dict[tuple[str, ...], _Answer]:
-    """Return what to ask of the scorer, by the names of what it answers."""
+def _statistics(excess: skill.Series, periods: float, n_trials: int) -> dict[tuple[str, ...], _Compute]:
+    """Return the statistics to compute, keyed by the names of their values."""
 
     def moments() -> skill.Moments:
         return skill.Moments.of(excess)
 
     def deflated() -> tuple[float, ...]:
-        found = skill.deflate(moments(), n_trials)
-        return found.dsr, found.psr, found.sr0, found.sigma
+        ratio = skill.deflate(moments(), n_trials)
+        return ratio.dsr, ratio.psr, ratio.sr0, ratio.sigma
 
-    asked: dict[tuple[str, ...], _Answer] = {
+    statistics: dict[tuple[str, ...], _Compute] = {
         ("dsr", "psr", "sr0", "sigma_sr"): deflated,
         ("sharpe_bar", "skew", "kurtosis"): lambda: (moments().sharpe, moments().skew, moments().kurtosis),
         ("min_trl",): lambda: (skill.min_track_record(moments()),),
         ("hac_se",): lambda: (skill.sharpe_errors(excess, periods).hac_standard_error,),
     }
     if n_trials > 1:
-        asked["min_btl",] = lambda: (skill.min_backtest_years(n_trials, skill.sharpe_errors(excess, periods).sharpe),)
-    return asked
+        statistics["min_btl",] = lambda: (
+            skill.min_backtest_years(n_trials, skill.sharpe_errors(excess, periods).sharpe),
+        )
+    return statistics
 
 
 def calibration_of(trace: Trace, symbols: tuple[str, ...]) -> Calibration:
-    """Return stated confidence against outcomes, of the orders that were filled.
+    """Return the calibration of stated confidence over filled orders.
 
-    The outcome is that of `skill.calibrate`, at the close of the bar of the fill.
+    The outcome is that of `skill.calibrate`, at the close of the fill bar.
     """
     orders = list(_filled(trace, symbols))
     try:
         found = skill.calibrate(orders)
     except native.OpenOutcryError:
-        # Nobody stated anything, or nothing that an outcome could be held against.
+        # No order states a confidence with an outcome.
         return Calibration([], None, 0, len(orders))
     bins = [Bin(b.low, b.high, b.confidence, b.hit_rate, b.n_orders, b.interval) for b in found.bins]
     base = found.hit_rate * (1.0 - found.hit_rate)
@@ -114,7 +116,7 @@ def _filled(trace: Trace, symbols: tuple[str, ...]) -> Iterator[tuple[float | No
         prices = {fill.symbol: fill.price for fill in reversed(step.fills)}
         for order in () if step.fault else step.orders:
             price = prices.get(order.symbol)
-            # To close or to hold takes no direction, whatever the weight beside it says.
+            # `close` and `hold` have no direction, whatever their weight.
             if price is None or order.weight is None or order.action not in {"buy", "sell"}:
                 continue
             close = closes[columns[order.symbol]]

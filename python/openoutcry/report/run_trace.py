@@ -1,4 +1,4 @@
-"""A run bar by bar, joined with what its agent wrote, for the report's inspector."""
+"""Traces: a run bar by bar with the decisions of its agent, for the report's inspector."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _MALFORMED = "malformed"
 
 
 def trace_of(run: Run, decisions: Sequence[str], faults: Mapping[int, str] | None = None) -> Trace:
-    """Return what was seen, decided and filled at each bar of a run.
+    """Return the observation, decision and fills at each bar of a run.
 
     Args:
-        run: The run, from which everything but the agent's words is taken.
-        decisions: The text of each decision, as the agent gave it; fewer than the bars where the account ended.
-        faults: Decision to the slug of what the harness saw there, such as `timeout`.
+        run: The run.
+        decisions: Raw text of each decision; fewer than the bars if the account ended early.
+        faults: Index of a decision to the slug of its fault, such as `agent_late`.
 
     Raises:
-        OpenOutcryError: there are more decisions than the run has.
+        OpenOutcryError: `shape_mismatch`: there are more decisions than bars.
     """
     n_bars, start = len(run.dates), _start(run)
     if len(decisions) > n_bars - 1:
@@ -51,9 +51,9 @@ def _start(run: Run) -> int:
 
 
 def _marks(run: Run) -> npt.NDArray[np.float64]:
-    """Return each symbol's last real close, on the share basis of its bar.
+    """Return the last traded close of each symbol, adjusted for splits up to its bar.
 
-    NaN before it is listed and once it has settled.
+    NaN before the symbol is listed and after it is delisted.
     """
     data = run.dataset
     marks: npt.NDArray[np.float64] = data.close.copy()
@@ -84,9 +84,9 @@ def _event(event: Mapping[str, Any]) -> Event:
 
 
 def _read(text: str) -> tuple[list[Order], str, bool]:
-    """Return the orders and words of a decision, and whether it reads as one.
+    """Parse a decision: orders, reasoning, and whether it is valid.
 
-    Text that does not is returned as the words.
+    Invalid text is returned as the reasoning.
     """
     try:
         decision = json.loads(text)

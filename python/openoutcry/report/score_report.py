@@ -1,4 +1,4 @@
-"""Scored boards as pages: what `write_score_report` makes of a board."""
+"""Report pages of scored boards."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def write_score_report(
 
     Args:
         board: The board.
-        path: Where to write.
-        suite: The protocol that agents were held to; an evaluation knows what its markets are called.
-        command: The command that recomputes the board; empty for a program.
-        records: The records that were judged: who signed them, and by which engine they say they were made.
-        tables: SHA-256 of files of returns, by their names.
-        notices: What a reader must know beside what the board says.
+        path: Path of the page.
+        suite: The evaluation protocol; an `Evaluation` also supplies the market names.
+        command: Command line that recomputes the board; empty if a program made it.
+        records: The scored records, for their signers and engine versions.
+        tables: SHA-256 of the CSV files of returns, by file name.
+        notices: Additional caveats, one sentence each.
     """
     view = view_of(board, suite)
     view = replace(view, notices=[*notices, *view.notices])
@@ -56,20 +56,20 @@ def write_score_report(
 
 
 def view_of(board: Board, suite: Suite | Evaluation | None = None) -> ScoreView:
-    """Return what a page shows of a board."""
-    protocol = _named(suite)
+    """Return the view of a scored board."""
+    protocol = _published(suite)
     markets = _markets(board, suite)
     tests = []
-    for name, found in board.tests.items():
+    for name, results in board.tests.items():
         reason = board.undefined.get(f"tests_{_SIDES[name]}", "")
-        tests.append(FieldTest(name, found or {}, reason))
+        tests.append(FieldTest(name, results or {}, reason))
     n_runs = max((score.n_windows * score.n_seeds for score in board.scores), default=0)
-    told = f"{len(board.scores)} agents, {n_runs} runs each" if n_runs else f"{len(board.scores)} agents"
+    size = f"{len(board.scores)} agents, {n_runs} runs each" if n_runs else f"{len(board.scores)} agents"
     return ScoreView(
         title="Scores" if protocol is None else f"Scores: {protocol.name} {protocol.edition}",
-        protocol=f"Under no suite; {told}"
+        protocol=f"No suite; {size}"
         if protocol is None
-        else f"Suite {protocol.name}, edition {protocol.edition}; {told}",
+        else f"Suite {protocol.name}, edition {protocol.edition}; {size}",
         sentence=board.sentence,
         power=board.power["sentence"] if board.power else "",
         rows=[_row(score, markets) for score in board.scores],
@@ -88,9 +88,9 @@ def provenance_of(
     records: Iterable[RunRecord] = (),
     tables: Mapping[str, str] | None = None,
 ) -> Provenance:
-    """Return what anyone needs to compute a board again."""
+    """Return the information needed to recompute a board."""
     groups: dict[str, list[tuple[str, str]]] = {}
-    protocol = _named(suite)
+    protocol = _published(suite)
     if protocol is not None:
         rules = [("costs", repr(protocol.costs)), ("limits", repr(protocol.limits))]
         seeds = ", ".join(map(str, protocol.seeds))
@@ -100,7 +100,7 @@ def provenance_of(
     signers = {record.digest: record.public_key for record in known if record.public_key is not None}
     groups["Records"] = [(score.agent_id, _digest(score, signers)) for score in board.scores]
     engines = sorted({header["engine_version"] for record in known for header in record.headers})
-    entries = [*versions(), *([("engine of the records, they say", ", ".join(engines))] if engines else [])]
+    entries = [*versions(), *([("engine stated by the records", ", ".join(engines))] if engines else [])]
     if tables:
         groups["Files, by SHA-256"] = list(tables.items())
     source = "the returns in its files" if tables else "the decisions of every agent"
@@ -113,8 +113,8 @@ def _digest(score: Score, signers: Mapping[str | None, str]) -> str:
     return f"{score.digest}, signed by {signers[score.digest]}" if score.digest in signers else score.digest
 
 
-def _named(suite: Suite | Evaluation | None) -> Suite | None:
-    """Return the suite that somebody wrote; None for one that records imply."""
+def _published(suite: Suite | Evaluation | None) -> Suite | None:
+    """Return the suite; None for one inferred from records."""
     protocol = suite.suite if isinstance(suite, Evaluation) else suite
     return None if protocol is None or protocol.edition == IMPLIED else protocol
 
@@ -122,30 +122,30 @@ def _named(suite: Suite | Evaluation | None) -> Suite | None:
 def _notices(board: Board) -> list[str]:
     notices, reasons = [], {reason for score in board.scores for reason in score.reasons}
     if "no_suite" in reasons:
-        notices.append("under no suite the agents chose windows, costs and limits themselves, and none is eligible")
+        notices.append("no suite: the agents chose windows, costs and limits, so none is eligible")
     if "public_windows" in reasons:
-        notices.append("every window is public: whoever knew the prices beforehand would look like skill here")
+        notices.append("every window is public: an agent that knew the prices in advance would appear skilled")
     if any(score.digest is None for score in board.scores):
-        notices.append("returns without decisions cannot be recomputed, and are never found eligible")
+        notices.append("returns without decisions cannot be recomputed, so they are never eligible")
     if board.luck_floor is None:
-        notices.append("no agents without skill were drawn, so nothing shows what luck does on these windows")
+        notices.append("no null agents: the distribution of results without skill is not shown")
     return notices
 
 
 def _markets(board: Board, suite: Suite | Evaluation | None) -> Markets:
-    """Return what each market is called, by its digest.
+    """Return the display name of each market by its fingerprint.
 
-    Two of one name are told apart by their digests.
+    Duplicate names get the first digits of the fingerprint.
     """
     named: dict[str, str] = {}
     for score in board.scores:
         for window in score.windows:
             named.setdefault(window["dataset"] or "", window["name"])
     names = list(named.values())
-    told = {digest: f"{name} {digest[:6]}" if names.count(name) > 1 else name for digest, name in named.items()}
+    labels = {digest: f"{name} {digest[:6]}" if names.count(name) > 1 else name for digest, name in named.items()}
     if isinstance(suite, Evaluation):
-        told |= {place.dataset.fingerprint: place.market for place in suite.places}
-    return told
+        labels |= {window.dataset.fingerprint: window.market for window in suite.windows}
+    return labels
 
 
 def _row(score: Score, markets: Markets) -> ScoreRow:
@@ -198,7 +198,7 @@ def _sealed(found: Mapping[str, Any] | None) -> list[ScoreGate]:
 
 
 def _events(counts: Mapping[str, int] | None) -> dict[str, dict[str, int]]:
-    # An agent that did nothing has filled nothing, which is known; of returns alone nothing is.
+    # Records always know their fills, even 0; returns alone have no events.
     return {} if counts is None else {slug: {"": count} for slug, count in {"filled": 0, **counts}.items()}
 
 
@@ -217,7 +217,7 @@ def _side(side: Mapping[str, Any]) -> ScoreSide:
         if "deflated" in why:
             reasons[shown] = why["deflated"]
         elif values[shown] is None:
-            reasons[shown] = "there are no tracks beside it to be grouped with"
+            reasons[shown] = "clustering needs the return series of other trials"
     values |= {"min_trl": side["min_track_record"], "hac_se": (side["hac"] or {}).get("standard_error")}
     reasons |= {shown: why[name] for shown, name in (("min_trl", "min_track_record"), ("hac_se", "hac")) if name in why}
     if side["sign_flip"] is None:

@@ -1,4 +1,4 @@
-"""Reports that verify themselves: run, record, market and engine in one page."""
+"""Self-verifying reports: run, record, market and engine in one page."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report.pages.proof_panel import Proof, ProofMarket
-from openoutcry.report.run_report import Origin, page_maker
+from openoutcry.report.run_report import Origin, page_renderer
 from openoutcry.report.wasm_engine import has_engine
 from openoutcry.scenarios.scenario import Scenario
 
-__all__ = ["MOST_BYTES", "Written", "market_of", "proof_of", "require_engine", "write_proof"]
+__all__ = ["MAX_BYTES", "Written", "market_of", "proof_of", "require_engine", "write_proof"]
 
-MOST_BYTES = 3_000_000
-"""Size above which a page leaves its market to the reader."""
+MAX_BYTES = 3_000_000
+"""Page size above which the market is left out and the reader supplies its file."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A page that verifies itself.
+    """A self-verifying page on disk.
 
     Attributes:
-        path: The page.
-        n_bytes: Its size.
-        has_data: Whether its markets are in it.
+        path: Path of the page.
+        n_bytes: Size of the page.
+        has_data: Whether the page contains its markets.
     """
 
     path: str
@@ -38,22 +38,22 @@ class Written:
 
 
 def require_engine() -> None:
-    """Refuse where this package has no engine for pages.
+    """Check that this package contains the WebAssembly engine.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it was built without one.
+        OpenOutcryError: `argument_invalid`: the package was built without it.
     """
     if not has_engine():
-        message = "a package with the engine for pages is required; received one that was built without"
-        raise refusal("argument_invalid", f"{message}; hint: in a checkout, `scripts/wasm` makes it")
+        message = "a package with the WebAssembly engine is required; received one without it"
+        raise refusal("argument_invalid", f"{message}; hint: in a checkout, build it with `scripts/wasm`")
 
 
 def market_of(dataset: Dataset, scenario: Scenario | None = None) -> ProofMarket:
-    """Return a market for a page, whole: its fingerprint is of all of it.
+    """Return a complete market for a page; its fingerprint covers all of its data.
 
     Args:
         dataset: The market.
-        scenario: The scenario it is made from; the page then has its spec and its revealed key in place of prices.
+        scenario: Scenario that generates it; the page then contains the spec and the revealed key instead of prices.
     """
     return ProofMarket(
         name=dataset.name,
@@ -69,14 +69,14 @@ def market_of(dataset: Dataset, scenario: Scenario | None = None) -> ProofMarket
 def proof_of(
     record: RunRecord, run: int, markets: Iterable[ProofMarket], fill_key: str = "", public_key: str = ""
 ) -> Proof:
-    """Return what the page of a run is recomputed from.
+    """Return the data from which a page recomputes its run.
 
     Args:
-        record: The finished record, whole: its digest is of all runs.
+        record: The complete, finished record; its digest covers all runs.
         run: Index of the run that the page shows.
-        markets: The markets of all its runs.
+        markets: The markets of all runs.
         fill_key: Revealed key of sealed slippage noise, in hexadecimal.
-        public_key: Key that must have signed the record, in hexadecimal.
+        public_key: Required signing key of the record, in hexadecimal.
     """
     used = {header["dataset.fingerprint"] for header in record.headers}
     needed = [market for market in markets if market.fingerprint in used]
@@ -86,27 +86,27 @@ def proof_of(
 def write_proof(
     run: Run, path: str | os.PathLike[str], proof: Proof, origin: Origin | None = None, *, has_data: bool = True
 ) -> Written:
-    """Write a report that verifies itself.
+    """Write a self-verifying report.
 
     Args:
-        run: The run it shows.
-        path: The page.
-        proof: What it is recomputed from.
-        origin: Where page and run come from.
-        has_data: Whether the page may carry its markets; it carries none where it would exceed `MOST_BYTES`.
+        run: The run.
+        path: Path of the page.
+        proof: Data from which the page recomputes the run.
+        origin: Origin of page and run.
+        has_data: Whether the page may contain its markets; it leaves them out if it would exceed `MAX_BYTES`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: this package has no engine for pages.
+        OpenOutcryError: `argument_invalid`: this package has no WebAssembly engine.
     """
     require_engine()
     trials = RunRecord.from_json(proof.record).in_sample_trials + 1
-    made = page_maker(run, trials, origin)
-    page = made(proof=proof if has_data else _without_data(proof)).encode()
-    if has_data and len(page) > MOST_BYTES:
-        has_data, page = False, made(proof=_without_data(proof)).encode()
+    render = page_renderer(run, trials, origin)
+    page = render(proof=proof if has_data else _without_data(proof)).encode()
+    if has_data and len(page) > MAX_BYTES:
+        has_data, page = False, render(proof=_without_data(proof)).encode()
     Path(path).write_bytes(page)
-    is_whole = has_data or not any(market.content for market in proof.markets)
-    return Written(os.fspath(path), len(page), is_whole)
+    is_complete = has_data or not any(market.content for market in proof.markets)
+    return Written(os.fspath(path), len(page), is_complete)
 
 
 def _without_data(proof: Proof) -> Proof:

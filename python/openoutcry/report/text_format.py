@@ -1,4 +1,4 @@
-"""Numbers and names as text, with everything from outside escaped."""
+"""Formatting of numbers and text, with untrusted text escaped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLUS_MINUS = "\u00b1"
 
 _CONTROLS = {
     **dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd"),
-    # Half a surrogate pair, which JSON may hold, has no bytes in UTF-8.
+    # JSON may contain a lone surrogate, which UTF-8 cannot encode.
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
     **dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " "),
 }
@@ -34,7 +34,7 @@ _LINES = {**_CONTROLS, 10: "\n", 0x2028: "\n", 0x2029: "\n"}
 
 
 def clean(text: str) -> str:
-    """Return `text` without what could hide or reorder it; its lines stay."""
+    """Replace control and bidirectional override characters, except line breaks."""
     return text.translate(_LINES)
 
 

@@ -1,4 +1,4 @@
-"""Boards: agents ranked over several windows of one market."""
+"""Boards of baselines: agents ranked over several windows of one market."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from openoutcry import agents
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Window
@@ -16,33 +16,33 @@ from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 
 @dataclass(frozen=True)
 class Entry:
-    """One agent of a board: its run over the whole period, and one per window."""
+    """One agent of a board: its run over the full period, and one per window."""
 
-    whole: Run
+    full_run: Run
     windows: tuple[Run, ...]
 
     @property
     def agent(self) -> str:
         """Name of the agent."""
-        return self.whole.name
+        return self.full_run.name
 
     @property
     def unranked(self) -> str:
-        """Why the agent has no rank; empty if it has one."""
-        return self.whole.undefined.get("sharpe") or self.whole.caveats.get("sharpe", "")
+        """Why the agent is unranked; empty if it has a rank."""
+        return self.full_run.undefined.get("sharpe") or self.full_run.caveats.get("sharpe", "")
 
 
 @dataclass(frozen=True)
 class Board:
-    """Agents of one market, best Sharpe ratio first; those without a rank come last."""
+    """Agents of one market, best Sharpe ratio first, unranked agents last."""
 
     dataset: Dataset
     entries: tuple[Entry, ...]
 
     @property
     def benchmark(self) -> Run:
-        """Buy-and-hold over the whole period."""
-        return next(entry.whole for entry in self.entries if entry.agent == "buy-and-hold")
+        """Buy-and-hold over the full period."""
+        return next(entry.full_run for entry in self.entries if entry.agent == "buy-and-hold")
 
 
 def run_board(
@@ -55,19 +55,22 @@ def run_board(
     seed: int = 0,
     on_run: Callable[[str], None] = lambda _: None,
 ) -> Board:
-    """Run the baselines over the whole market and over `n_windows` equal parts of it.
+    """Run the baselines over the full market and over `n_windows` equal parts of it.
 
     Args:
         dataset: The market.
-        n_windows: Consecutive windows, each beginning on the bar on which the one before it ends.
-        costs: What trading costs.
-        limits: What a decision may ask for.
-        names: Names of baselines; buy-and-hold is always among them.
-        seed: Key of the random agent and of the slippage noise.
+        n_windows: Number of consecutive windows; each starts on the last bar of the one before.
+        costs: Trading costs.
+        limits: Limits on weights.
+        names: Names of baselines; buy-and-hold is always included.
+        seed: Seed of the random agent and of the slippage noise.
         on_run: Called with the agent's name after each of its runs.
+
+    Raises:
+        OpenOutcryError: `window_invalid`: the market has fewer bars than windows.
     """
     start, end = Window().resolve(dataset, DEFAULT_LOOKBACK)
-    n_windows = whole("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
+    n_windows = checked_integer("n_windows", n_windows, 1, end - 1 - start, "window_invalid")
     edges = [start + (end - 1 - start) * k // n_windows for k in range(n_windows + 1)]
     windows = [(first, last + 1) for first, last in pairwise(edges)]
 
@@ -82,5 +85,5 @@ def run_board(
 
 
 def _rank(entry: Entry) -> tuple[bool, float]:
-    sharpe = entry.whole.metrics["sharpe"]
+    sharpe = entry.full_run.metrics["sharpe"]
     return (bool(entry.unranked), 0.0 if sharpe is None else -sharpe)

@@ -1,8 +1,8 @@
-"""Whether anybody in a field of agents has skill: tests by resampling of days.
+"""Multiple testing over a field of agents, by block bootstrap.
 
-Returns are simple, per day, and over the benchmark where a test says so. Every draw is a function of `seed`.
-`windows` says how many days each window has, in order; without it all days are one window. `docs/field.md` says what
-each test tells.
+Returns are simple, per day, and over the benchmark where a test requires it. Resamples depend on `seed` alone.
+`windows` gives the days of each window in order; without it all days are one window. `docs/multiple-testing.md`
+explains each test.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
 
-# Resamples where none are asked for: the error of a p-value of 5 % is half a percent.
+# Default resamples: the standard error of a p-value of 5 % is half a percentage point.
 N_DRAWS = 2_000
 
 
 @dataclass(frozen=True)
 class MeanTest:
-    """Whether the mean of a series over windows is above 0.
+    """Result of a one-sided test that the mean of a series over windows is above 0.
 
     Attributes:
         mean: Mean return per day.
-        p_value: Probability of such a mean, or a higher one, where the true one is 0.
-        sign_flip: The same by the signs of the windows' sums; None for fewer than eight windows.
-        block_length: Days of a block, on average.
+        p_value: One-sided bootstrap p-value; the null hypothesis is a mean of 0.
+        sign_flip: p-value of the sign-flip test on the windows' sums; None for fewer than eight windows.
+        block_length: Mean block length, in days.
     """
 
     mean: float
@@ -41,15 +41,15 @@ class MeanTest:
 
 @dataclass(frozen=True)
 class SharpeInterval:
-    """A Sharpe ratio a year, or the difference of two, and where the true one lies.
+    """Confidence interval of an annual Sharpe ratio, or of the difference of two.
 
     Attributes:
-        estimate: What the sample says, a year.
-        standard_error: Standard error of the estimate, a year.
-        low: Lower end of the interval, a year.
-        high: Upper end of the interval, a year.
-        p_value: Probability of such an estimate, on either side, where the true one is 0.
-        block_length: Days of a block.
+        estimate: Sample estimate, annual.
+        standard_error: Standard error of the estimate, annual.
+        low: Lower end of the interval, annual.
+        high: Upper end of the interval, annual.
+        p_value: Two-sided p-value; the null hypothesis is 0.
+        block_length: Block length, in days.
     """
 
     estimate: float
@@ -62,17 +62,17 @@ class SharpeInterval:
 
 @dataclass(frozen=True, eq=False)
 class FieldTests:
-    """What a field says about its best agent, and about each; p-values but for two.
+    """Tests of a field of agents against a benchmark. p-values, unless noted.
 
     Attributes:
-        reality_check: White's, that nobody beats the benchmark.
-        spa_lower: Hansen's, where all agents that lose are left out.
-        spa_consistent: Hansen's, where those that lose by far are left out.
-        spa_upper: Hansen's, where every agent counts as though it broke even.
-        statistics: Studentised mean of each agent. Shape `(n_agents,)`.
-        alone: Of each agent by itself. Shape `(n_agents,)`.
-        romano_wolf: Of each agent, adjusted so that any false claim counts. Shape `(n_agents,)`.
-        block_length: Days of a block, on average.
+        reality_check: White's Reality Check; the null hypothesis is that no agent beats the benchmark.
+        spa_lower: Hansen's SPA test, lower bound: agents with a negative mean are excluded.
+        spa_consistent: Hansen's consistent SPA test: agents far below the benchmark are excluded.
+        spa_upper: Hansen's SPA test, upper bound: every agent is recentred to a mean of 0.
+        statistics: Studentised mean of each agent; not a p-value. Shape `(n_agents,)`, float64.
+        alone: p-value of each agent, unadjusted. Shape `(n_agents,)`, float64.
+        romano_wolf: p-value of each agent, adjusted for the familywise error rate. Shape `(n_agents,)`, float64.
+        block_length: Mean block length, in days; not a p-value.
     """
 
     reality_check: float
@@ -90,8 +90,8 @@ class Overfit:
     """The probability of backtest overfitting.
 
     Attributes:
-        probability: Share of halves of the days whose best agent is at most in the middle of the other half.
-        logits: Logit of the relative rank of the best agent, a half each. Shape `(n_halves,)`.
+        probability: Share of in-sample halves whose best agent ranks at or below the median out of sample.
+        logits: Logit of the out-of-sample relative rank of the best agent. Shape `(n_halves,)`, float64.
     """
 
     probability: float
@@ -100,14 +100,14 @@ class Overfit:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two agents, and whether their Sharpe ratios differ.
+    """Test of the difference of two Sharpe ratios.
 
     Attributes:
-        first: Place of the first agent.
-        second: Place of the second agent.
-        difference: Sharpe ratio a year of the first less that of the second.
-        p_value: Probability of such a difference, either way, where there is none.
-        adjusted: The same where any false difference among all pairs counts.
+        first: Column of the first agent.
+        second: Column of the second agent.
+        difference: Annual Sharpe ratio of the first less that of the second.
+        p_value: Two-sided p-value of the pair alone.
+        adjusted: p-value adjusted for the familywise error rate over all pairs.
     """
 
     first: int
@@ -119,12 +119,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Bands:
-    """Agents in bands, of each those that cannot be told from its first.
+    """Bands of agents; each holds those not significantly different from its leader.
 
     Attributes:
-        bands: Places of the agents of each band, best first.
-        pairs: Every pair, by places.
-        block_length: Days of a block.
+        bands: Columns of the agents of each band, best first.
+        pairs: Every pair, by columns.
+        block_length: Block length, in days.
     """
 
     bands: tuple[tuple[int, ...], ...]
@@ -133,14 +133,14 @@ class Bands:
 
 
 def block_length(returns: npt.ArrayLike, *, windows: Sequence[int] | None = None, of_sharpe: bool = False) -> float:
-    """Return the mean days of a block that suits returns.
+    """Estimate the optimal mean block length of the stationary bootstrap, in days.
 
-    It is for the stationary bootstrap; of a panel it is the mean over agents.
+    For several agents it is the mean over agents.
 
     Args:
         returns: Shape `(n_days,)` or `(n_days, n_agents)`.
         windows: Days of each window.
-        of_sharpe: Whether it is to suit Sharpe ratios instead of means.
+        of_sharpe: Optimise for Sharpe ratios instead of means.
 
     Raises:
         OpenOutcryError: there are fewer than 12 days, or returns do not vary.
@@ -164,9 +164,9 @@ def mean_test(
     Args:
         returns: Shape `(n_days,)`.
         windows: Days of each window; blocks stay inside them.
-        seed: What the draws are a function of.
-        n_draws: Resamples.
-        block_length: Days of a block, on average; estimated if None.
+        seed: Seed of the resamples.
+        n_draws: Number of resamples.
+        block_length: Mean block length, in days; estimated if None.
 
     Raises:
         OpenOutcryError: `insufficient` for fewer than two windows or 250 days, or returns do not vary.
@@ -188,16 +188,16 @@ def sharpe_interval(
     n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> SharpeInterval:
-    """Return a two-sided interval of a Sharpe ratio, by a studentised block bootstrap.
+    """Compute a two-sided Sharpe ratio interval by studentised block bootstrap.
 
     Args:
         returns: Excess returns. Shape `(n_days,)`.
-        periods_per_year: Days a year.
-        seed: What the draws are a function of.
+        periods_per_year: Days per year.
+        seed: Seed of the resamples.
         windows: Days of each window; blocks stay inside them.
-        level: How often the interval should hold the true ratio.
-        n_draws: Resamples.
-        block_length: Days of a block, at most a tenth of all, rounded up; estimated if None.
+        level: Confidence level.
+        n_draws: Number of resamples.
+        block_length: Block length in days, rounded up, at most a tenth of all days; estimated if None.
 
     Raises:
         OpenOutcryError: `insufficient` for fewer than 250 days, or returns do not vary.
@@ -221,30 +221,30 @@ def sharpe_difference(
     n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> SharpeInterval:
-    """Return a two-sided interval of the difference of two Sharpe ratios.
+    """Compute a two-sided interval of the difference of two Sharpe ratios.
 
     Args:
         first: Excess returns. Shape `(n_days,)`.
         second: Excess returns on the same days. Shape `(n_days,)`.
-        periods_per_year: Days a year.
-        seed: What the draws are a function of.
+        periods_per_year: Days per year.
+        seed: Seed of the resamples.
         windows: Days of each window; blocks stay inside them.
-        level: How often the interval should hold the true difference.
-        n_draws: Resamples.
-        block_length: Days of a block, at most a tenth of all, rounded up; estimated if None.
+        level: Confidence level.
+        n_draws: Number of resamples.
+        block_length: Block length in days, rounded up, at most a tenth of all days; estimated if None.
 
     Raises:
-        OpenOutcryError: `insufficient` for fewer than 250 days, returns do not vary, or the tracks are copies.
+        OpenOutcryError: `insufficient` for fewer than 250 days; returns are constant, or the two series are copies.
 
     Source: Ledoit and Wolf (2008).
     """
-    tracks = [np.asarray(each, dtype=np.float64) for each in (first, second)]
-    if tracks[0].ndim != 1 or tracks[0].shape != tracks[1].shape:
-        shapes = " and ".join(str(each.shape) for each in tracks)
+    pair = [np.asarray(returns, dtype=np.float64) for returns in (first, second)]
+    if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
+        shapes = " and ".join(str(returns.shape) for returns in pair)
         raise refusal(
             "shape_mismatch", f"returns of two agents on the same days are required; received shapes {shapes}"
         )
-    return _interval(np.column_stack(tracks), windows, periods_per_year, seed, level, n_draws, block_length)
+    return _interval(np.column_stack(pair), windows, periods_per_year, seed, level, n_draws, block_length)
 
 
 def field_tests(
@@ -255,17 +255,17 @@ def field_tests(
     n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> FieldTests:
-    """Test whether anybody in a field beats the benchmark, and who.
+    """Test whether any agent of a field beats the benchmark, and which ones do.
 
     Args:
         returns: Returns over the benchmark, on common days. Shape `(n_days, n_agents)`.
-        seed: What the draws are a function of.
+        seed: Seed of the resamples.
         windows: Days of each window; blocks stay inside them.
-        n_draws: Resamples.
-        block_length: Days of a block, on average; estimated if None.
+        n_draws: Number of resamples.
+        block_length: Mean block length, in days; estimated if None.
 
     Raises:
-        OpenOutcryError: `insufficient` for fewer than 250 days, or returns of an agent do not vary.
+        OpenOutcryError: `insufficient` for fewer than 250 days; or returns of an agent are constant.
 
     Source: White (2000); Hansen (2005); Romano and Wolf (2005, 2016).
     """
@@ -275,7 +275,7 @@ def field_tests(
 
 
 def holm(p_values: npt.ArrayLike) -> Array:
-    """Return p-values adjusted so that any false rejection is as rare as the level.
+    """Adjust p-values for the familywise error rate.
 
     Args:
         p_values: Shape `(n_tests,)`.
@@ -286,9 +286,9 @@ def holm(p_values: npt.ArrayLike) -> Array:
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Array:
-    """Return p-values adjusted so that the share of false rejections is the level.
+    """Adjust p-values for the false discovery rate.
 
-    It holds for p-values that are independent or positively dependent.
+    Valid for independent or positively dependent p-values.
 
     Args:
         p_values: Shape `(n_tests,)`.
@@ -299,16 +299,16 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Array:
 
 
 def overfit(returns: npt.ArrayLike, *, n_blocks: int = 16) -> Overfit:
-    """Return the probability of backtest overfitting of choosing the best of a field.
+    """Estimate the probability of backtest overfitting (PBO) of selecting the best agent.
 
-    It is advisory: on noise alone it is 1/2 with a standard deviation of about 0.2.
+    Advisory: on noise alone it is 1/2 with a standard deviation of about 0.2.
 
     Args:
         returns: Shape `(n_days, n_agents)`.
-        n_blocks: Blocks of days, half of which are chosen in every way; even, at most 24.
+        n_blocks: Number of blocks of days, even, at most 24; every choice of half of them is one split.
 
     Raises:
-        OpenOutcryError: there are fewer than two agents, or one does not vary in some half.
+        OpenOutcryError: there are fewer than two agents, or returns of an agent are constant in some half.
 
     Source: Bailey, Borwein, Lopez de Prado and Zhu (2017).
     """
@@ -326,21 +326,21 @@ def tie_bands(
     n_draws: int = N_DRAWS,
     block_length: float | None = None,
 ) -> Bands:
-    """Return the bands of agents whose Sharpe ratios cannot be told apart.
+    """Group agents into bands whose Sharpe ratios are not significantly different.
 
     Args:
         returns: Excess returns on common days. Shape `(n_days, n_agents)`.
-        periods_per_year: Days a year.
-        seed: What the draws are a function of.
+        periods_per_year: Days per year.
+        seed: Seed of the resamples.
         windows: Days of each window; blocks stay inside them.
-        rank_by: What the best agent has most of; Sharpe ratios if None. Shape `(n_agents,)`.
-        level: Share of fields of equal agents in which any two may be told apart.
-        n_draws: Resamples, of any count of pairs.
-        block_length: Days of a block, at most a tenth of all, rounded up; estimated if None.
+        rank_by: Ranking score, higher is better; Sharpe ratios if None. Shape `(n_agents,)`.
+        level: Familywise error rate over all pairs.
+        n_draws: Number of resamples, whatever the number of pairs.
+        block_length: Block length in days, rounded up, at most a tenth of all days; estimated if None.
 
     Raises:
-        OpenOutcryError: there are fewer than two agents or 250 days, returns do not vary, or `n_draws` cannot tell any
-            two apart.
+        OpenOutcryError: there are fewer than two agents or 250 days, returns are constant, or `n_draws` is too small
+            for any pair to be significant.
 
     Source: Ledoit and Wolf (2008); Romano and Wolf (2005); Besag and Clifford (1991).
     """
@@ -352,7 +352,7 @@ def tie_bands(
         level=level,
         n_draws=n_draws,
         seed=seed,
-        rank_by=None if rank_by is None else [float(each) for each in rank_by],
+        rank_by=None if rank_by is None else [float(score) for score in rank_by],
         block_length=block_length,
     )
     return Bands(tuple(tuple(band) for band in bands), tuple(Pair(*pair) for pair in pairs), days)

@@ -1,6 +1,6 @@
-"""What a board of agents can see, before anybody is ranked on it.
+"""Statistical power of a comparison of N agents over T returns.
 
-Of normal returns without autocorrelation: real ones need more bars. The formulas are in `docs/skill.md`.
+Assumes normal returns without autocorrelation; real returns need more bars. The formulas are in `docs/skill.md`.
 """
 
 from __future__ import annotations
@@ -8,29 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 
 
 @dataclass(frozen=True)
 class Power:
-    """What a board can see; Sharpe ratios are a year.
+    """Statistical power of a comparison. Sharpe ratios are annual.
 
     Attributes:
         n_returns: Returns of each agent.
         n_agents: Agents that are compared.
-        periods_per_year: Bars a year.
-        sharpe: True ratio that should be seen.
-        size: How often a field without skill may be taken for one with it.
-        power: How often the skill must be seen.
-        standard_error: That of the ratio of an agent without skill.
-        best_expected: Ratio that the best agent shows, expected, where none has skill.
-        best_quantile: Ratio that the best agent passes in a share `size` of fields without skill.
-        min_sharpe: Least true ratio that is seen, every agent tested; None where no ratio is.
-        min_gap: Least true gap between two uncorrelated agents that is seen, that pair alone tested.
-        n_needed: Returns that it takes to see `sharpe`.
+        periods_per_year: Bars per year.
+        sharpe: True Sharpe ratio to detect.
+        size: Familywise error rate: probability of a false positive among agents without skill.
+        power: Probability of detecting a true Sharpe ratio of `sharpe`.
+        standard_error: Standard error of the Sharpe ratio of an agent without skill.
+        best_expected: Expected Sharpe ratio of the best agent if no agent has skill.
+        best_quantile: Sharpe ratio that the best of `n_agents` without skill exceeds with probability `size`.
+        min_sharpe: Minimum detectable Sharpe ratio, every agent tested; None if no ratio is detectable.
+        min_gap: Minimum detectable difference between two uncorrelated agents, only that pair tested.
+        n_needed: Returns needed to detect `sharpe`.
         years_needed: The same in years.
-        tracks_needed: The same in tracks as long as those of the board.
-        sentence: What a board says that cannot separate its agents.
+        tracks_needed: The same in multiples of `n_returns`.
+        sentence: Summary for a board that cannot separate its agents.
         undefined: Why a number is None.
     """
 
@@ -61,18 +61,18 @@ def power(
     size: float = 0.05,
     power: float = 0.8,
 ) -> Power:
-    """Return what a board of `n_agents` over `n_returns` can see.
+    """Compute the statistical power of a comparison of `n_agents` over `n_returns`.
 
     Args:
         n_returns: Returns of each agent, at least 2.
         n_agents: Agents that are compared, at least 1.
-        periods_per_year: Bars a year.
-        sharpe: True Sharpe ratio a year that should be seen, above 0.
-        size: How often a field without skill may be taken for one with it, inside (0, 1).
-        power: How often the skill must be seen, inside (0, 1).
+        periods_per_year: Bars per year.
+        sharpe: True annual Sharpe ratio to detect, above 0.
+        size: Familywise error rate, inside (0, 1).
+        power: Required probability of detection, inside (0, 1).
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a number is out of its range.
+        OpenOutcryError: `argument_invalid`: a number is out of range.
     """
-    field = (whole("n_returns", n_returns, 2, 2**53), whole("n_agents", n_agents, 1, 2**53))
+    field = (checked_integer("n_returns", n_returns, 2, 2**53), checked_integer("n_agents", n_agents, 1, 2**53))
     return Power(**native.power(field, periods_per_year, sharpe, size, power))

@@ -1,8 +1,7 @@
-"""Whether a track is luck: errors of its Sharpe ratio, and what trials do to it.
+"""Skill statistics of one return series: standard errors, deflated Sharpe ratio, minimum track record.
 
-Formulas, sources and what each number means are in `docs/skill.md`. Ratios of `Moments`, `Trials` and `Deflated` are
-per bar; what takes `periods_per_year` is a year. What cannot be computed is refused, or None with its reason in
-`undefined`.
+`docs/skill.md` has formulas and sources. Sharpe ratios of `Moments`, `Trials` and `Deflated` are per bar; functions
+with `periods_per_year` return annual ones. An undefined number is None, with its reason in `undefined`.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import plain, whole
+from openoutcry.arguments import checked_integer, unmasked_array
 from openoutcry.errors import refusal
 
 Series = npt.NDArray[np.float64]
 
-MOST = 2**63 - 1
+MAX_COUNT = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Moments:
-    """What the error of a Sharpe ratio depends on, per bar.
+    """Moments that determine the standard error of a Sharpe ratio, per bar.
 
     Attributes:
-        n_returns: Returns that the others are of.
+        n_returns: Number of returns.
         sharpe: Sharpe ratio per bar.
         skew: Population skewness.
         kurtosis: Raw population kurtosis, 3 for a normal distribution.
@@ -45,19 +44,19 @@ class Moments:
         return cls(*native.moments(series("excess", excess)))
 
     def _given(self) -> tuple[int, float, float, float]:
-        return whole("n_returns", self.n_returns, 0, MOST), self.sharpe, self.skew, self.kurtosis
+        return checked_integer("n_returns", self.n_returns, 0, MAX_COUNT), self.sharpe, self.skew, self.kurtosis
 
 
 @dataclass(frozen=True)
 class SharpeErrors:
-    """A Sharpe ratio a year with its standard errors.
+    """An annual Sharpe ratio with its standard errors.
 
     Attributes:
-        sharpe: The ratio a year.
-        standard_error: Its error where returns do not depend on those before, skew and kurtosis counted.
-        hac_standard_error: Its error with autocorrelation over `lags` bars.
-        autocorrelation: The first one of the returns.
-        lags: Bars back that dependence is counted over.
+        sharpe: Sharpe ratio, annual.
+        standard_error: Standard error for independent returns, with skewness and kurtosis.
+        hac_standard_error: Standard error robust to autocorrelation over `lags` bars.
+        autocorrelation: First-order autocorrelation of the returns.
+        lags: Number of lags.
     """
 
     sharpe: float
@@ -69,14 +68,14 @@ class SharpeErrors:
 
 @dataclass(frozen=True)
 class Trials:
-    """What a ledger of tracks of one length says about selection.
+    """Selection statistics of a ledger of trials of one length.
 
     Attributes:
-        n_trials: Tracks, copies too.
-        n_returns: Returns of each.
-        n_spread: Tracks whose ratios count in the spread: those that correlate at most 0.95 with every one before.
+        n_trials: Number of trials, copies included.
+        n_returns: Returns of each trial.
+        n_spread: Trials counted in the spread: those that correlate at most 0.95 with every earlier one.
         spread: Standard deviation of their Sharpe ratios per bar; None for fewer than two.
-        n_eff: Clusters by average linkage at a correlation of 0.5, reported only.
+        n_eff: Clusters by average linkage at a correlation of 0.5; reported only.
         undefined: Why a number is None.
     """
 
@@ -88,25 +87,25 @@ class Trials:
     undefined: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tracks: Any) -> Trials:
-        """Return what tracks say, shape `(n_trials, n_returns)`, first trial first."""
-        table = np.ascontiguousarray(numbers("tracks", tracks, 2), dtype=np.float64)
+    def of(cls, returns: Any) -> Trials:
+        """Return the statistics of return series, shape `(n_trials, n_returns)`, in trial order."""
+        table = np.ascontiguousarray(numbers("returns", returns, 2), dtype=np.float64)
         return cls(**native.trials(table))
 
 
 @dataclass(frozen=True)
 class Deflated:
-    """A deflated Sharpe ratio with everything that it was made of, per bar.
+    """A deflated Sharpe ratio with all of its inputs, per bar.
 
     Attributes:
-        n_trials: Trials counted; they gate.
-        n_eff: Clusters of trials, None where no ledger was given; reported only.
-        sigma: Deviation of the ratios of trials, at least `1 / sqrt(n_returns - 1)`.
-        sr0: Ratio that the best of the trials is expected to show without skill.
-        psr: Probability that the true ratio is above 0.
-        dsr: Probability that the true ratio is above `sr0`.
-        z: Standard errors between the ratio and `sr0`: what ranks.
-        moments: Those of the track.
+        n_trials: Number of trials used for deflation.
+        n_eff: Clusters of trials; None without a ledger; reported only.
+        sigma: Standard deviation of the trials' Sharpe ratios, at least `1 / sqrt(n_returns - 1)`.
+        sr0: Expected maximum Sharpe ratio of the trials without skill.
+        psr: Probability that the true Sharpe ratio is above 0.
+        dsr: Probability that the true Sharpe ratio is above `sr0`.
+        z: Standard errors of the Sharpe ratio above `sr0`; boards rank by it.
+        moments: Moments of the return series.
     """
 
     n_trials: int
@@ -121,13 +120,13 @@ class Deflated:
 
 @dataclass(frozen=True)
 class Rolling:
-    """Sharpe ratios a year of windows that roll by one bar, oldest first.
+    """Annual Sharpe ratios of rolling windows, oldest first.
 
     Attributes:
-        ratios: Shape `(n_returns - n_window + 1,)`; NaN where a window does not vary.
-        errors: Standard error of each, of the same shape; NaN where it is undefined.
-        worst: The lowest, None if there is none.
-        worst_at: First return of its window.
+        ratios: Shape `(n_returns - n_window + 1,)`, float64; NaN where the returns of a window are constant.
+        errors: Standard errors, same shape; NaN where undefined.
+        worst: Lowest ratio; None if all are undefined.
+        worst_at: Index of the first return of its window.
         undefined: Why a number is None.
     """
 
@@ -140,14 +139,14 @@ class Rolling:
 
 @dataclass(frozen=True)
 class Regression:
-    """A track as a line in a benchmark, by least squares with an intercept.
+    """Ordinary least squares regression of returns on a benchmark, with an intercept.
 
     Attributes:
-        alpha: Mean return per bar that the benchmark does not explain.
-        beta: Units of the benchmark held.
+        alpha: Intercept: mean return per bar not explained by the benchmark.
+        beta: Slope: exposure to the benchmark.
         alpha_error: Standard error of `alpha`.
-        r_squared: Share of the variance that the benchmark explains.
-        active: Return less `beta` times the benchmark's, shape `(n_returns,)`; its mean is `alpha`.
+        r_squared: Share of the variance explained by the benchmark.
+        active: Return less `beta` times the benchmark's, shape `(n_returns,)`, float64; its mean is `alpha`.
         undefined: Why a number is None.
     """
 
@@ -161,12 +160,12 @@ class Regression:
 
 @dataclass(frozen=True)
 class Tracking:
-    """How a track differs from a benchmark, a year.
+    """Difference of returns from a benchmark, annual.
 
     Attributes:
         excess: Mean difference of returns.
         tracking_error: Standard deviation of the difference.
-        information_ratio: The first over the second.
+        information_ratio: `excess / tracking_error`.
     """
 
     excess: float
@@ -176,13 +175,13 @@ class Tracking:
 
 @dataclass(frozen=True)
 class Decay:
-    """What is left of a Sharpe ratio on returns that it was not chosen on.
+    """Decay of a Sharpe ratio from in sample to out of sample.
 
     Attributes:
-        in_sample: Ratio a year on the returns it was chosen on.
-        out_of_sample: Ratio a year on the others.
-        decay: Share of it that is gone; None unless there was one above 0.
-        z: Standard errors of the difference.
+        in_sample: Annual Sharpe ratio in sample.
+        out_of_sample: Annual Sharpe ratio out of sample.
+        decay: Relative loss, `1 - out_of_sample / in_sample`; None unless `in_sample` is above 0.
+        z: Difference in standard errors.
         undefined: Why a number is None.
     """
 
@@ -194,7 +193,7 @@ class Decay:
 
 
 class Bin(NamedTuple):
-    """Orders whose confidence lies in [low, high), the last with its upper edge."""
+    """One calibration bin: orders with a confidence in [low, high); the last bin includes its upper edge."""
 
     low: float
     high: float
@@ -206,17 +205,17 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well stated confidence agrees with what came.
+    """Calibration of stated confidence against outcomes.
 
     Attributes:
-        n_stated: Orders that are counted.
+        n_stated: Orders counted.
         n_absent: Orders without a confidence.
-        n_flat: Orders with one, of weight 0: they took no direction.
+        n_flat: Orders with a confidence but weight 0, which have no direction.
         confidence: Mean confidence.
-        hit_rate: Share that came true.
-        brier: Mean squared difference of the two: 0 is best, 0.25 is what 0.5 always gets.
-        brier_skill: One less the score over that of stating the hit rate always; None where all or none came true.
-        expected_error: Mean difference of confidence and hit rate over the bins, by count.
+        hit_rate: Share of orders with outcome 1.
+        brier: Brier score: 0 is perfect, a constant confidence of 0.5 scores 0.25.
+        brier_skill: Brier skill score against always stating the hit rate; None if all outcomes are equal.
+        expected_error: Expected calibration error, weighted by count.
         bins: Equal bins over [0, 1].
         undefined: Why a number is None.
     """
@@ -234,11 +233,11 @@ class Calibration:
 
 
 def sharpe_errors(excess: Any, periods_per_year: float = 252.0, lags: int | None = None) -> SharpeErrors:
-    """Return the Sharpe ratio a year with its standard errors.
+    """Return the annual Sharpe ratio with its standard errors.
 
-    `lags` is by default the whole part of `4 (n_returns / 100)^(2/9)`.
+    `lags` defaults to `floor(4 (n_returns / 100)^(2/9))`.
     """
-    counted = None if lags is None else whole("lags", lags, 0, MOST)
+    counted = None if lags is None else checked_integer("lags", lags, 0, MAX_COUNT)
     return SharpeErrors(**native.sharpe_errors(series("excess", excess), periods_per_year, counted))
 
 
@@ -248,34 +247,36 @@ def probabilistic_sharpe(moments: Moments, benchmark: float = 0.0) -> float:
 
 
 def z_score(moments: Moments, benchmark: float = 0.0) -> float:
-    """Return how many standard errors a Sharpe ratio lies above `benchmark`, per bar."""
+    """Return the standard errors of a Sharpe ratio above `benchmark`, per bar."""
     return native.probabilistic_sharpe(moments._given(), benchmark)[1]
 
 
 def expected_max(n_trials: int) -> float:
-    """Return the best of `n_trials` ratios without skill, expected, in deviations."""
-    return native.expected_max(whole("n_trials", n_trials, 0, MOST))
+    """Return the expected maximum of `n_trials` standard normal variables."""
+    return native.expected_max(checked_integer("n_trials", n_trials, 0, MAX_COUNT))
 
 
 def deflate(moments: Moments, trials: Trials | int, *, declared: int = 0, spread: float | None = None) -> Deflated:
-    """Return the probability that a ratio is more than the best of its trials' luck.
+    """Compute the deflated Sharpe ratio.
 
     Args:
-        moments: Those of the track.
-        trials: What the ledger says, of tracks as long as this one; or the number of trials, where no more is known.
-        declared: Trials made beside those of the ledger; they add to it.
-        spread: Standard deviation per bar of the trials' Sharpe ratios, where `trials` is a number and it is known.
+        moments: Moments of the return series.
+        trials: Statistics of a ledger with series of the same length; or only the number of trials.
+        declared: Trials in addition to those of the ledger.
+        spread: Standard deviation per bar of the trials' Sharpe ratios, if `trials` is a number and it is known.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the lengths differ, or the ratio has no precision.
+        OpenOutcryError: `argument_invalid`: the lengths differ, or the standard error is undefined.
+
+    Source: Bailey and Lopez de Prado (2014).
     """
     counted = trials if isinstance(trials, Trials) else None
     if counted is not None and spread is not None:
-        raise refusal("argument_invalid", f"`spread` must be left out where there is a ledger; received {spread!r}")
-    n_trials = whole("trials", trials if counted is None else counted.n_trials, 0, MOST)
+        raise refusal("argument_invalid", f"`spread` must be None if `trials` is a ledger; received {spread!r}")
+    n_trials = checked_integer("trials", trials if counted is None else counted.n_trials, 0, MAX_COUNT)
     found = native.deflate(
         moments._given(),
-        n_trials + whole("declared", declared, 0, MOST),
+        n_trials + checked_integer("declared", declared, 0, MAX_COUNT),
         moments.n_returns if counted is None else counted.n_returns,
         spread if counted is None else counted.spread,
         None if counted is None else counted.n_eff,
@@ -284,28 +285,28 @@ def deflate(moments: Moments, trials: Trials | int, *, declared: int = 0, spread
 
 
 def min_track_record(moments: Moments, benchmark: float = 0.0, confidence: float = 0.95) -> float:
-    """Return how many returns it takes to tell a ratio from `benchmark`, per bar."""
+    """Return the minimum track record length (MinTRL) against `benchmark`, in returns."""
     return native.min_track_record(moments._given(), benchmark, confidence)
 
 
 def min_backtest_years(n_trials: int, sharpe: float) -> float:
-    """Return the years below which the best of many shows `sharpe` a year by luck."""
-    return native.min_backtest_years(whole("n_trials", n_trials, 0, MOST), sharpe)
+    """Return the minimum backtest length (MinBTL), in years, for an annual `sharpe`."""
+    return native.min_backtest_years(checked_integer("n_trials", n_trials, 0, MAX_COUNT), sharpe)
 
 
 def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float = 252.0) -> Rolling:
-    """Return the Sharpe ratio a year of every window of returns, and the worst."""
-    window = whole("n_window", n_window, 0, MOST)
+    """Return the annual Sharpe ratio of every rolling window, and the lowest."""
+    window = checked_integer("n_window", n_window, 0, MAX_COUNT)
     return Rolling(**native.rolling_sharpe(series("excess", excess), window, periods_per_year))
 
 
 def regress(returns: Any, benchmark: Any) -> Regression:
-    """Return a track as a line in a benchmark of the same bars."""
+    """Regress returns on the benchmark returns of the same bars."""
     return Regression(**native.regress(series("returns", returns), series("benchmark", benchmark)))
 
 
 def tracking(returns: Any, benchmark: Any, periods_per_year: float = 252.0) -> Tracking:
-    """Return how a track differs from a benchmark of the same bars, a year.
+    """Return the annual tracking statistics against a benchmark on the same bars.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the difference has a standard deviation below 1e-8 per bar.
@@ -314,15 +315,16 @@ def tracking(returns: Any, benchmark: Any, periods_per_year: float = 252.0) -> T
 
 
 def decay(in_sample: Any, out_of_sample: Any, periods_per_year: float = 252.0) -> Decay:
-    """Return what is left of a Sharpe ratio on returns that it was not chosen on."""
+    """Compare the Sharpe ratio in sample with the one out of sample."""
     inside, outside = series("in_sample", in_sample), series("out_of_sample", out_of_sample)
     return Decay(**native.decay(inside, outside, periods_per_year))
 
 
 def at_cost(returns: Any, cost: Any, turnover: Any, cost_bps: float) -> Series:
-    """Return the returns that a track would have had at `cost_bps` of its turnover.
+    """Restate returns at a cost of `cost_bps` per unit of turnover.
 
-    What it paid, `cost`, is added back; both are shares of the NAV before the bar. Moments of it are cost-normalised.
+    Adds back the paid `cost` and deducts the new one, to first order. `cost` and `turnover` are fractions of the NAV
+    before the bar, shape `(n_returns,)`.
     """
     return native.at_cost(series("returns", returns), series("cost", cost), series("turnover", turnover), cost_bps)
 
@@ -333,25 +335,25 @@ def break_even_bps(returns: Any, cost: Any, turnover: Any) -> float:
 
 
 def calibrate(orders: Iterable[Sequence[float | None]], n_bins: int = 10) -> Calibration:
-    """Return how well stated confidence agrees with what came.
+    """Compute the calibration of stated confidence.
 
     Args:
-        orders: Of each its confidence or None, target weight, price of the fill, and close of the bar of the fill.
-        n_bins: Equal bins over [0, 1].
+        orders: Per order: confidence or None, target weight, fill price, close of the fill bar.
+        n_bins: Number of equal bins over [0, 1].
     """
     stated = [tuple(order) for order in orders]
-    found = native.calibrate(stated, whole("n_bins", n_bins, 1, 1000))  # type: ignore[arg-type]
-    return Calibration(**found | {"bins": tuple(Bin(*each) for each in found["bins"])})
+    found = native.calibrate(stated, checked_integer("n_bins", n_bins, 1, 1000))  # type: ignore[arg-type]
+    return Calibration(**found | {"bins": tuple(Bin(*fields) for fields in found["bins"])})
 
 
 def series(name: str, values: Any) -> Series:
-    """Return numbers in a row, float64."""
+    """Return a one-dimensional array, float64."""
     return np.ascontiguousarray(numbers(name, values, 1), dtype=np.float64)
 
 
 def numbers(name: str, values: Any, n_axes: int) -> npt.NDArray[Any]:
-    """Return an array of real numbers of `n_axes`."""
-    array = plain(name, values)
+    """Return an array of real numbers with `n_axes` dimensions."""
+    array = unmasked_array(name, values)
     if array.ndim != n_axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {n_axes} dimension{'s' * (n_axes > 1)}"
         raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")

@@ -1,7 +1,7 @@
-"""Suites: evaluation protocols as files.
+"""Suites: evaluation protocols as JSON files.
 
-A suite says on which markets, in which windows, under which rules and by which gates agents are judged. Its digest
-stands on every board made with it. The form is `contract/suite.schema.json`.
+A suite defines markets, windows, costs, limits, seeds and gates. Every board reports the digest of its suite. The
+schema is `contract/suite.schema.json`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_whole, lookback_of, text, whole
+from openoutcry.arguments import checked_integer, checked_text, is_integer, lookback_of
 from openoutcry.data.window import Window, as_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -28,29 +28,27 @@ DEFAULT = "default"
 """Name of the suite that ships with the package."""
 
 IMPLIED = "by its records"
-"""Edition of a suite that nobody wrote: its agents chose windows, costs and limits."""
+"""Edition of a suite inferred from records, where the agents chose windows, costs and limits."""
 
 T = TypeVar("T")
 
 _VERSION = "1.0"
 _DOMAIN = b"openoutcry/suite/1\n"
-# What every agent is held against; the scorer has no others, so a file that names others asks for what nobody does.
+# The scorer supports exactly these, so a file that names others is refused.
 _BENCHMARKS = ["buy-and-hold", "cash"]
 _MOST = 2**53 - 1
 
 
 @dataclass(frozen=True)
 class Market:
-    """A market of a suite.
-
-    It is real data by its fingerprint, or a scenario by its spec and the commitment to its key.
+    """A market of a suite: real data, or a synthetic scenario.
 
     Attributes:
-        name: What people call it; each market of a suite has its own.
-        windows: Windows in the order of time, no two of which share a return.
+        name: Display name, unique in the suite.
+        windows: Windows in chronological order; no two share a return.
         fingerprint: SHA-256 of real data, in hexadecimal; None for a scenario.
-        scenario: What a synthetic market is like; None for real data.
-        commitment: What is published of the key of a sealed scenario; None before it is sealed.
+        scenario: Specification of a synthetic market; None for real data.
+        commitment: Commitment to the key of a sealed scenario; None before it is sealed.
     """
 
     name: str
@@ -60,8 +58,9 @@ class Market:
     commitment: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the market as its JSON object."""
-        fields: dict[str, Any] = {"name": self.name, "windows": [[each.start, each.end] for each in self.windows]}
+        """Return the market as a JSON object."""
+        windows = [[window.start, window.end] for window in self.windows]
+        fields: dict[str, Any] = {"name": self.name, "windows": windows}
         if self.scenario is None:
             return fields | {"fingerprint": self.fingerprint}
         sealed = {} if self.commitment is None else {"commitment": self.commitment}
@@ -70,19 +69,19 @@ class Market:
 
 @dataclass(frozen=True)
 class Suite:
-    """An evaluation protocol. Suites are values: `seal` returns another.
+    """An evaluation protocol. Suites are immutable: `seal` returns a new one.
 
     Attributes:
-        name: What people call it.
-        edition: Which of its editions; boards of two editions do not compare.
-        markets: Where agents trade.
-        seeds: Keys of the slippage noise under which each window is run.
-        lookback: Closes that an observation shows of a symbol at most.
-        costs: What trading costs.
-        limits: What a decision may ask for.
-        gates: Bounds of the scorer's gates that differ from its defaults.
-        draws: How the scorer resamples, where that differs.
-        n_luck: Agents without skill that are drawn on every board.
+        name: Display name.
+        edition: Edition; boards of two editions are not comparable.
+        markets: Markets that agents trade.
+        seeds: Slippage-noise seeds; each window runs once per seed.
+        lookback: Maximum number of closes per symbol in an observation.
+        costs: Trading costs.
+        limits: Limits on weights.
+        gates: Gate bounds that override the scorer's defaults.
+        draws: Resampling settings that override the scorer's defaults.
+        n_luck: Number of null agents (random agents without skill) on every board.
         luck_seed: Seed of their decisions.
     """
 
@@ -100,10 +99,10 @@ class Suite:
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] = DEFAULT) -> Suite:
-        """Return the suite of a file, or the one that ships with the package, `default`.
+        """Load a suite from a JSON file, or the bundled suite `default`.
 
         Raises:
-            OpenOutcryError: there is no such file, or it holds no suite.
+            OpenOutcryError: `argument_invalid`: the file cannot be read, or is not a valid suite.
         """
         if source == DEFAULT:
             return cls.from_json(resources.files(__package__).joinpath("suites/default.json").read_text("utf-8"))
@@ -116,13 +115,13 @@ class Suite:
 
     @classmethod
     def from_json(cls, content: str) -> Suite:
-        """Return the suite of a JSON text.
+        """Parse a suite from JSON.
 
         Raises:
-            OpenOutcryError: a field is missing, unknown, given twice or out of range.
+            OpenOutcryError: a field is missing, unknown, duplicated or out of range.
         """
         try:
-            fields = json.loads(native.canonicalize(text("content", content)))
+            fields = json.loads(native.canonicalize(checked_text("content", content)))
         except native.OpenOutcryError as error:
             raise refusal("argument_invalid", f"a suite must be a JSON object; received {error}") from error
         return _suite(cls, fields)
@@ -132,7 +131,7 @@ class Suite:
         return native.canonicalize(json.dumps(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the suite as its JSON object."""
+        """Return the suite as a JSON object."""
         return {
             "suite_version": _VERSION,
             "name": self.name,
@@ -150,21 +149,19 @@ class Suite:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of a domain and the canonical JSON, in hexadecimal."""
+        """SHA-256 of a domain prefix and the canonical JSON, in hexadecimal."""
         return hashlib.sha256(_DOMAIN + self.to_json().encode()).hexdigest()
 
     @property
     def is_sealed(self) -> bool:
-        """Whether it is sure which markets are meant: every scenario has a commitment."""
+        """Whether every scenario has a commitment, which fixes its prices."""
         return all(market.scenario is None or market.commitment for market in self.markets)
 
     def seal(self) -> tuple[Suite, dict[str, str]]:
-        """Return the suite with a secret key for each scenario, and the keys.
+        """Draw a secret key for each scenario that has none, and commit to it.
 
-        Keys are drawn for those that have none.
-
-        Publish the suite before anybody trades in it, and the keys when all have: from then on everybody can compute
-        every price, and verify every record.
+        Publish the sealed suite before the first evaluation, and the keys after the last one: anyone can then
+        recompute every price and verify every record.
 
         Returns:
             The sealed suite, and the keys by commitment, both in hexadecimal.
@@ -184,8 +181,8 @@ class Suite:
 
     def __repr__(self) -> str:
         n_windows = sum(len(market.windows) for market in self.markets)
-        told = f"{len(self.markets)} markets, {n_windows} windows x {len(self.seeds)} seeds, {self.digest[:8]}"
-        return f"Suite({self.name!r} {self.edition}, {told})"
+        size = f"{len(self.markets)} markets, {n_windows} windows x {len(self.seeds)} seeds, {self.digest[:8]}"
+        return f"Suite({self.name!r} {self.edition}, {size})"
 
 
 def _suite(cls: type[Suite], fields: Any) -> Suite:
@@ -195,23 +192,23 @@ def _suite(cls: type[Suite], fields: Any) -> Suite:
     if fields["suite_version"] != _VERSION:
         raise _refused("`suite_version`", f"{_VERSION!r}", fields["suite_version"])
     if fields.get("benchmarks", _BENCHMARKS) != _BENCHMARKS:
-        raise _refused("`benchmarks`", f"{_BENCHMARKS}, both of which are to be beaten", fields["benchmarks"])
-    # It is scored as under no suite.
+        raise _refused("`benchmarks`", f"{_BENCHMARKS}", fields["benchmarks"])
+    # A suite of this edition is scored as no suite.
     if fields["edition"] == IMPLIED:
-        raise _refused("`edition`", "another than that of suites that records imply", IMPLIED)
+        raise _refused("`edition`", "another text than the one reserved for suites inferred from records", IMPLIED)
     floor = _object("`luck_floor`", fields.get("luck_floor", {}), ("agents", "seed"))
     return cls(
         name=_name("`name`", fields["name"]),
         edition=_name("`edition`", fields["edition"]),
         markets=_markets(fields["markets"]),
         seeds=_seeds(fields["seeds"]),
-        lookback=_asked(lambda: lookback_of(fields.get("lookback", native.DEFAULT_LOOKBACK))),
+        lookback=_checked(lambda: lookback_of(fields.get("lookback", native.DEFAULT_LOOKBACK))),
         costs=_rules("`costs`", CostModel, fields.get("costs", {})),
         limits=_rules("`limits`", Limits, fields.get("limits", {})),
-        gates=_of_scorer("gates", fields.get("gates", {})),
-        draws=_of_scorer("draws", fields.get("draws", {})),
-        n_luck=_asked(lambda: whole("luck_floor.agents", floor.get("agents", 200), 0, 100_000)),
-        luck_seed=_asked(lambda: whole("luck_floor.seed", floor.get("seed", 0), 0, _MOST)),
+        gates=_scorer_settings("gates", fields.get("gates", {})),
+        draws=_scorer_settings("draws", fields.get("draws", {})),
+        n_luck=_checked(lambda: checked_integer("luck_floor.agents", floor.get("agents", 200), 0, 100_000)),
+        luck_seed=_checked(lambda: checked_integer("luck_floor.seed", floor.get("seed", 0), 0, _MOST)),
     )
 
 
@@ -221,7 +218,7 @@ def _markets(given: Any) -> tuple[Market, ...]:
     markets = tuple(_market(f"`markets[{place}]`", each) for place, each in enumerate(given))
     names = [market.name for market in markets]
     if len(set(names)) < len(names):
-        raise _refused("`name` of `markets`", "another for each", names)
+        raise _refused("`name` of `markets`", "unique", names)
     return markets
 
 
@@ -232,7 +229,7 @@ def _market(where: str, given: Any) -> Market:
         raise _refused(f"`windows` of {where}", "a list of at least one pair [START, END]", windows)
     edges = tuple(_window(f"`windows[{place}]` of {where}", each) for place, each in enumerate(windows))
     if ("fingerprint" in given) == ("scenario" in given) or ("commitment" in given and "scenario" not in given):
-        wanted = "either `fingerprint`, for real data, or `scenario`, which may have a `commitment`"
+        wanted = "an object with either `fingerprint` or `scenario`, and `commitment` only with `scenario`"
         raise _refused(where, wanted, sorted(given))
     if "fingerprint" in given:
         return Market(name, edges, fingerprint=_digest(f"`fingerprint` of {where}", given["fingerprint"]))
@@ -240,7 +237,7 @@ def _market(where: str, given: Any) -> Market:
     if commitment is not None:
         commitment = _digest(f"`commitment` of {where}", commitment)
     scenario = given["scenario"]
-    spec = _asked(
+    spec = _checked(
         lambda: (
             ScenarioSpec(scenario)
             if isinstance(scenario, str)
@@ -252,7 +249,7 @@ def _market(where: str, given: Any) -> Market:
 
 def _window(where: str, given: Any) -> Window:
     def is_edge(edge: Any) -> bool:
-        return edge is None or isinstance(edge, str) or is_whole(edge)
+        return edge is None or isinstance(edge, str) or is_integer(edge)
 
     if not isinstance(given, list) or len(given) != 2 or not all(map(is_edge, given)):
         raise _refused(where, "a pair [START, END] of bars, ISO dates or null", given)
@@ -261,26 +258,26 @@ def _window(where: str, given: Any) -> Window:
 
 def _seeds(given: Any) -> tuple[int, ...]:
     if not isinstance(given, list) or not given or len(given) != len({str(seed) for seed in given}):
-        raise _refused("`seeds`", "a list of at least one integer, each once", given)
-    return _asked(lambda: tuple(whole("seeds", seed, 0, _MOST) for seed in given))
+        raise _refused("`seeds`", "a list of at least one integer, without duplicates", given)
+    return _checked(lambda: tuple(checked_integer("seeds", seed, 0, _MOST) for seed in given))
 
 
 def _rules(where: str, make: Callable[..., Any], given: Any) -> Any:
     fields = _object(where, given, tuple(make().to_dict()))
-    # JSON has no infinity, and to Python None is the default; here null is a limit that cuts nothing.
+    # JSON has no infinity: null is an unlimited bound. In Python, None is the default.
     unbound = {name: inf for name, value in fields.items() if value is None and name in ("max_weight", "max_gross")}
-    return _asked(lambda: make(**fields | unbound))
+    return _checked(lambda: make(**fields | unbound))
 
 
-def _of_scorer(group: str, given: Any) -> dict[str, Any]:
-    """Return settings that the scorer takes; it alone knows their names and ranges."""
+def _scorer_settings(group: str, given: Any) -> dict[str, Any]:
+    """Return settings after the scorer has checked their names and ranges."""
     settings = _object(f"`{group}`", given)
     for name, value in settings.items():
         if problem := _problem({group: {name: value}}):
-            wanted = f"`{group}` of a suite must be what the scorer takes"
+            wanted = f"`{group}` of a suite must be valid scorer settings"
             raise refusal("argument_invalid", f"{wanted}; received `{name}` of {value!r}: {problem}")
-        if is_whole(value):
-            whole(name, value, 0, _MOST)
+        if is_integer(value):
+            checked_integer(name, value, 0, _MOST)
     return settings
 
 
@@ -294,7 +291,7 @@ def _problem(config: dict[str, Any]) -> str:
 
 def _name(where: str, given: Any) -> str:
     if not isinstance(given, str) or not given.strip():
-        raise _refused(where, "a text that is not empty", given)
+        raise _refused(where, "a non-empty text", given)
     return given
 
 
@@ -324,8 +321,8 @@ def _check_object(where: str, given: Any, required: tuple[str, ...], optional: t
         raise refusal("argument_invalid", f"fields of {where} must be among {known}; received {unknown[0]!r}")
 
 
-def _asked(make: Callable[[], T]) -> T:
-    """Return what `make` makes; what it refuses is a refusal of the suite."""
+def _checked(make: Callable[[], T]) -> T:
+    """Return the result of `make`; its errors become `argument_invalid`."""
     try:
         return make()
     except native.OpenOutcryError as error:

@@ -1,4 +1,4 @@
-"""Agents run over a suite: in which order, and what at the same time."""
+"""Execution of an agent over the windows and seeds of a suite, sequential or parallel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TypeAlias
 from openoutcry.agents import Agent, Answer, TextAgent
 from openoutcry.backtest.run import run_backtest
 from openoutcry.data.dataset import Dataset
-from openoutcry.errors import tell
-from openoutcry.harness import AgentError, Launcher, Supervised
+from openoutcry.errors import add_note
+from openoutcry.harness import AgentError, Launcher, SupervisedAgent
 from openoutcry.harness.cancellation import Stop
-from openoutcry.harness.concurrent_runs import run_together
+from openoutcry.harness.concurrent_runs import run_concurrently
 from openoutcry.harness.lockstep import Stopped
 from openoutcry.openoutcry_py import CostModel, Limits, OpenOutcryError
 from openoutcry.records.run_record import RunRecord
@@ -23,15 +23,15 @@ from openoutcry.scoring.evaluation_journal import Journal, Part
 
 
 @dataclass(frozen=True)
-class Place:
+class SuiteWindow:
     """One window of a suite on a market.
 
     Attributes:
         market: Name of the market in the suite.
         dataset: The market.
         start: First bar of the window.
-        end: Bar after its last.
-        sealed: Whether the market is drawn from a secret key, so that nobody could know its prices.
+        end: One past the last bar.
+        sealed: Whether the market is drawn from a secret key.
     """
 
     market: str
@@ -42,55 +42,56 @@ class Place:
 
     @property
     def bars(self) -> str:
-        """The window in words."""
+        """The window as an interval, for messages."""
         return f"[{self.start}, {self.end})"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of an agent: everything was held instead.
+    """A fault of an agent. The decision defaults to hold.
 
     Attributes:
-        place: The window.
-        seed: Key of the slippage noise of the run.
-        bar: The bar that it was asked about.
-        error: What it did.
-        is_again: Whether the bar was only shown again: it was answered before the run was cut, and that stands.
+        window: The window.
+        seed: Slippage-noise seed of the run.
+        bar: The bar of the decision.
+        error: The error of the agent.
+        is_replayed: Whether a resumed run repeats the bar for the agent; the logged decision stands.
     """
 
-    place: Place
+    window: SuiteWindow
     seed: int
     bar: int
     error: AgentError
-    is_again: bool = False
+    is_replayed: bool = False
 
     def __str__(self) -> str:
-        date = self.place.dataset.dates[self.bar]
-        where = f"at the close of bar {self.bar} ({date}), window {self.place.bars} of `{self.place.market}`"
-        what = "shown again, and the answer of before stands" if self.is_again else "held"
-        return f"{what}: {self.error}; {where} under seed {self.seed}"
+        date = self.window.dataset.dates[self.bar]
+        where = f"at the close of bar {self.bar} ({date}), window {self.window.bars} of `{self.window.market}`"
+        outcome = "repeated, the logged decision stands" if self.is_replayed else "held"
+        return f"{outcome}: {self.error}; {where} under seed {self.seed}"
 
 
 OnFault: TypeAlias = Callable[[Fault], object]
 
 
 @dataclass(frozen=True)
-class Order:
-    """What is to be run, and how.
+class SuiteRunner:
+    """Runs an agent over the windows and seeds of a suite.
 
     Args:
-        places: The windows, market by market.
-        seeds: Keys of the slippage noise under which each is run.
+        windows: The windows, market by market.
+        seeds: Slippage-noise seeds; each window runs once per seed.
         rules: Costs and limits.
-        lookback: Closes that an observation shows of a symbol at most.
-        name: What the agent is called.
-        journal: Keeps the runs while they are made.
-        jobs: Markets that are run at the same time.
+        lookback: Maximum number of closes per symbol in an observation.
+        name: Name of the agent.
+        journal: Journal of the evaluation; None keeps the runs in memory only.
+        jobs: Number of markets that run in parallel.
         on_run: Called after each run, from any thread.
         on_fault: Called at each fault, from any thread.
+        stop: Set to stop all runs.
     """
 
-    places: Sequence[Place]
+    windows: Sequence[SuiteWindow]
     seeds: Sequence[int]
     rules: tuple[CostModel, Limits]
     lookback: int
@@ -101,90 +102,92 @@ class Order:
     on_fault: OnFault = lambda fault: None
     stop: Stop = field(default_factory=Stop)
 
-    def one_by_one(self, agent: Agent | str) -> list[RunRecord]:
-        """Return the runs of a baseline or a callable, made one after the other."""
-        made = []
-        for index, place in enumerate(self.places):
-            for task in self._tasks(index, place):
+    def run_sequentially(self, agent: Agent | str) -> list[RunRecord]:
+        """Run a baseline or a callable, one run after the other."""
+        records = []
+        for index, window in enumerate(self.windows):
+            for task in self._tasks(index, window):
                 if task.done is None:
-                    made.append(self._run(task, agent))
+                    records.append(self._run(task, agent))
                     self.on_run()
                 else:
-                    made.append(task.done)
-        return made
+                    records.append(task.done)
+        return records
 
-    def side_by_side(self, launcher: Launcher) -> list[RunRecord]:
-        """Return the runs of an agent that is begun anew for each.
+    def run_in_parallel(self, launcher: Launcher) -> list[RunRecord]:
+        """Run an agent in a new process or connection per run.
 
-        The seeds of a window are run at the same time, bar by bar. The windows of a market follow each other, since one
-        that is later tells of one before; so do all real markets, whose days are the same. Markets drawn from keys of
-        their own tell nothing of each other: those are run at the same time, as many as there are `jobs`.
+        The seeds of a window run in lockstep, bar by bar. The windows of one market run in chronological order,
+        because a later window reveals the prices of an earlier one; so do all real markets, which share dates.
+        Scenarios with separate keys are independent: up to `jobs` of them run in parallel.
         """
         chains: dict[str | None, list[int]] = {}
-        for index, place in enumerate(self.places):
-            chains.setdefault(place.market if place.sealed else None, []).append(index)
+        for index, window in enumerate(self.windows):
+            chains.setdefault(window.market if window.sealed else None, []).append(index)
         with ThreadPoolExecutor(self.jobs) as threads:
-            made = [threads.submit(self._chain, launcher, chain) for chain in chains.values()]
+            futures = [threads.submit(self._chain, launcher, chain) for chain in chains.values()]
             try:
-                wait(made)
+                wait(futures)
             except BaseException:
-                # Ctrl-C comes to this thread alone.
+                # Only this thread receives Ctrl-C.
                 self.stop.set()
                 raise
-        runs = _all_of(made)
-        return [record for index in range(len(self.places)) for record in runs[index]]
+        runs = _results(futures)
+        return [record for index in range(len(self.windows)) for record in runs[index]]
 
     def _chain(self, launcher: Launcher, chain: Sequence[int]) -> dict[int, list[RunRecord]]:
         try:
-            return {index: self._window(launcher, index, self.places[index]) for index in chain}
+            return {index: self._window(launcher, index, self.windows[index]) for index in chain}
         except BaseException:
             self.stop.set()
             raise
 
-    def _window(self, launcher: Launcher, index: int, place: Place) -> list[RunRecord]:
+    def _window(self, launcher: Launcher, index: int, window: SuiteWindow) -> list[RunRecord]:
         if self.stop.is_set:
             raise Stopped
-        tasks = self._tasks(index, place)
-        left = [task for task in tasks if task.done is None]
-        if left:
-            begins = [partial(Supervised, launcher, partial(self._tell, task), task.before) for task in left]
-            made = run_together(begins, [partial(self._asked, task) for task in left], self.stop)
-            for task, record in zip(left, made, strict=True):
+        tasks = self._tasks(index, window)
+        pending = [task for task in tasks if task.done is None]
+        if pending:
+            starts = [
+                partial(SupervisedAgent, launcher, partial(self._report_fault, task), task.logged) for task in pending
+            ]
+            records = run_concurrently(starts, [partial(self._run_task, task) for task in pending], self.stop)
+            for task, record in zip(pending, records, strict=True):
                 task.done = record
         return [task.done for task in tasks if task.done is not None]
 
-    def _tasks(self, index: int, place: Place) -> list[_Task]:
+    def _tasks(self, index: int, window: SuiteWindow) -> list[_Task]:
         first = index * len(self.seeds)
         tasks = []
         for at, seed in enumerate(self.seeds):
             part = None if self.journal is None else self.journal.part(first + at)
-            tasks.append(_Task(place, seed, part, None if part is None else part.record))
+            tasks.append(_Task(window, seed, part, None if part is None else part.record))
         for task in tasks:
             if task.done is not None:
                 self.on_run()
         return tasks
 
-    def _tell(self, task: _Task, error: AgentError, step: int) -> None:
-        self.on_fault(Fault(task.place, task.seed, task.place.start + step, error, step < len(task.before)))
+    def _report_fault(self, task: _Task, error: AgentError, step: int) -> None:
+        self.on_fault(Fault(task.window, task.seed, task.window.start + step, error, step < len(task.logged)))
 
-    def _asked(self, task: _Task, agent: TextAgent) -> RunRecord:
+    def _run_task(self, task: _Task, agent: TextAgent) -> RunRecord:
         try:
             record = self._run(task, agent)
         except OpenOutcryError as error:
-            tell(error, f"in the window {task.place.bars} of `{task.place.market}` under seed {task.seed}")
+            add_note(error, f"in the window {task.window.bars} of `{task.window.market}` under seed {task.seed}")
             raise
         self.on_run()
         return record
 
     def _run(self, task: _Task, agent: Agent | TextAgent | str) -> RunRecord:
-        place = task.place
-        with ExitStack() as ends:
+        window = task.window
+        with ExitStack() as cleanup:
             if task.part is not None:
-                ends.callback(task.part.close)
+                cleanup.callback(task.part.close)
             done = run_backtest(
-                place.dataset,
+                window.dataset,
                 agent,
-                (place.start, place.end),
+                (window.start, window.end),
                 *self.rules,
                 task.seed,
                 lookback=self.lookback,
@@ -196,23 +199,23 @@ class Order:
 
 @dataclass
 class _Task:
-    """One run: where it is written, and what it came to, if it has ended."""
+    """One run: its journal file, and its record once it is completed."""
 
-    place: Place
+    window: SuiteWindow
     seed: int
     part: Part | None
     done: RunRecord | None
 
     @property
-    def before(self) -> list[Answer]:
-        """What was answered before the run was cut."""
+    def logged(self) -> list[Answer]:
+        """Decisions logged before the run was interrupted."""
         return self.part.answers if self.part else []
 
 
-def _all_of(made: Sequence[Future[dict[int, list[RunRecord]]]]) -> dict[int, list[RunRecord]]:
-    errors = [error for each in made if (error := each.exception()) is not None]
+def _results(futures: Sequence[Future[dict[int, list[RunRecord]]]]) -> dict[int, list[RunRecord]]:
+    errors = [error for future in futures if (error := future.exception()) is not None]
     for error in errors:
-        # What stopped the others is what has happened.
+        # `Stopped` is a consequence of the first error.
         if not isinstance(error, Stopped):
             raise error
-    return {index: runs for each in made for index, runs in each.result().items()}
+    return {index: runs for future in futures for index, runs in future.result().items()}

@@ -1,6 +1,6 @@
-"""Verdicts on agents: gates with what they were decided on, and ranks.
+"""Verdicts on agents: gates with values and bounds, ranks, and boards.
 
-`docs/score.md` says what each gate asks and why.
+`docs/score.md` defines each gate.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Gate:
     """A condition of eligibility.
 
     Attributes:
-        slug: Its stable name.
-        passed: Whether it holds; None where that is not known.
-        value: What was found; None where it is undefined.
-        bound: What it was held against, if anything.
-        reason: Slug of why it does not hold, or is not known to.
+        slug: Stable name.
+        passed: Whether the condition holds; None if that is unknown.
+        value: Measured value; None if undefined.
+        bound: Required value, if any.
+        reason: Slug of the reason if the gate failed or is unknown.
         undefined: Why a number is None.
     """
 
@@ -37,40 +37,40 @@ class Gate:
 
 @dataclass(frozen=True)
 class Score:
-    """Everything that the verdict on an agent was made of.
+    """Verdict on an agent, with all of its inputs.
 
-    What is None has its reason in `undefined`, here or in the dictionary that it stands in. Each number of `sides` and
-    `trials` is what `docs/score.md` calls it.
+    A value that is None has its reason in `undefined` of the same object. `docs/score.md` defines the numbers of
+    `sides` and `trials`.
 
     Attributes:
-        agent_id: What the agent is called.
+        agent_id: Name of the agent.
         verdict: `eligible`, `not_eligible`, `insufficient` or `unknown`.
-        reasons: Slugs of why, each once.
-        because: The reasons in words.
+        reasons: Slugs of the reasons, without duplicates.
+        because: The reasons as text.
         gates: Every gate.
-        sealed: Verdict, reasons, gates and `z` on the sealed windows alone; None where there are no others beside them.
-        rank: Place, 1 for the best; agents that cannot be told from the first of their band share one.
-        z: Standard errors above the luck of trials, of the typical seed and the benchmark where they are fewer; on the
-            sealed windows alone where they are fewer there.
+        sealed: Verdict, reasons, gates and `z` on the sealed windows alone; None unless the suite has both sealed and
+            public windows.
+        rank: Rank, 1 for the best; the agents of a band share a rank.
+        z: Standard errors of the Sharpe ratio above SR0, the expected best of all trials without skill. The median
+            seed, against the stricter benchmark; on the sealed windows alone if the suite has both kinds.
         seed_z: The same for each seed.
-        above_luck: Share of the luck floor that `z` is above.
-        copy_of: Another agent whose track it has, unless it is known to have made it.
-        digest: Digest of its record, None for returns alone.
+        above_luck: Share of the null agents with a lower `z`.
+        copy_of: Another agent with the same return series, unless this agent is known to be the original.
+        digest: Digest of the record; None for returns alone.
         n_days: Returns of all windows.
-        n_windows: Windows.
-        n_seeds: Seeds of each window that change something.
+        n_windows: Number of windows.
+        n_seeds: Number of seeds per window with distinct returns.
         n_won: Windows above the benchmark.
-        periods_per_year: Bars a year.
-        declared: Trials that its maker declares.
-        trials: Out of how many trials it was chosen, and their spread.
-        metrics: Statistics of the track, of the seeds' mean.
-        sides: Against buy-and-hold and cash: deflated ratio with its inputs, errors, tests.
-        markets: Alpha and beta on each market, a year.
-        windows: Each window by itself.
+        periods_per_year: Bars per year.
+        declared: Trials declared by the author of the agent.
+        trials: Number of trials and the spread of their Sharpe ratios.
+        metrics: Metrics of the mean return series of all seeds.
+        sides: Against buy-and-hold and cash: deflated Sharpe ratio with its inputs, errors, tests.
+        markets: Annual alpha, and beta, on each market.
+        windows: Results of each window.
         pass_k: Probability that k of k seeds pass, and whether all do.
-        process: How the runs were locked in, faults by whose they are, events, terminations, worst drawdown and largest
-            exposure.
-        beside: What decides nothing: delay, common cost, capacity, decay, calibration.
+        process: Sandbox tier of the runs, faults by cause, events, terminations, worst drawdown and largest exposure.
+        beside: Diagnostics that decide nothing: delay, common cost, capacity, decay, calibration.
         undefined: Why a number is None.
     """
 
@@ -106,9 +106,9 @@ class Score:
     def of(cls, fields: Mapping[str, Any]) -> Score:
         """Return the score of a JSON object of the scorer."""
         lists = ("reasons", "because", "seed_z", "sides", "markets", "windows")
-        kept: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in fields.items()}
-        kept["gates"] = tuple(Gate(**each) for each in fields["gates"])
-        return cls(**kept)
+        attributes: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in fields.items()}
+        attributes["gates"] = tuple(Gate(**gate) for gate in fields["gates"])
+        return cls(**attributes)
 
     @property
     def is_eligible(self) -> bool:
@@ -117,29 +117,29 @@ class Score:
 
     @property
     def dsr(self) -> float | None:
-        """Deflated Sharpe ratio on the windows that rank, None where it is undefined."""
+        """Deflated Sharpe ratio on the windows that decide the rank; None if undefined."""
         return self.ranking_gate("dsr").value
 
     @property
     def isolation(self) -> str | None:
-        """How far the runs were locked in, in words, None where nobody can tell.
+        """Sandbox of the runs, None if unknown.
 
-        The least tier of any run, `T0` to `T3` or `in process`, and `+ net` where one could reach a network.
+        The lowest tier of any run, `T0` to `T3` or `in process`, and `+ net` if any run had network access.
         """
         least: str | None = self.process["isolation"]
         return f"{least} + net" if self.process["network"] else least
 
     def ranking_gate(self, slug: str) -> Gate:
-        """Return a gate of skill on the windows that rank.
+        """Return a gate of skill on the windows that decide the rank.
 
-        These are the sealed ones alone where the suite has others beside them, and all windows elsewhere.
+        These are the sealed windows if the suite has both sealed and public windows, otherwise all windows.
         """
         if self.sealed is None:
             return self.gate(slug)
         return next(Gate(**each) for each in self.sealed["gates"] if each["slug"] == slug)
 
     def gate(self, slug: str) -> Gate:
-        """Return a gate by its name."""
+        """Return a gate by its slug."""
         found = next((gate for gate in self.gates if gate.slug == slug), None)
         if found is None:
             names = ", ".join(gate.slug for gate in self.gates)
@@ -149,15 +149,16 @@ class Score:
 
 @dataclass(frozen=True)
 class Board:
-    """Agents judged together.
+    """Scores of several agents, ranked.
 
     Attributes:
-        scores: By rank, those without one last.
-        bands: Names of agents that cannot be told from the first of each band, best band first.
-        tests: Tests of the field, by benchmark; None where there are none.
-        power: What a board of so many agents can see at all, with a sentence.
-        separation: What it takes to tell the first two apart, None for fewer than two.
-        luck_floor: What agents without skill show, and each of them; None where none were given.
+        scores: By rank, unranked agents last.
+        bands: Agent names by band, best band first. The agents of a band are not significantly different from its
+            first.
+        tests: Multiple-testing results by benchmark; None if there are none.
+        power: Statistical power of the board, with a sentence.
+        separation: Days needed to separate the first two agents; None for fewer than two ranked agents.
+        luck_floor: Results of the null agents; None if none were given.
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
@@ -188,7 +189,7 @@ class Board:
 
     @cached_property
     def eligible(self) -> tuple[Score, ...]:
-        """Scores of the agents that every gate holds for."""
+        """Scores of the agents that pass every gate."""
         return tuple(score for score in self.scores if score.is_eligible)
 
     def __getitem__(self, agent_id: str) -> Score:
@@ -200,19 +201,19 @@ class Board:
 
     @property
     def sentence(self) -> str:
-        """What the board can say of its first two agents, in words."""
+        """Comparison of the first two agents, as a sentence."""
         if self.separation is None:
             n_unranked, n_agents = sum(score.rank is None for score in self.scores), len(self.scores)
             if n_agents < 2 or not n_unranked:
-                return "There are no two agents to tell apart."
-            have, left = "has" if n_unranked == 1 else "have", n_agents - n_unranked
-            to_tell = f"there is nobody to tell {self.bands[0][0]} from" if left else "there is nobody to tell apart"
-            return f"{n_unranked} of {n_agents} agents {have} no rank: {to_tell}."
+                return "A comparison needs at least two agents."
+            is_or_are, n_ranked = "is" if n_unranked == 1 else "are", n_agents - n_unranked
+            consequence = f"{self.bands[0][0]} has no agent to be compared with" if n_ranked else "none can be compared"
+            return f"{n_unranked} of {n_agents} agents {is_or_are} unranked: {consequence}."
         first, second = self.separation["first"], self.separation["second"]
         if not any({first, second} <= set(band) for band in self.bands):
             return f"{first} is ahead of {second}."
         needed, n_days = self.separation["n_needed"], self.separation["n_days"]
         if needed is None:
-            return f"{first} and {second} cannot be told apart: {self.separation['undefined']['n_needed']}."
-        more = f"{needed:,.0f} days would" if needed > n_days else "more than these days, for so many pairs, would"
-        return f"{first} and {second} cannot be told apart on {n_days:,} days; {more} tell them apart."
+            return f"{first} and {second} cannot be separated: {self.separation['undefined']['n_needed']}."
+        more = f"about {needed:,.0f} days" if needed > n_days else "more days, because all pairs are compared"
+        return f"{first} and {second} cannot be separated on {n_days:,} days: separating them takes {more}."

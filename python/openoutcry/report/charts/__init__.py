@@ -1,7 +1,7 @@
-"""Charts: pure functions from arrays to an `<svg>` string.
+"""Charts: pure functions from arrays to an `<svg>` string, and a rasterizer for `rgb_array` frames.
 
-`stylesheet(":root")` styles a page that holds charts; `standalone` turns one chart into a document. Imports the views
-and the text format of `report`, and NumPy.
+`stylesheet(":root")` styles a page with charts; `standalone` makes a document from charts. Imports the views and the
+text format of `report`, the native module and NumPy.
 """
 
 from openoutcry.report.charts.equity_charts import Line, Role, delay_chart, drawdown_chart, equity_chart, spans_decades

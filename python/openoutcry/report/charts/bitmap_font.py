@@ -1,4 +1,4 @@
-"""A 5x7 bitmap font, for a picture drawn without any library."""
+"""A 5x7 bitmap font, for the rasterizer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _UNKNOWN = "1F 11 11 11 11 11 1F"
 def text_mask(text: str, size: int = 1) -> npt.NDArray[np.bool_]:
     """Return the lit pixels of `text`, shape `(7 * size, 6 * size * len(text))`.
 
-    A character without a glyph is an empty box. Do not write to the result: it is shared between calls.
+    A character without a glyph is an empty box. Do not modify the result: it is cached.
     """
     if not text:
         return np.zeros((HEIGHT * size, 0), dtype=np.bool_)

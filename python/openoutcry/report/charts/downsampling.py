@@ -1,4 +1,4 @@
-"""Reduce long series to what a picture can show, without losing an extreme."""
+"""Downsampling of long series for charts that preserves extremes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Times = npt.NDArray[np.int64]
 
 def seconds(dates: Sequence[str]) -> Times:
     """Return ISO 8601 dates as seconds since 1970, shape `(n_bars,)`, int64."""
-    # numpy refuses a time zone; every date of a dataset is in the same one, so the mark carries nothing here.
+    # NumPy refuses time zones. All dates of a dataset share one, so the suffix is redundant.
     bare = [date.removesuffix("Z").removesuffix("+00:00") for date in dates]
     return np.array(bare, dtype="datetime64[s]").astype(np.int64)
 
 
 def decimate(values: Floats, budget: int) -> Indices:
-    """Return rising indices of about `budget` points that keep every extreme.
+    """Return ascending indices of about `budget` points that preserve extremes.
 
-    These are both ends, and the low and the high of every bucket.
+    They are both ends, and the minimum and maximum of every bucket.
     """
     n = len(values)
     if n <= budget:
@@ -53,7 +53,7 @@ def bucket_means(values: Floats, budget: int) -> tuple[Floats, Indices]:
 
 
 def largest(values: Floats, keep: int) -> tuple[list[int], list[int]]:
-    """Return the columns with the largest mean magnitude, and those left over."""
+    """Return the columns with the largest mean magnitude, and the remaining ones."""
     rank = np.argsort(-np.abs(values).mean(axis=0), kind="stable")
     return sorted(rank[:keep].tolist()), sorted(rank[keep:].tolist())
 
@@ -78,7 +78,7 @@ def _period_returns(keys: npt.NDArray[np.str_], nav: Floats) -> dict[str, float]
     last = np.flatnonzero(np.append(keys[1:] != keys[:-1], True))
     before = nav[np.concatenate([[0], last[:-1]])]
     growth = np.divide(nav[last], before, out=np.full(len(last), np.nan), where=before > 0.0)
-    # The first bar opens the account: a period that holds nothing else has no return.
+    # The first bar opens the account: a period with only that bar has no return.
     first_is_alone = last[0] == 0
     pairs = zip(keys[last].tolist(), (growth - 1.0).tolist(), strict=True)
     return {key: value for i, (key, value) in enumerate(pairs) if not (i == 0 and first_is_alone)}

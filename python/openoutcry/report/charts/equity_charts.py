@@ -1,7 +1,6 @@
-"""The charts of the report, each a pure function from arrays to an `<svg>` string.
+"""Charts of NAV, drawdown and execution delay over time.
 
-The strings are for a page that carries `stylesheet(":root")`; `standalone` turns them into a document of its own.
-Every path is bounded in size, and a line keeps its lows and highs however long the series is.
+Paths are bounded in size; downsampling preserves lows and highs.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["Line", "Role", "delay_chart", "drawdown_chart", "equity_chart", "spa
 Role = Literal["agent", "benchmark", "delayed", "series"]
 
 POINTS = 1000
-"""Most points of a line, unless the caller asks for fewer."""
+"""Default maximum points of a line."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,10 @@ class Line:
     """One line of a chart over time.
 
     Attributes:
-        name: Shown at its end.
+        name: Label at its end.
         dates: ISO 8601, one per value.
         values: Shape `(n_bars,)`, float64.
-        role: What decides its look; `series` takes the colour of `slot`.
+        role: Role, which determines the style; `series` uses the colour of `slot`.
         slot: Index of the categorical colour.
     """
 
@@ -55,12 +54,12 @@ class Line:
 
     @property
     def colour(self) -> str:
-        """The class that sets the colour."""
+        """CSS class of the colour."""
         return series_class(self.slot) if self.role == "series" else f"c-{self.role}"
 
     @property
     def classes(self) -> str:
-        """The classes of the drawn path."""
+        """CSS classes of the path."""
         weight = {"agent": " oo-strong", "benchmark": "", "delayed": " oo-dash", "series": ""}[self.role]
         return self.colour + weight
 
@@ -80,19 +79,19 @@ def equity_chart(
     Args:
         lines: The last one is drawn on top.
         scale: `linear`, `log`, or `auto` for log when the largest value is 3 times the smallest.
-        include: Values that must be on the axis, so that several charts have the same.
-        points: Most points per line.
+        include: Values that must be on the axis, so that several charts share one scale.
+        points: Maximum points per line.
         height: Pixels.
         slim: Thumbnail without labels.
-        fan: Quantile to NAV of agents without skill, over the dates of the last line; drawn behind.
+        fan: Quantile level to NAV of the null agents, over the dates of the last line; drawn in the background.
     """
     fan = fan or {}
     values = value_scale([*(line.values for line in lines), *fan.values()], scale, include=[1.0, *include])
     dates = date_scale([downsampling.seconds(line.dates) for line in lines])
-    told = "; ".join(_journey(line) for line in reversed(lines))
+    summary = "; ".join(_journey(line) for line in reversed(lines))
     canvas = Canvas(
         title="Equity of " + ", ".join(line.name for line in reversed(lines)),
-        description=f"NAV as a multiple of its start, {'log' if values.log else 'linear'} scale. {told}.",
+        description=f"NAV as a multiple of its start, {'log' if values.log else 'linear'} scale. {summary}.",
         dates=dates,
         values=values,
         show=values.show_number,
@@ -115,12 +114,12 @@ def spans_decades(lines: Sequence[Line], fan: Mapping[float, Floats] | None = No
 
 
 def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int = 180) -> str:
-    """Draw how far each NAV is below its running peak.
+    """Draw the drawdown of each NAV from its running peak.
 
-    The last line is filled, and its deepest point is marked.
+    The last line is filled, and its maximum drawdown is marked.
     """
     falls = [native.drawdowns(line.values) for line in lines]
-    # Room below the deepest point, for its label.
+    # Space below the maximum drawdown for its label.
     values = value_scale(falls, include=[0.0, -0.01, float(falls[-1].min()) * 1.12])
     dates = date_scale([downsampling.seconds(line.dates) for line in lines])
     main, fall = lines[-1], falls[-1]
@@ -128,7 +127,7 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
     label = f"{percent(float(fall[worst]))} on {main.dates[worst][:10]}"
     canvas = Canvas(
         title="Drawdown of " + ", ".join(line.name for line in reversed(lines)),
-        description=f"NAV below its running peak. The deepest point of {main.name} is {label}.",
+        description=f"NAV below its running peak. The maximum drawdown of {main.name} is {label}.",
         dates=dates,
         values=values,
         show=values.show_percent,
@@ -149,15 +148,15 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
 
 
 def delay_chart(dates: Sequence[str], nav: Floats, delayed_nav: Floats, *, points: int = 600) -> str:
-    """Draw the NAV of the same decisions one bar later, over the NAV as run, less one."""
+    """Draw the NAV with one bar of execution delay, relative to the NAV as run, less one."""
     alive = nav > 0.0
     gap = np.divide(delayed_nav, nav, out=np.ones_like(nav), where=alive) - 1.0
     line = Line("one bar later", dates, gap, "delayed")
     values = value_scale([gap], include=[0.0, 0.001, -0.001])
     scale = date_scale([downsampling.seconds(dates)])
     canvas = Canvas(
-        title="One bar later, against the run",
-        description=f"NAV of the delayed decisions over NAV as run, less one: {percent(float(gap[-1]))} at the end.",
+        title="One bar later, relative to the run",
+        description=f"NAV of the delayed run over NAV as run, less one: {percent(float(gap[-1]))} at the end.",
         dates=scale,
         values=values,
         show=values.show_percent,

@@ -1,4 +1,4 @@
-"""Gross and net exposure over time."""
+"""Chart of gross and net exposure over time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def exposure_chart(dates: Sequence[str], gross: Floats, net: Floats, *, columns:
         dates: ISO 8601, one per value.
         gross: Shape `(n_bars,)`, float64.
         net: The same of signed weights; where it equals `gross`, one line is drawn.
-        columns: Most points of a line; each is the mean of its bars.
+        columns: Maximum points of a line; each is the mean of its bars.
         height: Pixels.
     """
     means, at = downsampling.bucket_means(np.column_stack([gross, net]), columns)

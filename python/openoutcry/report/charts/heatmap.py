@@ -1,4 +1,4 @@
-"""Returns by calendar month: a table for the page, and the same as a picture."""
+"""Monthly returns, as an HTML table and as a heatmap."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def monthly_heatmap(dates: Sequence[str], nav: Floats) -> str:
 
 
 def monthly_table(dates: Sequence[str], nav: Floats, caption: str) -> str:
-    """Return the same as an HTML table, which can be copied and read out."""
+    """Return the monthly returns as an accessible HTML table."""
     months, years, extreme = _returns(dates, nav)
     head = "".join(f'<th scope="col">{name}</th>' for name in ("Year", "Total", *MONTHS))
     rows = []
@@ -68,7 +68,7 @@ def shade(value: float, extreme: float) -> str:
 def _returns(dates: Sequence[str], nav: Floats) -> tuple[dict[tuple[int, int], float], dict[int, float], float]:
     months = downsampling.month_returns(dates, nav)
     known = sorted(abs(v) for v in months.values() if math.isfinite(v))
-    # The 95th percentile: one wild month must not wash out all the others.
+    # The 95th percentile, so that one extreme month does not fade all others.
     extreme = max(known[int(0.95 * (len(known) - 1))] if known else 0.0, _LEAST_EXTREME)
     return months, downsampling.year_returns(dates, nav), extreme
 

@@ -1,4 +1,4 @@
-"""The zero-skill fan: the NAV of agents without skill, behind an equity chart."""
+"""Fan chart of the null agents' NAV, in the background of an equity chart."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from openoutcry.report.views.view_checks import Floats
 __all__ = ["fan_ends", "fan_paths", "fan_sentence"]
 
 POINTS = 160
-"""Most points of an edge: a quantile of many agents is smooth, so bars between points tell nothing more."""
+"""Maximum points of an edge; quantiles of many agents are smooth, so more points add nothing."""
 
 
 def fan_paths(fan: Mapping[float, Floats], dates: Sequence[str], values: ValueScale, scale: DateScale) -> list[str]:
-    """Return bands between pairs of quantiles, widest first, then lines.
+    """Return the bands between pairs of quantiles, widest first, then the lines.
 
-    The lines are the outer edges and the middle.
+    The lines are the outer edges and the median.
     """
     levels = sorted(fan)
     at = np.unique(np.linspace(0, len(dates) - 1, min(POINTS, len(dates))).astype(np.intp))
@@ -42,7 +42,7 @@ def fan_ends(fan: Mapping[float, Floats], values: ValueScale) -> list[EndLabel]:
 
 
 def fan_sentence(fan: Mapping[float, Floats], nav: Floats, label: str) -> str:
-    """Return where a run ends in the fan, in words."""
+    """Return the position of the final NAV in the null distribution, as a sentence."""
     levels, end = sorted(fan), float(nav[-1])
     ends = {level: float(fan[level][-1]) for level in levels}
     above = [level for level in levels if end >= ends[level]]
@@ -53,7 +53,7 @@ def fan_sentence(fan: Mapping[float, Floats], nav: Floats, label: str) -> str:
     else:
         where = f"between the {_rank(above[-1])} and the {_rank(levels[len(above)])} percentile"
     spread = f"{number(ends[levels[0]])} to {number(ends[levels[-1]])}"
-    outer = f"the {_rank(levels[0])} to the {_rank(levels[-1])} of them end at {spread}"
+    outer = f"their {_rank(levels[0])} to {_rank(levels[-1])} percentiles are {spread}"
     return f"The run ends at {number(end)}, {where} of {label}: {outer}."
 
 

@@ -1,8 +1,8 @@
-"""Colours of the report, for a light and a dark page.
+"""Colours of the report, for light and dark pages.
 
-The categorical colours were chosen by farthest-point search over simulated protanopia, deuteranopia and
-tritanopia (Machado et al. 2009), so that the first eight stay apart for every reader. `tests/report/test_report.py`
-holds the contrast of every pair used for text.
+The categorical colours come from a farthest-point search over simulated protanopia, deuteranopia and tritanopia
+(Machado et al. 2009); the first eight are distinguishable for every reader. `tests/report/test_report.py` checks the
+contrast of every pair used for text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SERIES: tuple[tuple[str, str], ...] = (
     ("#9c5eaa", "#7c9217"),
     ("#828a94", "#7a838d"),
 )
-"""Categorical colours as `(light, dark)`; the last, a grey, is kept for "other"."""
+"""Categorical colours as `(light, dark)`; the last, a grey, is reserved for "other"."""
 
 GAINS: tuple[tuple[str, str], ...] = (
     ("#eaf1fa", "#1a2431"),
@@ -55,7 +55,7 @@ LOSSES: tuple[tuple[str, str], ...] = (
     ("#f4b983", "#694015"),
     ("#e8964d", "#874d10"),
 )
-"""Cells of the monthly table, faint to strong; blue and orange stay apart for colour-blind readers."""
+"""Cells of the monthly table, faint to strong; blue and orange are safe for colour-blind readers."""
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -79,7 +79,7 @@ def contrast(first: str, second: str) -> float:
 def css_variables(selector: str) -> str:
     """Return the rules that set every colour variable on `selector`, in both schemes.
 
-    The dark rules are bound to `screen`: paper is always light.
+    The dark rules apply to `screen` only: paper is always light.
     """
     light, dark = (_declarations(scheme) for scheme in (0, 1))
     return (

@@ -1,4 +1,4 @@
-"""A rasteriser in numpy: the picture of an episode for `rgb_array` rendering."""
+"""A NumPy rasterizer for `rgb_array` rendering of an episode."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Box:
 
 
 class Canvas:
-    """A white image to draw on; what falls outside is cut off.
+    """A white image; drawing outside of it is clipped.
 
     Attributes:
         pixels: Shape `(height, width, 3)`, uint8.
@@ -53,7 +53,7 @@ class Canvas:
     def write(
         self, x: int, y: int, text: str, colour: tuple[int, int, int], *, size: int = 1, align: str = "left"
     ) -> None:
-        """Write a line of text with its top at `y`, beginning or ending at `x`."""
+        """Write a line of text with its top at `y`, left- or right-aligned at `x`."""
         mask = text_mask(text, size)
         left = x if align == "left" else x - mask.shape[1] + size
         skip = max(-left, 0)
@@ -63,8 +63,8 @@ class Canvas:
     def line(self, box: Box, ys: Floats, colour: tuple[int, int, int], thickness: float = 2.0) -> None:
         """Draw a smooth line over the width of `box`; `ys` runs from 0 (its top) to 1.
 
-        A pixel takes the colour by the share of its height that the line covers. Where a column holds many points,
-        the line covers their whole range, so no peak is lost.
+        Pixels are antialiased vertically. In a column with many points the line covers their full range, so no peak is
+        lost.
         """
         low, high = _column_ranges(ys * (box.height - 1) + 0.5, box.width)
         rows = np.arange(box.height)[:, None]
@@ -73,7 +73,7 @@ class Canvas:
         self._blend(box, cover, colour)
 
     def area(self, box: Box, ys: Floats, colour: tuple[int, int, int]) -> None:
-        """Paint from the top of `box` down to a line like that of `line`."""
+        """Fill from the top of `box` down to the line of `line`."""
         _, high = _column_ranges(ys * (box.height - 1) + 0.5, box.width)
         cover = np.clip(high - np.arange(box.height)[:, None], 0.0, 1.0)
         self._blend(box, cover, colour)
@@ -85,17 +85,20 @@ class Canvas:
 
 
 def render_frame(nav: Sequence[float], weights: Floats, symbols: Sequence[str], date: str, cash: float) -> Image:
-    """Return a picture of an episode: NAV, drawdown, and the weights held now.
+    """Render a frame of an episode: NAV, drawdown and current weights.
 
     Args:
         nav: One value per bar so far, multiple of the starting NAV.
         weights: Shape `(n_symbols,)`, float64, signed fraction of NAV.
         symbols: One per weight.
-        date: Of the last bar.
-        cash: Account currency at a starting NAV of 1.
+        date: Date of the last bar.
+        cash: Cash, as a multiple of the starting NAV.
 
     Returns:
         Shape `(400, 640, 3)`, uint8.
+
+    Raises:
+        ValueError: the arrays are not finite, or their shapes differ.
     """
     values = np.asarray(nav, dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all():
@@ -116,7 +119,7 @@ def render_frame(nav: Sequence[float], weights: Floats, symbols: Sequence[str], 
 
 def _nav_panel(canvas: Canvas, box: Box, nav: Floats) -> None:
     canvas.write(16, box.y - 14, "NAV", _MUTED)
-    # Never so tight that the noise of the first bars fills the panel.
+    # A minimum range, so that the noise of the first bars does not fill the panel.
     axis = value_scale([nav], include=[0.99, 1.01])
     _grid(canvas, box, axis, [axis.show_number(t) for t in axis.ticks(4)], 1.0)
     canvas.line(box, axis.fraction(nav), _LONG)
@@ -124,7 +127,7 @@ def _nav_panel(canvas: Canvas, box: Box, nav: Floats) -> None:
 
 def _drawdown_panel(canvas: Canvas, box: Box, nav: Floats) -> None:
     canvas.write(16, box.y - 14, "DRAWDOWN", _MUTED)
-    # Ruin is a NAV of zero, never a peak: the first value is above it.
+    # Drawdown needs a positive first NAV.
     fall = native.drawdowns(nav) if nav[0] > 0.0 else np.zeros_like(nav)
     axis = value_scale([fall], include=[0.0, -0.01])
     canvas.area(box, axis.fraction(fall), _WASH)
@@ -172,7 +175,7 @@ def _column_ranges(values: Floats, width: int) -> tuple[Floats, Floats]:
     n = len(values)
     if n == 1:
         return np.full(width, values[0]), np.full(width, values[0])
-    # Edges between columns, by linear interpolation; then every point widens the range of its own column.
+    # Interpolate at the column edges, then extend the range of each column by its points.
     edges = np.interp(np.linspace(0.0, n - 1.0, width + 1), np.arange(n), values)
     low, high = np.minimum(edges[:-1], edges[1:]), np.maximum(edges[:-1], edges[1:])
     columns = np.minimum(np.arange(n) * width // (n - 1), width - 1)

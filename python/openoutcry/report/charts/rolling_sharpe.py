@@ -1,4 +1,4 @@
-"""The Sharpe ratio over the last bars, with its 95% band."""
+"""Chart of the rolling Sharpe ratio with its 95% band."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["rolling_chart", "rolling_sentence"]
 
 
 def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, height: int = 220) -> str:
-    """Draw the estimate and its band; a stretch where it is undefined stays empty.
+    """Draw the estimate and its band, with gaps where it is undefined.
 
     Args:
         dates: ISO 8601, one per value.
-        rolling: With at least one value that is defined.
-        points: Most points of the line, over all its stretches.
+        rolling: Rolling Sharpe ratio with at least one defined value.
+        points: Maximum points of the line, over all of its segments.
         height: Pixels.
     """
     known = np.isfinite(rolling.sharpe)
@@ -44,8 +44,8 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
         height=height,
         baseline=0.0,
     )
-    paths = [_band(dates, (low, high), part, (values, scale), points) for part in _stretches(banded)]
-    for part in _stretches(known):
+    paths = [_band(dates, (low, high), part, (values, scale), points) for part in _segments(banded)]
+    for part in _segments(known):
         keep = part.start + downsampling.decimate(rolling.sharpe[part], _share(part, len(dates), points))
         xs, ys = scale.units(downsampling.seconds([dates[i] for i in keep])), values.units(rolling.sharpe[keep])
         paths.append(line_path(*_at_least_a_dot(xs, ys), "c-agent oo-strong", "Sharpe"))
@@ -54,10 +54,10 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
 
 
 def rolling_sentence(rolling: Rolling) -> str:
-    """Return how often the band lies away from zero, in words."""
+    """Return the range of the estimate and how often its band excludes zero, as a sentence."""
     known = np.isfinite(rolling.sharpe)
     if not known.any():
-        return f"Undefined throughout: no stretch of {rolling.n_returns} returns has a Sharpe ratio."
+        return f"Undefined throughout: no window of {rolling.n_returns} returns has a Sharpe ratio."
     least, most = float(np.nanmin(rolling.sharpe)), float(np.nanmax(rolling.sharpe))
     text = f"Between {number(least)} and {number(most)}"
     banded = known & np.isfinite(rolling.error)
@@ -87,6 +87,6 @@ def _at_least_a_dot(xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]
     return (xs * 2, ys * 2) if len(xs) == 1 else (xs, ys)
 
 
-def _stretches(known: npt.NDArray[np.bool_]) -> list[slice]:
+def _segments(known: npt.NDArray[np.bool_]) -> list[slice]:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

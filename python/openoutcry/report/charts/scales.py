@@ -1,4 +1,4 @@
-"""Map values and dates to whole drawing units, and choose round ticks for them."""
+"""Value and date axes: integer drawing units and round ticks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from openoutcry.report.views.run_view import Floats
 __all__ = ["HEIGHT", "DateScale", "Tick", "ValueScale", "date_scale", "value_scale"]
 
 HEIGHT = 1200
-"""Drawing units of every value axis. Paths use whole units: they are stretched to the size of the page."""
+"""Drawing units of every value axis. Paths use integer units, stretched to the size of the page."""
 
 _DAY = 86_400
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -113,11 +113,11 @@ class DateScale:
 
 
 def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequence[float] = ()) -> ValueScale:
-    """Fit an axis around `series` and the values of `include`, with a little air.
+    """Fit an axis around `series` and the values of `include`, with a margin.
 
     Args:
-        series: What will be drawn.
-        scale: `linear`, `log`, or `auto`: log if everything is positive and the largest is 3 times the smallest.
+        series: Values to draw.
+        scale: `linear`, `log`, or `auto`: log if all values are positive and the largest is 3 times the smallest.
         include: Values that must be on the axis.
     """
     low = min(*(float(s.min()) for s in series), *include, math.inf)
@@ -133,7 +133,7 @@ def value_scale(series: Sequence[Floats], scale: str = "linear", include: Sequen
 
 
 def date_scale(times: Sequence[Times]) -> DateScale:
-    """Fit an axis around all `times`; its unit is a day if every time is one."""
+    """Fit an axis around all `times`; its unit is a day if all times are dates."""
     start, end = min(int(t[0]) for t in times), max(int(t[-1]) for t in times)
     daily = all(bool((t % _DAY == 0).all()) for t in times)
     return DateScale(start, max(end, start + 1), max((end - start) // _DAY, 1) if daily else 5000)
@@ -167,7 +167,7 @@ def _month_marks(start: datetime, end: datetime, days: float, target: int) -> li
         if moment < start:
             continue
         label = str(year) if step >= 12 or index == 0 else _MONTHS[index]
-        # A first mark inside a year would leave the reader without the year.
+        # The first label includes the year if it starts inside one.
         label = label if marks or label == str(year) else f"{label} {year}"
         marks.append((int(moment.timestamp()), label))
     return marks

@@ -1,4 +1,4 @@
-"""Pictures the size of a table cell: a sparkline and an interval."""
+"""Charts in a table cell: sparklines and confidence intervals."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Ground:
-    """What lies behind an estimate.
+    """Background of an interval mark.
 
     Attributes:
-        told: What the picture is, for a screen reader.
-        marks: From what turns a value into its place to SVG.
+        description: Description for a screen reader.
+        marks: Function from a value-to-position function to SVG.
     """
 
-    told: str
+    description: str
     marks: Callable[[Callable[[float], str]], str] = lambda at: ""
 
 
@@ -39,10 +39,10 @@ def sparkline(nav: Floats, low: float, high: float, *, points: int = 60) -> str:
     keep = downsampling.decimate(nav, points)
     width = max(len(nav) - 1, 1)
     start = round(values.position(1.0) * HEIGHT)
-    told = f"From 1 to {number(float(nav[-1]))}, low {number(float(nav.min()))}, high {number(float(nav.max()))}."
+    summary = f"From 1 to {number(float(nav[-1]))}, low {number(float(nav.min()))}, high {number(float(nav.max()))}."
     return (
         '<svg class="oo-chart oo-spark" role="img" width="100%" height="28">'
-        f"<title>NAV</title><desc>{told}</desc>"
+        f"<title>NAV</title><desc>{summary}</desc>"
         f'<svg class="oo-marks" viewBox="0 0 {width} {HEIGHT}" preserveAspectRatio="none" width="100%" height="100%">'
         f'<path class="oo-line oo-hair" d="M0 {start}h{width}"/>'
         f"{line_path(keep.tolist(), values.units(nav[keep]), 'c-agent', '')}</svg></svg>"
@@ -53,19 +53,19 @@ def interval_mark(value: float | None, error: float | None, low: float, high: fl
     """Draw an estimate and its 95% interval, against a line at zero.
 
     Args:
-        value: The estimate; `None` draws the ground alone.
-        error: Its standard error; `None` draws the point alone.
-        low: Left end of the cell; an estimate beyond an end is an arrow there.
+        value: The estimate; `None` draws the background only.
+        error: Its standard error; `None` draws the point only.
+        low: Left end of the cell; an estimate outside the cell is an arrow at its edge.
         high: Right end of the cell.
-        ground: What lies behind the estimate.
+        ground: Background of the estimate.
     """
     span = high - low
 
     def at(v: float) -> str:
         return place((v - low) / span)
 
-    told = DASH if value is None else number(value)
-    told += "" if error is None else f" {PLUS_MINUS} {number(error)}"
+    label = DASH if value is None else number(value)
+    label += "" if error is None else f" {PLUS_MINUS} {number(error)}"
     if value is None:
         body = ""
     elif not low <= value <= high:
@@ -79,7 +79,7 @@ def interval_mark(value: float | None, error: float | None, low: float, high: fl
     colour = "c-benchmark" if not apart else "c-agent" if value and value > 0.0 else "c-delayed"
     return (
         '<svg class="oo-chart oo-interval" role="img" width="100%" height="20">'
-        f"<title>{told}</title><desc>{ground.told}</desc>{ground.marks(at)}"
+        f"<title>{label}</title><desc>{ground.description}</desc>{ground.marks(at)}"
         f'<g class="oo-grid"><line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="0" y2="100%"/></g>'
         f'<g class="{colour}">{body}</g></svg>'
     )
@@ -103,8 +103,9 @@ def interval_axis(low: float, high: float) -> str:
 def interval_range(estimates: Sequence[tuple[float | None, float | None]]) -> tuple[float, float]:
     """Return the ends of a column of intervals, with zero inside.
 
-    Each estimate comes with its standard error. One that lies three times as far out as the median is left outside:
-    the Sharpe ratio of an account in cash against a bill would make every other interval a dot.
+    Args:
+        estimates: Pairs of an estimate and its standard error. Estimates more than three times as far out as the median
+            are excluded: the Sharpe ratio of cash against a bill would reduce every other interval to a dot.
     """
     known = [(value, Z95 * (error or 0.0)) for value, error in estimates if value is not None]
     reaches = sorted(abs(value) + half for value, half in known)

@@ -1,4 +1,4 @@
-"""Charts of stacked areas: weights by symbol, costs by kind."""
+"""Stacked area charts: weights by symbol, costs by kind."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _VISIBLE = 1e-3
 SYMBOLS = 12
 
 COST_KINDS = ("fee", "slippage", "impact", "financing", "borrow", "liquidation")
-"""Order and colour of the kinds of cost; a kind that is not listed comes after them."""
+"""Kinds of cost in the order of their colours; unlisted kinds come last."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One colour of a stack.
+    """One layer of a stack.
 
     Attributes:
-        name: Shown at its end.
-        colour: Class of its colour.
+        name: Label at its end.
+        colour: CSS class of its colour.
         above: Shape `(n_points,)`, float64, not negative.
         below: Shape `(n_points,)`, float64, not positive.
     """
@@ -50,9 +50,9 @@ def weights_chart(
 
     Args:
         dates: ISO 8601, one per row of `weights`.
-        symbols: One per column of `weights`; the smallest beyond twelve are summed up as others.
+        symbols: One per column of `weights`; beyond twelve, the smallest are combined as others.
         weights: Shape `(n_bars, n_symbols)`, float64, signed fraction of NAV.
-        columns: Most columns of the picture; each is the mean of its bars.
+        columns: Maximum columns of the chart; each is the mean of its bars.
         height: Pixels.
     """
     longs, at = downsampling.bucket_means(np.maximum(weights, 0.0), columns)
@@ -87,14 +87,14 @@ def weights_legend(symbols: Sequence[str], weights: Floats) -> list[tuple[str, s
 
 
 def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: int = COLUMNS, height: int = 220) -> str:
-    """Draw the costs paid so far by kind, as a fraction of the starting NAV.
+    """Draw cumulative costs by kind, as a fraction of the starting NAV.
 
-    Kinds are stacked; what is earned goes below zero.
+    Kinds are stacked; negative costs go below zero.
 
     Args:
         dates: ISO 8601, one more than the values of each cost.
         costs: Kind to shape `(n_bars - 1,)`, float64.
-        columns: Most columns of the picture.
+        columns: Maximum columns of the chart.
         height: Pixels.
     """
     at = np.unique(np.linspace(0, len(dates) - 1, min(columns, len(dates))).astype(np.intp))
@@ -106,8 +106,8 @@ def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: in
     times = downsampling.seconds([dates[i] for i in at])
     values = _stack_scale(layers, 0.001)
     canvas = Canvas(
-        title="Costs paid so far, by kind",
-        description=f"Share of the starting NAV, stacked. In all: {', '.join(totals) or 'nothing'}.",
+        title="Cumulative costs, by kind",
+        description=f"Share of the starting NAV, stacked. Totals: {', '.join(totals) or 'none'}.",
         dates=date_scale([times]),
         values=values,
         show=values.show_percent,
@@ -119,12 +119,12 @@ def cost_chart(dates: Sequence[str], costs: Mapping[str, Floats], *, columns: in
 
 
 def cost_order(costs: Mapping[str, Floats]) -> list[str]:
-    """Return the kinds of cost in the order in which they are shown."""
+    """Return the kinds of cost in display order."""
     return [kind for kind in COST_KINDS if kind in costs] + sorted(kind for kind in costs if kind not in COST_KINDS)
 
 
 def cost_legend(costs: Mapping[str, Floats]) -> list[tuple[str, str]]:
-    """Return the kinds that are large enough to be seen, with their colour classes."""
+    """Return the kinds that are large enough to be visible, with their colour classes."""
     order = [*COST_KINDS, *(kind for kind in cost_order(costs) if kind not in COST_KINDS)]
     sizes = {kind: float(np.abs(costs[kind]).sum()) for kind in cost_order(costs)}
     least = max(sizes.values(), default=0.0) * _VISIBLE

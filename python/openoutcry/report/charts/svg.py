@@ -1,7 +1,7 @@
-"""The skeleton that every chart shares: axes, grid, paths and labels.
+"""SVG frame of every chart: axes, grid, paths and labels.
 
-A chart fills the width of its container while its text keeps its size. So the paths live in an inner `<svg>` with
-a stretched `viewBox`, and everything else is placed in percent and pixels around it.
+A chart fills the width of its container at constant text size. Paths are in an inner `<svg>` with a stretched
+`viewBox`; everything else is positioned in percent and pixels around it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 OTHER = len(SERIES) - 1
-"""Slot of the colour kept for everything that has none of its own."""
+"""Colour slot of "other"."""
 
 LEFT, RIGHT = 56, 140
-"""Pixels beside a plot, for the labels of its axis and its lines; `chart.css` sets the same on a page."""
+"""Pixels left and right of a plot, for its labels; `chart.css` sets the same on a page."""
 
 _LABEL_CHARS = 18
 _LABEL_GAP = 15.0
@@ -57,14 +57,14 @@ class Canvas:
 
     Attributes:
         title: Short name, read first by a screen reader.
-        description: What the picture shows, in one or two sentences with its main numbers.
+        description: Description in one or two sentences, with the main numbers.
         dates: Horizontal axis.
         values: Vertical axis.
-        show: How a value of the vertical axis is written.
-        unit: `nav`, `percent` or `ratio`: how the page's script writes a value.
+        show: Formats a value of the vertical axis.
+        unit: `nav`, `percent` or `ratio`: format of values in the page's script.
         height: Pixels.
         baseline: Value of a stronger line, such as 0 or 1; `None` for none.
-        slim: Leave out the tick labels, for a chart of thumbnail size.
+        slim: Omit the tick labels, for a thumbnail.
     """
 
     title: str
@@ -127,7 +127,7 @@ def place(fraction: float) -> str:
 
 
 def line_path(xs: Sequence[int], ys: Sequence[int], classes: str, name: str) -> str:
-    """Return a polyline; `name` is what the page's script shows beside its value."""
+    """Return a polyline; the page's script shows `name` with its value."""
     return f'<path class="oo-line {classes}"{attribute("data-name", name)} d="{_moves(xs, ys)}"/>'
 
 
@@ -145,7 +145,7 @@ def step_path(xs: Sequence[int], outer: Sequence[int], inner: Sequence[int], cla
 
 
 def note(x: float, y: float, text: str, colour: str) -> str:
-    """Return a dot at a point of the plot and a short text on its roomier side."""
+    """Return a dot at a point of the plot, with a short text on the side with more space."""
     side = 'text-anchor="end" dx="-9"' if x > 0.55 else 'dx="9"'
     return (
         f'<g class="oo-note {colour}"><circle cx="{place(x)}" cy="{place(y)}" r="3.5"/>'
@@ -162,8 +162,8 @@ def standalone(*charts: str, title: str = "", width: int = 760) -> str:
     """Stack charts into one SVG document, such as for a notebook.
 
     Args:
-        charts: Each an `<svg>` of this package.
-        title: A line above the first chart.
+        charts: `<svg>` strings of this package.
+        title: Title above the first chart.
         width: Pixels.
     """
     offset = 34 if title else 8
@@ -196,7 +196,7 @@ def _moves(xs: Sequence[int], ys: Sequence[int]) -> str:
 def _steps(xs: Sequence[int], ys: Sequence[int]) -> str:
     parts, start = [], xs[0]
     for i, y in enumerate(ys):
-        # Level columns become one: most weights rest most of the time.
+        # Merge equal columns: weights are constant most of the time.
         if i + 1 == len(ys):
             parts.append(f"h{xs[-1] - start}")
         elif ys[i + 1] != y:

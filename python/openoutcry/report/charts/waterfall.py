@@ -1,7 +1,7 @@
-"""From what prices earned to what was left: gains and costs one after the other.
+"""Waterfall from price gains to net result: prices, other gains, costs.
 
-Amounts are shares of the starting NAV and simply add up: `NAV - 1 = prices + gains - costs`. What prices earned is
-what closes that sum, so it is not the return that a run without costs would have had.
+Amounts are fractions of the starting NAV: `NAV - 1 = prices + gains - costs`. Prices are the residual of that sum, not
+the return of a run without costs.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Bar:
 
     @property
     def amount(self) -> float:
-        """What the bar adds, or is if it is a total."""
+        """Amount of the bar."""
         return self.end - self.start
 
 
 def waterfall_bars(nav: Floats, costs: Mapping[str, Floats], gains: Mapping[str, Floats]) -> list[Bar]:
     """Return the bars: prices, gains, their sum, each cost, and the net result.
 
-    A kind that never moved the account is left out, but for the costs of trading.
+    Kinds with an amount of 0 are omitted, except fee and slippage.
     """
     paid = {kind: float(costs[kind].sum()) for kind in cost_order(costs)}
     earned = {kind: float(amounts.sum()) for kind, amounts in sorted(gains.items()) if amounts.any()}
@@ -59,7 +59,7 @@ def waterfall_bars(nav: Floats, costs: Mapping[str, Floats], gains: Mapping[str,
 
 
 def waterfall_table(bars: list[Bar]) -> str:
-    """Return the bars as a table of pictures, which can be read out and copied."""
+    """Return the bars as an accessible HTML table."""
     ends = [value for bar in bars for value in (bar.start, bar.end)]
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0

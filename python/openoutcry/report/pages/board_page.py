@@ -1,4 +1,4 @@
-"""The sections of a board: agents ranked on one dataset, then their runs."""
+"""Sections of a board page: agents ranked on one dataset, then their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openoutcry.report.pages.run_page import headline, key_figures, run_sections
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent
 from openoutcry.report.views.run_view import BoardRow, BoardSection, RunView
 
-__all__ = ["board_section", "slots_of"]
+__all__ = ["board_section", "colour_slots"]
 
 _ALL_POINTS = 700
 _FIRST = Detail(points=600, columns=180, switch=False, inspector=False)
@@ -22,7 +22,7 @@ _FOLDED = Detail(points=320, columns=110, switch=False, inspector=False)
 _MEASURES = ("return", "vol", "max_drawdown", "turnover", "cost", "delayed_sharpe")
 
 
-def slots_of(sections: Sequence[BoardSection]) -> dict[str, int]:
+def colour_slots(sections: Sequence[BoardSection]) -> dict[str, int]:
     """Return the colour slot of every agent, the same on all boards of a page."""
     names = [run.name for section in sections for run in _compared(section)]
     return {name: slot for slot, name in enumerate(dict.fromkeys(names))}
@@ -34,7 +34,7 @@ def board_section(section: BoardSection, key: str, slots: Mapping[str, int]) -> 
     Args:
         section: The dataset.
         key: Prefix of every id, unique on the page.
-        slots: Of `slots_of`.
+        slots: Colour slots, from `colour_slots`.
     """
     parts = [
         heading(2, section.title, key),
@@ -57,22 +57,24 @@ def _ranking(section: BoardSection, key: str) -> str:
     low, high = interval_range([verdict_text.estimate(row) for row in section.rows])
     ties = verdict_text.tied_with_first(section.rows)
     rows = []
-    unranked = f'<span class="undefined" title="not ranked">{DASH}</span>'
+    unranked = f'<span class="undefined" title="unranked">{DASH}</span>'
     for rank, (row, tied) in enumerate(zip(section.rows, ties, strict=True), 1):
         name = escape(row.agent)
         if row.agent in anchors:
             name = f'<a href="#{anchors[row.agent]}">{name}</a>'
         sign = (
-            '<span class="tie" title="cannot be told apart from the first">=</span>' if tied and any(ties[1:]) else ""
+            '<span class="tie" title="not significantly different from the first">=</span>'
+            if tied and any(ties[1:])
+            else ""
         )
         cells = _cells(section, row, low, high, footnotes)
         place = unranked if verdict_text.estimate(row)[0] is None else f"{rank}{sign}"
         rows.append(f'<tr><td class="rank">{place}</td><th scope="row"{_full(row.agent)}>{name}</th>{cells}</tr>')
-    told = "Agents, best Sharpe ratio first." + (f" Metrics over {section.basis}." if section.basis else "")
-    told += " = cannot be told apart from the first." if any(ties[1:]) else ""
-    told += f" {DASH} is not ranked." if any(verdict_text.estimate(row)[0] is None for row in section.rows) else ""
+    caption = "Agents, best Sharpe ratio first." + (f" Metrics over {section.basis}." if section.basis else "")
+    caption += " =: not significantly different from the first." if any(ties[1:]) else ""
+    caption += f" {DASH}: unranked." if any(verdict_text.estimate(row)[0] is None for row in section.rows) else ""
     table = (
-        f'<table class="ranking"><caption><span>{escape(told)}</span></caption>'
+        f'<table class="ranking"><caption><span>{escape(caption)}</span></caption>'
         '<thead><tr><th scope="col"><span class="hidden">Rank</span></th>'
         f'<th scope="col">Agent</th>{_head(section, low, high)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
@@ -85,7 +87,7 @@ def _ranking(section: BoardSection, key: str) -> str:
 
 
 def _full(name: str) -> str:
-    # A long name is cut by its column.
+    # The column truncates long names.
     return attribute("title", name) if len(name) > 24 else ""
 
 
@@ -151,7 +153,7 @@ def _lines(section: BoardSection, slots: Mapping[str, int]) -> list[Line]:
     lines = [Line(run.name, run.dates, run.nav, "series", slots[run.name]) for run in _compared(section)]
     if benchmark is not None:
         lines.append(Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
-    # Drawn last, the first one lies on top.
+    # The last line is drawn on top.
     return lines[::-1]
 
 
@@ -180,8 +182,8 @@ def _card(run: RunView, section: BoardSection, span: list[float]) -> str:
         lines.insert(0, Line(benchmark.name, benchmark.dates, benchmark.nav, "benchmark"))
     chart = equity_chart(lines, include=span, points=160, height=96, slim=True)
     sharpe, _ = verdict_text.estimate(run)
-    told = f"{number(float(run.nav[-1]))} at the end" + ("" if sharpe is None else f", Sharpe {number(sharpe)}")
-    return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{told}</span></figcaption>{chart}</figure>"
+    result = f"final NAV {number(float(run.nav[-1]))}" + ("" if sharpe is None else f", Sharpe {number(sharpe)}")
+    return f"<figure><figcaption><b>{escape(run.name)}</b> <span>{result}</span></figcaption>{chart}</figure>"
 
 
 def _anchor(key: str, index: int) -> str:

@@ -1,4 +1,4 @@
-"""Stated confidence against what came of it: a reliability diagram and its table."""
+"""Calibration section: reliability diagram and table of stated confidence."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ _LEAST, _MOST = 3.0, 11.0
 
 
 def calibration_section(calibration: Calibration) -> str:
-    """Return the diagram with its table, or a sentence where no confidence was stated."""
+    """Return the diagram with its table, or a sentence if no confidence was stated."""
     sentence = f"<p>{calibration_sentence(calibration)}</p>"
     if not calibration.n_stated:
         return sentence
     caption = (
-        "How often orders gained, by stated confidence. On the line, confidence is honest; a dot's area is its count."
+        "Hit rate of orders by stated confidence. On the diagonal, confidence is calibrated; the area of a dot is its"
+        " count."
     )
-    drawn = figure(calibration_chart(calibration), caption)
-    return f'{sentence}<div class="beside calibration">{drawn}{scroll(_table(calibration), "Calibration")}</div>'
+    diagram = figure(calibration_chart(calibration), caption)
+    return f'{sentence}<div class="beside calibration">{diagram}{scroll(_table(calibration), "Calibration")}</div>'
 
 
 def calibration_sentence(calibration: Calibration) -> str:
-    """Return the Brier score in words, with what it is to be compared with."""
+    """Return the Brier score and its reference values, as sentences."""
     if not calibration.n_orders:
         return "No order was given, so there is no confidence to check."
     if not calibration.n_stated:
@@ -35,24 +36,22 @@ def calibration_sentence(calibration: Calibration) -> str:
     text = f"{calibration.n_stated:,} of {plural(calibration.n_orders, 'order')} stated a confidence."
     if calibration.brier is None:
         return f"{text} Their Brier score is undefined."
-    text += (
-        f" Their Brier score is {number(calibration.brier, 3)}: 0 is perfect, 0.25 is what saying 0.5 each time scores"
-    )
+    text += f" Their Brier score is {number(calibration.brier, 3)}: 0 is perfect, always stating 0.5 scores 0.25"
     base = calibration.brier_always_base
     if base is None:
         return f"{text}."
-    return f"{text}, {number(base, 3)} what saying the share that came true each time would."
+    return f"{text}, always stating the hit rate scores {number(base, 3)}."
 
 
 def calibration_chart(
     calibration: Calibration, stated: str = "stated confidence", came_true: str = "share that gained"
 ) -> str:
-    """Draw each bin as a dot: what was stated to the right, what came of it upwards.
+    """Draw a reliability diagram: one dot per bin, confidence by hit rate.
 
     Args:
-        calibration: What is drawn.
-        stated: What the horizontal axis is called.
-        came_true: What the vertical one is called.
+        calibration: The calibration.
+        stated: Label of the horizontal axis.
+        came_true: Label of the vertical axis.
     """
     filled = [each for each in calibration.bins if each.n_orders]
     most = max((each.n_orders for each in filled), default=1)

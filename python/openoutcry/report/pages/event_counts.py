@@ -1,4 +1,4 @@
-"""What happened to the orders of a run, counted."""
+"""Tables of order and account events."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from openoutcry.report.views.run_view import RunView
 __all__ = ["EVENTS", "Counted", "board_events", "run_events"]
 
 EVENTS = {
-    "filled": "an order was carried out, whole or in part",
-    "unfilled": "an order found nobody to trade with and was dropped",
-    "refused": "an order that may not be given was left out",
-    "limited": "an order was cut to a limit",
-    "stale_price": "an order of a halted symbol was sized on its last close",
-    "delisted": "a position was settled as its symbol left the market",
+    "filled": "an order was executed, fully or partially",
+    "unfilled": "an order had no counterparty and was dropped",
+    "refused": "an invalid order was rejected",
+    "limited": "an order was reduced to a limit",
+    "stale_price": "an order for a halted symbol was sized on its last close",
+    "delisted": "a position was settled because its symbol was delisted",
     "liquidated": "a position was closed by a margin call",
-    "ruined": "the account lost all it had",
+    "ruined": "the NAV reached zero",
 }
-"""Slug of each event of the contract to what it says, in the order of tables."""
+"""Event slug of the contract to its definition, in table order."""
 
 
 class Counted(Protocol):
-    """An agent whose events were counted: slug to count, by reason."""
+    """An agent with event counts: slug to counts by reason."""
 
     @property
     def name(self) -> str: ...
@@ -45,15 +45,15 @@ def run_events(view: RunView) -> str:
                 f'</td><td class="help">{escape(EVENTS.get(slug, ""))}</td></tr>'
             )
     table = (
-        '<table class="metrics"><caption><span>Events of the run; fills are counted by order.</span></caption><thead>'
+        '<table class="metrics"><caption><span>Events of the run; fills are counted per order.</span></caption><thead>'
         '<tr><th scope="col">Event</th><th scope="col">Count</th><th scope="col" class="help">Reason</th>'
-        f'<th scope="col" class="help">What it is</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f'<th scope="col" class="help">Definition</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return scroll(table, "Events")
 
 
 def board_events(runs: Sequence[Counted]) -> str:
-    """Return a table of the events of each agent, empty if no run counted any."""
+    """Return a table of the events of each agent; empty if no run has events."""
     slugs = _order(runs)
     if not slugs:
         return ""
@@ -63,7 +63,7 @@ def board_events(runs: Sequence[Counted]) -> str:
         cells = "".join(f"<td>{_total(run.events, slug)}</td>" for slug in slugs)
         rows.append(f'<tr><th scope="row">{escape(run.name)}</th>{cells}</tr>')
     table = (
-        '<table class="events"><caption><span>How often each event happened, whatever its reason.</span></caption>'
+        '<table class="events"><caption><span>Events per agent, all reasons together.</span></caption>'
         f'<thead><tr><th scope="col">Agent</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return scroll(table, "Orders and events")

@@ -1,4 +1,4 @@
-"""Answers of which everything was held instead, counted by what was wrong."""
+"""Table of the faults of an agent, where the decision defaulted to hold."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from openoutcry.report.views.run_view import RunView
 __all__ = ["FAULTS", "run_faults"]
 
 FAULTS = {
-    "malformed": "the answer was no decision",
-    "agent_died": "the agent ended before its answer",
-    "agent_late": "no answer came in time",
-    "answer_too_early": "an answer came before its observation",
-    "answer_too_long": "the answer was longer than allowed",
-    "answer_not_text": "the answer was no UTF-8",
-    "answer_cut_short": "the agent ended within its answer",
-    "answer_status": "the server answered with a status other than 200",
-    "agent_given_up": "it was asked no more, after faults in a row",
-    "agent_unreachable": "nobody listened, or the connection broke",
-    "agent_unavailable": "the server was busy, or away",
-    "agent_not_started": "the host could begin no more agents",
-    "agent_lost": "it was asked no more, after it could not be reached",
+    "malformed": "the response was not a valid decision",
+    "agent_died": "the agent exited before its response",
+    "agent_late": "the response timed out",
+    "answer_too_early": "a response arrived before its observation",
+    "answer_too_long": "the response exceeded the size limit",
+    "answer_not_text": "the response was not valid UTF-8",
+    "answer_cut_short": "the agent exited during its response",
+    "answer_status": "the server returned a status other than 200",
+    "agent_given_up": "the agent was no longer called after consecutive faults",
+    "agent_unreachable": "the connection was refused or broke",
+    "agent_unavailable": "the server was busy or unavailable",
+    "agent_not_started": "the host could not start the agent",
+    "agent_lost": "the agent was no longer called after it became unreachable",
 }
-"""Slug of each fault of the contract to what it says, in the order of tables."""
+"""Fault slug of the contract to its definition, in table order."""
 
 
 def run_faults(view: RunView) -> str:
@@ -40,8 +40,8 @@ def run_faults(view: RunView) -> str:
         for slug in slugs
     ]
     table = (
-        '<table class="metrics faults"><caption><span>Faults of the run; everything was held instead.</span></caption>'
+        '<table class="metrics faults"><caption><span>Faults of the run; decisions defaulted to hold.</span></caption>'
         '<thead><tr><th scope="col">Fault</th><th scope="col">Count</th>'
-        f'<th scope="col" class="help">What it is</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        f'<th scope="col" class="help">Definition</th></tr></thead><tbody>{"".join(rows)}</tbody></table>'
     )
     return scroll(table, "Faults")

@@ -1,4 +1,4 @@
-"""One HTML file with its style and script inside, which asks for nothing else."""
+"""Complete HTML documents with inline style and script, which load nothing."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _HERE = Path(__file__).parent
 
 
 def document(title: str, body: str, *, inspector: bool = False, proof: bool = False) -> str:
-    """Return a complete page around `body`, which is HTML already.
+    """Return a complete page around `body`, which must be HTML.
 
-    With `inspector`, the page carries the script that shows any bar of its packed trace; with `proof`, the engine's,
-    and may run what is compiled for WebAssembly.
+    With `inspector`, the page contains the script that shows any bar of its packed trace. With `proof`, it contains
+    the engine, and its policy allows WebAssembly.
 
-    The policy in its head lets the page load nothing and run no script but the one it carries: a name that slipped
-    through the escaping still could not act.
+    The content security policy lets the page load nothing and run only its own script, so markup that slipped through
+    the escaping could not execute.
     """
     script = _text("page.js") + (_text("inspector.js") if inspector else "")
     if proof:
-        # Not before all of the page is there, and the proof reads it first, as it was written.
-        awaited = f'document.addEventListener("DOMContentLoaded", () => {{\n{proof_script()}{script}}});\n'
-        script = engine_script() + awaited
+        # After the page is loaded; the verification reads it before any other script changes it.
+        deferred = f'document.addEventListener("DOMContentLoaded", () => {{\n{proof_script()}{script}}});\n'
+        script = engine_script() + deferred
     allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
     allowed += " 'wasm-unsafe-eval'" if proof else ""
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
@@ -44,7 +44,7 @@ def document(title: str, body: str, *, inspector: bool = False, proof: bool = Fa
 
 
 def style() -> str:
-    """Return the colours, and the look of charts, tables and text on any page."""
+    """Return the style sheet of every page: colours, charts, tables and text."""
     return stylesheet(":root") + _text("page.css") + _text("sections.css")
 
 

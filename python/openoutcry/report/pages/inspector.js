@@ -1,4 +1,4 @@
-// Shows any bar of the packed trace. Everything an agent wrote is set as text, never as markup.
+// Shows any bar of the packed trace. Text of the agent is inserted as text, never as markup.
 (() => {
   const root = document.querySelector(".inspector");
   if (!root) return;
@@ -14,7 +14,7 @@
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return JSON.parse(await new Response(stream).text());
   };
-  // A column is steps in units of its last digit; null is undefined and moves nothing.
+  // A column holds differences in units of its last digit; null is undefined and does not change the running sum.
   const column = ({ d, v }) => {
     let sum = 0;
     const whole = v.map((step) => (step === null ? null : (sum += step)));
@@ -70,7 +70,7 @@
     const seen = (t) => {
       const part = node("section", "", node("p", "account", `NAV ${write(nav.values[t], nav.d)}, cash ${write(cash.values[t], cash.d)}`));
       const listed = symbols.map((_, i) => i).filter((i) => closes[i].values[t] !== null);
-      part.append(table("Seen at the close", ["Symbol", "Last close", "Shares", "Of NAV"], listed.map((i) => {
+      part.append(table("Observed at the close", ["Symbol", "Last close", "Shares", "Of NAV"], listed.map((i) => {
         const held = shares[i].values[t], close = closes[i].values[t];
         const share = nav.values[t] > 0 ? (held * close) / nav.values[t] : null;
         return [symbols[i], write(close, closes[i].d), held ? write(held, shares[i].d) : "0", held ? percent(share, 1) : "0%"];
@@ -83,7 +83,7 @@
       if (t in reasoning) part.append(node("p", "", said(texts[reasoning[t]])));
       const given = rows("orders", t);
       if (t >= orders.n.length) part.append(node("p", "", t === dates.length - 1 ? "The run ends here." : "The account had ended."));
-      else if (!given.length) part.append(node("p", "", "No order: everything was held."));
+      else if (!given.length) part.append(node("p", "", "No order: all positions held."));
       else part.append(table("Decided", ["Symbol", "Action", "Weight", "Confidence", "Why"], given.map((i) => [
         texts[orders.symbol[i]], texts[orders.action[i]],
         orders.weight[i] === null ? "\u2014" : percent(orders.weight[i] / 1e4, 2),
@@ -96,12 +96,12 @@
       const part = node("section", "");
       const traded = rows("fills", t), happened = rows("events", t);
       if (traded.length) part.append(table(`Filled on ${dates[t + 1]}`, ["Symbol", "Shares", "Price"], traded.map((i) => {
-        // Shares come less the change of what is held, and a price less the close before it.
+        // Shares are stored less the change of the position, prices less the previous close.
         const s = fills.symbol[i], held = shares[s], close = closes[s];
         const traded = fills.shares[i] + held.whole[t + 1] - held.whole[t], price = fills.price[i] + (close.whole[t] ?? 0);
         return [symbols[s], write(traded / 10 ** held.d, held.d), write(price / 10 ** close.d, close.d)];
       })));
-      else if (t < orders.n.length) part.append(node("p", "", "Nothing was filled."));
+      else if (t < orders.n.length) part.append(node("p", "", "No fills."));
       if (happened.length) part.append(node("ul", "happened", ...happened.map((i) => {
         const reason = texts[events.reason[i]];
         return node("li", "", [texts[events.slug[i]], texts[events.symbol[i]], reason && `(${reason})`].filter(Boolean).join(" "));
@@ -179,12 +179,12 @@
       panel.focus({ preventScroll: true });
     });
     show(notable.length ? notable[0] : Math.max(0, orders.n.findIndex((n) => n > 0)));
-    const keys = "Enter or a double click on a chart shows its date here. Where the bar has the focus, arrow keys, page up and"
+    const keys = "Enter or a double click on a chart shows its date here. When the bar has the focus, arrow keys, page up and"
       + " down, home and end change it.";
     root.replaceChildren(tools, slider, status, panel, node("p", "fine", keys));
   };
 
   unpack(root.querySelector("template").content.textContent).then(open).catch((error) => {
-    root.prepend(node("p", "fault", `This browser could not unpack the bars, or not show them: ${error.message}`));
+    root.prepend(node("p", "fault", `This browser could not display the bars: ${error.message}`));
   });
 })();

@@ -1,6 +1,6 @@
-"""The decision inspector: for each bar what was seen, decided and filled.
+"""The decision inspector: observation, decision and fills at each bar.
 
-The script shows any bar of the packed trace. Without it, some bars stand there as a plain list that folds.
+The script shows any bar of the packed trace. Without the script, the page lists some bars that expand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from openoutcry.report.views.trace_view import Event, Step, Trace
 __all__ = ["LISTED", "inspector_section", "listed_bars"]
 
 LISTED = 30
-"""Most bars of the plain list."""
+"""Maximum bars of the plain list."""
 
 _TEXT = 600
 _MOST_ROWS = 20
@@ -24,7 +24,7 @@ _EMPTY = Step()
 
 
 def inspector_section(view: RunView, trace: Trace, key: str) -> str:
-    """Return the inspector of a run; `trace` is the one of `view`, which is packed."""
+    """Return the inspector of a run; `trace` must be `view.trace`."""
     packed = pack(view)
     bars = listed_bars(trace)
     shown = "".join(_bar(view, trace, t) for t in bars)
@@ -32,13 +32,13 @@ def inspector_section(view: RunView, trace: Trace, key: str) -> str:
     return (
         f"<p>{escape(_rounding(view, packed))}</p>"
         f'<div class="inspector" id="{key}-inspector"><template>{packed.text}</template>'
-        f'<div class="plain"><p>Without its script, this page shows {chosen}: those with a fault or an event other'
-        f" than a fill first, then the earliest with orders.</p>{shown}</div></div>"
+        f'<div class="plain"><p>Without its script, this page shows {chosen}: first those with a fault or an event'
+        f" other than a fill, then the earliest with orders.</p>{shown}</div></div>"
     )
 
 
 def listed_bars(trace: Trace) -> list[int]:
-    """Return the bars of the plain list, rising."""
+    """Return the bars of the plain list, in ascending order."""
     steps = list(enumerate(trace.steps))
     notable = [t for t, step in steps if step.fault or step.events]
     ordered = [t for t, step in steps if not (step.fault or step.events) and (step.orders or step.fills)]
@@ -46,13 +46,14 @@ def listed_bars(trace: Trace) -> list[int]:
 
 
 def _rounding(view: RunView, packed: Packed) -> str:
-    told = "What the agent saw at each close, what it decided, and what came of it at the next bar. "
-    told += "Numbers are rounded here to about six digits; the record of the run holds them exactly."
+    text = "Observation at each close, decision, and fills at the next bar. "
+    text += "Numbers are rounded here to about six digits; the record of the run has the exact values."
     if packed.first:
-        told += f" This page holds the bars from {view.dates[packed.first]} on; the record holds all."
+        text += f" This page contains the bars from {view.dates[packed.first]} on; the record contains all bars."
     if packed.longest is not None:
-        told += f" Texts longer than {plural(packed.longest, 'character')} are cut here; the record holds them whole."
-    return told
+        limit = plural(packed.longest, "character")
+        text += f" Texts longer than {limit} are truncated here; the record has the complete texts."
+    return text
 
 
 def _bar(view: RunView, trace: Trace, t: int) -> str:
@@ -68,21 +69,21 @@ def _bar(view: RunView, trace: Trace, t: int) -> str:
 def _seen(view: RunView, trace: Trace, t: int) -> str:
     account = f"<p>NAV {number(float(view.nav[t]), 6)}, cash {number(float(trace.cash[t]), 6)}</p>"
     listed = [i for i in range(len(view.symbols)) if math.isfinite(float(trace.closes[t, i]))]
-    # What is held first: a list of hundreds of symbols is cut.
+    # Positions first, because a list of hundreds of symbols is truncated.
     listed.sort(key=lambda i: trace.shares[t, i] == 0.0)
     rows = [
         (escape(view.symbols[i]), _digits(float(trace.closes[t, i])), _digits(float(trace.shares[t, i])))
         for i in listed[:_MOST_ROWS]
     ]
     more = f"<p>{len(listed) - _MOST_ROWS} other symbols were listed.</p>" if len(listed) > _MOST_ROWS else ""
-    return account + _table("Seen at the close", ("Symbol", "Last close", "Shares"), rows) + more
+    return account + _table("Observed at the close", ("Symbol", "Last close", "Shares"), rows) + more
 
 
 def _decided(step: Step) -> str:
     fault = f'<p class="fault">Fault: {escape(step.fault)}</p>' if step.fault else ""
     words = f'<p dir="auto" class="words">{escape(shorten(step.reasoning, _TEXT))}</p>' if step.reasoning else ""
     if not step.orders:
-        return f"{fault}{words}<p>No order: everything was held.</p>"
+        return f"{fault}{words}<p>No order: all positions held.</p>"
     rows = [
         (
             escape(shorten(order.symbol, 60)),
@@ -100,14 +101,12 @@ def _decided(step: Step) -> str:
 
 def _filled(step: Step) -> str:
     rows = [(escape(f.symbol), _digits(f.shares), _digits(f.price)) for f in step.fills[:_MOST_ROWS]]
-    table = (
-        _table("Filled at the next bar", ("Symbol", "Shares", "Price"), rows) if rows else "<p>Nothing was filled.</p>"
-    )
-    events = "".join(f"<li>{escape(_told(event))}</li>" for event in step.events[:_MOST_ROWS])
+    table = _table("Filled at the next bar", ("Symbol", "Shares", "Price"), rows) if rows else "<p>No fills.</p>"
+    events = "".join(f"<li>{escape(_event_text(event))}</li>" for event in step.events[:_MOST_ROWS])
     return table + (f"<ul>{events}</ul>" if events else "")
 
 
-def _told(event: Event) -> str:
+def _event_text(event: Event) -> str:
     return " ".join(filter(None, (event.slug, event.symbol, f"({event.reason})" if event.reason else "")))
 
 

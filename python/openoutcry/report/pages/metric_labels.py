@@ -1,4 +1,4 @@
-"""Names, units and wording of the metrics; none is computed here."""
+"""Labels, units, definitions and formatting of metrics."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe", "writ
 
 @dataclass(frozen=True)
 class Metric:
-    """How one metric is written.
+    """Label and format of a metric.
 
     Attributes:
-        label: Head of its column.
-        unit: What `write` knows.
-        help: What it is, in one clause.
+        label: Column heading.
+        unit: Unit, as in `write`.
+        help: Definition, in one clause.
     """
 
     label: str
@@ -28,26 +28,26 @@ class Metric:
 
 METRICS: dict[str, Metric] = {
     "return": Metric("Return", "gain", "total return of the window"),
-    "cagr": Metric("Growth a year", "gain", "compound annual growth rate"),
-    "vol": Metric("Volatility", "share", "annual standard deviation of bar returns"),
-    "sharpe": Metric("Sharpe", "ratio", "annual, over the risk-free rate where the dataset has one"),
+    "cagr": Metric("CAGR", "gain", "compound annual growth rate"),
+    "vol": Metric("Volatility", "share", "annualized standard deviation of bar returns"),
+    "sharpe": Metric("Sharpe", "ratio", "annual Sharpe ratio, over the risk-free rate if the dataset has one"),
     "sharpe_se": Metric("Sharpe, std. error", "ratio", "standard error of the annual Sharpe ratio"),
     "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "the same decisions, executed one bar later"),
-    "sortino": Metric("Sortino", "ratio", "annual, mean over downside deviation"),
-    "max_drawdown": Metric("Max drawdown", "loss", "deepest fall below a running peak"),
-    "calmar": Metric("Calmar", "ratio", "growth a year over max drawdown"),
+    "sortino": Metric("Sortino", "ratio", "annual mean return over downside deviation"),
+    "max_drawdown": Metric("Max drawdown", "loss", "largest decline from a running peak"),
+    "calmar": Metric("Calmar", "ratio", "CAGR over max drawdown"),
     "var_95": Metric("VaR 95%", "loss", "5th percentile of bar returns"),
     "cvar_95": Metric("CVaR 95%", "loss", "mean of the bar returns at or below VaR"),
     "tail_ratio": Metric("Tail ratio", "ratio", "95th over 5th percentile of bar returns"),
-    "skew": Metric("Skew", "ratio", "third standard moment of bar returns"),
-    "kurtosis": Metric("Kurtosis", "ratio", "fourth standard moment, 3 for a normal"),
-    "turnover": Metric("Turnover a year", "times", "bought and sold, as a multiple of NAV"),
-    "exposure": Metric("Exposure", "share", "mean sum of abs(weight) at a close"),
+    "skew": Metric("Skewness", "ratio", "third standardized moment of bar returns"),
+    "kurtosis": Metric("Kurtosis", "ratio", "fourth standardized moment, 3 for a normal distribution"),
+    "turnover": Metric("Annual turnover", "times", "purchases plus sales, as a multiple of NAV"),
+    "exposure": Metric("Gross exposure", "share", "mean sum of abs(weight) at a close"),
     "net_exposure": Metric("Net exposure", "share", "mean sum of signed weights at a close"),
-    "cost": Metric("Cost a year", "share", "all costs, as a share of NAV"),
+    "cost": Metric("Annual cost", "share", "all costs, as a share of NAV"),
     "n_returns": Metric("Returns", "count", "number of bar returns"),
 }
-"""Every metric with a wording of its own; any other name is shown as it is, as a ratio."""
+"""Known metrics; any other name is shown verbatim, as a ratio."""
 
 
 @dataclass
@@ -83,11 +83,11 @@ def show(
     footnotes: Footnotes | None = None,
     known: Mapping[str, Metric] = METRICS,
 ) -> str:
-    """Return a metric as HTML; undefined is a dash with its reason, never a zero."""
+    """Return a metric as HTML; an undefined one is a dash with its reason, never a zero."""
     value = get(metrics, name)
     reason = reasons.get(name, "")
     if value is None:
-        # A delayed run fails for the reason of the run itself.
+        # The delayed run is undefined for the reason of the run itself.
         reason = reason or reasons.get(name.removeprefix("delayed_"), "")
         reason = reason or ("undefined for this run" if name in metrics else "not measured")
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
@@ -100,24 +100,24 @@ def show_sharpe(
     metrics: Mapping[str, float | None],
     reasons: Mapping[str, str],
     footnotes: Footnotes | None = None,
-    held: Callable[[str, str], str] = lambda _, text: text,
+    wrap: Callable[[str, str], str] = lambda _, text: text,
 ) -> str:
     """Return the Sharpe ratio with its standard error, as HTML.
 
-    `held` wraps a metric by its name.
+    `wrap` wraps the HTML of a metric, given its name.
     """
-    text = held("sharpe", show("sharpe", metrics, reasons, footnotes))
+    text = wrap("sharpe", show("sharpe", metrics, reasons, footnotes))
     if get(metrics, "sharpe") is None:
         return text
-    error = held("sharpe_se", show("sharpe_se", metrics, reasons, footnotes))
+    error = wrap("sharpe_se", show("sharpe_se", metrics, reasons, footnotes))
     return f'{text} <span class="error">{PLUS_MINUS} {error}</span>'
 
 
 def write(value: float, unit: str) -> str:
-    """Return a number as its unit is written.
+    """Format a number in its unit.
 
-    Units are `gain` (signed percentage), `share` (percentage), `loss` (percentage, a loss whatever its sign), `times`
-    (multiple of NAV), `probability`, `ratio`, `fine` (a ratio of one bar), `count`, `least` (a count, rounded up).
+    Units are `gain` (signed percentage), `share` (percentage), `loss` (percentage, always negative), `times` (multiple
+    of NAV), `probability`, `ratio`, `fine` (a ratio per bar), `count`, `least` (a count, rounded up).
     """
     if unit == "gain":
         return percent(value, signed=True)
@@ -137,7 +137,7 @@ def write(value: float, unit: str) -> str:
 
 
 def _probability(value: float) -> str:
-    # Rounded, 0.9996 would be a certainty.
+    # Rounding 0.9996 would display a certainty.
     if 0.0 < value < 0.0005:
         return "below 0.001"
     return "above 0.999" if 0.9995 <= value < 1.0 else number(value, 3)

@@ -1,7 +1,7 @@
-"""A trace as the page carries it: columns of whole numbers, deflated, as base64.
+"""Compact encoding of a trace for a page: integer columns, deflated, base64.
 
-Numbers are rounded for display: a column keeps about six digits of its largest value. Long texts are cut to one
-length when all of them together would not fit; the record of the run holds everything whole.
+Numbers are rounded for display to about six digits of the largest value of a column. Long texts are truncated to a
+common length if their total exceeds `TEXT_CHARACTERS`. The record of the run has the exact, complete data.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from openoutcry.report.views.view_checks import Floats
 __all__ = ["CELLS", "TEXT_CHARACTERS", "Packed", "pack"]
 
 CELLS = 60_000
-"""Most prices that a page carries; of a larger run it holds the last bars."""
+"""Maximum prices in a page; of a larger run it contains the last bars."""
 
 TEXT_CHARACTERS = 240_000
-"""Most characters of all texts together."""
+"""Maximum total characters of all texts."""
 
 _DIGITS = 6
 _WEIGHT, _CONFIDENCE = 4, 3
@@ -37,12 +37,12 @@ _EXACT = 2.0**52
 
 @dataclass(frozen=True)
 class Packed:
-    """What a page carries of a trace.
+    """An encoded trace.
 
     Attributes:
         text: Base64 of the deflated JSON.
-        first: Index of the first bar in it.
-        longest: Characters that texts were cut to; `None` if none was.
+        first: Index of the first bar included.
+        longest: Length that texts were truncated to; `None` if none was truncated.
     """
 
     text: str
@@ -51,13 +51,13 @@ class Packed:
 
 
 @dataclass
-class Words:
-    """Every different text once; the empty one is number 0."""
+class TextTable:
+    """Distinct texts by number; the empty text is number 0."""
 
     numbers: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def number(self, text: str) -> int:
-        """Return the number of a text, a new one if it has none."""
+        """Return the number of a text; a new text gets the next number."""
         return self.numbers.setdefault(text, len(self.numbers))
 
     def numbers_of(self, texts: Iterable[str]) -> list[int]:
@@ -67,19 +67,19 @@ class Words:
 
 
 def pack(view: RunView) -> Packed:
-    """Return what the inspector of a run shows, small enough for its page."""
+    """Encode the trace of a run for its inspector."""
     trace = view.trace
     if trace is None:
         raise ValueError("a view with a `trace` is required; received one without")
     first = max(0, len(view.dates) - max(CELLS // max(len(view.symbols), 1), 2))
     closes, shares = trace.closes[first:], trace.shares[first:]
-    words, steps = Words(), trace.steps[first:]
+    text_table, steps = TextTable(), trace.steps[first:]
     columns = {symbol: i for i, symbol in enumerate(view.symbols)}
     traded = np.zeros(len(columns))
     for fill in (fill for step in steps for fill in step.fills):
         traded[columns[fill.symbol]] = max(traded[columns[fill.symbol]], abs(fill.shares))
     prices = [_whole_column(column) for column in closes.T]
-    # What is bought and closed within a bar is held at no close, and has digits of its own.
+    # A position opened and closed within one bar appears at no close, so fills also determine the digits.
     holdings = [_whole_column(column, most) for column, most in zip(shares.T, traded.tolist(), strict=True)]
     body = {
         "dates": list(view.dates[first:]),
@@ -89,33 +89,30 @@ def pack(view: RunView) -> Packed:
         "nav": _whole_column(view.nav[first:]).packed(),
         "closes": [column.packed() for column in prices],
         "shares": [column.packed() for column in holdings],
-        "orders": _orders(steps, words),
+        "orders": _orders(steps, text_table),
         "fills": _fills(steps, columns, prices, holdings),
-        "events": _events(steps, words),
-        "faults": _sparse([step.fault for step in steps], words),
-        "reasoning": _sparse([step.reasoning for step in steps], words),
+        "events": _events(steps, text_table),
+        "faults": _sparse([step.fault for step in steps], text_table),
+        "reasoning": _sparse([step.reasoning for step in steps], text_table),
     }
-    texts, longest = _fit([clean(text) for text in words.numbers])
+    texts, longest = _fit([clean(text) for text in text_table.numbers])
     raw = json.dumps({**body, "texts": texts}, separators=(",", ":"), ensure_ascii=False).encode()
-    # Without a header: a browser's `deflate-raw`.
+    # Without a header, for `deflate-raw` of browsers.
     squeeze = zlib.compressobj(6, zlib.DEFLATED, -15)
     return Packed(base64.b64encode(squeeze.compress(raw) + squeeze.flush()).decode(), first, longest)
 
 
 @dataclass(frozen=True)
 class Column:
-    """Values as whole numbers, in units of the last of `decimals` digits.
-
-    0 where they are not `known`.
-    """
+    """Values as integers, in units of 10^-decimals; 0 where not `known`."""
 
     decimals: int
-    whole: npt.NDArray[np.int64]
+    integers: npt.NDArray[np.int64]
     known: npt.NDArray[np.bool_]
 
     def packed(self) -> dict[str, Any]:
-        """Return the steps from value to value; null is undefined and moves nothing."""
-        moves = np.diff(self.whole[self.known], prepend=0).tolist()
+        """Return differences of consecutive values; null is undefined and does not change the running sum."""
+        moves = np.diff(self.integers[self.known], prepend=0).tolist()
         if self.known.all():
             return {"d": self.decimals, "v": moves}
         rest = iter(moves)
@@ -125,42 +122,42 @@ class Column:
 def _whole_column(values: Floats, least: float = 0.0) -> Column:
     known = np.isfinite(values)
     largest = float(np.abs(values[known]).max(initial=least))
-    # Below zero for what no whole number of 64 bits could hold: in units of tens, of thousands, and so on.
+    # Negative for values that overflow a 64-bit integer: units of tens, thousands, and so on.
     decimals = 0 if largest == 0.0 else min(_DIGITS - 1 - math.floor(math.log10(largest)), 12)
     decimals = max(decimals, 0) if largest < _EXACT else decimals
-    whole = np.zeros(len(values), dtype=np.int64)
-    whole[known] = np.rint(values[known] * 10.0**decimals).astype(np.int64)
-    return Column(decimals, whole, known)
+    integers = np.zeros(len(values), dtype=np.int64)
+    integers[known] = np.rint(values[known] * 10.0**decimals).astype(np.int64)
+    return Column(decimals, integers, known)
 
 
-def _wholes(values: Iterable[float | None], decimals: int) -> list[int | None]:
+def _scaled_integers(values: Iterable[float | None], decimals: int) -> list[int | None]:
     scale, is_finite = 10**decimals, math.isfinite
     return [None if value is None or not is_finite(value) else round(value * scale) for value in values]
 
 
-def _orders(steps: Sequence[Step], words: Words) -> dict[str, list[Any]]:
+def _orders(steps: Sequence[Step], text_table: TextTable) -> dict[str, list[Any]]:
     orders = [order for step in steps for order in step.orders]
     symbols, actions, weights, confidences, whys = zip(*orders, strict=True) if orders else [()] * 5
     return {
         "n": [len(step.orders) for step in steps],
-        "symbol": words.numbers_of(symbols),
-        "action": words.numbers_of(actions),
-        "weight": _wholes(weights, _WEIGHT),
-        "confidence": _wholes(confidences, _CONFIDENCE),
-        "why": words.numbers_of(whys),
+        "symbol": text_table.numbers_of(symbols),
+        "action": text_table.numbers_of(actions),
+        "weight": _scaled_integers(weights, _WEIGHT),
+        "confidence": _scaled_integers(confidences, _CONFIDENCE),
+        "why": text_table.numbers_of(whys),
     }
 
 
 def _fills(
     steps: Sequence[Step], columns: dict[str, int], prices: Sequence[Column], holdings: Sequence[Column]
 ) -> dict[str, list[Any]]:
-    """Return the trades, mostly as zeros.
+    """Encode fills as residuals, which are mostly zero.
 
-    Shares come less the change of what is held, prices less the close before.
+    Shares are stored less the change of the position, prices less the previous close.
     """
     rows = [(t, columns[fill.symbol], fill) for t, step in enumerate(steps) for fill in step.fills]
     per, cents = ([10**column.decimals for column in each] for each in (holdings, prices))
-    held, closes = [column.whole.tolist() for column in holdings], [column.whole.tolist() for column in prices]
+    held, closes = [column.integers.tolist() for column in holdings], [column.integers.tolist() for column in prices]
     return {
         "n": [len(step.fills) for step in steps],
         "symbol": [i for _, i, _ in rows],
@@ -169,19 +166,19 @@ def _fills(
     }
 
 
-def _events(steps: Sequence[Step], words: Words) -> dict[str, list[Any]]:
+def _events(steps: Sequence[Step], text_table: TextTable) -> dict[str, list[Any]]:
     events = [event for step in steps for event in step.events]
     return {
         "n": [len(step.events) for step in steps],
-        "slug": [words.number(event.slug) for event in events],
-        "symbol": [words.number(event.symbol) for event in events],
-        "reason": [words.number(event.reason) for event in events],
+        "slug": [text_table.number(event.slug) for event in events],
+        "symbol": [text_table.number(event.symbol) for event in events],
+        "reason": [text_table.number(event.reason) for event in events],
     }
 
 
-def _sparse(texts: Iterable[str], words: Words) -> dict[str, int]:
-    """Return the place of each text that is not empty to its number."""
-    return {str(place): words.number(text) for place, text in enumerate(texts) if text}
+def _sparse(texts: Iterable[str], text_table: TextTable) -> dict[str, int]:
+    """Return index to text number for every non-empty text."""
+    return {str(place): text_table.number(text) for place, text in enumerate(texts) if text}
 
 
 def _fit(texts: list[str]) -> tuple[list[str], int | None]:

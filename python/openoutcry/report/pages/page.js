@@ -1,5 +1,5 @@
 "use strict";
-// The page reads without this: it adds values under the pointer, and lines that can be hidden.
+// Optional: adds values under the pointer, and legends that toggle lines.
 (() => {
   const SVG = document.querySelector("svg") && document.querySelector("svg").namespaceURI;
   const make = (tag, text, cls) => {
@@ -13,8 +13,8 @@
   tip.setAttribute("role", "status");
   document.body.append(tip);
 
-  // Returns the edges of a path as lists of [x, y]. A line is "M x y l dx dy ..." and an area runs along its outer
-  // edge and back along its inner one; columns are "h dx v dy ...", to the right on the outer edge and then back.
+  // Returns the edges of a path as lists of [x, y]. A line is "M x y l dx dy ..."; an area follows its outer edge and
+  // returns along its inner one; columns are "h dx v dy ...", to the right along the outer edge and then back.
   const edges = (path) => {
     const d = path.getAttribute("d");
     const n = d.match(/-?\d+/g).map(Number);
@@ -56,7 +56,7 @@
     const series = [...marks.querySelectorAll("path")].filter((p) => p.dataset.name).map((path) => (
       { path, ...edges(path), colour: path.getAttribute("class").split(" ")[1] }
     ));
-    // A line that has a gap is several paths of one name, of which one is at x.
+    // A line with gaps is several paths of one name; at most one of them covers x.
     const covers = ({ outer }, x) => outer[0][0] - 1 <= x && x <= outer[outer.length - 1][0] + 1;
     const values = (x) => series.filter((s) => !s.path.classList.contains("oo-hidden") && (s.steps || covers(s, x))).map((s) => {
       const edge = (list) => list[nearest(list, x, s.steps)];
@@ -108,7 +108,7 @@
       const box = chart.querySelector(".oo-marks").getBoundingClientRect();
       showAt((event.clientX - box.left) / box.width);
     };
-    // The inspector, where there is one, shows the date under the cursor.
+    // The inspector, if present, shows the date under the cursor.
     const inspect = () => {
       const rows = (model = model || read(chart)).values(position * model.width);
       const x = rows.length ? rows[rows.length - 1].x : position * model.width;
@@ -145,7 +145,7 @@
     });
   }
 
-  // A link to a folded run unfolds it.
+  // A link to a collapsed run expands it.
   const unfold = () => {
     let name;
     try { name = decodeURIComponent(location.hash.slice(1)); } catch (error) { return; } // Such as a bare percent sign.

@@ -1,4 +1,4 @@
-"""Pieces of a page that a run and a board share."""
+"""HTML elements shared by run, board and score pages."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 ]
 
 DATA = "About this data"
-"""Head of the notices of a dataset."""
+"""Heading of the notices of a dataset."""
 
 
 @dataclass(frozen=True)
 class Detail:
-    """How finely a run is drawn.
+    """Level of detail of a run's charts.
 
     Attributes:
-        points: Most points of a line.
-        columns: Most columns of a stacked chart.
-        switch: Whether a chart on a log scale can be switched to a linear one.
-        inspector: Whether the run can be looked at bar by bar.
+        points: Maximum points of a line.
+        columns: Maximum columns of a stacked chart.
+        switch: Whether a log-scale chart offers a linear one.
+        inspector: Whether to include the bar-by-bar inspector.
     """
 
     points: int = 1000
@@ -46,20 +46,20 @@ class Detail:
 
 
 def heading(level: int, text: str, key: str = "") -> str:
-    """Return a heading, an anchor if `key` is given."""
+    """Return a heading, with an anchor if `key` is given."""
     anchor = f' id="{key}"' if key else ""
     return f"<h{level}{anchor}>{escape(text)}</h{level}>"
 
 
 def figure(chart: str, caption: str, legend_html: str = "") -> str:
-    """Return a chart with the sentence that says what it is."""
+    """Return a chart with its caption."""
     return f"<figure><figcaption>{escape(caption)}</figcaption>{legend_html}{chart}</figure>"
 
 
 def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
     """Return names with their colours.
 
-    Shown where lines carry no names, which is on narrow screens, or `always`.
+    Shown on narrow screens, where lines have no labels, or `always`.
     """
     items = "".join(
         f'<li class="{colour}" data-for="{escape(name)}"><i></i>{escape(name)}</li>' for name, colour in entries
@@ -68,12 +68,12 @@ def legend(entries: Sequence[tuple[str, str]], *, always: bool = False) -> str:
 
 
 def scroll(content: str, label: str) -> str:
-    """Return wide content in a box that scrolls by itself, also by keyboard."""
+    """Return wide content in a box with its own scroll bar, usable by keyboard."""
     return f'<div class="scroll" role="group" aria-label="{escape(label)}" tabindex="0">{content}</div>'
 
 
 def switch(key: str, log: str, linear: str) -> str:
-    """Return two scales of a chart; a reader switches them without a script."""
+    """Return a chart on two scales, with a switch that needs no script."""
     return (
         '<fieldset class="switch"><legend class="hidden">Scale</legend>'
         f'<input type="radio" name="{key}" id="{key}-log" checked><label for="{key}-log">Log</label>'
@@ -101,25 +101,25 @@ def intervals(runs: Sequence[RunView | BoardRow], names: Sequence[str]) -> str:
 
 
 def notices_list(notices: Sequence[str], level: int, title: str) -> str:
-    """Return what limits the result, empty if there is nothing."""
+    """Return the caveats as a list; empty if there are none."""
     items = "".join(f"<li>{escape(notice)}</li>" for notice in notices)
     return f'<aside class="notices">{heading(level, title)}<ul>{items}</ul></aside>' if items else ""
 
 
 def provenance_list(provenance: Provenance) -> str:
-    """Return what was run, word for word."""
+    """Return the provenance, verbatim."""
     groups = [f"{heading(3, title)}{_entries(entries)}" for title, entries in provenance.groups.items()]
     body = "".join(groups) + _entries(provenance.entries)
-    return f'<section class="provenance">{heading(2, "What was run")}{_check(provenance)}{body}</section>'
+    return f'<section class="provenance">{heading(2, "Provenance")}{_check(provenance)}{body}</section>'
 
 
 def _check(provenance: Provenance) -> str:
     command = digest = ""
     if provenance.verify:
-        command = f"<p>This recomputes {escape(provenance.verified)}:</p>" + _code(provenance.verify)
+        command = f"<p>This command recomputes {escape(provenance.verified)}:</p>" + _code(provenance.verify)
     if provenance.digest:
-        told = "It must print this digest" if command else "Digest of the run's record"
-        digest = f"<p>{told}:</p>{_code(provenance.digest)}"
+        label = "It must print this digest" if command else "Digest of the run's record"
+        digest = f"<p>{label}:</p>{_code(provenance.digest)}"
     return f'<div class="check">{command}{digest}</div>' if command or digest else ""
 
 

@@ -1,4 +1,4 @@
-// Recomputes the run of this page from its record and its market, and says whether the page tells the same.
+// Recomputes the run of this page from its record and market, and compares the page with the result.
 (() => {
   "use strict";
   const panel = document.querySelector(".proof");
@@ -8,17 +8,17 @@
   const [button, files, steps, found] = ["button", "input", ".proof-steps", ".proof-found"].map((one) => panel.querySelector(one));
   const [word, why] = panel.querySelectorAll(".proof-state > *");
 
-  // What ends a verification without an answer, in words.
+  // Ends a verification without a result, with the reason.
   class Unable extends Error {}
   const part = (name) => panel.querySelector(`template[data-part="${name}"]`)?.content.textContent;
   const unpacked = async (name, what) => {
     try {
       return await inflated(bytesOf(part(name)));
     } catch (error) {
-      throw new Unable(`${what} in this page cannot be unpacked: the file was changed or cut, or this browser is too old.`);
+      throw new Unable(`${what} in this page cannot be unpacked: the file was changed or truncated, or this browser is too old.`);
     }
   };
-  // A record comes with a zero byte in place of each digest, and their bytes after its end.
+  // A record has a zero byte in place of each digest; the digest bytes follow its end.
   const recorded = async () => {
     const bytes = await unpacked("record", "The record");
     try {
@@ -26,15 +26,15 @@
       let at = 0;
       return utf8(bytes.subarray(4, end)).replaceAll("\0", () => hex(digests.subarray(at, (at += 32))));
     } catch (error) {
-      throw new Unable("The record in this page cannot be read: the file was changed or cut.");
+      throw new Unable("The record in this page cannot be read: the file was changed or truncated.");
     }
   };
   const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  // Lets the browser paint before it is busy.
+  // Lets the browser repaint before a long computation.
   const pause = () => new Promise((done) => setTimeout(done, 30));
   const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
   const short = (digest) => `${digest.slice(0, 16)}\u2026`;
-  const told = (error) => String(error.message || error);
+  const messageOf = (error) => String(error.message || error);
 
   const show = (state, sentence) => {
     panel.dataset.state = state;
@@ -50,10 +50,10 @@
   const rows = (pairs) => {
     found.replaceChildren(...pairs.map(([name, value]) => {
       const row = document.createElement("div");
-      const [term, told] = [document.createElement("dt"), document.createElement("dd")];
+      const [term, definition] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = name;
-      told.append(value);
-      row.append(term, told);
+      definition.append(value);
+      row.append(term, definition);
       return row;
     }));
   };
@@ -62,12 +62,12 @@
     try {
       return JSON.parse(part("told"));
     } catch (error) {
-      throw new Unable("What this page says of its run cannot be read: the file was changed.");
+      throw new Unable("The description of the run in this page cannot be read: the file was changed.");
     }
   };
 
-  // The browser's SHA-256 where there is one: the engine is not to judge itself, nor the page that it came in. A page that
-  // was sent over plain HTTP has none.
+  // Prefers the browser's SHA-256, so that the engine does not verify itself or its page. A page served over plain HTTP
+  // has no `crypto.subtle`.
   const sha256 = async (bytes) => {
     const subtle = globalThis.crypto?.subtle;
     return subtle && hex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
@@ -76,113 +76,113 @@
   const load = async (wanted) => {
     if (loaded) return loaded;
     const bytes = await unpacked("engine", "The engine");
-    const other = () => new Unable("The engine in this page is not the one that the page was made with.");
+    const other = () => new Unable("The engine in this page is not the one that the page was written with.");
     if (((await sha256(bytes)) ?? wanted) !== wanted) throw other();
     try {
       await wasm_bindgen({ module_or_path: bytes });
     } catch (error) {
-      throw new Unable(`The engine in this page does not run in this browser: ${told(error)}`);
+      throw new Unable(`The engine in this page does not run in this browser: ${messageOf(error)}`);
     }
     if (wasm_bindgen.sha256(bytes) !== wanted) throw other();
     return (loaded = wasm_bindgen);
   };
 
-  // Markets that the reader gave, by fingerprint.
+  // Markets supplied by the reader, by fingerprint.
   const given = new Map();
   const take = async (file, engine, periods) => {
     let bytes = new Uint8Array(await file.arrayBuffer());
     try {
       if (bytes[0] === 0x1f && bytes[1] === 0x8b) bytes = await inflated(bytes);
     } catch (error) {
-      throw new Unable(`${file.name} cannot be unpacked: it was changed or cut.`);
+      throw new Unable(`${file.name} cannot be unpacked: it was changed or truncated.`);
     }
     const isBytes = new TextDecoder("latin1").decode(bytes.subarray(0, MAGIC.length)) === MAGIC;
     let text = "";
     try {
       if (!isBytes) text = utf8(bytes);
     } catch (error) {
-      throw new Unable(`${file.name} is neither the bytes of a market nor a text in UTF-8.`);
+      throw new Unable(`${file.name} is neither an exported market nor UTF-8 text.`);
     }
     try {
       return isBytes ? engine.Dataset.from_bytes(bytes) : engine.Dataset.from_csv(text, periods);
     } catch (error) {
-      throw new Unable(`${file.name} cannot be read as a market: ${told(error)}`);
+      throw new Unable(`${file.name} cannot be read as a market: ${messageOf(error)}`);
     }
   };
   const market = async (engine, wanted, place) => {
-    let made;
+    let dataset;
     if (wanted.spec) {
       try {
-        made = engine.Dataset.revealed(wanted.spec, wanted.key);
+        dataset = engine.Dataset.revealed(wanted.spec, wanted.key);
       } catch (error) {
-        throw new Unable(`The scenario of this page cannot be made again: ${told(error)}`);
+        throw new Unable(`The scenario of this page cannot be generated: ${messageOf(error)}`);
       }
-      if (made.commitment !== wanted.commitment) {
-        throw new Differs("The revealed key is not the one that was committed to.", [
-          ["Commitment of the record", wanted.commitment], ["Commitment of the key", made.commitment],
+      if (dataset.commitment !== wanted.commitment) {
+        throw new Differs("The revealed key does not match the commitment.", [
+          ["Commitment of the record", wanted.commitment], ["Commitment of the key", dataset.commitment],
         ]);
       }
     } else if (part(`market-${place}`) !== undefined) {
       const bytes = await unpacked(`market-${place}`, "The market");
       try {
-        made = engine.Dataset.from_bytes(bytes);
+        dataset = engine.Dataset.from_bytes(bytes);
       } catch (error) {
-        throw new Unable(`The market in this page cannot be read: ${told(error)}`);
+        throw new Unable(`The market in this page cannot be read: ${messageOf(error)}`);
       }
     } else {
-      made = given.get(wanted.fingerprint);
-      for (const file of made ? [] : files?.files || []) {
+      dataset = given.get(wanted.fingerprint);
+      for (const file of dataset ? [] : files?.files || []) {
         let read;
         try {
           read = await take(file, engine, wanted.periods_per_year);
         } catch (error) {
           if (!(error instanceof Unable)) throw error;
-          // Another of the files may be the market.
+          // Another file may be the market.
           await step(error.message);
           continue;
         }
         given.set(read.fingerprint, read);
-        if (read.fingerprint === wanted.fingerprint) made = read;
-        else await step(`${file.name} is another market than ${wanted.name}: its fingerprint is ${short(read.fingerprint)}`);
+        if (read.fingerprint === wanted.fingerprint) dataset = read;
+        else await step(`${file.name} is not the market ${wanted.name}: its fingerprint is ${short(read.fingerprint)}`);
       }
-      if (!made && files?.files.length) {
-        throw new Unable(`None of the files is the market ${wanted.name}, whose fingerprint is ${wanted.fingerprint}.`);
+      if (!dataset && files?.files.length) {
+        throw new Unable(`None of the files is the market ${wanted.name} with fingerprint ${wanted.fingerprint}.`);
       }
-      if (!made) throw new Unable(`The market ${wanted.name} is missing: choose its file below.`);
+      if (!dataset) throw new Unable(`The market ${wanted.name} is missing: choose its file below.`);
     }
-    if (made.fingerprint !== wanted.fingerprint) {
-      throw new Differs(`The market ${wanted.name} is not the one that this page names.`, [
-        ["Fingerprint named", wanted.fingerprint], ["Fingerprint computed", made.fingerprint],
+    if (dataset.fingerprint !== wanted.fingerprint) {
+      throw new Differs(`The market ${wanted.name} does not have the fingerprint stated by this page.`, [
+        ["Fingerprint stated", wanted.fingerprint], ["Fingerprint computed", dataset.fingerprint],
       ]);
     }
-    await step(`Market ${wanted.name}: fingerprint recomputed over ${count(made.dates.length, "bar")}.`);
-    return made.named(wanted.name, wanted.commitment);
+    await step(`Market ${wanted.name}: fingerprint recomputed over ${count(dataset.dates.length, "bar")}.`);
+    return dataset.named(wanted.name, wanted.commitment);
   };
 
   const replay = (engine, record, markets, held) => {
     try {
       return JSON.parse(engine.replay(record, markets.map((one) => one.share()), JSON.stringify(held)));
     } catch (error) {
-      throw new Unable(`The record cannot be replayed: ${told(error)}`);
+      throw new Unable(`The record cannot be replayed: ${messageOf(error)}`);
     }
   };
   const compareSteps = ({ differences: [first, ...others], unfinished }) => {
     if (!first) {
-      if (unfinished) throw new Unable(`The record is one ${unfinished}.`);
+      if (unfinished) throw new Unable(`A finished record is required; this one is ${unfinished}.`);
       return;
     }
     const place = first.run === null ? first.place : `run ${first.run}, ${first.place}`;
     const bar = first.bar === null ? [] : [["Bar", `${first.bar}${first.date ? `, ${first.date}` : ""}`]];
     const more = others.length ? `; ${count(others.length, "more difference")} after it` : "";
-    throw new Differs(`The record says something else than its replay, first at ${place}${more}.`, [
+    throw new Differs(`The record differs from its replay, first at ${place}${more}.`, [
       ["Place", place], ...bar, ["Field", first.field], ["Recorded", first.recorded], ["Replayed", first.replayed],
       ["Likely cause", first.because],
     ]);
   };
 
-  // The NAV of each bar, as the record says it and the replay has met it.
-  const navs = ({ steps: made, end, header: { window } }) => {
-    const nav = [...made.map((one) => one.nav), end.nav];
+  // The NAV of each bar, as recorded and confirmed by the replay.
+  const navs = ({ steps: bars, end, header: { window } }) => {
+    const nav = [...bars.map((one) => one.nav), end.nav];
     while (nav.length < window.end - window.start) nav.push(end.nav);
     return nav;
   };
@@ -196,10 +196,10 @@
     const percent = (value) => `${(100 * value).toFixed(2).replace("-", "\u2212")}%`;
     const sharpe = typeof metrics.sharpe === "number" ? metrics.sharpe.toFixed(2).replace("-", "\u2212") : "undefined";
     const share = (value) => (typeof value === "number" ? percent(value) : "undefined");
-    const last = nav.at(-1), told = `1 became ${last.toPrecision(6)}, a return of ${percent(last - 1)}`;
-    return `${told}; Sharpe ratio ${sharpe}, worst fall ${share(metrics.max_drawdown)}, costs a year ${share(metrics.cost)}`;
+    const last = nav.at(-1), result = `final NAV ${last.toPrecision(6)}, return ${percent(last - 1)}`;
+    return `${result}; Sharpe ratio ${sharpe}, max drawdown ${share(metrics.max_drawdown)}, annual cost ${share(metrics.cost)}`;
   };
-  // One run of a record as a record of its own, which nobody has signed.
+  // One run of a record as a separate, unsigned record.
   const alone = (engine, { runs, signature, ...rest }, place) => {
     const one = engine.canonicalize(JSON.stringify({ ...rest, runs: [runs[place]] }));
     return engine.join_records(rest.agent_id, [one], BigInt(rest.in_sample_trials));
@@ -210,12 +210,12 @@
       const [score] = JSON.parse(engine.score([record], markets, JSON.stringify(held), JSON.stringify(draws))).scores;
       return { ...score.metrics, delayed_sharpe: score.beside.delayed_sharpe };
     } catch (error) {
-      throw new Unable(`The record was met, but its metrics could not be recomputed: ${told(error)}`);
+      throw new Unable(`The replay equals the record, but its metrics could not be recomputed: ${messageOf(error)}`);
     }
   };
 
   const verify = async () => {
-    const begun = performance.now(), wanted = read();
+    const started = performance.now(), wanted = read();
     const engine = await load(wanted.engine);
     await step(`Engine ${engine.engine_version()}, contract ${engine.contract_version()}: unpacked.`);
     const markets = [];
@@ -224,27 +224,27 @@
     const replayed = replay(engine, text, markets, wanted.held);
     compareSteps(replayed);
     if (replayed.digest !== wanted.digest) {
-      throw new Differs("This page names another digest than that of its record.", [
-        ["Digest named", wanted.digest], ["Digest computed", replayed.digest],
+      throw new Differs("The digest stated by this page is not that of its record.", [
+        ["Digest stated", wanted.digest], ["Digest computed", replayed.digest],
       ]);
     }
-    await step(`Record of ${replayed.agent_id}: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")} carried out again, bit for bit.`);
+    await step(`Record of ${replayed.agent_id}: ${count(replayed.n_runs, "run")}, ${count(replayed.n_steps, "step")} replayed, identical bit for bit.`);
     const record = JSON.parse(text), run = record.runs[wanted.run];
-    if (!run) throw new Unable(`This page names run ${wanted.run} of a record that has ${count(record.runs.length, "run")}.`);
+    if (!run) throw new Unable(`This page shows run ${wanted.run} of a record with ${count(record.runs.length, "run")}.`);
     const place = markets.findIndex((one) => one.fingerprint === run.header.dataset.fingerprint);
     const { dates } = markets[place], nav = navs(run);
     await compareNav(run, dates, nav);
     compareCurves(run.header.window, dates, nav);
     const single = record.runs.length === 1 ? text : alone(engine, record, wanted.run);
-    // The last that needs them: the engine takes the markets with it.
+    // The last use of the markets: the engine takes ownership of them.
     const metrics = measured(engine, single, markets, wanted.held), compared = compareMetrics(metrics);
     const page = new TextEncoder().encode(content);
     if (((await sha256(page)) ?? engine.sha256(page)) !== part("page")) {
-      throw new Differs("This page was changed after it was made: in the file, by an extension of this browser, or by a browser that saved it anew.");
+      throw new Differs("This page was changed after it was written: in the file, by a browser extension, or by a browser that saved it again.");
     }
-    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from that; all the rest has the SHA-256 that it names.`);
+    await step(`Page: its equity curve, its NAV bar by bar and ${count(compared, "number")} follow from the replay; the rest of the page has the stated SHA-256.`);
     rows([
-      // Written here, since whoever makes a page can write what he likes around it.
+      // Written by this script, because the author of a page controls everything around this box.
       ["Recomputed", recomputed(metrics, nav)],
       ["Agent", `${replayed.agent_id}, ${count(record.in_sample_trials, "trial")} declared`],
       ["Digest", replayed.digest],
@@ -253,7 +253,7 @@
       ...(replayed.signed_by ? [["Signed by", replayed.signed_by]] : []),
       ["To replay elsewhere", saved(text)],
     ]);
-    return `in this browser, in ${((performance.now() - begun) / 1000).toFixed(1)} seconds`;
+    return `in this browser, in ${((performance.now() - started) / 1000).toFixed(1)} seconds`;
   };
 
   const verification = async () => {
@@ -270,7 +270,7 @@
         show("differs", error.message);
         rows(error.rows);
       } else {
-        show("idle", error instanceof Unable ? error.message : `The verification failed: ${told(error)}`);
+        show("idle", error instanceof Unable ? error.message : `The verification failed: ${messageOf(error)}`);
       }
     }
     button.disabled = false;

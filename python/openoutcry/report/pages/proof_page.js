@@ -1,7 +1,7 @@
-// What this page shows, as it was written, and whether a run that was recomputed is what it shows.
+// Reads the page as written, and compares its numbers with those of a recomputed run.
 const pageAsWritten = (() => {
   "use strict";
-  // What was found to differ: a sentence, and rows of what stands where.
+  // A difference: a sentence, and rows with the differing values.
   class Differs extends Error {
     constructor(sentence, rows = []) {
       super(sentence);
@@ -9,7 +9,7 @@ const pageAsWritten = (() => {
     }
   }
 
-  // What is asked of an element itself: a form, or a document, gives what it holds by a name in place of its own member.
+  // Reads built-in properties through their prototype: forms and documents let named elements shadow them.
   const own = (kind, name) => {
     const { get } = Object.getOwnPropertyDescriptor(kind.prototype, name);
     return (one) => get.call(one);
@@ -18,14 +18,14 @@ const pageAsWritten = (() => {
   const [nameOf, attributesOf] = [own(Element, "localName"), own(Element, "attributes")];
   const contentOf = own(HTMLTemplateElement, "content"), rootOf = own(Document, "documentElement");
 
-  // A page may show other than its words: a shadow root, which no script can look into, is lost on the way to text.
+  // Serializing to text removes closed shadow roots, which could display other content and which no script can read.
   const body = document.createElement("body");
   for (const { name, value } of document.body.attributes) body.setAttribute(name, value);
   body.innerHTML = document.body.innerHTML;
   document.body.replaceWith(body);
 
-  // All of the page: tags, attributes, words, style, script and parts, however white space is laid, but for the digest
-  // of it. `content_digest` of proof.py computes the same; taken before another script changes it.
+  // The page as text: tags, attributes, text, style, script and parts, with white space normalized, without its digest.
+  // `content_digest` of proof_panel.py computes the same. Taken before any other script changes the page.
   const VOID = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]);
   const plain = (text) => text.replace(/[ \t\n\r\f]+/g, " ").replace(/^ | $/g, "");
   const doctype = own(Document, "doctype")(document);
@@ -53,7 +53,7 @@ const pageAsWritten = (() => {
   flush();
   const content = seen.join("\n");
   const packedTrace = document.querySelector(".inspector > template")?.content.textContent;
-  // A number without the marks of its notes.
+  // A number without its footnote marks.
   const numberOf = (node) => {
     const bare = node.cloneNode(true);
     for (const mark of bare.querySelectorAll("sup")) if (!mark.attributes.length) mark.remove();
@@ -77,21 +77,21 @@ const pageAsWritten = (() => {
 
   // The NAV of the inspector, bar by bar, against that of the record.
   const compareNav = async (run, dates, nav) => {
-    if (packedTrace === undefined) throw new Differs("The run bar by bar is missing from this page.");
+    if (packedTrace === undefined) throw new Differs("The bar-by-bar data is missing from this page.");
     let trace;
     try {
       trace = JSON.parse(utf8(await inflated(bytesOf(packedTrace), "deflate-raw")));
     } catch (error) {
-      throw new Differs("The run bar by bar, further down, cannot be unpacked: it was changed.");
+      throw new Differs("The bar-by-bar data of this page cannot be unpacked: it was changed.");
     }
     const { first } = trace, from = run.header.window.start + first, { d, v } = trace.nav || {};
     const isWhole = Number.isInteger(first) && first >= 0 && Array.isArray(v) && v.length === nav.length - first && v.length > 0;
     const isDated = isWhole && trace.dates?.length === v.length && trace.dates.every((date, t) => date === dates[from + t]);
-    if (!isDated) throw new Differs("The run bar by bar, further down, has other bars than the replay.");
-    // Rounded to six digits of the largest, of which the twelfth decimal is the last.
+    if (!isDated) throw new Differs("The bars of this page differ from those of the replay.");
+    // Rounded to six digits of the largest value, with at most twelve decimals.
     const largest = most(nav.slice(first).map(Math.abs));
     if (!(Number.isInteger(d) && (10 ** -d <= 2e-5 * largest || d === 12 || largest === 0))) {
-      throw new Differs("The run bar by bar, further down, is rounded to fewer digits than it was made with.");
+      throw new Differs("The bar-by-bar data of this page is rounded to fewer digits than it was written with.");
     }
     const half = 0.5000001 * 10 ** -d;
     let sum = 0;
@@ -100,17 +100,17 @@ const pageAsWritten = (() => {
       const value = sum / 10 ** d;
       if (!(Math.abs(value - nav[t]) <= half)) {
         const bar = run.header.window.start + t;
-        throw new Differs("This page shows another NAV than the replay.", [
+        throw new Differs("The NAV of this page differs from that of the replay.", [
           ["Bar", `${bar}, ${dates[bar]}`], ["Shown", String(value)], ["Replayed", String(nav[t])],
         ]);
       }
     }
   };
 
-  // Not by spreading: a run by the minute has more bars than a call has arguments.
+  // Without spread syntax: a minute-bar run has more bars than a call allows arguments.
   const least = (values) => values.reduce((one, other) => Math.min(one, other), Infinity);
   const most = (values) => values.reduce((one, other) => Math.max(one, other), -Infinity);
-  // Each point of the drawn curves is the NAV of a bar, to a unit of the drawing; ends, peak and trough are there.
+  // Every point of a curve must be the NAV of a bar, to one drawing unit; ends, peak and trough must be present.
   const compareCurve = ({ axis: [start, end, low, high, log], box, path }, times, nav) => {
     if (start !== times[0] || end !== times.at(-1) || !(low < high)) return false;
     const [, , width, height] = (box || "").split(" ").map(Number), moves = (path || "").match(/-?\d+/g)?.map(Number) || [];
@@ -134,15 +134,15 @@ const pageAsWritten = (() => {
     const bare = dates.slice(start, end).map((date) => date.replace(/Z$|\+00:00$/, "").replace(" ", "T"));
     const times = bare.map((date) => Date.parse(date.includes("T") ? `${date}Z` : date) / 1000);
     if (!curves.length || !curves.every((curve) => compareCurve(curve, times, nav))) {
-      throw new Differs("The equity curve of this page is not the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
+      throw new Differs("The equity curve of this page differs from the NAV of the replay.", [["NAV at the end", String(nav.at(-1))]]);
     }
   };
 
-  // Every metric of the tables against the engine's, to the last digit that is shown.
+  // Compares every metric of the tables with the engine's, to the last digit shown.
   const compareMetrics = (metrics) => {
     const [lacking] = Object.keys(metrics).filter((name) => typeof metrics[name] === "number" && !shown.some((one) => one.name === name));
     if (lacking) {
-      throw new Differs("This page leaves out a number of the replay.", [["Metric", lacking], ["Replayed", String(metrics[lacking])]]);
+      throw new Differs("This page omits a metric of the replay.", [["Metric", lacking], ["Replayed", String(metrics[lacking])]]);
     }
     for (const { name, unit, text } of shown) {
       const value = metrics[name];
@@ -151,12 +151,12 @@ const pageAsWritten = (() => {
         if (value === null || value === undefined) return text === "\u2014";
         if (!match) return false;
         const [, sign, digits, decimals = "", percent] = match;
-        const told = Number(digits.replaceAll(",", "")) * (sign === "\u2212" ? -1 : 1);
-        const meant = (unit === "loss" ? -Math.abs(value) : value) * (percent ? 100 : 1);
-        return Math.abs(told - meant) <= 0.5000001 * 10 ** -decimals.length;
+        const parsed = Number(digits.replaceAll(",", "")) * (sign === "\u2212" ? -1 : 1);
+        const expected = (unit === "loss" ? -Math.abs(value) : value) * (percent ? 100 : 1);
+        return Math.abs(parsed - expected) <= 0.5000001 * 10 ** -decimals.length;
       };
       if (!isSame()) {
-        throw new Differs("This page shows another number than the replay.", [
+        throw new Differs("A metric of this page differs from that of the replay.", [
           ["Metric", name], ["Shown", text], ["Replayed", typeof value === "number" ? String(value) : "undefined"],
         ]);
       }

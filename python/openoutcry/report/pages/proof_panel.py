@@ -1,6 +1,6 @@
-"""What a page needs to recompute its run: engine, record, market, and a panel.
+"""Verification panel of self-verifying pages, with engine, record and markets.
 
-The engine is that of `scripts/wasm`; a package that was built without it has no such pages.
+`scripts/wasm` builds the engine; a package built without it cannot write such pages.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 _DIGEST = re.compile("[0-9a-f]{64}")
-# Python and JavaScript take other characters for white space, but not of these.
+# Python and JavaScript agree on these white-space characters only.
 _SPACE = re.compile("[ \t\n\r\f]+")
-# Tags that have no end, though some write one.
+# Void elements have no end tag, though some pages write one.
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 )
 _LIMIT = (
     "A verification shows that the numbers in this box follow from the decisions and the prices, by the engine in this"
-    " file. Whoever gave you the file could have made another script, style or engine for it, and so another box. To be"
-    " sure, save the record, replay it with an engine that you have from elsewhere, and compare the digest with one"
-    " that was published."
+    " file. The author of the file could have replaced its script, style or engine, and so the box. For independent"
+    " verification, save the record, replay it with an engine from another source, and compare the digest with the"
+    " published one."
 )
 
 
@@ -47,12 +47,12 @@ class ProofMarket:
     """A market of the record.
 
     Attributes:
-        name: What records call it.
+        name: Name in the records.
         fingerprint: SHA-256 of its bytes, in hexadecimal.
-        commitment: What was published of the key of a sealed one; empty for none.
-        periods_per_year: Bars a year, which a CSV file does not say.
-        content: The bytes that the fingerprint is of; None leaves them to the reader of the page.
-        spec: JSON of the scenario that the market is made from in place of `content`; empty for none.
+        commitment: Commitment to the key of a sealed market; empty for none.
+        periods_per_year: Bars per year, which a CSV file does not contain.
+        content: Bytes of the market; None if the reader of the page supplies its file.
+        spec: JSON of the scenario that generates the market, instead of `content`; empty for none.
         key: Revealed key of that scenario, in hexadecimal.
     """
 
@@ -65,22 +65,22 @@ class ProofMarket:
     key: str = ""
 
     @property
-    def is_asked_for(self) -> bool:
-        """Whether the reader must have it."""
+    def is_missing(self) -> bool:
+        """Whether the reader must supply its file."""
         return self.content is None and not self.spec
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the page of a run is recomputed from.
+    """Data from which a page recomputes its run.
 
     Attributes:
-        record: Canonical JSON of the whole record.
-        digest: Its digest.
+        record: Canonical JSON of the complete record.
+        digest: Digest of the record.
         run: Index of the run that the page shows.
         markets: Markets of the record.
         fill_key: Revealed key of sealed slippage noise, in hexadecimal; empty for none.
-        public_key: Key that must have signed the record, in hexadecimal; empty for any or none.
+        public_key: Required signing key of the record, in hexadecimal; empty accepts any or none.
     """
 
     record: str
@@ -92,23 +92,23 @@ class Proof:
 
 
 def proof_script() -> str:
-    """Return the script that reads the page, and asks the engine."""
+    """Return the script that reads the page and calls the engine."""
     here = Path(__file__)
     return "".join(here.with_name(name).read_text(encoding="utf-8") for name in ("proof_page.js", "proof.js"))
 
 
 def proof_panel(proof: Proof) -> str:
-    """Return the panel of a page, which lacks the digest of that page."""
+    """Return the verification panel of a page, without the digest of that page."""
     packed = (ENGINE / "engine.wasm.gz").read_bytes()
     held = {name: key for name in ("fill_key", "public_key") if (key := getattr(proof, name))}
-    told = {
+    claims = {
         "digest": proof.digest,
         "run": proof.run,
         "held": held,
         "engine": engine_digest(),
-        "markets": [_told(market) for market in proof.markets],
+        "markets": [_market_fields(market) for market in proof.markets],
     }
-    parts = [_part("page", ""), _part("told", json.dumps(told))]
+    parts = [_part("page", ""), _part("told", json.dumps(claims))]
     parts += [_part("engine", _text(packed)), _part("record", _record(proof.record))]
     for place, market in enumerate(proof.markets):
         if market.content is not None and not market.spec:
@@ -117,37 +117,37 @@ def proof_panel(proof: Proof) -> str:
         '<section class="proof" aria-labelledby="proof-head"><h2 id="proof-head" class="hidden">Verification</h2>'
         '<div class="proof-top"><p class="proof-state" role="status"><b>not verified</b>'
         "<span>The script of this page has not run.</span></p>"
-        f'<button type="button" disabled>Verify</button></div>{_asked(proof.markets)}'
+        f'<button type="button" disabled>Verify</button></div>{_file_prompt(proof.markets)}'
         f'<ol class="proof-steps"></ol><dl class="proof-found"></dl><p class="fine">{_LIMIT}</p>{"".join(parts)}'
         "</section>"
     )
 
 
 def with_digest(page: str) -> str:
-    """Return a page whose panel has the digest of all of it."""
+    """Return the page with its digest inserted in the panel."""
     empty = _part("page", "")
     return page.replace(empty, _part("page", content_digest(page)), 1)
 
 
-def _told(market: ProofMarket) -> dict[str, object]:
-    told: dict[str, object] = {
+def _market_fields(market: ProofMarket) -> dict[str, object]:
+    fields: dict[str, object] = {
         "name": market.name,
         "fingerprint": market.fingerprint,
         "commitment": market.commitment or None,
         "periods_per_year": market.periods_per_year,
     }
-    return told | ({"spec": market.spec, "key": market.key} if market.spec else {})
+    return fields | ({"spec": market.spec, "key": market.key} if market.spec else {})
 
 
-def _asked(markets: Sequence[ProofMarket]) -> str:
-    wanted = [market for market in markets if market.is_asked_for]
+def _file_prompt(markets: Sequence[ProofMarket]) -> str:
+    wanted = [market for market in markets if market.is_missing]
     if not wanted:
         return ""
     names = ", ".join(f"{market.name} (fingerprint {market.fingerprint[:16]}\u2026)" for market in wanted)
     what = "its market" if len(wanted) == 1 else f"{len(wanted)} of its markets"
     return (
-        f'<div class="proof-ask"><label for="proof-files">This page does not carry {what}: {escape(names)}. Choose a'
-        " CSV file, or one that <code>openoutcry data export</code> wrote.</label>"
+        f'<div class="proof-ask"><label for="proof-files">This page does not contain {what}: {escape(names)}. Choose a'
+        " CSV file, or a file written by <code>openoutcry data export</code>.</label>"
         '<input type="file" id="proof-files" multiple disabled></div>'
     )
 
@@ -157,18 +157,18 @@ def _part(name: str, text: str) -> str:
 
 
 def _record(text: str) -> str:
-    """Return a record with a zero byte for each digest, and their bytes behind it.
+    """Encode a record with a zero byte for each digest, followed by the digest bytes.
 
-    As digits, which cannot be compressed to their half, digests would be most of the page.
+    Hexadecimal digests do not compress to half their size, and would dominate the page.
     """
     digests = bytes.fromhex("".join(_DIGEST.findall(text)))
-    # No JSON has a bare zero byte.
+    # JSON cannot contain a raw zero byte.
     shortened = _DIGEST.sub("\0", text).encode()
     return _squeezed(len(shortened).to_bytes(4, "little") + shortened + digests)
 
 
 def _squeezed(content: bytes) -> str:
-    # No moment in it: the same run is the same page.
+    # Without a timestamp: the same run gives the same page.
     return _text(gzip.compress(content, 9, mtime=0))
 
 
@@ -177,7 +177,7 @@ def _text(content: bytes) -> str:
 
 
 class _Content(HTMLParser):
-    """Collects what a page is made of, in order: tags, attributes, and words."""
+    """Collects the content of a page in order: tags, attributes and text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _Content(HTMLParser):
         self._is_digest = False
 
     def flush(self) -> None:
-        # Each kind has a first character of its own: no word can pass for a tag.
+        # The first character marks the kind, so that text cannot imitate a tag.
         words = _plain("".join(self._words))
         self.seen += [f"'{words}"] if words else []
         self._words.clear()
@@ -216,10 +216,10 @@ def _plain(text: str) -> str:
 
 
 def content_digest(page: str) -> str:
-    """Return the SHA-256 of all of a page but that digest itself.
+    """Return the SHA-256 of a page, excluding the digest itself.
 
-    That is tags, attributes, words, style, script and parts, however white space is laid. `proof_page.js` computes the
-    same in the page, before another script changes it.
+    Covers tags, attributes, text, style, script and parts, with white space normalized. `proof_page.js` computes the
+    same value in the browser, before any other script changes the page.
     """
     reader = _Content()
     reader.feed(page)

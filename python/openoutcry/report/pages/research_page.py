@@ -1,4 +1,4 @@
-"""The page of a session of research: what a person decides from."""
+"""Page of a research session, for the human decision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUTCOMES = {
     "kept": "passed, behind the leader",
     "discarded": "discarded",
     "rejected": "not evaluated",
-    "crashed": "broke off",
+    "crashed": "crashed",
 }
 
 
@@ -33,34 +33,34 @@ def render_research(view: ResearchView) -> str:
         f"<main>{_headline(view)}{_figures(view)}{notices_list(view.notices, 2, DATA)}"
         f"<section>{heading(2, 'Short list')}{_shortlist(view)}</section>"
         f"<section>{heading(2, 'Out of sample')}{_tracks(view)}</section>"
-        f"<section>{heading(2, 'What each trial had to show')}{_gates(view.rounds)}</section>"
+        f"<section>{heading(2, 'Gates by trial')}{_gates(view.rounds)}</section>"
         f"<section>{heading(2, 'Every hypothesis')}{_rounds(view.rounds)}</section>"
-        f"<section>{heading(2, 'What was known before')}{_prior(view.prior)}</section></main>"
+        f"<section>{heading(2, 'Earlier sessions')}{_prior(view.prior)}</section></main>"
         f"<footer>{provenance_list(view.provenance)}</footer>"
     )
     return document(f"Research: {view.goal}", body)
 
 
 def headline_of(view: ResearchView) -> str:
-    """Return what came of the session in one sentence."""
+    """Return the outcome of the session in one sentence."""
     n_listed, n_tried = len(view.shortlist), plural(view.n_session, "trial")
     if not n_listed:
-        return f"None of {n_tried} is worth your time: nothing passed what was declared before."
+        return f"None of {n_tried} passed the gates declared before the search."
     passed = [row.passed for row in view.shortlist if row.passed is not None]
-    told = f"{plural(n_listed, 'candidate')} of {n_tried}"
+    outcome = f"{plural(n_listed, 'candidate')} of {n_tried}"
     if not passed:
-        return f"{told}; the holdout stayed shut."
-    return f"{told}; {sum(passed)} of {len(passed)} passed the holdout."
+        return f"{outcome}; the holdout stayed closed."
+    return f"{outcome}; {sum(passed)} of {len(passed)} passed the holdout."
 
 
 def _headline(view: ResearchView) -> str:
     others = view.n_trials - view.n_session
-    before = f", {plural(others, 'trial')} of earlier sessions and other work among them" if others else ""
-    told = (
-        f"Sharpe ratios are deflated by all {view.n_trials:,} trials counted for this family of markets{before}. "
+    before = f", including {plural(others, 'trial')} of earlier sessions and other work" if others else ""
+    text = (
+        f"Sharpe ratios are deflated for all {view.n_trials:,} trials counted for this market family{before}. "
         f"{view.stopped} {view.holdout}"
     )
-    return f'<div class="headline scored"><p class="verdict">{escape(headline_of(view))}</p><p>{escape(told)}</p></div>'
+    return f'<div class="headline scored"><p class="verdict">{escape(headline_of(view))}</p><p>{escape(text)}</p></div>'
 
 
 def _figures(view: ResearchView) -> str:
@@ -71,26 +71,26 @@ def _figures(view: ResearchView) -> str:
         ("Trials, this session", f"{view.n_session:,}{clusters}"),
         ("Trials, all", f"{view.n_trials:,}"),
         ("Overfitting", f"{DASH if view.pbo is None else percent(view.pbo)}<small>PBO, advisory</small>"),
-        ("Anybody better", f"{_number(view.spa, 3)}<small>SPA p-value, advisory</small>"),
+        ("SPA p-value", f"{_number(view.spa, 3)}<small>against cash, advisory</small>"),
     ]
     items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
     return f'<dl class="figures">{items}</dl>'
 
 
 def _shortlist(view: ResearchView) -> str:
-    dropped = "".join(f"<li>{escape(each)}</li>" for each in view.dropped)
-    beside = f'<p class="fine">Not on it:</p><ul class="fine">{dropped}</ul>' if dropped else ""
+    items = "".join(f"<li>{escape(reason)}</li>" for reason in view.dropped)
+    excluded = f'<p class="fine">Excluded:</p><ul class="fine">{items}</ul>' if items else ""
     if not view.shortlist:
-        return f"<p>It is empty, which is a good answer: no strategy is better than one that luck made.</p>{beside}"
+        return f"<p>The short list is empty: no strategy is better than expected by luck.</p>{excluded}"
     heads = (
-        ("Sharpe", "Of all tests one after another, a year"),
-        ("Drawdown", "Deepest fall of the same track"),
-        ("DSR", "Probability that the Sharpe ratio is more than the luck of the best of all trials counted"),
-        ("DSR if one trial", "What the same number would be had only one trial been declared"),
-        ("DSR of alpha", "The same of what is left beyond beta times the market, bought or kept in equal parts"),
-        ("Holdout", "On bars that no search has seen, against a test declared before"),
+        ("Sharpe", "Annual Sharpe ratio over the concatenated test windows"),
+        ("Max drawdown", "Maximum drawdown of the same return series"),
+        ("DSR", "Probability that the Sharpe ratio is above the expected best of all trials without skill"),
+        ("DSR, one trial", "Deflated Sharpe ratio for a single trial"),
+        ("DSR of alpha", "Deflated Sharpe ratio of the alpha over the equally weighted market, held or rebalanced"),
+        ("Holdout", "Result on bars that the search never used, in a test declared in advance"),
     )
-    head = "".join(f'<th scope="col"{attribute("title", told)}>{name}</th>' for name, told in heads)
+    head = "".join(f'<th scope="col"{attribute("title", definition)}>{name}</th>' for name, definition in heads)
     rows = "".join(_listed(place, row) for place, row in enumerate(view.shortlist, 1))
     table = (
         '<table class="ranking"><caption><span>Best first, by the Sharpe ratio out of sample; the order was frozen '
@@ -98,14 +98,14 @@ def _shortlist(view: ResearchView) -> str:
         '<thead><tr><th scope="col"><span class="hidden">Place</span></th><th scope="col">Candidate</th>'
         f"{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
-    return scroll(table, "Short list") + beside
+    return scroll(table, "Short list") + excluded
 
 
 def _listed(place: int, row: ListedRow) -> str:
     cells = [_number(row.sharpe), percent(row.drawdown), _number(row.dsr, 3), _number(row.dsr_if_one, 3)]
     cells.append(_number(row.dsr_alpha, 3))
-    beside = "".join(f"<br><small><b>Look twice:</b> {escape(each)}.</small>" for each in row.cautions)
-    name = f"{escape(row.name)} <small>{escape(row.params)}</small>{beside}"
+    cautions = "".join(f"<br><small><b>Caution:</b> {escape(caution)}.</small>" for caution in row.cautions)
+    name = f"{escape(row.name)} <small>{escape(row.params)}</small>{cautions}"
     return (
         f'<tr><td class="rank">{place}</td><th scope="row">{name}</th>'
         f"{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{escape(row.holdout)}</td></tr>"
@@ -116,8 +116,8 @@ def _tracks(view: ResearchView) -> str:
     if not view.lines:
         return "<p>Nothing was evaluated.</p>"
     entries = [(line.name, line.colour) for line in view.lines]
-    equity = figure(equity_chart(view.lines), view.lines_told, legend(entries))
-    return equity + figure(drawdown_chart(view.lines), "Fall below the highest NAV so far.")
+    equity = figure(equity_chart(view.lines), view.caption, legend(entries))
+    return equity + figure(drawdown_chart(view.lines), "Drawdown: NAV below its running peak.")
 
 
 def _gates(rounds: Sequence[RoundRow]) -> str:
@@ -135,8 +135,8 @@ def _gates(rounds: Sequence[RoundRow]) -> str:
         )
         body.append(f'<tr><th scope="row">{row.number}. {escape(row.name)}</th>{cells}</tr>')
     table = (
-        '<table class="list"><caption><span>A trial is kept if every gate passes, and bold is a failure. '
-        f"{DASH} could not be measured, which is no pass, or was not, since another gate had failed.</span></caption>"
+        '<table class="list"><caption><span>A trial is kept if every gate passes; failures are bold. '
+        f"{DASH} is undefined, which fails the gate, or not measured because an earlier gate failed.</span></caption>"
         f'<thead><tr><th scope="col">Trial</th>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
     return scroll(table, "Gates by trial")
@@ -149,15 +149,15 @@ def _head(name: str, bounds: set[str]) -> str:
 
 def _mark(gate: GateMark, with_bound: bool) -> str:
     shown = DASH if gate.value is None else _plain_number(gate.value)
-    told = f"{gate.bound} required" + (f"; {gate.reason}" if gate.reason else "")
+    title = f"{gate.bound} required" + (f"; {gate.reason}" if gate.reason else "")
     inner = shown if gate.passed or gate.value is None else f"<b>{shown}</b>"
-    words = "" if gate.passed else '<span class="hidden"> not passed</span>'
+    note = "" if gate.passed else '<span class="hidden"> not passed</span>'
     small = f"<small> {escape(gate.bound)}</small>" if with_bound else ""
-    return f"<span{attribute('title', told)}>{inner}{words}{small}</span>"
+    return f"<span{attribute('title', title)}>{inner}{note}{small}</span>"
 
 
 def _plain_number(value: float) -> str:
-    # Counts of trades and of cuts.
+    # Counts, such as trades.
     return f"{value:,.0f}" if value == int(value) else number(value)
 
 
@@ -168,7 +168,7 @@ def _rounds(rounds: Sequence[RoundRow]) -> str:
 
 
 def _round(row: RoundRow) -> str:
-    told = _OUTCOMES.get(row.outcome, row.outcome)
+    outcome = _OUTCOMES.get(row.outcome, row.outcome)
     sharpe = f", Sharpe ratio {_number(row.sharpe)} out of sample" if row.sharpe is not None else ""
     reasons = "".join(f"<li>{escape(reason)}</li>" for reason in row.reasons)
     source = f"<pre><code>{escape_lines(row.source)}</code></pre>" if row.source else ""
@@ -179,21 +179,21 @@ def _round(row: RoundRow) -> str:
         + (f"<ul>{reasons}</ul>" if reasons else "")
     )
     return (
-        f"<details><summary>{heading(3, f'{row.number}. {row.name}')}<span>{escape(told + sharpe)}</span></summary>"
+        f"<details><summary>{heading(3, f'{row.number}. {row.name}')}<span>{escape(outcome + sharpe)}</span></summary>"
         f"<article>{body}</article></details>"
     )
 
 
 def escape_lines(text: str) -> str:
-    """Return a text of several lines as HTML."""
+    """Escape text and keep its line breaks."""
     return "\n".join(escape(line) for line in text.splitlines())
 
 
 def _prior(prior: str) -> str:
     if not prior:
-        return "<p>This was the first session on this family of markets.</p>"
+        return "<p>This was the first session on this market family.</p>"
     return (
-        "<details><summary><span>What proposers were told of earlier runs</span></summary>"
+        "<details><summary><span>Findings of earlier runs, as shown to the proposers</span></summary>"
         f"<article><pre><code>{escape_lines(prior)}</code></pre></article></details>"
     )
 

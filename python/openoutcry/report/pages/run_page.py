@@ -1,4 +1,4 @@
-"""The sections of one run."""
+"""Sections of a run page: headline, charts and tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def without_itself(view: RunView, benchmark: RunView | None) -> RunView | None:
 
 
 def headline(view: RunView, benchmark: RunView | None) -> str:
-    """Return the result in words, beside its interval."""
+    """Return the result as sentences, with the Sharpe ratio interval."""
     sentences = [verdict_text.journey(view, benchmark)]
     if benchmark is not None:
         sentences.append(verdict_text.versus(view, benchmark))
@@ -52,21 +52,21 @@ def headline(view: RunView, benchmark: RunView | None) -> str:
 
 
 def key_figures(view: RunView, benchmark: RunView | None, key: str) -> str:
-    """Return the main metrics, each above the benchmark's."""
+    """Return the main metrics, with the benchmark's below each."""
     footnotes = Footnotes(f"{key}-figure")
     items = []
     for name in (name for name in _KEY_FIGURES if name in view.metrics):
-        beside = ""
+        comparison = ""
         if benchmark is not None:
             other = show(name, benchmark.metrics, benchmark.notes)
-            beside = f"<small>{escape(benchmark.name)} {other}</small>"
-        value = _held(name, show(name, view.metrics, view.notes, footnotes))
-        items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{beside}</dd></div>")
+            comparison = f"<small>{escape(benchmark.name)} {other}</small>"
+        value = _verifiable(name, show(name, view.metrics, view.notes, footnotes))
+        items.append(f"<div><dt>{METRICS[name].label}</dt><dd>{value}{comparison}</dd></div>")
     return f'<dl class="figures">{"".join(items)}</dl>{footnotes.render()}'
 
 
-def _held(name: str, shown: str) -> str:
-    """Return a metric of the run under its name, by which the page's proof finds it."""
+def _verifiable(name: str, shown: str) -> str:
+    """Return a metric marked with its name, so that the page's verification finds it."""
     unit = METRICS[name].unit if name in METRICS else "ratio"
     return f'<span data-metric="{escape(name)}" data-unit="{unit}">{shown}</span>'
 
@@ -76,10 +76,10 @@ def run_sections(view: RunView, benchmark: RunView | None, level: int, key: str,
 
     Args:
         view: The run.
-        benchmark: What it is drawn against.
-        level: Of the headings, 2 to 5.
+        benchmark: Run for comparison.
+        level: Level of the headings, 2 to 5.
         key: Prefix of every id, unique on the page.
-        detail: How finely to draw.
+        detail: Level of detail.
     """
     sections = [
         ("Equity and drawdown", _equity(view, benchmark, key, detail)),
@@ -134,7 +134,7 @@ def _months(view: RunView) -> str:
 def _weights(view: RunView, detail: Detail) -> str:
     entries = weights_legend(view.symbols, view.weights)
     if not entries:
-        return "<p>No position was ever held.</p>"
+        return "<p>The run never held a position.</p>"
     bars = -(-len(view.dates) // detail.columns)
     caption = "Weights at each close, as a signed share of NAV: longs above zero, shorts below."
     if bars > 1:
@@ -155,9 +155,9 @@ def _exposure(view: RunView, detail: Detail) -> str:
 
 
 def _costs(view: RunView, detail: Detail) -> str:
-    fall = scroll(waterfall_table(waterfall_bars(view.nav, view.costs, view.gains)), "From gross to net")
+    waterfall = scroll(waterfall_table(waterfall_bars(view.nav, view.costs, view.gains)), "From gross to net")
     if not cost_legend(view.costs):
-        return f"<p>Nothing was charged.</p>{fall if view.gains else ''}"
+        return f"<p>The run paid no costs.</p>{waterfall if view.gains else ''}"
     totals = {kind: float(view.costs[kind].sum()) for kind in cost_order(view.costs)}
     total = sum(totals.values())
     rows = "".join(
@@ -166,22 +166,22 @@ def _costs(view: RunView, detail: Detail) -> str:
         for kind, value in totals.items()
     )
     table = (
-        '<table class="costs"><caption>Paid over the window, as a share of the starting NAV</caption><thead><tr>'
-        '<th scope="col">Kind</th><th scope="col">Paid</th><th scope="col">Of all</th></tr></thead>'
-        f'<tbody>{rows}</tbody><tfoot><tr><th scope="row">all</th><td>{percent(total, 2)}</td><td></td></tr></tfoot>'
+        '<table class="costs"><caption>Costs over the window, as a share of the starting NAV</caption><thead><tr>'
+        '<th scope="col">Kind</th><th scope="col">Paid</th><th scope="col">Share</th></tr></thead>'
+        f'<tbody>{rows}</tbody><tfoot><tr><th scope="row">total</th><td>{percent(total, 2)}</td><td></td></tr></tfoot>'
         "</table>"
     )
     chart = cost_chart(view.dates, view.costs, columns=detail.columns)
-    caption = "Paid so far, as a share of the starting NAV."
-    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{fall}'
+    caption = "Cumulative costs, as a share of the starting NAV."
+    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{waterfall}'
 
 
 def _delay(view: RunView, detail: Detail) -> str:
-    told = f"<p>{escape(verdict_text.delay_sentence(view))}</p>"
+    sentence = f"<p>{escape(verdict_text.delay_sentence(view))}</p>"
     if view.delayed_nav is None:
-        return told
+        return sentence
     chart = delay_chart(view.dates, view.nav, view.delayed_nav, points=detail.points)
-    return told + figure(chart, "NAV of the same decisions one bar later, against the NAV as run.")
+    return sentence + figure(chart, "NAV of the same decisions executed one bar later, relative to the NAV as run.")
 
 
 def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
@@ -193,19 +193,19 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
     for name in [n for n in known if n not in _ELSEWHERE] + extra:
         if name == "sharpe":
             cells = [show_sharpe(run.metrics, run.notes, footnotes) for run in runs]
-            cells[0] = show_sharpe(view.metrics, view.notes, footnotes, _held)
+            cells[0] = show_sharpe(view.metrics, view.notes, footnotes, _verifiable)
         else:
             cells = [show(name, run.metrics, run.notes, footnotes) for run in runs]
-            cells[0] = _held(name, cells[0])
+            cells[0] = _verifiable(name, cells[0])
         metric = METRICS.get(name)
-        label, told = (metric.label, metric.help) if metric else (name, "")
+        label, definition = (metric.label, metric.help) if metric else (name, "")
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(told)}</td></tr>')
+        rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(definition)}</td></tr>')
     head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
-    span = f"{plural(len(view.dates), 'bar')}, {view.periods_per_year:g} a year"
+    span = f"{plural(len(view.dates), 'bar')}, {view.periods_per_year:g} per year"
     table = (
         f'<table class="metrics"><caption><span>{span}</span></caption>'
-        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">What it is</th></tr></thead>'
+        f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">Definition</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
     return scroll(table, "All metrics") + footnotes.render() + f'<p class="fine">{verdict_text.COMPARISON}</p>'

@@ -1,4 +1,4 @@
-"""One agent of a scored board: gates, both sides, windows, and its runs."""
+"""Section of one agent on a scored board: gates, benchmarks, windows, process, diagnostics."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from collections.abc import Mapping, Sequence
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import heading, scroll
-from openoutcry.report.pages.score_labels import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateWords
+from openoutcry.report.pages.score_labels import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateLabel
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
 from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
 
 __all__ = ["EXTREME_Z", "agent_fold", "least_z", "shaded_z", "verdict_line", "window_heads"]
 
 EXTREME_Z = 3.0
-"""A `z` from which a cell is as strong as it gets."""
+"""`z` at which the shade of a cell is strongest."""
 
-_RESULTS = {True: "passed", False: "failed", None: "not known"}
+_RESULTS = {True: "passed", False: "failed", None: "unknown"}
 
 
 def agent_fold(row: ScoreRow, key: str) -> str:
-    """Return an agent's part of the page, folded.
+    """Return the section of an agent, collapsed.
 
     Args:
         row: The agent.
-        key: Id of the fold, unique on the page.
+        key: Id of the section, unique on the page.
     """
     notes = Footnotes(f"{key}-note")
     verdict, _, why = verdict_line(row).partition(": ")
     parts = [
         f"<p><b>{escape(verdict.capitalize())}</b>{': ' if why else ''}{escape(why)}.</p>",
         heading(4, "Gates"),
-        scroll(_gates(row.gates, "Every gate; all must hold", notes), f"Gates of {row.name}"),
+        scroll(_gates(row.gates, "Every gate; all must pass", notes), f"Gates of {row.name}"),
         _sealed(row, notes),
         heading(4, "Against each benchmark"),
         _sides(row, notes),
@@ -39,48 +39,48 @@ def agent_fold(row: ScoreRow, key: str) -> str:
         heading(4, "Windows"),
         scroll(_windows(row, notes), f"Windows of {row.name}"),
         _pass_k(row),
-        heading(4, "How the runs went"),
+        heading(4, "Process"),
         _process(row),
-        heading(4, "Beside the verdict"),
-        _beside(row, notes),
+        heading(4, "Diagnostics"),
+        _diagnostics(row, notes),
     ]
     if notes.texts:
-        parts += [heading(4, "What has no value, and why"), notes.render()]
+        parts += [heading(4, "Undefined values"), notes.render()]
     summary = f"{heading(3, row.name)}<span>{escape(_short(row))}</span>"
     return f'<details id="{key}"><summary>{summary}</summary><article>{"".join(parts)}</article></details>'
 
 
 def _short(row: ScoreRow) -> str:
     failed, unknown = (sum(gate.passed is state for gate in row.gates) for state in (False, None))
-    counts = [f"{n} {word}" for n, word in ((failed, "failed"), (unknown, "not known")) if n]
+    counts = [f"{n} {word}" for n, word in ((failed, "failed"), (unknown, "unknown")) if n]
     of_gates = f"; of {plural(len(row.gates), 'gate')}, {' and '.join(counts)}" if counts else ""
     return VERDICTS.get(row.verdict, row.verdict) + of_gates
 
 
 def verdict_line(row: ScoreRow) -> str:
-    """Return the verdict on an agent with its reasons, in words."""
+    """Return the verdict on an agent with its reasons, as text."""
     verdict = VERDICTS.get(row.verdict, row.verdict)
     reasons = "; ".join(row.because)
     if row.copy_of:
-        reasons += f" (the track is that of {row.copy_of})"
+        reasons += f" (same return series as {row.copy_of})"
     return f"{verdict}: {reasons}" if reasons else verdict
 
 
 def window_heads(windows: Sequence[ScoreWindow]) -> str:
-    """Return heads of a column a window: market and years, or their number."""
+    """Return one column heading per window: market and years, or index and days."""
     heads = []
     for place, window in enumerate(windows, 1):
         first, last = window.first[:4], window.last[:4]
         years = first if first == last else f"{first}\u2013{last}"
-        told = f"{escape(window.market)}<br>" if window.market else ""
-        told += escape(years or f"{place}: {plural(window.n_days, 'day')}")
+        label = f"{escape(window.market)}<br>" if window.market else ""
+        label += escape(years or f"{place}: {plural(window.n_days, 'day')}")
         span = attribute("title", f"{window.first} .. {window.last}") if years else ""
-        heads.append(f'<th scope="col"{span}>{told}</th>')
+        heads.append(f'<th scope="col"{span}>{label}</th>')
     return "".join(heads)
 
 
 def shaded_z(z: float | None) -> str:
-    """Return a table cell of a `z`, the stronger the further from 0."""
+    """Return a table cell of a `z`, shaded by its distance from 0."""
     if z is None:
         return f'<td class="undefined">{DASH}</td>'
     return f'<td class="{shade(z, EXTREME_Z)}">{number(z, 1)}</td>'
@@ -89,30 +89,30 @@ def shaded_z(z: float | None) -> str:
 def _sealed(row: ScoreRow, notes: Footnotes) -> str:
     if not row.sealed:
         return ""
-    table = _gates(row.sealed, "Gates of skill on the sealed windows alone; all must hold", notes)
-    told = f"Gates of {row.name} on sealed windows"
-    return heading(4, "On the sealed windows alone") + scroll(table, told)
+    table = _gates(row.sealed, "Gates of skill on the sealed windows alone; all must pass", notes)
+    label = f"Gates of {row.name} on sealed windows"
+    return heading(4, "Sealed windows alone") + scroll(table, label)
 
 
 def _gates(gates: Sequence[ScoreGate], caption: str, notes: Footnotes) -> str:
     body = "".join(_gate(gate, notes) for gate in gates)
     return (
         f'<table class="gates"><caption class="hidden">{caption}</caption><thead><tr>'
-        '<th scope="col">Gate</th><th scope="col">Found</th><th scope="col">Asked for</th>'
+        '<th scope="col">Gate</th><th scope="col">Value</th><th scope="col">Required</th>'
         f'<th scope="col">Result</th></tr></thead><tbody>{body}</tbody></table>'
     )
 
 
 def _gate(gate: ScoreGate, notes: Footnotes) -> str:
-    words = GATES.get(gate.slug, GateWords(gate.slug, "ratio", "bound"))
-    known = {gate.slug: Metric(words.label, words.unit, "")}
+    label = GATES.get(gate.slug, GateLabel(gate.slug, "ratio", "bound"))
+    known = {gate.slug: Metric(label.label, label.unit, "")}
     value = show(gate.slug, {gate.slug: gate.value}, {gate.slug: gate.undefined}, notes, known)
-    bound = DASH if gate.bound is None else f"{words.bound} {_bound(gate.bound, words.unit)}"
+    bound = DASH if gate.bound is None else f"{label.bound} {_bound(gate.bound, label.unit)}"
     result = _RESULTS[gate.passed]
     if gate.passed is not True:
         result = f'<b class="fault">{result}</b>' if gate.passed is False else f"<b>{result}</b>"
         result += f": {escape(gate.reason)}" if gate.reason else ""
-    head = f'<th scope="row"{attribute("title", gate.slug)}>{escape(words.label)}</th>'
+    head = f'<th scope="row"{attribute("title", gate.slug)}>{escape(label.label)}</th>'
     return f"<tr>{head}<td>{value}</td><td>{bound}</td><td>{result}</td></tr>"
 
 
@@ -130,7 +130,7 @@ def _sides(row: ScoreRow, notes: Footnotes) -> str:
         body.append(f'<tr{kind}><th scope="row">{escape(metric.label)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">Over {escape(side.name)}</th>' for side in row.sides)
     table = (
-        '<table class="skill sides"><caption><span>Each gate takes the worse side; inputs of the DSR are indented.'
+        '<table class="skill sides"><caption><span>Each gate uses the worse benchmark; inputs of the DSR are indented.'
         f'</span></caption><thead><tr><th scope="col">Number</th>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )
@@ -141,8 +141,8 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
     if not row.markets:
         return ""
     known = {
-        "alpha": Metric("Alpha a year", "gain", ""),
-        "alpha_error": Metric("Its standard error", "share", ""),
+        "alpha": Metric("Annual alpha", "gain", ""),
+        "alpha_error": Metric("Alpha, std. error", "share", ""),
         "beta": Metric("Beta", "ratio", ""),
         "n_days": Metric("Days", "count", ""),
     }
@@ -152,7 +152,7 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
         body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">{metric.label}</th>' for metric in known.values())
     table = (
-        '<table class="sides"><caption><span>Buy-and-hold of each market, taken out.</span></caption><thead>'
+        '<table class="sides"><caption><span>Regression on buy-and-hold of each market.</span></caption><thead>'
         f'<tr><th scope="col">Market</th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
     return scroll(table, label)
@@ -162,7 +162,7 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
     body = []
     for name in row.windows[0].z if row.windows else ():
         cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
-        # A reason that holds for many windows stands once, at their head.
+        # A reason shared by many windows is noted once, in the row heading.
         reasons = dict.fromkeys(w.reasons.get(name, "undefined") for w in row.windows if w.z.get(name) is None)
         marks = "".join(map(notes.mark, reasons))
         body.append(f'<tr><th scope="row">z over {escape(name)}{marks}</th>{cells}</tr>')
@@ -180,25 +180,28 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
 
 def _pass_k(row: ScoreRow) -> str:
     rates = ", ".join(f"{percent(rate, 1)} for k = {k}" for k, rate in enumerate(row.pass_k, 1))
-    return f'<p class="fine">Chance that k of k seeds of a window pass: {rates or DASH}.</p>'
+    return f'<p class="fine">Probability that k of k seeds of a window pass: {rates or DASH}.</p>'
 
 
 def _process(row: ScoreRow) -> str:
     if row.faults is None:
-        return "<p>Not known: there are returns, and no decisions that they could be recomputed from.</p>"
-    told = f"{plural(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
+        return "<p>Unknown: returns alone have no decisions from which they could be recomputed.</p>"
+    text = f"{plural(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
     if row.infrastructure_faults:
-        told += f"; of infrastructure: {_counts(row.infrastructure_faults)}"
+        text += f"; of infrastructure: {_counts(row.infrastructure_faults)}"
     events = _counts({slug: sum(by.values()) for slug, by in row.events.items()}) or "none"
-    return f"<p>{escape(told)}. Events: {escape(events)}.</p>"
+    return f"<p>{escape(text)}. Events: {escape(events)}.</p>"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{slug} {count:,}" for slug, count in sorted(counts.items()))
 
 
-def _beside(row: ScoreRow, notes: Footnotes) -> str:
-    tables = [("Decides nothing", row.beside, BESIDE), ("The track, of the mean of all seeds", row.metrics, METRICS)]
+def _diagnostics(row: ScoreRow, notes: Footnotes) -> str:
+    tables = [
+        ("Not used by the verdict", row.beside, BESIDE),
+        ("Metrics, mean of all seeds", row.metrics, METRICS),
+    ]
     drawn = "".join(_list(title, values, known, row.reasons, notes) for title, values, known in tables)
     return f'<div class="pair">{drawn}</div>'
 
@@ -226,7 +229,7 @@ def _ordered(values: Mapping[str, float | None], known: Mapping[str, Metric]) ->
 
 
 def least_z(window: ScoreWindow, sides: Sequence[str]) -> float | None:
-    """Return the lesser `z` of a window, `None` if that of a side is undefined."""
+    """Return the lower `z` of a window over the benchmarks; `None` if one is undefined."""
     found = [get(window.z, name) for name in sides]
     known = [z for z in found if z is not None]
     return min(known) if known and len(known) == len(found) else None

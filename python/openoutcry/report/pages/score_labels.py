@@ -1,4 +1,4 @@
-"""Names, units and wording of what a scored board shows; none is computed here."""
+"""Labels, units and definitions of the numbers on a scored board."""
 
 from __future__ import annotations
 
@@ -7,77 +7,81 @@ from dataclasses import dataclass
 from openoutcry.report.pages.metric_labels import Metric
 from openoutcry.report.pages.skill_section import SKILL
 
-__all__ = ["BESIDE", "FIELD", "GATES", "INPUTS", "SIDE", "VERDICTS", "GateWords"]
+__all__ = ["BESIDE", "FIELD", "GATES", "INPUTS", "SIDE", "VERDICTS", "GateLabel"]
 
 VERDICTS = {
     "eligible": "eligible",
     "not_eligible": "not eligible",
     "insufficient": "too little data",
-    "unknown": "not known",
+    "unknown": "unknown",
 }
-"""Slug of each verdict to its words."""
+"""Verdict slug to its label."""
 
 _SIDE = ("dsr", "sharpe_bar", "sr0", "sigma_sr", "n_trials", "n_eff", "n_returns", "skew", "kurtosis", "psr")
 
 INPUTS = _SIDE[1:-1]
-"""Inputs of the deflated ratio."""
+"""Inputs of the deflated Sharpe ratio."""
 
 SIDE: dict[str, Metric] = {
     "z": Metric(
         "z",
         "ratio",
-        "standard errors of the Sharpe ratio above SR0; what ranks, of the side where it is less, and of sealed "
-        "windows alone where there are others beside them",
+        "standard errors of the Sharpe ratio above SR0; agents rank by it, on the stricter benchmark, and on the "
+        "sealed windows alone if the suite has sealed and public windows",
     ),
     **{name: SKILL[name] for name in _SIDE},
-    "sharpe": Metric("Sharpe a year", "ratio", "of active returns, of the seed that is typical"),
+    "sharpe": Metric("Annual Sharpe", "ratio", "annual Sharpe ratio of active returns, of the median seed"),
     "standard_error": Metric(
-        "Its standard error", "ratio", "of the annual ratio, where returns do not follow each other"
+        "Sharpe, std. error", "ratio", "standard error of the annual Sharpe ratio, for independent returns"
     ),
     "hac_se": SKILL["hac_se"],
-    "mean": Metric("Active return a year", "gain", "mean return over the benchmark, of the mean of all seeds"),
+    "mean": Metric("Annual active return", "gain", "mean return over the benchmark, averaged over seeds"),
     "min_trl": SKILL["min_trl"],
     "p_value": Metric(
-        "p, by itself", "probability", "chance of such a mean if the true one were 0 and nobody else had tried"
+        "p-value, unadjusted", "probability", "one-sided bootstrap p-value of the mean active return, this agent alone"
     ),
-    "sign_flip": Metric("p, by signs of windows", "probability", "the same by the signs of windows, of eight or more"),
+    "sign_flip": Metric(
+        "p-value, sign flip", "probability", "sign-flip test on the windows' sums; needs eight windows or more"
+    ),
     "romano_wolf": Metric(
-        "p, Romano-Wolf", "probability", "the same where any false claim in the field counts; below 0.05 is asked for"
+        "p-value, Romano-Wolf",
+        "probability",
+        "p-value adjusted for the familywise error rate of the field; must be below 0.05",
     ),
     "false_discovery": Metric(
-        "False discovery rate", "probability", "share of false claims among all that are at least as sure"
+        "p-value, Benjamini-Hochberg", "probability", "p-value adjusted for the false discovery rate of the field"
     ),
 }
 """Every number of a side."""
 
 BESIDE: dict[str, Metric] = {
-    "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "the same decisions one bar later, over cash"),
-    "dsr_at_common_cost": Metric("DSR at one cost", "probability", "as though every agent paid the same for turnover"),
-    "break_even_bps": Metric("Break-even cost, bps", "ratio", "cost of turnover that leaves a mean return of 0"),
-    "capacity": Metric("Capacity, NAV", "count", "size at which nothing is left over the benchmark"),
+    "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "same decisions executed one bar later, over cash"),
+    "dsr_at_common_cost": Metric("DSR at common cost", "probability", "with the same cost of turnover for every agent"),
+    "break_even_bps": Metric("Break-even cost, bps", "ratio", "cost of turnover at which the mean return is 0"),
+    "capacity": Metric("Capacity, NAV", "count", "NAV at which the mean active return is 0"),
     "worst_rolling_sharpe": Metric("Worst rolling Sharpe", "ratio", "of active returns, inside a window"),
-    "decay": Metric("Decay", "ratio", "Sharpe ratio in the windows open to its maker less that in the others"),
-    "brier": Metric("Brier score", "probability", "of stated confidence; 0 is perfect, 0.25 is saying 0.5 each time"),
+    "decay": Metric("Decay", "ratio", "Sharpe ratio in windows open to the author less that in the others"),
+    "brier": Metric("Brier score", "probability", "of stated confidence; 0 is perfect, always stating 0.5 scores 0.25"),
 }
-"""What stands beside a verdict."""
+"""Diagnostics, which decide nothing."""
 
 FIELD: dict[str, Metric] = {
-    "reality_check": Metric("Reality Check", "probability", "White: chance of so good a best agent if none had skill"),
-    "spa_lower": Metric("SPA, lower", "probability", "Hansen: the same, the bad agents left out"),
-    "spa_consistent": Metric("SPA, consistent", "probability", "Hansen: the same, agents clearly below 0 left out"),
-    "spa_upper": Metric("SPA, upper", "probability", "Hansen: the same, all agents counted as though they were at 0"),
+    "reality_check": Metric("Reality Check", "probability", "White; null hypothesis: no agent beats the benchmark"),
+    "spa_lower": Metric("SPA, lower", "probability", "Hansen; agents with a negative mean are excluded"),
+    "spa_consistent": Metric("SPA, consistent", "probability", "Hansen; agents far below the benchmark are excluded"),
+    "spa_upper": Metric("SPA, upper", "probability", "Hansen; every agent is recentred to a mean of 0"),
 }
-"""Tests of the whole field."""
+"""Tests of the field."""
 
 
 @dataclass(frozen=True)
-class GateWords:
-    """How a gate is written.
+class GateLabel:
+    """Label and format of a gate.
 
     Attributes:
-        label: What was found.
+        label: Name of the measured value.
         unit: As in `Metric`.
-        bound: What must hold, before the bound.
+        bound: Comparison, shown before the bound.
     """
 
     label: str
@@ -85,24 +89,24 @@ class GateWords:
     bound: str
 
 
-GATES: dict[str, GateWords] = {
-    "days": GateWords("Days", "count", "at least"),
-    "windows": GateWords("Windows", "count", "at least"),
-    "windows_present": GateWords("Windows and seeds missing", "count", "at most"),
-    "original": GateWords("Copy of another track", "count", "at most"),
-    "benchmark": GateWords("Benchmark to beat", "count", "at least"),
-    "protocol": GateWords("Windows of a suite", "count", "at least"),
-    "process": GateWords("Decisions held for a fault", "share", "at most"),
-    "solvent": GateWords("Accounts liquidated or ruined", "count", "at most"),
-    "drawdown": GateWords("Deepest drawdown of a run", "share", "at most"),
-    "exposure": GateWords("Largest gross exposure", "times", "at most"),
-    "volatility": GateWords("Volatility a year", "share", "at least"),
-    "alpha": GateWords("Size of alpha a year", "share", "at least"),
-    "dsr": GateWords("Deflated Sharpe ratio", "probability", "at least"),
-    "romano_wolf": GateWords("Romano-Wolf p", "probability", "below"),
-    "window_below": GateWords("Least p of a window below the benchmark", "probability", "at least"),
-    "window_wins": GateWords("Windows above the benchmark", "count", "at least"),
-    "sealed": GateWords("Gates that sealed windows alone do not pass", "count", "at most"),
-    "pass_k": GateWords("Chance that all seeds pass", "probability", "at least"),
+GATES: dict[str, GateLabel] = {
+    "days": GateLabel("Days", "count", "at least"),
+    "windows": GateLabel("Windows", "count", "at least"),
+    "windows_present": GateLabel("Windows and seeds missing", "count", "at most"),
+    "original": GateLabel("Copies another return series", "count", "at most"),
+    "benchmark": GateLabel("Benchmark available", "count", "at least"),
+    "protocol": GateLabel("Windows of a suite", "count", "at least"),
+    "process": GateLabel("Decisions held for a fault", "share", "at most"),
+    "solvent": GateLabel("Accounts liquidated or ruined", "count", "at most"),
+    "drawdown": GateLabel("Maximum drawdown of a run", "share", "at most"),
+    "exposure": GateLabel("Maximum gross exposure", "times", "at most"),
+    "volatility": GateLabel("Annual volatility", "share", "at least"),
+    "alpha": GateLabel("Annual alpha, absolute", "share", "at least"),
+    "dsr": GateLabel("Deflated Sharpe ratio", "probability", "at least"),
+    "romano_wolf": GateLabel("Romano-Wolf p-value", "probability", "below"),
+    "window_below": GateLabel("Lowest p-value of a window below the benchmark", "probability", "at least"),
+    "window_wins": GateLabel("Windows above the benchmark", "count", "at least"),
+    "sealed": GateLabel("Gates failed on the sealed windows alone", "count", "at most"),
+    "pass_k": GateLabel("Probability that all seeds pass", "probability", "at least"),
 }
-"""Every gate with a wording of its own; any other is shown by its slug."""
+"""Known gates; any other is shown by its slug."""

@@ -1,4 +1,4 @@
-"""The page of a scored board: what it can tell, ranks, and reasons of verdicts."""
+"""Page of a scored board: headline, ranking, tests, windows, agents."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["headline_of", "render_scores"]
 _COLUMNS = {
     "z": SIDE["z"],
     "dsr": Metric("DSR", "probability", SIDE["dsr"].help),
-    "romano_wolf": Metric("Romano-Wolf p", "probability", SIDE["romano_wolf"].help),
+    "romano_wolf": Metric("Romano-Wolf p-value", "probability", SIDE["romano_wolf"].help),
 }
 
-_ISOLATION = "How far the agent was locked in, in the run where it was least, and whether any run had a network"
+_ISOLATION = "Lowest sandbox tier of any run, and whether any run had network access"
 
 
 def render_scores(view: ScoreView, provenance: Provenance) -> str:
@@ -32,7 +32,7 @@ def render_scores(view: ScoreView, provenance: Provenance) -> str:
 
     Args:
         view: The board.
-        provenance: What was scored, and how to do it again.
+        provenance: Conditions and versions of the board.
     """
     notes = Footnotes("rank-note")
     ranking = scroll(_ranking(view, notes), "Agents by rank") + notes.render()
@@ -48,38 +48,38 @@ def render_scores(view: ScoreView, provenance: Provenance) -> str:
         f"<section>{heading(2, 'Window by window')}{scroll(_strip(view.rows), 'Window by window')}</section>"
         + (f"<section>{heading(2, 'Orders and events')}{events}</section>" if events else "")
         + f"<section>{heading(2, 'Every agent')}{folds}</section>"
-        f"<section>{heading(2, 'What the numbers are')}{_definitions()}</section></main>"
+        f"<section>{heading(2, 'Definitions')}{_definitions()}</section></main>"
         f"<footer>{provenance_list(provenance)}</footer>"
     )
     return document(view.title, body)
 
 
 def headline_of(view: ScoreView) -> str:
-    """Return what the board can tell and what it cannot, in one sentence."""
+    """Return the number of eligible agents and the comparison of the first two."""
     n_eligible = sum(row.verdict == "eligible" for row in view.rows)
     if len(view.rows) == 1:
-        told = f"The one agent is {VERDICTS.get(view.rows[0].verdict, view.rows[0].verdict)}"
+        text = f"The only agent is {VERDICTS.get(view.rows[0].verdict, view.rows[0].verdict)}"
     else:
-        told = f"{n_eligible or 'None'} of {len(view.rows)} agents {'are' if n_eligible > 1 else 'is'} eligible"
+        text = f"{n_eligible or 'None'} of {len(view.rows)} agents {'are' if n_eligible > 1 else 'is'} eligible"
     sentence = view.sentence.rstrip(".")
-    return f"{told}; {sentence}." if sentence else f"{told}."
+    return f"{text}; {sentence}." if sentence else f"{text}."
 
 
 def _headline(view: ScoreView) -> str:
-    told, power = escape(headline_of(view)), escape(view.power)
-    return f'<div class="headline scored"><p class="verdict">{told}</p><p>{power}</p></div>'
+    text, power = escape(headline_of(view)), escape(view.power)
+    return f'<div class="headline scored"><p class="verdict">{text}</p><p>{power}</p></div>'
 
 
 def _figures(view: ScoreView) -> str:
-    whole = max(view.rows, key=lambda row: len(row.windows))
+    complete = max(view.rows, key=lambda row: len(row.windows))
     ranks = {row.rank for row in view.rows if row.rank is not None}
-    n_seeds = max((window.n_seeds for window in whole.windows), default=0)
+    n_seeds = max((window.n_seeds for window in complete.windows), default=0)
     known = [
         ("Agents", str(len(view.rows))),
         ("Eligible", str(sum(row.verdict == "eligible" for row in view.rows))),
-        ("Told apart", plural(len(ranks), "band")),
-        ("Windows", f"{len(whole.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
-        ("Days", f"{sum(window.n_days for window in whole.windows):,}"),
+        ("Rank bands", str(len(ranks))),
+        ("Windows", f"{len(complete.windows)}<small>{plural(n_seeds, 'seed')} each</small>"),
+        ("Days", f"{sum(window.n_days for window in complete.windows):,}"),
         ("Trials counted", f"{max(row.n_trials for row in view.rows):,}"),
     ]
     items = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in known)
@@ -99,12 +99,12 @@ def _ranking(view: ScoreView, notes: Footnotes) -> str:
     groups = []
     for rank, members in groupby(enumerate(view.rows), key=lambda each: each[1].rank):
         groups.append(_band(rank, list(members), sides, notes))
-    told = "Agents of one band share a rank: they cannot be told apart from its first."
-    told += " Agents without a rank cannot be compared." if any(row.rank is None for row in view.rows) else ""
+    caption = "Agents of one band share a rank: they are not significantly different from its first."
+    caption += " Unranked agents cannot be compared." if any(row.rank is None for row in view.rows) else ""
     if any(row.sealed for row in view.rows):
-        told += " What compares them, z, DSR and the tests of the field, is of the sealed windows alone."
+        caption += " z, DSR and the tests of the field use the sealed windows alone."
     return (
-        f'<table class="ranking scores"><caption><span>{escape(told)}</span></caption><thead><tr>'
+        f'<table class="ranking scores"><caption><span>{escape(caption)}</span></caption><thead><tr>'
         '<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>'
         f"{''.join(columns)}</tr></thead>{''.join(groups)}</table>"
     )
@@ -117,8 +117,8 @@ def _pass_head(row: ScoreRow) -> str:
 def _band(rank: int | None, members: Sequence[tuple[int, ScoreRow]], sides: Sequence[str], notes: Footnotes) -> str:
     count = len(members)
     place = DASH if rank is None else str(rank)
-    told = "no rank" if rank is None else f"{count} tied" if count > 1 else ""
-    small = f"<small>{told}</small>" if told else ""
+    note = "unranked" if rank is None else f"{count} tied" if count > 1 else ""
+    small = f"<small>{note}</small>" if note else ""
     rows = []
     for position, (index, row) in enumerate(members):
         head = f'<td class="rank" rowspan="{2 * count}">{place}{small}</td>' if position == 0 else ""
@@ -164,15 +164,17 @@ def _tests(view: ScoreView) -> str:
             cells.append(f"<td>{show(name, test.values, reasons, notes, FIELD)}</td>")
         body.append(_defined(metric, "".join(cells)))
     overfit = Metric(
-        "Probability of overfitting", "share", "CSCV: how often the best of one half is below the middle in the other"
+        "Probability of backtest overfitting",
+        "share",
+        "CSCV: share of splits whose best agent in sample ranks at or below the median out of sample",
     )
     values, reasons = {"overfit": view.overfit}, {"overfit": view.overfit_reason}
     cell = show("overfit", values, reasons, notes, {"overfit": overfit})
     body.append(_defined(overfit, f'<td colspan="{len(view.tests)}">{cell}</td>'))
     head = "".join(f'<th scope="col">Over {escape(test.benchmark)}</th>' for test in view.tests)
     table = (
-        '<table class="metrics field"><caption><span>Whether anybody has skill: p-values of the field as a whole.'
-        f'</span></caption><thead><tr><th scope="col">Test</th>{head}<th scope="col" class="help">What it is</th></tr>'
+        '<table class="metrics field"><caption><span>p-values of the field: does any agent beat the benchmark?'
+        f'</span></caption><thead><tr><th scope="col">Test</th>{head}<th scope="col" class="help">Definition</th></tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table>"
     )
     return scroll(table, "Tests of the field") + notes.render()
@@ -180,25 +182,25 @@ def _tests(view: ScoreView) -> str:
 
 def _strip(rows: Sequence[ScoreRow]) -> str:
     placed = [_placed(row.windows) for row in rows]
-    # An agent may miss windows: the one that has most of them gives the columns their order.
-    columns = {place: window for found in sorted(placed, key=len, reverse=True) for place, window in found.items()}
+    # Agents may miss windows: the agent with the most windows determines the column order.
+    columns = {place: window for windows in sorted(placed, key=len, reverse=True) for place, window in windows.items()}
     names = dict.fromkeys(name for window in columns.values() for name in window.z)
-    # Of returns alone there may be no buy-and-hold for anybody, and then cash is what there is to beat.
+    # Returns alone may lack buy-and-hold; cash is then the only benchmark.
     sides = [name for name in names if any(window.z.get(name) is not None for row in rows for window in row.windows)]
     body = []
-    for row, found in zip(rows, placed, strict=True):
-        cells = (shaded_z(least_z(found[place], sides)) if place in found else "<td></td>" for place in columns)
+    for row, windows in zip(rows, placed, strict=True):
+        cells = (shaded_z(least_z(windows[place], sides)) if place in windows else "<td></td>" for place in columns)
         body.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(cells)}</tr>')
     head = f'<tr><th scope="col">Agent</th>{window_heads(list(columns.values()))}</tr>'
     return (
-        '<table class="months strip"><caption><span>z of each window over the benchmark where it is less; blue is'
-        f" above, orange below. {DASH} has no value; what is said of the agent below has the reason.</span></caption>"
+        '<table class="months strip"><caption><span>z of each window over the stricter benchmark; blue is above,'
+        f" orange below. {DASH} is undefined; the section of the agent has the reason.</span></caption>"
         f"<thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
     )
 
 
 def _placed(windows: Sequence[ScoreWindow]) -> dict[tuple[str, str, str], ScoreWindow]:
-    """Return windows by what tells them apart: market and dates, or their number."""
+    """Return windows by market and dates, or by index if they have no dates."""
     return {(w.market, w.first or str(place), w.last): w for place, w in enumerate(windows)}
 
 
@@ -206,10 +208,10 @@ def _definitions() -> str:
     body = "".join(_defined(metric) for metric in [*SIDE.values(), *BESIDE.values()])
     table = (
         '<table class="metrics"><caption class="hidden">Definitions</caption><thead class="hidden"><tr>'
-        '<th scope="col">Number</th><th scope="col" class="help">What it is</th></tr></thead>'
+        '<th scope="col">Number</th><th scope="col" class="help">Definition</th></tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-    return scroll(table, "What the numbers are")
+    return scroll(table, "Definitions")
 
 
 def _defined(metric: Metric, cells: str = "") -> str:

@@ -1,7 +1,7 @@
-"""The result in plain words, no stronger than its standard error allows.
+"""Sentences about a result that claim no more than its standard error supports.
 
-Two Sharpe ratios are compared as if their tracks were independent. Tracks of one market tend to move together, and
-then a paired test can separate what this cannot; `COMPARISON` says so to the reader.
+Two Sharpe ratios are compared as if their return series were independent. Agents on one market are correlated, and a
+paired test can separate what this comparison cannot; `COMPARISON` says so to the reader.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from openoutcry.report.text_format import PLUS_MINUS, number, percent, shorten
 from openoutcry.report.views.run_view import BoardRow, RunView
 
 __all__ = [
-    "BAR_OF_SKILL",
     "COMPARISON",
     "ONE_TRIAL",
+    "SKILL_THRESHOLD",
     "board_verdict",
     "delay_sentence",
     "distinct_from_zero",
@@ -31,24 +31,24 @@ __all__ = [
     "versus",
 ]
 
-BAR_OF_SKILL = 0.95
-"""Least probability that counts as skill, of the deflated and the probabilistic Sharpe ratio."""
+SKILL_THRESHOLD = 0.95
+"""Threshold of the deflated and the probabilistic Sharpe ratio."""
 
-ONE_TRIAL = "This counts a single trial: a run chosen among many must clear a higher bar."
+ONE_TRIAL = "This counts a single trial: a run selected from many needs a higher Sharpe ratio."
 
 COMPARISON = (
-    "Sharpe ratios are compared by their standard errors at the 95% level, as if the tracks were independent and each"
-    " agent were the only one tried. A paired test may separate agents that trade the same market."
+    "Sharpe ratios are compared by their standard errors at the 95% level, as if the return series were independent"
+    " and each agent were the only trial. A paired test may separate agents that trade the same market."
 )
 
 
 def sharpe_verdict(run: RunView | BoardRow) -> str:
-    """Return the headline of a run: its Sharpe ratio, and what may be said of it."""
+    """Return the headline of a run: its Sharpe ratio and its significance."""
     sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
     if sharpe is None:
         return f"Sharpe undefined: {run.reasons.get('sharpe', 'no reason was given')}"
     if "sharpe" in run.caveats:
-        return f"No Sharpe ratio of its own: {run.caveats['sharpe']}"
+        return f"Sharpe ratio not informative: {run.caveats['sharpe']}"
     if error is None:
         return f"Sharpe {number(sharpe)}, without a standard error: luck cannot be ruled out"
     text = f"Sharpe {number(sharpe)} {PLUS_MINUS} {number(error)}"
@@ -59,26 +59,26 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
 
 
 def journey(run: RunView, benchmark: RunView | None) -> str:
-    """Return what became of the account, and of the benchmark's."""
+    """Return the final NAV and maximum drawdown of a run, and the final NAV of the benchmark."""
     years = (downsampling.seconds(run.dates)[-1] - downsampling.seconds(run.dates)[0]) / (365.25 * 86_400)
     end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
     span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"
-    text = f"In {span}, 1.00 became {number(end)}"
-    text += f", after a fall of {percent(-deepest)} from its peak at worst." if deepest < 0.0 else "."
+    text = f"In {span}, a NAV of 1.00 became {number(end)}"
+    text += f", with a maximum drawdown of {percent(-deepest)}." if deepest < 0.0 else "."
     if benchmark is not None:
         text += f" With {benchmark.name}, it became {number(float(benchmark.nav[-1]))}."
     return text
 
 
 def estimate(run: RunView | BoardRow) -> tuple[float | None, float | None]:
-    """Return a Sharpe ratio that can be ranked and its standard error, or `None`."""
+    """Return the Sharpe ratio and its standard error, `None` if it cannot be ranked."""
     if "sharpe" in run.caveats:
         return None, None
     return get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
 
 
 def distinct_from_zero(run: RunView | BoardRow) -> bool:
-    """Return whether a Sharpe ratio differs from zero by more than 95% of chance."""
+    """Return whether a Sharpe ratio differs from zero at the 95% level."""
     sharpe, error = estimate(run)
     return sharpe is not None and error is not None and bool(abs(sharpe) > Z95 * error)
 
@@ -88,14 +88,14 @@ def versus(run: RunView, benchmark: RunView) -> str:
     apart = separable(run, benchmark)
     name = benchmark.name
     if apart is None and (run.caveats or benchmark.caveats):
-        return f"There is no Sharpe ratio of it to compare with {name}."
+        return f"Its Sharpe ratio cannot be compared with that of {name}."
     if apart is None:
         return f"Without both standard errors, it cannot be compared with {name}."
     if apart:
         ours, theirs = get(run.metrics, "sharpe") or 0.0, get(benchmark.metrics, "sharpe") or 0.0
         side = "above" if ours > theirs else "below"
-        return f"Its Sharpe ratio is {side} that of {name} by more than their standard errors explain."
-    return f"Its standard error does not separate it from {name}."
+        return f"Its Sharpe ratio is significantly {side} that of {name}."
+    return f"Its Sharpe ratio is not significantly different from that of {name}."
 
 
 def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | None:
@@ -107,29 +107,29 @@ def separable(first: RunView | BoardRow, second: RunView | BoardRow) -> bool | N
 
 
 def tied_with_first(rows: Sequence[BoardRow]) -> list[bool]:
-    """Return per row whether its standard error fails to separate it from the first."""
+    """Return per row whether it is not significantly different from the first."""
     return [row is rows[0] or separable(rows[0], row) is False for row in rows]
 
 
 def delay_sentence(run: RunView) -> str:
-    """Return what waiting one more bar does to the Sharpe ratio."""
+    """Return the effect of a one-bar execution delay on the Sharpe ratio."""
     now, later = get(run.metrics, "sharpe"), get(run.metrics, "delayed_sharpe")
     if now is None or later is None:
-        reason = run.reasons.get("delayed_sharpe") or run.reasons.get("sharpe") or "no delayed run was made"
+        reason = run.reasons.get("delayed_sharpe") or run.reasons.get("sharpe") or "the delayed run was not computed"
         return f"The Sharpe ratio one bar later is undefined: {reason}."
     if "sharpe" in run.caveats:
-        return f"No Sharpe ratio shows what waiting costs: {run.caveats['sharpe']}."
+        return f"The Sharpe ratio cannot show the cost of a delay: {run.caveats['sharpe']}."
     change = later - now
-    text = f"Made one bar later, the same decisions have a Sharpe ratio of {number(later)} instead of {number(now)}"
+    text = f"Executed one bar later, the same decisions have a Sharpe ratio of {number(later)} instead of {number(now)}"
     if abs(change) < 0.005:
-        return f"{text}: waiting costs nothing that shows."
+        return f"{text}: no visible change."
     error = get(run.metrics, "sharpe_se")
     scale = "" if error is None else f" (its standard error is {number(error)})"
-    return f"{text}: waiting {'costs' if change < 0 else 'adds'} {number(abs(change))}{scale}."
+    return f"{text}: the delay {'costs' if change < 0 else 'adds'} {number(abs(change))}{scale}."
 
 
 def board_verdict(rows: Sequence[BoardRow]) -> str:
-    """Return what a ranked table may claim: who is apart from the first, and from 0."""
+    """Return which agents differ significantly from the first, and from zero."""
     first, others = rows[0], rows[1:]
     if not others:
         return f"{sharpe_verdict(first)}."
@@ -138,16 +138,17 @@ def board_verdict(rows: Sequence[BoardRow]) -> str:
         return "The standard errors do not allow a comparison of these agents."
     apart, tied, name = sum(known), len(known) - sum(known), shorten(first.agent, 60)
     if apart == 0:
-        claim = f"No agent can be told apart from the first, {name}, by its standard error."
+        claim = f"No agent is significantly different from the first, {name}."
     elif tied == 0:
-        claim = f"The first, {name}, stands apart from {'the other' if apart == 1 else f'all {apart} others'}."
+        others_text = "the other" if apart == 1 else f"all {apart} others"
+        claim = f"The first, {name}, is significantly better than {others_text}."
     else:
-        claim = f"The first, {name}, is tied with {_count(tied)} and can be told apart from {_count(apart)}."
+        claim = f"The first, {name}, is tied with {_count(tied)} and significantly better than {_count(apart)}."
     above = sum(distinct_from_zero(row) and (get(row.metrics, "sharpe") or 0.0) > 0.0 for row in rows)
     if above == 0:
-        return f"{claim} No Sharpe ratio here is distinguishable above zero."
+        return f"{claim} No Sharpe ratio is significantly above zero."
     ranked = sum(estimate(row)[0] is not None for row in rows)
-    return f"{claim} {above} of {ranked} Sharpe ratios {'is' if above == 1 else 'are'} distinguishable above zero."
+    return f"{claim} {above} of {ranked} Sharpe ratios {'is' if above == 1 else 'are'} significantly above zero."
 
 
 def _count(n: int) -> str:

@@ -1,4 +1,4 @@
-"""What the page of a session of research shows, as plain records."""
+"""Views of a research session, as plain records."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class GateMark:
     """One gate of one trial.
 
     Attributes:
-        name: What it is called.
-        value: What was measured; None where nothing could be.
-        bound: What was required, such as `>= 1.2`.
-        passed: Whether it passed.
-        reason: Why there was no value.
+        name: Name of the gate.
+        value: Measured value; None if undefined.
+        bound: Required bound, such as `>= 1.2`.
+        passed: Whether the trial passed the gate.
+        reason: Why the value is None.
     """
 
     name: str
@@ -30,20 +30,20 @@ class GateMark:
 
 @dataclass(frozen=True)
 class RoundRow:
-    """One round: what was proposed, and what became of it.
+    """One round: a proposal and its outcome.
 
     Attributes:
-        number: The round, from 1.
+        number: Number of the round, from 1.
         name: The strategy.
-        params: Its params, in words.
-        rationale: Why it should have worked.
+        params: Its parameters, as text.
+        rationale: Hypothesis of the proposer.
         outcome: `advanced`, `kept`, `discarded`, `rejected` or `crashed`.
         reasons: Why it did not advance.
-        sharpe: Out-of-sample Sharpe ratio a year; None where undefined or not evaluated.
-        drawdown: Deepest fall out of sample, from 0 to 1; None where not evaluated.
-        dsr: Deflated Sharpe ratio at the trials counted then.
-        gates: What it had to show; empty where it was not evaluated.
-        source: Its source, where it is code.
+        sharpe: Annual Sharpe ratio out of sample; None if undefined or not evaluated.
+        drawdown: Maximum drawdown out of sample, from 0 to 1; None if not evaluated.
+        dsr: Deflated Sharpe ratio, for the trials counted up to this round.
+        gates: Gates of the trial; empty if it was not evaluated.
+        source: Source code, if the strategy is code.
     """
 
     number: int
@@ -65,15 +65,15 @@ class ListedRow:
 
     Attributes:
         name: The strategy.
-        params: Its params, in words.
-        sharpe: Out-of-sample Sharpe ratio a year.
-        drawdown: Deepest fall out of sample, from 0 to 1.
-        dsr: Deflated Sharpe ratio at all trials counted.
-        dsr_if_one: What it would be had only one trial been declared.
-        dsr_alpha: The deflated Sharpe ratio of what is left beyond holding the market.
-        holdout: What it did in the holdout, in words.
-        passed: Whether it passed there; None where that stayed shut.
-        cautions: What should make a person look twice.
+        params: Its parameters, as text.
+        sharpe: Annual Sharpe ratio out of sample.
+        drawdown: Maximum drawdown out of sample, from 0 to 1.
+        dsr: Deflated Sharpe ratio, for all trials counted.
+        dsr_if_one: Deflated Sharpe ratio for a single trial.
+        dsr_alpha: Deflated Sharpe ratio of the alpha over the market.
+        holdout: Result in the holdout, as text.
+        passed: Whether it passed the holdout; None if the holdout stayed closed.
+        cautions: Points to check by hand.
     """
 
     name: str
@@ -90,28 +90,28 @@ class ListedRow:
 
 @dataclass(frozen=True)
 class ResearchView:
-    """A session of research.
+    """A research session.
 
     Attributes:
-        goal: What the person wanted.
-        market: Name and span of the research window.
-        session_id: Name of the session.
-        stopped: Why it stopped, in words.
-        n_trials: Trials counted for the family of the market.
-        n_session: Those of them that this session made.
+        goal: Goal stated by the user.
+        market: Name and period of the research window.
+        session_id: Identifier of the session.
+        stopped: Why the session stopped, as text.
+        n_trials: Trials counted for the market family.
+        n_session: Trials of this session.
         n_eff: Clusters of the session's trials; None if unknown.
-        pbo: Probability of backtest overfitting of choosing the best trial; None if unknown.
-        spa: P-value that no trial beats cash; None if unknown.
+        pbo: Probability of backtest overfitting; None if unknown.
+        spa: Hansen's SPA p-value against cash; None if unknown.
         tokens: Tokens used.
         shortlist: Candidates, best first.
-        dropped: What could have been on the list, and why it is not.
+        dropped: Trials that were excluded from the short list, with the reason.
         rounds: All rounds in order.
-        lines: Tracks out of sample, the last one drawn on top.
-        lines_told: What the tracks are, in a sentence.
-        holdout: What became of the holdout, in a sentence.
-        prior: What earlier sessions had learned, as proposers were shown it; empty in the first one.
-        notices: What a reader must know about the data.
-        provenance: What was run.
+        lines: NAV series out of sample, the last one drawn on top.
+        caption: Caption of the NAV chart.
+        holdout: State of the holdout, as a sentence.
+        prior: Findings of earlier sessions, as shown to proposers; empty in the first session.
+        notices: Caveats of the data.
+        provenance: Conditions and versions of the session.
     """
 
     goal: str
@@ -128,7 +128,7 @@ class ResearchView:
     dropped: Sequence[str]
     rounds: Sequence[RoundRow]
     lines: Sequence[Line]
-    lines_told: str
+    caption: str
     holdout: str
     prior: str
     notices: Sequence[str]

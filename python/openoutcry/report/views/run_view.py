@@ -1,8 +1,7 @@
-"""What a report is drawn from: plain records, no engine types.
+"""Views of runs and boards: plain records without engine types.
 
-Every metric arrives computed: the report defines none. It derives only what a picture needs: returns by
-calendar month, sums of the costs. Drawdown and exposure are drawn from the scorer's own functions, so no number here
-can disagree with it.
+Every metric arrives computed. The report derives only chart data, such as returns by calendar month and cost sums.
+Drawdown and exposure come from the native scorer, so charts cannot disagree with metrics.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ class RunView:
         nav: Shape `(n_bars,)`, float64, multiple of the starting NAV; `nav[0] == 1.0`. Not negative.
         symbols: Names of the columns of `weights`.
         weights: Shape `(n_bars, n_symbols)`, float64, signed fraction of NAV held at each close.
-        costs: Kind to shape `(n_bars - 1,)`, float64, fraction of the starting NAV per step; negative is earned.
-        delayed_nav: Like `nav`, for the same decisions one bar later; `None` if that run was not made.
-        metrics: Name to value; `None` or NaN is undefined. Names and units the report knows are in `metrics.py`.
+        costs: Kind to shape `(n_bars - 1,)`, float64, fraction of the starting NAV per step; negative is a gain.
+        delayed_nav: Like `nav`, for the same decisions executed one bar later; `None` if not computed.
+        metrics: Name to value; `None` or NaN is undefined. `metric_labels.METRICS` has the known names and units.
         reasons: Metric to why it is undefined.
         periods_per_year: Bars per year of the dataset.
-        caveats: Metric to why its value says nothing of the agent; a Sharpe ratio with one is not ranked.
-        events: Slug of an event to how often it happened, by reason; the reason is empty where it has none.
-        ending: How the account ended before the window did, such as `ruined on 2020-03-16`; empty if it did not.
-        gains: Kind to shape `(n_bars - 1,)`, float64, what came in beside prices, as `costs` are.
+        caveats: Metric to why its value is not informative; a Sharpe ratio with a caveat is not ranked.
+        events: Event slug to counts by reason; the reason is empty if the event has none.
+        ending: Early end of the account, such as `ruined on 2020-03-16`; empty for none.
+        gains: Like `costs`, for income other than price changes.
         gross: Shape `(n_bars,)`, float64, sum of abs(weight) at each close.
         net: Shape `(n_bars,)`, float64, sum of signed weights at each close.
-        fan: Quantile, such as 0.05, to the NAV that this share of agents without skill stays below at each bar; each
-            of shape `(n_bars,)`, float64. Empty for none.
-        fan_label: Who the fan is of, such as `200 agents without skill`.
-        rolling: Sharpe ratio over the last bars.
-        skill: Whether the result could be luck.
-        calibration: Stated confidence against what came of it.
+        fan: Quantile level, such as 0.05, to the NAV quantile of the null agents at each bar, shape `(n_bars,)`,
+            float64. Empty for none.
+        fan_label: Description of the null agents, such as `200 random agents`.
+        rolling: Rolling Sharpe ratio.
+        skill: Skill statistics.
+        calibration: Stated confidence against outcomes.
         trace: The run bar by bar, for the inspector.
     """
 
@@ -69,7 +68,7 @@ class RunView:
     gross: Floats | None = None
     net: Floats | None = None
     fan: Mapping[float, Floats] = field(default_factory=dict)
-    fan_label: str = "agents without skill"
+    fan_label: str = "random agents"
     rolling: Rolling | None = None
     skill: Skill | None = None
     calibration: Calibration | None = None
@@ -116,14 +115,14 @@ class RunView:
 
 @dataclass(frozen=True)
 class Provenance:
-    """What was run: label and value pairs, shown in order as they are.
+    """Conditions and versions of a page: label and value pairs, shown verbatim in order.
 
     Attributes:
         entries: Such as `("dataset fingerprint", "sha256:...")` or `("command", "openoutcry run ...")`.
-        groups: Head to entries of its own, such as one group a dataset; shown before `entries`.
-        verify: The command that recomputes what the page shows; empty for none.
-        digest: What that command must print; empty for none.
-        verified: What that command recomputes.
+        groups: Heading to entries, such as one group per dataset; shown before `entries`.
+        verify: Command that recomputes the content of the page; empty for none.
+        digest: Digest that the command must print; empty for none.
+        verified: Description of what the command recomputes.
     """
 
     entries: Sequence[tuple[str, str]]
@@ -138,7 +137,7 @@ class BoardWindow:
     """One window of a board row.
 
     Attributes:
-        label: As shown at the head of its column, such as `"1999 .. 2005"`.
+        label: Column heading, such as `"1999 .. 2005"`.
         nav: Shape `(n_bars,)`, float64, `nav[0] == 1.0`; `None` if the agent has no run there.
     """
 
@@ -177,10 +176,10 @@ class BoardSection:
     Attributes:
         title: The dataset, as shown.
         rows: Best first; the report does not sort.
-        runs: Full runs to draw; the first one is shown unfolded. A run may end early.
-        benchmark: Drawn in grey behind every run; `None` if there is none.
-        notices: What a reader must know about the dataset.
-        basis: What the metrics of the table cover, such as `"all windows, one after the other"`.
+        runs: Full runs to chart; the first one is expanded. A run may end early.
+        benchmark: Drawn in grey behind every run; `None` for none.
+        notices: Caveats of the dataset.
+        basis: Period of the table's metrics, such as `"the full period"`.
     """
 
     title: str

@@ -1,7 +1,6 @@
-"""What the page of a scored board is drawn from: plain records.
+"""Views of scored boards: plain records without types of the scorer.
 
-No types of the scorer. Every number arrives computed. One that is `None` is undefined, and its reason comes with it,
-under the same name.
+Every number arrives computed. `None` is undefined, and `reasons` has its reason under the same name.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ class ScoreGate:
     """A condition of eligibility.
 
     Attributes:
-        slug: Its stable name; names the page has words for are in `score_words.py`.
-        passed: Whether it holds; `None` where that is not known.
-        value: What was found; `None` is undefined.
-        bound: What it was held against; `None` for nothing.
-        reason: Why it does not hold, or is not known to; empty where it holds.
+        slug: Stable name; `score_labels.GATES` has the known ones.
+        passed: Whether the condition holds; `None` if unknown.
+        value: Measured value; `None` if undefined.
+        bound: Required value; `None` for none.
+        reason: Why the gate failed or is unknown; empty if it passed.
         undefined: Why `value` is `None`.
     """
 
@@ -42,7 +41,7 @@ class ScoreSide:
 
     Attributes:
         name: The benchmark.
-        values: Name to value; names the page knows are in `score_words.py`.
+        values: Name to value; `score_labels.SIDE` has the known names.
         reasons: Name to why it is undefined.
     """
 
@@ -56,13 +55,13 @@ class ScoreWindow:
     """One window of an agent.
 
     Attributes:
-        market: What people call its market.
-        first: Its first date; empty if unknown.
-        last: Its last date; empty if unknown.
-        n_days: Its returns.
-        n_seeds: Runs of it.
-        n_passed: Runs of it that pass.
-        z: Benchmark to standard errors of the ratio of active returns above 0.
+        market: Display name of the market.
+        first: First date; empty if unknown.
+        last: Last date; empty if unknown.
+        n_days: Number of returns.
+        n_seeds: Number of seeds.
+        n_passed: Number of seeds that pass.
+        z: Benchmark to the Sharpe ratio of active returns, in standard errors.
         values: `return` and `vol`.
         reasons: Benchmark, or name of a value, to why it is undefined.
     """
@@ -83,30 +82,29 @@ class ScoreRow:
     """An agent of the board.
 
     Attributes:
-        name: What it is called.
+        name: Name of the agent.
         verdict: `eligible`, `not_eligible`, `insufficient` or `unknown`.
-        because: Why, in words.
-        rank: 1 for the best; agents of a band share it; `None` for an agent that has none.
-        values: Name to value, of the agent as a whole: `z`, `dsr`, `romano_wolf`, `above_luck` and what
-            `score_words.py` knows.
+        because: Reasons of the verdict, as text.
+        rank: 1 for the best; the agents of a band share a rank; `None` for an unranked agent.
+        values: Name to value over all windows: `z`, `dsr`, `romano_wolf` and `above_luck`.
         reasons: Name to why it is undefined.
-        seed_z: Standard errors above the luck of trials, of each seed; undefined ones are `None`.
+        seed_z: Standard errors above SR0 of each seed; `None` if undefined.
         n_won: Windows above the benchmark.
-        n_trials: Trials that it was chosen out of.
+        n_trials: Number of trials used for deflation.
         sides: Against each benchmark.
         gates: Every gate.
         windows: Every window.
-        pass_k: Probability that k of k seeds pass, from 1 up.
-        markets: Name to alpha and beta, a year.
-        metrics: Statistics of the track; names and units are in `metrics.py`.
-        beside: What decides nothing; names are in `score_words.py`.
-        isolation: How far it was locked in, in words; empty where nobody can tell.
-        faults: Answers that were no decisions, by slug; `None` where nobody can tell.
-        infrastructure_faults: Decisions held as the agent could not be reached, by slug; `None` as above.
+        pass_k: Probability that k of k seeds pass, from k = 1.
+        markets: Market, annual alpha and beta, reasons.
+        metrics: Metrics of the mean return series; `metric_labels.METRICS` has names and units.
+        beside: Diagnostics that decide nothing; `score_labels.BESIDE` has the names.
+        isolation: Sandbox tier, as text; empty if unknown.
+        faults: Faults of the agent by slug; `None` if unknown.
+        infrastructure_faults: Faults of infrastructure by slug; `None` if unknown.
         events: As in `RunView`.
         n_decisions: Decisions of all runs.
-        copy_of: The agent whose track it has; empty for none.
-        sealed: Gates of skill on the sealed windows alone; empty where there are no others beside them.
+        copy_of: Agent with the same return series; empty for none.
+        sealed: Gates of skill on the sealed windows alone; empty unless the suite has sealed and public windows.
     """
 
     name: str
@@ -136,14 +134,14 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class Floor:
-    """What agents without skill show on the same windows.
+    """Results of the null agents on the same windows.
 
     Attributes:
-        n_agents: How many they are.
-        sharpe: Quantile, 0 to 1, to the annual Sharpe ratio over cash that this share of them stays below.
-        best_z: Standard errors of the best of them above the luck of trials; `None` is undefined.
-        each_sharpe: The ratio of each of them; `None` is undefined.
-        each_z: The same standard errors of each of them.
+        n_agents: Number of null agents.
+        sharpe: Quantile level, 0 to 1, to the quantile of their annual Sharpe ratios over cash.
+        best_z: Highest `z` among them; `None` if undefined.
+        each_sharpe: Annual Sharpe ratio of each; `None` if undefined.
+        each_z: `z` of each; `None` if undefined.
     """
 
     n_agents: int
@@ -160,11 +158,11 @@ class Floor:
 
 @dataclass(frozen=True)
 class FieldTest:
-    """Whether anybody of the field beats a benchmark.
+    """Multiple-testing results of the field against one benchmark.
 
     Attributes:
         benchmark: The benchmark.
-        values: p-values by name; empty where there are none.
+        values: p-values by name; empty if there are none.
         reason: Why there are none.
     """
 
@@ -178,16 +176,16 @@ class ScoreView:
     """A scored board, as the page shows it.
 
     Attributes:
-        title: Head of the page.
-        protocol: What agents were held to, in a line.
-        sentence: What can be said of the first two agents.
-        power: What a board of so many agents can see at all.
-        rows: By rank, those without one last; the page does not sort.
-        floor: Agents without skill; `None` for none.
-        tests: Tests of the field.
-        overfit: Probability that the best is so by overfitting; `None` is undefined.
+        title: Title of the page.
+        protocol: Evaluation protocol, in one line.
+        sentence: Comparison of the first two agents.
+        power: Statistical power of the board, as a sentence.
+        rows: By rank, unranked agents last; the page does not sort.
+        floor: Null agents; `None` for none.
+        tests: Multiple-testing results, per benchmark.
+        overfit: Probability of backtest overfitting; `None` if undefined.
         overfit_reason: Why it is undefined.
-        notices: What a reader must know, one sentence each.
+        notices: Caveats, one sentence each.
     """
 
     title: str
@@ -206,4 +204,4 @@ class ScoreView:
             raise ValueError("`rows` must hold at least 1 agent; received 0")
         ranks = [float("inf") if row.rank is None else row.rank for row in self.rows]
         if ranks != sorted(ranks):
-            raise ValueError(f"`rows` must be by rank, those without one last; received {ranks}")
+            raise ValueError(f"`rows` must be sorted by rank, unranked agents last; received {ranks}")

@@ -1,7 +1,6 @@
-"""What a run's page may be given beyond the run.
+"""Views of optional statistics of a run, one per section of its page.
 
-Each record draws one section where it is given. Every number arrives computed; one that is `None` is undefined, and
-its reason comes with it.
+Every number arrives computed. `None` is undefined, and `reasons` has its reason.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ __all__ = ["Bin", "Calibration", "Rolling", "Skill"]
 
 @dataclass(frozen=True)
 class Rolling:
-    """A Sharpe ratio over the last bars, at each bar.
+    """A rolling Sharpe ratio.
 
     Attributes:
-        n_returns: How many returns each estimate covers.
-        sharpe: Shape `(n_bars,)`, float64, annual; NaN where undefined, such as before the first full stretch.
-        error: Its standard error, of the same shape; NaN leaves the band open there.
+        n_returns: Window length, in returns.
+        sharpe: Shape `(n_bars,)`, float64, annual; NaN where undefined, such as before the first full window.
+        error: Standard error, same shape; NaN leaves a gap in the band.
     """
 
     n_returns: int
@@ -31,12 +30,12 @@ class Rolling:
 
 @dataclass(frozen=True)
 class Skill:
-    """Whether the result could be luck.
+    """Skill statistics of a run.
 
     Attributes:
-        values: Name to value; `None` is undefined. Names and units the report knows are in `skill.py`.
+        values: Name to value; `None` is undefined. `skill_section.SKILL` has the known names and units.
         reasons: Name to why it is undefined.
-        power: What a track of this length can show, in one sentence; empty for none.
+        power: Statistical power of a series of this length, as a sentence; empty for none.
     """
 
     values: Mapping[str, float | None]
@@ -46,14 +45,14 @@ class Skill:
 
 @dataclass(frozen=True)
 class Bin:
-    """The orders whose stated confidence lies in one interval.
+    """One calibration bin.
 
     Attributes:
         low: Lower end of the interval, 0 to 1.
-        high: Its upper end.
-        stated: Mean confidence of its orders; `None` if there are none.
-        came_true: Share of them that gained; `None` if there are none.
-        n_orders: Their count.
+        high: Upper end of the interval.
+        stated: Mean confidence; `None` if the bin is empty.
+        came_true: Hit rate: share of orders that gained; `None` if the bin is empty.
+        n_orders: Number of orders.
         interval: 95% interval of `came_true`; `None` for none.
     """
 
@@ -72,21 +71,21 @@ class Bin:
             require_share("interval", end)
         if (self.stated is None or self.came_true is None) != (self.n_orders == 0):
             raise ValueError(
-                "`stated` and `came_true` are required where there are orders, and only there;"
+                "`stated` and `came_true` are required if and only if the bin has orders;"
                 f" received {self.stated} and {self.came_true} for {self.n_orders} orders"
             )
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Stated confidence against what came of it.
+    """Calibration of stated confidence.
 
     Attributes:
-        bins: In rising order.
-        brier: Mean squared distance of confidence and outcome; `None` if no order stated a confidence.
-        n_stated: Orders that stated a confidence and have an outcome.
+        bins: In ascending order.
+        brier: Brier score: mean squared difference of confidence and outcome; `None` if no order states a confidence.
+        n_stated: Orders with a confidence and an outcome.
         n_orders: All orders.
-        brier_always_base: Brier score of one who always states the share that came true; `None` if undefined.
+        brier_always_base: Brier score of always stating the hit rate; `None` if undefined.
     """
 
     bins: Sequence[Bin]
@@ -96,8 +95,8 @@ class Calibration:
     brier_always_base: float | None = None
 
     def __post_init__(self) -> None:
-        counted = sum(each.n_orders for each in self.bins)
+        counted = sum(one.n_orders for one in self.bins)
         if counted != self.n_stated:
-            raise ValueError(f"the bins must hold the {self.n_stated} orders of `n_stated`; received {counted}")
+            raise ValueError(f"the bins must contain the {self.n_stated} orders of `n_stated`; received {counted}")
         if self.n_stated > self.n_orders:
             raise ValueError(f"`n_stated` must be at most the {self.n_orders} orders; received {self.n_stated}")

@@ -1,6 +1,6 @@
-"""What an agent saw, decided and got, bar by bar: records of the inspector.
+"""Views of the inspector: observation, decision, fills and events, bar by bar.
 
-Texts come from an agent and are shown as text, never as markup.
+Texts come from an untrusted agent and are shown as text, never as markup.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["Event", "Fill", "Order", "Step", "Trace"]
 
 
 class Order(NamedTuple):
-    """One order as it was given.
+    """One order of a decision.
 
     Attributes:
         symbol: As the agent wrote it.
         action: As the agent wrote it, such as `buy`.
-        weight: Target weight, signed fraction of NAV; `None` if none was given.
-        confidence: Stated probability; `None` if none was stated.
-        rationale: Why, in the agent's words.
+        weight: Target weight, signed fraction of NAV; `None` if missing.
+        confidence: Stated probability; `None` if missing.
+        rationale: The agent's reason for the order.
     """
 
     symbol: str
@@ -41,7 +41,7 @@ class Fill(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What else happened, by its slug: to which symbol, and why; either may be empty."""
+    """An event other than a fill, with its symbol and reason; either may be empty."""
 
     slug: str
     symbol: str = ""
@@ -50,14 +50,14 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One decision and what came of it at the next bar.
+    """One decision, with its fills and events at the next bar.
 
     Attributes:
-        orders: As given; empty is a hold.
-        reasoning: The agent's words about the whole decision.
-        fault: What the harness saw, such as `timeout`; empty if nothing.
-        fills: Trades at the next bar.
-        events: What else happened there.
+        orders: Orders of the decision; empty is a hold.
+        reasoning: The agent's reasoning for the decision.
+        fault: Slug of a fault, such as `agent_late`; empty for none.
+        fills: Fills at the next bar.
+        events: Other events at the next bar.
     """
 
     orders: Sequence[Order] = ()
@@ -84,13 +84,13 @@ class Trace:
     steps: Sequence[Step]
 
     def check(self, n_bars: int, symbols: Sequence[str]) -> None:
-        """Refuse arrays of other bars or symbols, and more decisions than bars."""
+        """Refuse arrays of the wrong shape, unknown symbols, and more decisions than bars."""
         n_symbols, known = len(symbols), set(symbols)
         require_values("trace.cash", self.cash, (n_bars,))
         require_values("trace.shares", self.shares, (n_bars, n_symbols))
         require_values("trace.closes", self.closes, (n_bars, n_symbols), gaps=True)
         if len(self.steps) > n_bars - 1:
             raise ValueError(f"`trace.steps` must hold at most {n_bars - 1} decisions; received {len(self.steps)}")
-        strangers = (fill.symbol for step in self.steps for fill in step.fills if fill.symbol not in known)
-        if (stranger := next(strangers, None)) is not None:
-            raise ValueError(f"a fill must be of a symbol of the run; received {stranger!r}")
+        unknown = (fill.symbol for step in self.steps for fill in step.fills if fill.symbol not in known)
+        if (symbol := next(unknown, None)) is not None:
+            raise ValueError(f"a fill must have a symbol of the run; received {symbol!r}")

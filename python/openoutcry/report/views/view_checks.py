@@ -1,4 +1,4 @@
-"""What the arrays of a record must be; a record that cannot be true is refused."""
+"""Validation of the arrays of views; a view with inconsistent data is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def require_values(name: str, values: npt.NDArray[Any], shape: tuple[int, ...], 
     """Refuse an array of another shape, or with a value that is not finite.
 
     Args:
-        name: What the message calls the array.
+        name: Name of the array in the message.
         values: The array.
         shape: The shape it must have.
         gaps: Whether NaN is allowed; an infinity never is.
