@@ -26,7 +26,7 @@ HISTORY = (
         ("out-of-sample Sharpe 0.21 is below 0.5",),
         {"sharpe": 0.21234567, "max_drawdown": None},
     ),
-    TrialCard(1, None, "rejected", ("parse: there must be a JSON object; received none",)),
+    TrialCard(1, None, "rejected", ("parse: a JSON object is required; received none",)),
 )
 
 

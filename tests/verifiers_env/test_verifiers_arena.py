@@ -1,4 +1,4 @@
-"""Questions of a past season as tasks of verifiers, asked of a scripted model from end to end."""
+"""Arena questions of a past season as verifiers tasks, answered by a scripted model end to end."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Listed("KXA", 0, 50, 60, (EpisodeSpec(70, outcome="yes"),)),
         Listed("KXB", 0, 50, 60, (EpisodeSpec(70, outcome="no"),)),
     ]
-    # The log goes on until both results are due.
+    # The log continues until both resolutions are due.
     return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 132.0])
 
 
@@ -44,20 +44,20 @@ def environment(folder: Path, **more: Any) -> vf.Env[Any]:
     return load_environment(season=str(folder), **more)
 
 
-def asked(body: Body) -> str:
-    """Return the market that a message asks about."""
+def market_of(body: Body) -> str:
+    """Return the market in a question."""
     (found,) = set(re.findall(r'\{"decisions":\[\{"market_id":"([^"]+)"', body["messages"][-1]["content"]))
     return found
 
 
 def says(share: float | str, before: str = "") -> Callable[[Body], Reply]:
     return lambda body: Reply(
-        f'{before}{{"decisions":[{{"market_id":"{asked(body)}","yes_probability":{share},"reasoning":"so"}}]}}'
+        f'{before}{{"decisions":[{{"market_id":"{market_of(body)}","yes_probability":{share},"reasoning":"so"}}]}}'
     )
 
 
-def test_an_answer_is_paid_by_what_became_of_the_market(folder: Path) -> None:
-    """R-45: one question, one answer; the score is 1 less the Brier score."""
+def test_an_answer_is_scored_by_the_resolution_of_the_market(folder: Path) -> None:
+    """R-45: one question, one answer; the score is 1 minus the Brier score."""
     played = episodes(environment(folder), says(0.8, "I have thought of it. "), n_tasks=6, n_rollouts=2)
     assert all(episode.ok for episode in played)
     traces = [episode.traces[0] for episode in played]
@@ -86,7 +86,7 @@ def test_an_answer_is_paid_by_what_became_of_the_market(folder: Path) -> None:
     ],
     ids=["words", "nothing", "abstains", "a tool"],
 )
-def test_who_says_nothing_is_paid_no_more_than_an_honest_half(
+def test_an_abstention_scores_at_most_a_probability_of_one_half(
     folder: Path, reply: Reply, paid: float, metrics: dict[str, float]
 ) -> None:
     each = trace(environment(folder), lambda body: reply)
@@ -95,8 +95,8 @@ def test_who_says_nothing_is_paid_no_more_than_an_honest_half(
     assert (facts(each)["fault"] is None) == (paid > 0)
 
 
-def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -> None:
-    """R-19: bytes of requests, of seasons that end in one way and in the other."""
+def test_no_request_depends_on_the_resolution(tmp_path: Path) -> None:
+    """R-19: equal request bytes for seasons with opposite resolutions."""
     sent = []
     for outcome in ("yes", "no"):
         market = Listed("KXA", 0, 50, 60, (EpisodeSpec(70, outcome=outcome),))
@@ -110,7 +110,7 @@ def test_nothing_that_goes_to_the_model_depends_on_the_outcome(tmp_path: Path) -
     assert not [word for word in (at(70), "outcome", "known_at", "tools") if any(word in body for body in sent[0])]
 
 
-def test_tasks_are_the_questions_of_a_split_in_the_order_of_time(tmp_path: Path) -> None:
+def test_tasks_are_the_questions_of_a_split_in_chronological_order(tmp_path: Path) -> None:
     path = exported(tmp_path, *season(0, n_markets=80))
     wanted = list(PastSeason.read(path).questions(Sampling(12, settling_hours=24)))
     for split in ("train", "validation", "test"):
@@ -120,8 +120,8 @@ def test_tasks_are_the_questions_of_a_split_in_the_order_of_time(tmp_path: Path)
         assert all(sooner.data.as_of <= later.data.as_of for sooner, later in pairwise(tasks))
 
 
-def test_a_task_survives_the_wire(folder: Path) -> None:
-    """A worker has no season: what it needs is in the task, which it makes anew."""
+def test_a_task_survives_serialisation(folder: Path) -> None:
+    """A worker without the season recreates the task from its data."""
     env = environment(folder)
     task = next(iter(env.taskset))
     wired = type(task.data).model_validate(json.loads(json.dumps(task.data.model_dump())))
@@ -130,7 +130,7 @@ def test_a_task_survives_the_wire(folder: Path) -> None:
     assert not [name for name, field in type(task.data).model_fields.items() if field.exclude]
 
 
-def test_the_arena_is_found_by_its_name_and_the_markets_by_theirs(folder: Path) -> None:
+def test_arena_tasks_and_trading_tasks_are_found_by_their_names(folder: Path) -> None:
     config = {"taskset": {"id": "openoutcry/openoutcry-arena@0.1.0", "season": str(folder)}}
     env = vf.load_environment(vf.resolve_env_config(config))
     assert (type(env), type(env.taskset)) == (VerifiersEnv, ArenaTaskset)
@@ -147,30 +147,28 @@ def test_the_arena_is_found_by_its_name_and_the_markets_by_theirs(folder: Path) 
         ({"vkey": "arena.example/log+00000000+AA=="}, "an export without faults is required; received vkey"),
     ],
 )
-def test_a_season_that_cannot_be_asked_about_is_refused_before_any_episode(
-    folder: Path, given: dict[str, Any], wanted: str
-) -> None:
+def test_an_unusable_season_is_refused_before_any_episode(folder: Path, given: dict[str, Any], wanted: str) -> None:
     env = load_environment(**{"season": str(folder)} | given)
     with pytest.raises(OpenOutcryError, match=wanted):
         env.taskset.load()
 
 
-def test_results_that_came_late_are_told_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_late_resolutions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     markets = [Listed(f"KX{hours}", 0, 50, 60, (EpisodeSpec(hours),)) for hours in (61, 62, 160)]
     environment(exported(tmp_path, markets, [*HOURS, 170.0])).taskset.load()
-    (told,) = caplog.messages
-    assert told.startswith("1 of 3 markets had no result yet when it was due and a split ended")
+    (message,) = caplog.messages
+    assert message.startswith("1 of 3 markets had no result yet when it was due and a split ended")
 
 
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])
-def test_hours_that_are_none_are_refused(folder: Path, name: str) -> None:
+def test_invalid_hours_are_refused(folder: Path, name: str) -> None:
     with pytest.raises(ValueError, match=name):
         environment(folder, **{name: -1})
 
 
 @pytest.fixture
 def settled(tmp_path: Path) -> Path:
-    """Make a demo season as a server has it, settle it, and export it as an operator does."""
+    """Serve a demo season, resolve it, and export it as an operator does."""
     for name in ("fastapi", "sqlalchemy"):
         pytest.importorskip(name)
     from arena_in_process import floor
@@ -190,8 +188,8 @@ def settled(tmp_path: Path) -> Path:
     return tmp_path / "season"
 
 
-def test_a_demo_season_that_was_settled_is_played(settled: Path) -> None:
-    """The way of the page: serve, resolve, export, train."""
+def test_a_settled_demo_season_can_be_played(settled: Path) -> None:
+    """The workflow of the page: serve, resolve, export, train."""
     env = environment(settled)
     played = episodes(env, says(0.3), n_tasks=99)
     assert len(played) == 8

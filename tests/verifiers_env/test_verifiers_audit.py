@@ -1,4 +1,4 @@
-"""Who tries to be paid without skill is paid no more than who does nothing at all, and the page says how much."""
+"""Reward hacks earn no more than holding, and the page reports the measured rewards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ import verifiers_audit as script  # noqa: E402
 N_ROWS = count(300, 60)
 PAGE = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")
 RESULTS = json.loads((ROOT / "docs" / "verifiers.json").read_text(encoding="utf-8"))
-# Those that are 0 for whoever does what the benchmark does, and must not be raised without skill.
+# Rewards that are 0 for a copy of the benchmark, and must not be raised without skill.
 FAIR = (
     script.PAID,
     "excess_return_reward",
@@ -44,7 +44,7 @@ def scores(name: str, market: str, **other: Any) -> script.Scores:
 
 @pytest.mark.parametrize("market", script.GAMED)
 @pytest.mark.parametrize("name", REWARD_HACKS)
-def test_no_game_is_paid_more_than_the_benchmark_but_by_chance(name: str, market: str) -> None:
+def test_no_reward_hack_earns_significantly_more_than_the_benchmark(name: str, market: str) -> None:
     for reward in FAIR:
         paid = scores(name, market)[reward]
         assert paid.mean() <= 2.5 * paid.std() / N_ROWS**0.5, reward
@@ -53,13 +53,13 @@ def test_no_game_is_paid_more_than_the_benchmark_but_by_chance(name: str, market
 
 @pytest.mark.parametrize("market", script.GAMED)
 @pytest.mark.parametrize("name", FREE)
-def test_who_does_what_the_benchmark_does_is_paid_exactly_nothing(name: str, market: str) -> None:
+def test_a_hack_that_copies_the_benchmark_earns_exactly_0(name: str, market: str) -> None:
     for reward in FAIR:
         assert not scores(name, market)[reward].any()
 
 
 @pytest.mark.parametrize("market", script.GAMED)
-def test_the_games_are_ranked_as_they_should_be(market: str) -> None:
+def test_reward_hacks_and_baselines_are_ranked_plausibly(market: str) -> None:
     paid = {name: scores(name, market)[script.PAID] for name in REWARD_HACKS}
     nothing = paid["hold for ever"]
     assert np.array_equal(paid["verbose"], nothing)
@@ -70,7 +70,7 @@ def test_the_games_are_ranked_as_they_should_be(market: str) -> None:
 
 
 @pytest.mark.parametrize("market", script.GAMED)
-def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
+def test_without_an_edge_fewer_than_half_of_the_windows_pass(market: str) -> None:
     error = 0.5 / N_ROWS**0.5
     rates = {name: scores(name, market)["pass_k_reward"].mean() for name in REWARD_HACKS}
     assert all(rate <= 0.5 + 2.0 * error for rate in rates.values())
@@ -80,7 +80,7 @@ def test_nobody_without_an_edge_passes_half_of_the_windows(market: str) -> None:
     assert scores("oracle", market, n_windows=script.WINDOWS)["pass_k_reward"].mean() > 0.9
 
 
-def test_without_its_second_condition_betting_until_ahead_passes_more_than_half() -> None:
+def test_without_its_second_condition_bet_until_ahead_passes_more_than_half() -> None:
     passed = []
     for row in script.rows_of("ecb-fx", N_ROWS):
         (each,) = script.outcome_by("all against it until ahead", row).windows
@@ -89,8 +89,8 @@ def test_without_its_second_condition_betting_until_ahead_passes_more_than_half(
 
 
 @pytest.mark.parametrize("n_bars", [20, 60])
-def test_betting_until_ahead_pays_where_a_bet_is_many_volatilities_and_only_there(n_bars: int) -> None:
-    """What the page leaves open, on random walks of which nothing can be foretold."""
+def test_bet_until_ahead_pays_only_if_a_bet_is_many_volatilities(n_bars: int) -> None:
+    """The limitation that the page states, on random walks."""
     steps = np.random.default_rng(n_bars).normal(0.0, n_bars**-0.5, (10_000, n_bars))
     worth = {}
     for size in (2.0, 3.0, 10.0):
@@ -105,7 +105,7 @@ def test_betting_until_ahead_pays_where_a_bet_is_many_volatilities_and_only_ther
 
 
 @pytest.mark.parametrize("mandate", MANDATE_KEEPERS)
-def test_who_breaks_a_mandate_is_paid_less_than_who_keeps_it(mandate: str) -> None:
+def test_breaching_a_mandate_earns_less_than_keeping_it(mandate: str) -> None:
     rows = script.rows_of(script.MANDATE_MARKETS[mandate], N_ROWS, mandate=mandate)
     kept = [script.outcome_by("keeper", row) for row in rows]
     # A market can fall by 3 % between two closes.
@@ -127,7 +127,7 @@ def test_who_breaks_a_mandate_is_paid_less_than_who_keeps_it(mandate: str) -> No
 
 
 @pytest.mark.parametrize("name", [*REWARD_HACKS, *BASELINES])
-def test_every_reward_is_finite_and_within_its_range(name: str) -> None:
+def test_every_reward_of_every_policy_is_finite_and_within_its_range(name: str) -> None:
     for market in script.GAMED:
         for reward, paid in REWARDS.items():
             values = scores(name, market)[reward]
@@ -140,11 +140,11 @@ def test_every_reward_is_finite_and_within_its_range(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", script.TABLES)
-def test_the_tables_of_the_page_are_those_that_were_measured(name: str) -> None:
+def test_the_tables_of_the_page_equal_the_measurements(name: str) -> None:
     assert script.shown(name, RESULTS) in PAGE
 
 
-def test_the_file_has_a_line_for_all_that_is_measured() -> None:
+def test_the_results_file_has_an_entry_for_each_measurement() -> None:
     for kind, place, name, n_rows in script.tasks(300):
         cells = RESULTS[kind][place] if kind == "sound" else RESULTS[kind][place][name]
         assert next(iter([cells] if "n" in cells else cells.values()))["n"] == n_rows
@@ -152,17 +152,17 @@ def test_the_file_has_a_line_for_all_that_is_measured() -> None:
 
 
 @pytest.mark.parametrize("market", script.GAMED)
-def test_what_was_measured_is_what_is_measured(market: str) -> None:
+def test_a_rerun_agrees_with_the_recorded_measurements(market: str) -> None:
     for name in (*REWARD_HACKS, *BASELINES):
-        told = RESULTS["baselines" if name in BASELINES else "games"][market][name]
-        told = told if name in BASELINES else told[script.PAID]
+        recorded = RESULTS["baselines" if name in BASELINES else "games"][market][name]
+        recorded = recorded if name in BASELINES else recorded[script.PAID]
         paid = scores(name, market)[script.PAID]
-        if told["n"] == N_ROWS:
-            assert script.cell(paid) == told
+        if recorded["n"] == N_ROWS:
+            assert script.cell(paid) == recorded
         room = 3.0 * paid.std() / N_ROWS**0.5 + 0.01
-        assert told["low"] - room <= paid.mean() <= told["high"] + room
+        assert recorded["low"] - room <= paid.mean() <= recorded["high"] + room
 
 
-def test_every_market_that_is_measured_is_sound() -> None:
+def test_every_measured_market_has_valid_tasks() -> None:
     for market in script.MARKETS:
         assert RESULTS["sound"][market]["mean"] == 1.0

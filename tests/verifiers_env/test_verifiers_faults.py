@@ -1,4 +1,4 @@
-"""Providers that fail, for a while or for good, and conversations that a model has no room for."""
+"""Temporary and permanent provider failures, and context overflows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def failing(fault: Reply, n_times: int, place: int = PLACE) -> Script:
-    """Return a script that buys and holds, and at one turn fails some times before it answers."""
+    """Return a script that buys and holds, with failures before its answer at one turn."""
     left = [n_times]
 
     def script(body: Body) -> Reply:
@@ -56,12 +56,12 @@ def failing(fault: Reply, n_times: int, place: int = PLACE) -> Script:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_endpoint_of_these_tests_says_the_same_whole_and_streamed_to_a_client_of_openai(style: str) -> None:
-    asked = {"model": "scripted", "messages": [{"role": "user", "content": "now"}]}
-    asked |= {"tools": TOOLS} if style == "tools" else {}
+def test_the_test_endpoint_gives_an_openai_client_the_same_complete_and_streamed_response(style: str) -> None:
+    arguments = {"model": "scripted", "messages": [{"role": "user", "content": "now"}]}
+    arguments |= {"tools": TOOLS} if style == "tools" else {}
     with serve(spoken(BUY)) as endpoint, openai.OpenAI(base_url=endpoint.url, api_key="none") as asker:
-        whole = asker.chat.completions.create(**asked).choices[0].message
-        parts = list(asker.chat.completions.create(**asked, stream=True))
+        whole = asker.chat.completions.create(**arguments).choices[0].message
+        parts = list(asker.chat.completions.create(**arguments, stream=True))
     first, last, usage = parts
     delta = first.choices[0].delta
     assert (delta.role, delta.content) == (whole.role, whole.content)
@@ -74,7 +74,7 @@ def test_the_endpoint_of_these_tests_says_the_same_whole_and_streamed_to_a_clien
 
 
 @pytest.mark.parametrize("what", FAULTS)
-def test_a_fault_that_passes_leaves_no_mark(what: str) -> None:
+def test_a_temporary_fault_does_not_change_the_episode(what: str) -> None:
     each, whole = (trace(environment(), script) for script in (failing(FAULTS[what], 2), spoken(BUY, HOLD)))
     assert len(each.branches) == 1
     assert each.num_turns == whole.num_turns == facts(each)["n_answers"]
@@ -87,7 +87,7 @@ def test_a_fault_that_passes_leaves_no_mark(what: str) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("what", ["an error of the server", "a dropped connection"])
-def test_an_episode_whose_provider_fails_for_good_is_not_paid(style: str, what: str) -> None:
+def test_an_episode_with_a_permanent_provider_failure_has_no_reward(style: str, what: str) -> None:
     (episode,) = episodes(environment(style=style), failing(FAULTS[what], 2**31))
     assert not episode.ok
     (each,) = episode.traces
@@ -97,7 +97,7 @@ def test_an_episode_whose_provider_fails_for_good_is_not_paid(style: str, what: 
     assert sum(call.error is not None for call in each.calls) == chat_harness._N_TRIES
 
 
-def test_a_refusal_is_not_asked_for_again() -> None:
+def test_a_rejected_request_is_not_retried() -> None:
     (episode,) = episodes(environment(), failing(Reply(status=400, error="`tools` is not supported"), 2**31, place=0))
     assert not episode.ok
     (each,) = episode.traces
@@ -106,8 +106,8 @@ def test_a_refusal_is_not_asked_for_again() -> None:
     assert "is not supported" in each.errors[0].message
 
 
-def test_a_model_cannot_end_its_episode_unpaid_by_a_call_that_its_provider_cannot_read() -> None:
-    """A provider that renders earlier calls refuses a conversation with arguments that are no JSON."""
+def test_a_malformed_tool_call_that_the_provider_rejects_ends_the_episode_with_its_reward() -> None:
+    """A provider that renders earlier calls rejects a conversation with invalid JSON arguments."""
 
     def script(body: Body) -> Reply:
         called = [call for message in body["messages"] for call in message.get("tool_calls", [])]
@@ -123,7 +123,7 @@ def test_a_model_cannot_end_its_episode_unpaid_by_a_call_that_its_provider_canno
     assert scores(each)["excess_return_reward"] == scores(whole)["excess_return_reward"]
 
 
-def test_records_that_cannot_be_kept_end_an_episode_before_a_model_is_asked(tmp_path: Path) -> None:
+def test_an_unwritable_record_folder_fails_before_any_model_call(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with serve(spoken(HOLD)) as endpoint:
         (episode,) = asyncio.run(play(environment(tmp_path / "file"), client(endpoint.url), 1, 1, 1))
@@ -134,7 +134,7 @@ def test_records_that_cannot_be_kept_end_an_episode_before_a_model_is_asked(tmp_
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("overflow", OVERFLOWS, ids=["400", "413"])
-def test_a_context_that_is_full_ends_an_episode_which_is_paid(style: str, overflow: Reply) -> None:
+def test_a_full_context_ends_an_episode_with_its_reward(style: str, overflow: Reply) -> None:
     each = trace(environment(style=style), failing(overflow, 2**31))
     assert each.stop_condition == chat_harness.OVERFLOW
     assert each.num_turns == facts(each)["n_answers"] == PLACE
@@ -144,14 +144,14 @@ def test_a_context_that_is_full_ends_an_episode_which_is_paid(style: str, overfl
     assert scores(each)["excess_return_reward"] == scores(whole)["excess_return_reward"]
 
 
-def test_a_prompt_that_is_too_long_is_paid_what_doing_nothing_is() -> None:
+def test_a_prompt_that_exceeds_the_context_is_rewarded_as_holding() -> None:
     each, held = (trace(environment(), script) for script in (failing(OVERFLOWS[0], 9, place=0), spoken(HOLD)))
     assert each.stop_condition == chat_harness.OVERFLOW
     assert each.num_turns == facts(each)["n_answers"] == 0
     assert scores(each)["excess_return_reward"] == scores(held)["excess_return_reward"]
 
 
-def test_one_episode_that_fails_is_no_matter_of_the_others() -> None:
+def test_a_failed_episode_does_not_affect_others() -> None:
     prompts: list[str] = []
 
     def script(body: Body) -> Reply:
@@ -165,7 +165,7 @@ def test_one_episode_that_fails_is_no_matter_of_the_others() -> None:
 
 
 @pytest.mark.parametrize("fault", [aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError])
-def test_a_turn_of_which_only_the_answer_was_lost_is_not_played_twice(
+def test_a_turn_with_a_lost_response_is_not_played_twice(
     fault: type[aiohttp.ClientError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, n_read = aiohttp.ClientResponse.text, 0
@@ -187,7 +187,7 @@ def test_a_turn_of_which_only_the_answer_was_lost_is_not_played_twice(
     assert len(each.branches) == 1
 
 
-def test_a_model_that_is_too_slow_is_paid_what_was_held_and_delays_nobody() -> None:
+def test_a_slow_model_is_rewarded_as_holding_and_does_not_delay_others() -> None:
     def script(body: Body) -> Reply:
         is_late = body["messages"][0]["content"] == first and turn_of(body) == PLACE
         return replace(said(HOLD, body), seconds=60.0 * is_late)

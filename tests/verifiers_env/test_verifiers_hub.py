@@ -1,4 +1,4 @@
-"""The package of the Environments Hub and the configuration of prime-rl: what they say is what the environment has."""
+"""The Environments Hub package and the prime-rl configuration match the environment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SOURCES = {name: GRPO["orchestrator"][name]["source"][0] for name in ("train", "
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_the_readme_says_what_there_is(name: str) -> None:
+def test_a_table_of_the_readme_is_up_to_date(name: str) -> None:
     assert table(name) == TABLES[name](), "run `python tests/support/hub_tables.py`"
 
 
@@ -54,14 +54,14 @@ def test_the_readme_names_every_metric() -> None:
     assert sorted(named) == sorted(_metrics(play(row, baseline("do-nothing", row))))
 
 
-def test_the_readme_says_where_the_splits_of_real_data_end() -> None:
+def test_the_readme_gives_the_split_boundaries_of_real_data() -> None:
     shares = [round(100 * (last - first)) for first, last in (row_markets._ENDS[split] for split in SPLITS)]
     assert re.findall(
         r"^\| `([a-z-]+)` \| by keys of its own; the (?:first|next|last) (\d+) %", PAGE, re.MULTILINE
     ) == [(split, str(share)) for split, share in zip(SPLITS, shares, strict=True)]
 
 
-def test_the_module_is_found_by_its_name_with_a_harness_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_module_is_found_by_name_with_its_own_harness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(HUB)
     for name in ("openoutcry-trading", "owner/openoutcry-trading", "owner/openoutcry-trading@0.1.0"):
         config = vf.resolve_env_config({"taskset": {"id": name}})
@@ -73,9 +73,9 @@ def test_the_module_is_found_by_its_name_with_a_harness_of_its_own(monkeypatch: 
         assert isinstance(vf.load_harness(harness), VerifiersHarness)
 
 
-def test_the_name_does_not_hide_the_wheel() -> None:
+def test_the_name_does_not_shadow_the_wheel() -> None:
     assert PACKAGE["project"]["name"].replace("-", "_") == MODULE != MAIN["name"]
-    # What the Hub looks for: a module, or a package directly below.
+    # The Hub expects a module, or a package in the same folder.
     assert sorted(path.name for path in HUB.iterdir() if path.name != "__pycache__") == [
         "README.md",
         f"{MODULE}.py",
@@ -83,13 +83,13 @@ def test_the_name_does_not_hide_the_wheel() -> None:
     ]
 
 
-def test_the_package_asks_for_what_the_wheel_asks_for() -> None:
+def test_the_package_has_the_requirements_of_the_wheel() -> None:
     project = PACKAGE["project"]
-    asked = {each.name: each for each in map(Requirement, project["dependencies"])}
-    assert set(asked) == {"openoutcry", "verifiers"}
-    assert asked["openoutcry"].extras == {"verifiers"}
-    assert asked["openoutcry"].specifier.contains(MAIN["version"])
-    assert asked["verifiers"].specifier.contains(version("verifiers"))
+    required = {each.name: each for each in map(Requirement, project["dependencies"])}
+    assert set(required) == {"openoutcry", "verifiers"}
+    assert required["openoutcry"].extras == {"verifiers"}
+    assert required["openoutcry"].specifier.contains(MAIN["version"])
+    assert required["verifiers"].specifier.contains(version("verifiers"))
     for text in MAIN["optional-dependencies"].get("verifiers", []):
         each = Requirement(text)
         assert each.name != "verifiers" or each.specifier == Requirement("verifiers>=0.4,<0.5").specifier
@@ -100,7 +100,7 @@ def test_the_package_asks_for_what_the_wheel_asks_for() -> None:
 
 
 def built(folder: Path) -> Path:
-    """Return the wheel that a builder at hand makes of the package."""
+    """Return the wheel that an installed builder makes of the package."""
     shutil.copytree(HUB, folder / "hub", ignore=shutil.ignore_patterns("__pycache__"))
     uv = shutil.which("uv")
     if uv is not None:
@@ -117,7 +117,7 @@ def built(folder: Path) -> Path:
     return wheel
 
 
-def test_it_builds_as_one_pure_wheel_of_one_module(tmp_path: Path) -> None:
+def test_it_builds_as_a_pure_wheel_with_one_module(tmp_path: Path) -> None:
     wheel = built(tmp_path)
     assert wheel.name == f"{MODULE}-{PACKAGE['project']['version']}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
@@ -142,10 +142,10 @@ def shell(folder: Path, command: str, *options: str) -> subprocess.CompletedProc
     )
 
 
-def test_vf_eval_plays_it_offline_by_its_name_alone(tmp_path: Path) -> None:
+def test_vf_eval_runs_it_offline_by_name(tmp_path: Path) -> None:
     with serve(lambda body: Reply(calls=(("trade", '{"orders":[]}'),))) as endpoint:
-        told = ["--client.base-url", endpoint.url, "--no-push", "--no-rich", "-o", "outputs", "--run.dir", "one"]
-        done = shell(tmp_path, "eval.main", "-n", "1", "-r", "1", "-m", "scripted", *told)
+        options = ["--client.base-url", endpoint.url, "--no-push", "--no-rich", "-o", "outputs", "--run.dir", "one"]
+        done = shell(tmp_path, "eval.main", "-n", "1", "-r", "1", "-m", "scripted", *options)
     assert done.returncode == 0, done.stderr
     (line,) = (tmp_path / "outputs" / "one" / "traces.jsonl").read_text(encoding="utf-8").splitlines()
     episode = json.loads(line)
@@ -157,7 +157,7 @@ def test_vf_eval_plays_it_offline_by_its_name_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_source_of_prime_rl_is_an_environment(name: str) -> None:
+def test_a_prime_rl_source_is_an_environment(name: str) -> None:
     config = vf.resolve_env_config(SOURCES[name]["env"])
     env = vf.load_environment(config)
     assert type(env) is VerifiersEnv
@@ -169,7 +169,7 @@ def test_a_source_of_prime_rl_is_an_environment(name: str) -> None:
     assert len(list(env.taskset.take(3))) == 3
 
 
-def test_what_is_trained_on_is_not_what_is_evaluated() -> None:
+def test_training_and_evaluation_use_different_splits() -> None:
     def fingerprints(source: dict[str, Any]) -> set[str]:
         taskset = vf.load_environment(vf.resolve_env_config(source["env"])).taskset
         return {row_markets.draw(taskset.row(index), 0).fingerprint for index in range(20)}

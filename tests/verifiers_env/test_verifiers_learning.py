@@ -1,4 +1,4 @@
-"""What an episode is paid can be learnt from: a tiny policy, trained on one split, is paid more on another."""
+"""Rewards can be learned from: a small policy trained on one split earns more on another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARKET = "crisis"
 N_EPISODES, N_ROWS = count(2_400, 1_200), count(300, 150)
 
 
-def test_a_policy_that_is_trained_on_one_split_is_paid_more_on_another() -> None:
+def test_a_policy_trained_on_one_split_earns_more_on_another() -> None:
     start = np.zeros((len(example.ACTIONS), example.N_FEATURES))
     before = example.judge(MARKET, start, N_ROWS)
     trained = example.train(MARKET, N_EPISODES, seed=0)
@@ -26,11 +26,11 @@ def test_a_policy_that_is_trained_on_one_split_is_paid_more_on_another() -> None
     gain, low, _ = example.interval(after - before)
     assert low > 0.1
     assert gain > 0.2
-    # A copy of the benchmark is paid 0 on each row.
+    # A copy of the benchmark earns 0 on each row.
     assert example.interval(after)[1] > 0.0
 
 
-def test_training_is_the_same_each_time_and_reads_its_own_split() -> None:
+def test_training_is_deterministic_and_uses_its_own_split() -> None:
     twice = [example.train(MARKET, 64, seed=1) for _ in range(2)]
     assert np.array_equal(*twice)
     assert not np.array_equal(twice[0], example.train(MARKET, 64, seed=2))
@@ -39,8 +39,8 @@ def test_training_is_the_same_each_time_and_reads_its_own_split() -> None:
     assert not np.array_equal(*closes)
 
 
-def test_no_decision_is_learnt_to_be_none() -> None:
-    """Of two that differ in nothing else, the one that answers is paid more by what each answer costs."""
+def test_valid_decisions_are_learned() -> None:
+    """Between two equal actions, the valid decision avoids the format penalty."""
     row = example.row_of(MARKET, "train", 0)
     first = example.prompt(row, "text", example.TERMS)
 

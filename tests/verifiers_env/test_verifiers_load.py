@@ -1,4 +1,4 @@
-"""Many rollouts at once: none fails, and what they leave behind does not add up."""
+"""Many concurrent rollouts: none fails, and memory use stays flat."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from model_endpoint import serve_apart
 from verifiers_rollouts import MODEL, client, environment
 
 AT_ONCE = 64
-# What the allocator and the connections of the first rollouts may still add after a fifth of them.
+# Allowance for allocator and connections after the first fifth of the rollouts.
 SLACK_BYTES = 16 * 2**20
 
 
 def n_bytes() -> int:
-    """Return what this process holds in memory."""
+    """Return the memory use of this process."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 async def loaded(url: str, n_rollouts: int, folder: Path) -> dict[str, object]:
-    """Play rollouts, 64 at any time, and return how many went well and the memory on the way."""
+    """Play rollouts, 64 concurrently, and return the completed ones and the memory use over time."""
     env = environment(folder, num_tasks=n_rollouts, style="tools")
     context = vf.ModelContext(model=MODEL, client=client(url), sampling=vf.SamplingConfig())
     tasks, memory, faults, n_done = iter(env.taskset.take(n_rollouts)), [], [], 0
@@ -54,16 +54,16 @@ async def loaded(url: str, n_rollouts: int, folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
-def test_many_rollouts_at_once_all_go_well_and_memory_stays_flat(tmp_path: Path) -> None:
+def test_many_concurrent_rollouts_complete_with_flat_memory(tmp_path: Path) -> None:
     n_rollouts = count(1_000, 50)
     with serve_apart() as url:
         command = [sys.executable, __file__, url, str(n_rollouts), str(tmp_path / "runs")]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr[-4_000:]
-    told = json.loads(ran.stdout)
-    assert told["faults"] == []
-    assert told["n_done"] == n_rollouts == len(list((tmp_path / "runs").glob("*.json")))
-    assert told["memory"][-1] - told["memory"][0] < SLACK_BYTES, told
+    summary = json.loads(ran.stdout)
+    assert summary["faults"] == []
+    assert summary["n_done"] == n_rollouts == len(list((tmp_path / "runs").glob("*.json")))
+    assert summary["memory"][-1] - summary["memory"][0] < SLACK_BYTES, summary
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a model may say that is no decision: each time a hold that it is told of and pays for, and never the end."""
+"""Malformed answers: each is a hold with an error message and a penalty, and never ends the episode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def call(name: str, arguments: str) -> Reply:
 
 
 def between(reply: Reply) -> Any:
-    """Return a script that buys, says something in the middle, and holds."""
+    """Return a script that buys, gives one scripted reply, and holds."""
 
     def script(body: Body) -> Reply:
         turn = turn_of(body)
@@ -39,8 +39,8 @@ def between(reply: Reply) -> Any:
     return script
 
 
-def told(each: vf.Trace) -> list[str]:
-    """Return what the model was told after its odd answer, up to the next one."""
+def messages_after(each: vf.Trace) -> list[str]:
+    """Return the messages to the model after its malformed answer."""
     spoke = [place for place, message in enumerate(each.messages) if message.role == "assistant"]
     return [str(message.content) for message in each.messages[spoke[PLACE] + 1 : spoke[PLACE + 1]]]
 
@@ -98,7 +98,7 @@ CASES = {"tools": TOOLS, "text": TEXTS}
 
 @cache
 def episode_by_case(style: str) -> dict[str, vf.Episode]:
-    """Return an episode for each odd answer of a style, all of them played side by side."""
+    """Return an episode for each malformed answer of a style, played concurrently."""
     cases = CASES[style]
     env = environment(style=style, num_tasks=len(cases))
     prompts = [task.data.prompt for task in env.taskset.take(len(cases))]
@@ -108,11 +108,11 @@ def episode_by_case(style: str) -> dict[str, vf.Episode]:
 
 
 @pytest.mark.parametrize(("style", "what"), [(style, what) for style, cases in CASES.items() for what in cases])
-def test_what_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(style: str, what: str) -> None:
+def test_a_malformed_answer_is_a_hold_with_an_error_and_a_penalty(style: str, what: str) -> None:
     episode = episode_by_case(style)[what]
     assert episode.ok, episode
     (each,) = episode.traces
-    state = json.loads(told(each)[-1])
+    state = json.loads(messages_after(each)[-1])
     assert state["error"].endswith("Everything was held for this bar.")
     assert re.search(CASES[style][what][1], state["error"]), state["error"]
     assert state["bars_left"] == 10 - PLACE - 1
@@ -125,23 +125,23 @@ def test_what_is_no_decision_is_a_hold_that_is_told_of_and_paid_for(style: str, 
     assert len(each.branches) == 1
 
 
-def test_an_order_that_cannot_be_is_told_of_and_costs_no_penalty() -> None:
+def test_a_refused_order_is_reported_without_a_penalty() -> None:
     each = trace(environment(), between(call("trade", BUY.replace("S000", "GOLD"))))
-    (event,) = json.loads(told(each)[0])["events"]
+    (event,) = json.loads(messages_after(each)[0])["events"]
     assert event["slug"] == "refused"
     assert facts(each)["n_malformed"] == 0
     assert each.metrics["n_refused"] == 1.0
     assert scores(each)["process_check_reward"] == 0.8
 
 
-def test_a_model_that_never_decides_is_paid_as_who_holds_less_the_penalty() -> None:
+def test_a_model_that_never_decides_is_rewarded_as_holding_minus_the_penalty() -> None:
     each, held = trace(environment(style="text"), lambda body: Reply("No.")), trace(environment(), spoken(HOLD))
     assert scores(each)["format_penalty"] == -10 * MALFORMED
     assert scores(each)["excess_return_reward"] == scores(held)["excess_return_reward"]
     assert each.reward == held.reward - 10 * MALFORMED
 
 
-def test_what_stands_before_a_decision_does_not_count() -> None:
+def test_text_before_a_decision_is_ignored() -> None:
     thought = f"<think>Sell? {HOLD}</think> By \\frac{{a}}{{b}} and {HOLD} and [1], so " + "\\frac{1}{2} " * 2_000
     (row,) = rows(environment(style="text"), 1)
     made = decisions(row, scripted_policies.baseline("momentum", row))
@@ -150,7 +150,7 @@ def test_what_stands_before_a_decision_does_not_count() -> None:
     assert facts(long)["n_malformed"] == 0
 
 
-def test_each_call_of_a_message_is_carried_out_in_its_turn() -> None:
+def test_the_calls_of_a_message_are_executed_in_order() -> None:
     def script(body: Body) -> Reply:
         calls = [("trade", BUY)] + [("observe", "{}")] * (MAX_READS + 2) + [("trade", HOLD)]
         return Reply(calls=tuple(calls)) if turn_of(body) == 0 else Reply(calls=(("trade", HOLD),) * 20)
@@ -160,13 +160,13 @@ def test_each_call_of_a_message_is_carried_out_in_its_turn() -> None:
     assert [state["bars_left"] for state in (first, *seen, last)] == [9] * (1 + MAX_READS) + [8, 8, 7]
     assert [place for place, state in enumerate(seen) if "error" in state] == [MAX_READS]
     assert "at most 4 questions are answered per bar" in seen[MAX_READS]["error"]
-    # The rest of the second message finds the episode over, which ends it.
+    # The episode ends during the second message; its remaining calls do nothing.
     assert each.num_turns == 2
     assert facts(each)["n_answers"] == 10
     assert facts(each)["n_malformed"] == 1
 
 
-def test_nothing_is_done_after_the_end() -> None:
+def test_calls_after_the_end_do_nothing() -> None:
     many = Reply(calls=(("finish", "{}"), ("trade", BUY), ("buy", ""), ("observe", "{}")))
     each = trace(environment(), lambda body: many)
     assert each.num_turns == 1

@@ -1,4 +1,4 @@
-"""The script that measures what a turn takes, of the environment and of the framework beside it."""
+"""The script that measures the duration of a turn, with and without the framework."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "verifiers_overhead.p
 PARTS = {"opening", "answering", "running again", "keeping", "paying"}
 
 
-def test_the_script_measures_the_environment_beside_the_framework() -> None:
+def test_the_script_measures_environment_and_framework() -> None:
     command = [sys.executable, str(SCRIPT), "--episodes", "2", "--tier", "easy"]
     measured = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert measured["turns"] == 20

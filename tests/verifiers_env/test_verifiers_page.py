@@ -1,4 +1,4 @@
-"""The page and the README of the verifiers environment say what there is: settings, rewards, a conversation."""
+"""The documentation page matches the environment: settings, rewards, the example conversation."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ PAGE = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_settings_are_those_there_are() -> None:
-    # A folder that is made, and none of the tree.
+def test_the_table_of_settings_is_complete() -> None:
+    # A generated folder.
     assert hub_tables.arguments().replace("`outputs/", "`./outputs/") in PAGE
     assert hub_tables.table_of(("--env.taskset", ArenaTasksetConfig)) in PAGE
     for name, tier in example.TIERS.items():
@@ -45,17 +45,17 @@ def test_the_settings_are_those_there_are() -> None:
 
 
 @pytest.mark.parametrize("page", [PAGE, README], ids=["page", "readme"])
-def test_every_reward_is_told_with_its_weight_and_range(page: str) -> None:
+def test_every_reward_is_listed_with_weight_and_range(page: str) -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (\S+) to (\S+) \| [^|]+ \| [^|]+ \| [^|]+ \|$", page, re.MULTILINE)
     assert rows == [
         (name, f"{paid.weight:g}", f"{paid.range[0]:g}", f"{paid.range[1]:g}") for name, paid in REWARDS.items()
     ]
 
 
-def test_the_conversation_of_the_page_is_what_is_said() -> None:
-    """Each line of the model, carried out, is answered with the line below it, in either style."""
-    (told,) = re.findall(r"```text\n(> .*?)```", PAGE, re.DOTALL)
-    lines = told.splitlines()
+def test_the_example_conversation_is_reproducible() -> None:
+    """Executing each line of the model returns the line below it, in both styles."""
+    (conversation,) = re.findall(r"```text\n(> .*?)```", PAGE, re.DOTALL)
+    lines = conversation.splitlines()
     rollout = RolloutState(row_of("pairs", n_symbols=2, horizon=10, lookback=5))
     for said, reply in zip(lines[::2], lines[1::2], strict=True):
         name, _, arguments = said.removeprefix("> ").partition(" ")
@@ -72,7 +72,7 @@ def test_the_readme_has_the_figures_of_the_audit() -> None:
 
 @pytest.mark.skipif(count(1, 0) == 0, reason="needs OPENOUTCRY_FULL=1, a minute")
 @pytest.mark.parametrize("market", ["crisis", "pairs"])
-def test_what_was_learnt_is_what_the_page_says(market: str) -> None:
+def test_the_training_results_of_the_page_are_reproducible(market: str) -> None:
     start = example.np.zeros((len(example.ACTIONS), example.N_FEATURES))
     before = example.judge(market, start, 300)
     after = example.judge(market, example.train(market, 2_400, 0), 300)

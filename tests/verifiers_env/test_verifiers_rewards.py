@@ -1,4 +1,4 @@
-"""Rewards: bounded, finite, monotone in what they claim, and equal to what anyone computes from a run's NAV."""
+"""Rewards: bounded, finite, monotone, and equal to independent computations from a run's NAV."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _steady(weights: dict[str, float]) -> str:
 
 @settings(derandomize=True, deadline=None)
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_utility_rises_within_its_bounds(one: float, other: float) -> None:
+def test_utility_increases_within_its_bounds(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert -FLOOR <= utility(low) <= utility(high) < 1.0
     if high - low > 1e-9 and low > -2 and high < 20:
         assert utility(low) < utility(high)
 
 
-def test_utility_prices_a_gamble_without_an_edge_below_none() -> None:
+def test_a_gamble_without_an_edge_has_negative_expected_utility() -> None:
     assert utility(0.0) == 0.0
     assert (utility(1e-6) - utility(-1e-6)) / 2e-6 == pytest.approx(1.0)
     for win in (0.05, 0.1, 0.3, 1.0):
@@ -78,7 +78,7 @@ def test_every_reward_of_every_episode_is_finite_and_within_its_range(
         assert paid.range[0] <= value <= paid.range[1], name
 
 
-def test_the_excess_is_that_of_the_navs() -> None:
+def test_the_excess_equals_the_difference_of_log_navs() -> None:
     row = row_of("ecb-fx", 4, horizon=12)
     outcome = play(row, baseline("momentum", row))
     each = outcome.windows[0]
@@ -90,7 +90,7 @@ def test_the_excess_is_that_of_the_navs() -> None:
 
 
 @pytest.mark.parametrize("market", ["pairs", "ecb-fx", "hard"])
-def test_a_copy_of_the_benchmark_is_paid_exactly_nothing(market: str) -> None:
+def test_a_copy_of_the_benchmark_earns_exactly_0(market: str) -> None:
     for index in range(10):
         outcome = REWARD_HACKS["copy the benchmark"](row_of(market, index, n_windows=2))
         paid = {name: _pay(name, outcome) for name in REWARDS}
@@ -98,7 +98,7 @@ def test_a_copy_of_the_benchmark_is_paid_exactly_nothing(market: str) -> None:
         assert set(paid.values()) == {0.0}
 
 
-def test_more_of_a_symbol_that_rose_is_paid_more(tmp_path: Path) -> None:
+def test_a_larger_weight_in_a_rising_symbol_earns_more(tmp_path: Path) -> None:
     closes = np.column_stack([np.linspace(10, 20, 60), np.full(60, 5.0)])
     row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, masked=False)
     paid = [
@@ -108,7 +108,7 @@ def test_more_of_a_symbol_that_rose_is_paid_more(tmp_path: Path) -> None:
     assert all(low < high for left, right in itertools.pairwise(paid) for low, high in zip(left, right, strict=True))
 
 
-def test_penalties_take_off_what_is_beyond_the_benchmark() -> None:
+def test_penalties_apply_to_the_excess_over_the_benchmark() -> None:
     for index in range(20):
         row = row_of("hard", index, horizon=20)
         outcome = play(row, baseline("random", row))
@@ -119,16 +119,16 @@ def test_penalties_take_off_what_is_beyond_the_benchmark() -> None:
         assert _pay("turnover_penalised_reward", still) == _pay("excess_return_reward", still)
 
 
-def test_a_market_that_does_not_move_pays_nothing_for_nothing(tmp_path: Path) -> None:
+def test_a_constant_market_rewards_no_inactivity(tmp_path: Path) -> None:
     row = row_of(str(csv_of(tmp_path / "m.csv", np.full((60, 2), 7.0))), n_symbols=2)
     outcome = play(row, lambda rollout: HOLD)
-    # Buying what does not move costs its fee, which cash is spared.
+    # Buying a constant symbol costs a fee, which cash avoids.
     assert 0.0 < _pay("excess_return_reward", outcome) < 1.0
     assert _pay("deflated_sharpe_reward", outcome) <= 1.0
 
 
 @pytest.mark.parametrize("jump", [2.5, 40.0])
-def test_an_account_that_is_lost_is_paid_the_least(tmp_path: Path, jump: float) -> None:
+def test_a_ruined_account_gets_the_minimum_reward(tmp_path: Path, jump: float) -> None:
     closes = np.ones((60, 2))
     closes[8:] *= jump
     row = row_of(str(csv_of(tmp_path / "m.csv", closes)), n_symbols=2, masked=False)
@@ -141,7 +141,7 @@ def test_an_account_that_is_lost_is_paid_the_least(tmp_path: Path, jump: float) 
 
 
 def _row_with_bar(row: Row, bar: int) -> Row:
-    """Return a row of the same market whose window trades over a bar."""
+    """Return a row of the same market with a one-bar window."""
     from openoutcry.verifiers_env import row_markets
 
     day = str(np.datetime64("2001-01-01") + bar)
@@ -191,7 +191,7 @@ def test_deflated_sharpe_is_the_papers_formula() -> None:
     assert deflated == sorted(deflated, reverse=True)
 
 
-def test_pass_k_asks_every_window_to_clear_its_bar() -> None:
+def test_pass_k_requires_every_window_to_clear_its_threshold() -> None:
     row = row_of("ecb-fx", 1, n_windows=3, horizon=10)
     assert _pay("pass_k_reward", play(row, oracle)) == 1.0
 
@@ -205,12 +205,12 @@ def test_pass_k_asks_every_window_to_clear_its_bar() -> None:
     assert RewardTerms(bar=inf).compute("pass_k_reward", play(row, oracle)) == 0.0
 
 
-def test_a_mandate_is_graded_by_what_is_held() -> None:
+def test_a_mandate_is_checked_against_positions() -> None:
     ordered = play(
         row_of(mandate="long-only"), lambda rollout: decision({"S000": -1.0}) if not rollout.n_answers else HOLD
     )
     assert ordered.windows[0].breaches.all()
-    # A short that is ordered of a symbol that is not there is held by nobody.
+    # A short order of an unlisted symbol creates no position.
     unknown = play(row_of(mandate="long-only"), lambda rollout: decision({"NONE": -1.0}))
     assert not unknown.windows[0].breaches.any()
     assert (unknown.n_refused, _pay("process_check_reward", unknown)) == (6, pytest.approx(0.8))
@@ -222,7 +222,7 @@ def test_a_mandate_is_graded_by_what_is_held() -> None:
     assert leaning.windows[0].breaches.all()
 
 
-def test_a_fall_below_the_cap_is_a_breach_until_it_is_made_up(tmp_path: Path) -> None:
+def test_a_drawdown_beyond_the_cap_is_a_breach_until_it_recovers(tmp_path: Path) -> None:
     closes = np.full((60, 2), 10.0)
     closes[20:] *= 1 - 2 * MOST_DRAWDOWN
     closes[22:] = 10.0
@@ -232,7 +232,7 @@ def test_a_fall_below_the_cap_is_a_breach_until_it_is_made_up(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mandate", [name for name, each in MANDATES.items() if each.description])
-def test_a_breach_is_paid_minus_one_less_its_share_at_most(mandate: str) -> None:
+def test_a_breach_earns_at_most_minus_one_minus_its_share(mandate: str) -> None:
     for index in range(12):
         row = row_of("hard", index, mandate=mandate, horizon=20)
         outcome = play(row, baseline("random", row) if mandate != "long-only" else _short_once)
@@ -247,16 +247,16 @@ def _short_once(rollout: RolloutState) -> str:
     return decision({names[0]: -0.5 if rollout.n_answers == 3 else 0.5})
 
 
-def test_what_is_paid_is_what_terms_say() -> None:
-    told = RewardTerms(
+def test_reward_terms_describe_the_weighted_rewards() -> None:
+    descriptions = RewardTerms(
         {"excess_return_reward": 1.0, "pass_k_reward": 0.5, "format_penalty": 0.0}, bar=0.75
     ).descriptions()
-    assert len(told) == 2
-    assert told[1].startswith("0.5 times 1 if in every window")
-    assert "ends above 0.75 and is below -0.75 at no close, else 0" in told[1]
+    assert len(descriptions) == 2
+    assert descriptions[1].startswith("0.5 times 1 if in every window")
+    assert "ends above 0.75 and is never below -0.75, else 0" in descriptions[1]
 
 
-def test_words_are_not_paid() -> None:
+def test_text_of_the_model_is_not_rewarded() -> None:
     row = row_of()
     quiet = play(row, lambda rollout: HOLD)
     loud = play(

@@ -1,4 +1,4 @@
-"""The desk: whatever a model says, the episode goes on by a bar, holds what is held, and ends."""
+"""Rollout state: every answer advances the episode by one bar, and invalid ones are holds."""
 
 from __future__ import annotations
 
@@ -47,33 +47,33 @@ def _held(rollout: RolloutState) -> Any:
 
 
 @pytest.mark.parametrize("text", MALFORMED)
-def test_an_answer_that_is_no_decision_is_a_hold_and_is_told_so(text: str) -> None:
+def test_an_invalid_answer_is_a_hold_with_an_error(text: str) -> None:
     rollout, held = RolloutState(row_of()), RolloutState(row_of())
     for each in (rollout, held):
         each.decide(decision({"S000": 0.5, "S001": -0.3}))
     shares = _held(rollout)
-    told = json.loads(execute_text(rollout, text))
+    reply = json.loads(execute_text(rollout, text))
     held.decide(HOLD)
-    assert told["error"].endswith("Everything was held for this bar.")
-    assert "received" in told["error"]
+    assert reply["error"].endswith("All positions were held for this bar.")
+    assert "received" in reply["error"]
     assert _held(rollout) == shares
     assert (rollout.observation, rollout.n_left) == (held.observation, held.n_left)
     assert (rollout.n_malformed, held.n_malformed) == (1, 0)
 
 
-SAID_IN_THE_WRONG_PLACE = {
+MISPLACED = {
     "in words, where tools are called": ("tools", decision({"S000": 1.0})),
     "after more than is read": ("text", '{"a":' * 500_000 + " " * 1_000 + decision({"S000": 1.0})),
     "beside half of a letter": ("tools", decision({"S000": 1.0})[:-1] + ', "reasoning": "\ud800"}'),
 }
 
 
-@pytest.mark.parametrize("what", SAID_IN_THE_WRONG_PLACE)
+@pytest.mark.parametrize("what", MISPLACED)
 def test_a_decision_in_the_wrong_place_is_a_hold_in_the_record_too(what: str) -> None:
-    style, text = SAID_IN_THE_WRONG_PLACE[what]
+    style, text = MISPLACED[what]
     rollout, held = RolloutState(row_of()), RolloutState(row_of())
-    (told,) = respond(rollout, style, {"role": "assistant", "content": text})
-    assert "error" in json.loads(told["content"])
+    (reply,) = respond(rollout, style, {"role": "assistant", "content": text})
+    assert "error" in json.loads(reply["content"])
     for each in (rollout, held):
         while not each.done:
             each.decide(HOLD)
@@ -83,7 +83,7 @@ def test_a_decision_in_the_wrong_place_is_a_hold_in_the_record_too(what: str) ->
     assert list(spoiled.windows[0].run.record.faults[0]) == [0]
 
 
-def test_a_malformed_answer_costs_its_penalty_and_nothing_else() -> None:
+def test_a_malformed_answer_costs_only_its_penalty() -> None:
     rollout, held = RolloutState(row_of()), RolloutState(row_of())
     while not rollout.done:
         execute_text(rollout, "no")
@@ -98,7 +98,7 @@ def test_a_malformed_answer_costs_its_penalty_and_nothing_else() -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(TEXTS, max_size=14), st.integers(1, 2))
-def test_any_text_moves_an_episode_on_by_one_bar_until_it_is_over(texts: list[str], n_windows: int) -> None:
+def test_any_text_advances_an_episode_by_one_bar(texts: list[str], n_windows: int) -> None:
     rollout = RolloutState(row_of(n_windows=n_windows))
     for place, text in enumerate(texts[: 6 * n_windows], start=1):
         json.loads(execute_text(rollout, text))
@@ -130,18 +130,18 @@ def test_calls_in_any_order_end_an_episode(calls: list[tuple[str, str]]) -> None
     assert json.loads(execute_call(rollout, "trade", HOLD)) == {"error": "the episode is over; nothing was done"}
 
 
-def test_questions_beyond_the_budget_of_a_bar_are_holds() -> None:
+def test_read_calls_beyond_the_limit_are_holds() -> None:
     rollout = RolloutState(row_of())
     for _ in range(MAX_READS):
         assert "error" not in json.loads(execute_call(rollout, "observe", ""))
     assert rollout.n_answers == 0
-    told = json.loads(execute_call(rollout, "history", "{}"))
-    assert told["error"].startswith(f"at most {MAX_READS} questions")
+    reply = json.loads(execute_call(rollout, "history", "{}"))
+    assert reply["error"].startswith(f"at most {MAX_READS} read calls")
     assert (rollout.n_answers, rollout.n_malformed) == (1, 1)
     assert "error" not in json.loads(execute_call(rollout, "observe", ""))
 
 
-def test_history_is_what_the_market_has_shown() -> None:
+def test_history_equals_the_closes_so_far() -> None:
     rollout = RolloutState(row_of())
     dataset, start = rollout.windows[0].dataset, rollout.row.window[0]
     rollout.decide(HOLD)
@@ -152,7 +152,7 @@ def test_history_is_what_the_market_has_shown() -> None:
 
 
 @pytest.mark.parametrize("market", ["extreme", "hard", "ecb-fx"])
-def test_what_a_model_is_shown_is_the_observation_of_the_contract(market: str) -> None:
+def test_the_state_shown_to_a_model_equals_the_observation(market: str) -> None:
     row = row_of(market, 5, n_symbols=30, horizon=60, lookback=12)
     rollout, policy = RolloutState(row), baseline("random", row)
     while not rollout.done:
@@ -169,7 +169,7 @@ def test_what_a_model_is_shown_is_the_observation_of_the_contract(market: str) -
         rollout.decide(policy(rollout))
 
 
-def test_the_luck_of_fills_is_another_in_each_task() -> None:
+def test_each_task_has_its_own_fill_seed() -> None:
     costs = oo.CostModel(slippage_bps=100.0, slippage_jitter=1.0).to_dict()
     lucks = []
     for index in range(6):
@@ -179,11 +179,11 @@ def test_the_luck_of_fills_is_another_in_each_task() -> None:
         run = outcome_of(rollout).windows[0].run
         assert run.nav[-1] == rollout._env.nav
         lucks.append(float(run.costs["slippage"][0] / run.turnover[0]))
-    # What is dear by chance for one is not for the next, so that it cannot be learned.
+    # Random slippage differs between tasks, so it cannot be learned.
     assert max(lucks) > 2.0 * min(lucks)
 
 
-def test_an_early_finish_holds_what_is_held() -> None:
+def test_finish_holds_the_current_positions() -> None:
     early, held = RolloutState(row_of(n_windows=2)), RolloutState(row_of(n_windows=2))
     for rollout in (early, held):
         rollout.decide(decision({"S000": 0.7}))
@@ -196,7 +196,7 @@ def test_an_early_finish_holds_what_is_held() -> None:
 
 
 @pytest.mark.parametrize("market", ["pairs", "hard", "ecb-fx"])
-def test_an_outcome_is_the_episode_bit_for_bit_and_that_of_a_backtest(market: str) -> None:
+def test_an_outcome_equals_the_episode_and_a_backtest_bit_for_bit(market: str) -> None:
     row = row_of(market, 3, horizon=15)
     policy = baseline("random", row)
     rollout, navs = RolloutState(row), [1.0]
@@ -237,7 +237,7 @@ def test_the_last_object_of_a_text_counts(text: str, found: str | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["{" * 20_000, "{{ " * 300_000, '{"a' * 300_000, ('{"a":' * 900 + "x ") * 400])
-def test_no_text_keeps_the_other_rollouts_waiting(text: str) -> None:
+def test_parsing_any_text_is_fast(text: str) -> None:
     def seconds() -> float:
         began = time.process_time()
         last_object(text)
@@ -246,7 +246,7 @@ def test_no_text_keeps_the_other_rollouts_waiting(text: str) -> None:
     assert min(seconds() for _ in range(3)) < 0.05
 
 
-def test_thoughts_hold_no_decision() -> None:
+def test_reasoning_is_not_parsed_as_a_decision() -> None:
     rollout = RolloutState(row_of())
     bought = decision({"S000": 1.0})
     execute_text(rollout, f"<think>{bought}</think>{HOLD}")

@@ -1,4 +1,4 @@
-"""Episodes of the verifiers environment from end to end, played by a scripted model in both styles."""
+"""Episodes of the verifiers environment end to end, played by a scripted model in both styles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PLAIN = (dict, list, str, int, float, bool, type(None))
 
 
 def plain(value: Any) -> bool:
-    """Return whether a value is of JSON's own types alone, and not of subclasses of them."""
+    """Return whether a value has exact JSON types, no subclasses."""
     if type(value) not in PLAIN:
         return False
     parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
@@ -51,7 +51,7 @@ def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_the_same_actions_are_paid_the_same_and_finitely(style: str) -> None:
+def test_equal_actions_get_equal_finite_rewards(style: str) -> None:
     env = environment(style=style)
     twice = [episodes(env, spoken(BUY, HOLD), n_tasks=3, n_rollouts=2) for _ in range(2)]
     assert all(episode.ok for each in twice for episode in each)
@@ -64,7 +64,7 @@ def test_the_same_actions_are_paid_the_same_and_finitely(style: str) -> None:
 
 
 @pytest.mark.parametrize("mandate", MANDATES)
-def test_both_styles_are_paid_what_the_decisions_are_without_a_model(mandate: str) -> None:
+def test_both_styles_get_the_rewards_of_the_same_decisions_without_a_model(mandate: str) -> None:
     given = {"mandate": mandate, "tier": "medium", "n_windows": 2}
     (row,) = rows(environment(**given), 1)
     made = decisions(row, scripted_policies.baseline("momentum", row))
@@ -79,17 +79,17 @@ def test_both_styles_are_paid_what_the_decisions_are_without_a_model(mandate: st
     assert played["tools"].metrics == played["text"].metrics
 
 
-def test_all_mandates_take_turns() -> None:
+def test_mandates_rotate() -> None:
     env = environment(mandate="all")
     played = episodes(env, spoken(BUY, HOLD), n_tasks=4)
     assert [episode.task.data.row.mandate for episode in played] == list(MANDATES)
     assert all(episode.ok for episode in played)
-    # Half of the account in one symbol is no neutral position.
+    # Half of the account in one symbol is not market-neutral.
     assert [episode.traces[0].metrics["breaches"] > 0 for episode in played][:3] == [False, False, True]
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_a_trace_says_is_plain_json(style: str, tmp_path: Path) -> None:
+def test_the_summary_in_a_trace_is_plain_json(style: str, tmp_path: Path) -> None:
     def script(body: Body) -> Reply:
         return Reply("no") if turn_of(body) == 3 else said(BUY, body)
 
@@ -103,29 +103,29 @@ def test_what_a_trace_says_is_plain_json(style: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("style", "market"), [("tools", "pairs"), ("text", "ecb-fx")])
-def test_a_record_replays_as_its_trace_says(style: str, market: str, tmp_path: Path) -> None:
+def test_a_record_replays_to_the_summary_in_its_trace(style: str, market: str, tmp_path: Path) -> None:
     folder = tmp_path / "runs of today"
     each = trace(environment(folder, style=style, market=market, n_windows=2), spoken(BUY, "nothing", HOLD))
-    told = facts(each)
-    name, *arguments = shlex.split(told["replay"])
+    summary = facts(each)
+    name, *arguments = shlex.split(summary["replay"])
     assert name == "openoutcry"
     replayed = cli(*arguments)
     assert replayed.returncode == 0, replayed.stderr
-    record = RunRecord.load(told["record"])
-    assert record.digest == told["digest"]
+    record = RunRecord.load(summary["record"])
+    assert record.digest == summary["digest"]
     assert record.digest in replayed.stdout
     runs = json.loads(record.to_json())["runs"]
     assert [(run["header"]["dataset"]["fingerprint"], run["end"]["nav"]) for run in runs] == [
-        (window["fingerprint"], window["nav"]) for window in told["windows"]
+        (window["fingerprint"], window["nav"]) for window in summary["windows"]
     ]
-    assert all(Path(path).is_file() for path in told["markets"])
+    assert all(Path(path).is_file() for path in summary["markets"])
     scored = cli("score", *arguments[1:])
     assert scored.returncode == 0, scored.stderr
 
 
 @pytest.mark.parametrize("last", [BUY, "finish", "nothing", "observe"])
-def test_what_was_paid_is_what_the_record_is_paid(last: str, tmp_path: Path) -> None:
-    """From files alone: the record, what was told, the snapshots, and how many answers there were."""
+def test_rewards_can_be_recomputed_from_the_record(last: str, tmp_path: Path) -> None:
+    """From files alone: record, episode specification, snapshots, and the number of answers."""
 
     def script(body: Body) -> Reply:
         is_call = turn_of(body) > 1 and last in ("finish", "observe")
@@ -133,17 +133,17 @@ def test_what_was_paid_is_what_the_record_is_paid(last: str, tmp_path: Path) -> 
 
     each = trace(environment(tmp_path, n_windows=2, mandate="all"), script)
     kept = facts(each)
-    told = EpisodeSpec.from_json((tmp_path / "told" / Path(kept["record"]).name).read_text("utf-8"))
+    spec = EpisodeSpec.from_json((tmp_path / "specs" / Path(kept["record"]).name).read_text("utf-8"))
     answers = recorded_decisions(RunRecord.load(kept["record"]))[: kept["n_answers"]]
-    outcome = recorded_outcome(told, [snapshot_files.load(path) for path in kept["markets"]], answers)
-    assert {name: told.terms.compute(name, outcome) for name in REWARDS} == scores(each)
+    outcome = recorded_outcome(spec, [snapshot_files.load(path) for path in kept["markets"]], answers)
+    assert {name: spec.terms.compute(name, outcome) for name in REWARDS} == scores(each)
 
 
 def test_a_record_that_was_edited_does_not_replay(tmp_path: Path) -> None:
-    told = facts(trace(environment(tmp_path), spoken(BUY, HOLD)))
-    path = Path(told["record"])
+    summary = facts(trace(environment(tmp_path), spoken(BUY, HOLD)))
+    path = Path(summary["record"])
     path.write_text(path.read_text("utf-8").replace("0.5", "0.6"), "utf-8")
-    assert cli(*shlex.split(told["replay"])[1:]).returncode != 0
+    assert cli(*shlex.split(summary["replay"])[1:]).returncode != 0
 
 
 def test_rollouts_of_one_task_share_its_market_on_disk(tmp_path: Path) -> None:
@@ -152,15 +152,15 @@ def test_rollouts_of_one_task_share_its_market_on_disk(tmp_path: Path) -> None:
     assert len(list((tmp_path / "markets").glob("*.json"))) == 2
 
 
-def test_nothing_is_written_where_no_folder_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = facts(trace(environment(None), spoken(HOLD)))
-    assert "record" not in told
+    summary = facts(trace(environment(None), spoken(HOLD)))
+    assert "record" not in summary
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_an_episode_is_one_list_of_messages_that_only_grows(style: str) -> None:
+def test_the_messages_of_an_episode_are_append_only(style: str) -> None:
     def script(body: Body) -> Reply:
         turn = turn_of(body)
         if style == "tools" and turn in (1, 2):
@@ -174,7 +174,7 @@ def test_an_episode_is_one_list_of_messages_that_only_grows(style: str) -> None:
     asked = [body["messages"] for body in endpoint.bodies]
     assert all(later[: len(sooner)] == sooner for sooner, later in pairwise(asked))
     assert len({json.dumps(body.get("tools")) for body in endpoint.bodies}) == 1
-    # The last answer ends it, so that what came of it is asked of nobody.
+    # The last answer ends the episode, so its result is not sent.
     assert episode.traces[0].num_turns == len(asked) == facts(episode.traces[0])["n_answers"] + (style == "tools") * 2
 
 
@@ -182,7 +182,7 @@ def run(env: Any, url: str) -> Any:
     return asyncio.run(play(env, client(url), 1, 1, 1))
 
 
-def test_finish_holds_what_is_held_to_the_end() -> None:
+def test_finish_holds_positions_to_the_end() -> None:
     def script(body: Body) -> Reply:
         return (
             Reply(calls=(("finish", "{}"),)) if turn_of(body) == 3 else said(BUY if turn_of(body) == 0 else HOLD, body)
@@ -193,12 +193,12 @@ def test_finish_holds_what_is_held_to_the_end() -> None:
     assert finished.metrics["has_finished"] == 1.0
     assert facts(finished)["windows"] == facts(held)["windows"]
     assert scores(finished)["excess_return_reward"] == scores(held)["excess_return_reward"]
-    # It is told of as what it is, and paid as what was held.
+    # Its conduct is reported, and its reward is that of holding.
     assert scores(finished)["process_check_reward"] == 0.8
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_an_episode_that_is_cut_short_is_paid_what_was_held(style: str) -> None:
+def test_a_truncated_episode_is_rewarded_as_holding(style: str) -> None:
     cut = trace(environment(style=style, agent={"max_turns": 3}), spoken(BUY, HOLD))
     assert cut.stop_condition == "max_turns"
     assert cut.is_truncated
@@ -208,7 +208,7 @@ def test_an_episode_that_is_cut_short_is_paid_what_was_held(style: str) -> None:
     assert scores(cut)["excess_return_reward"] == scores(whole)["excess_return_reward"]
 
 
-def test_an_episode_of_windows_passes_only_where_each_does() -> None:
+def test_an_episode_passes_only_if_every_window_does() -> None:
     given = {"market": "calm", "n_windows": 3, "task": {"rewards": {"pass_k_reward": {"weight": 1.0}}}}
     env = environment(**given)
     (row,) = rows(env, 1)
@@ -226,7 +226,7 @@ def rows_prompt(env: Any) -> str:
     return next(iter(env.taskset.take(1))).data.prompt
 
 
-def test_a_file_is_traded_as_bundled_data_is(tmp_path: Path) -> None:
+def test_a_file_is_traded_like_bundled_data(tmp_path: Path) -> None:
     path, dates = tmp_path / "mine.csv", dates_of(200)
     lines = [f"{date},{100 + place % 13},{50 + place % 5}" for place, date in enumerate(dates)]
     path.write_text("\n".join(["date,ONE,TWO", *lines]), "utf-8")
@@ -248,13 +248,13 @@ def test_a_file_is_traded_as_bundled_data_is(tmp_path: Path) -> None:
         ("market", "none.parquet", "`market` must be one of calm, .*; received 'none.parquet': .*none.parquet"),
     ],
 )
-def test_a_setting_that_there_is_not_is_refused_before_any_episode(field: str, value: Any, wanted: str) -> None:
+def test_an_invalid_setting_is_refused_before_any_episode(field: str, value: Any, wanted: str) -> None:
     with pytest.raises(OpenOutcryError, match=wanted) as caught:
         environment(**{field: value}).taskset.load()
     assert caught.value.slug == ("unknown_dataset" if field == "market" else "argument_invalid")
 
 
-def test_a_folder_that_was_cleared_is_filled_again(tmp_path: Path) -> None:
+def test_a_cleared_folder_is_filled_again(tmp_path: Path) -> None:
     env, folder = environment(tmp_path / "runs"), tmp_path / "runs"
     trace(env, spoken(HOLD))
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""What a configuration asks of the environment is done as it says, or refused before a model is asked anything."""
+"""Configuration settings take effect, or are refused before any model call."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def plain(task, trace) -> float:
 
 
 @pytest.mark.parametrize("harness", ["null", "bash"])
-def test_a_harness_through_which_no_model_can_trade_is_refused(harness: str) -> None:
+def test_a_harness_that_cannot_trade_is_refused(harness: str) -> None:
     with pytest.raises(OpenOutcryError, match=f"`agent.harness` must be `openoutcry`.* received `{harness}`"):
         environment(agent={"harness": {"id": harness}})
     assert environment(agent={"harness": {"id": "openoutcry"}}).config.agent.harness.id == "openoutcry"
 
 
-def test_a_task_that_has_no_desk_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_of_another_environment_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = (
         "import verifiers.v1 as vf\n"
         "class Echo(vf.Taskset[vf.Task, vf.TasksetConfig]):\n"
@@ -59,7 +59,7 @@ def prompt_of(env: vf.Env[Any]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told", "value"),
+    ("name", "given", "weight", "value"),
     [
         ("mine", {"fn": "tagged"}, 0.25, 2.0),
         ("mine", {"fn": "plain"}, 1.0, 3.0),
@@ -68,29 +68,29 @@ def prompt_of(env: vf.Env[Any]) -> str:
         ("excess_return_reward", {"fn": "tagged"}, 0.25, 2.0),
     ],
 )
-def test_a_plugged_reward_is_told_of_at_the_weight_that_it_is_paid_at(
-    tmp_path: Path, name: str, given: dict[str, Any], told: float, value: float
+def test_a_plugged_reward_is_described_with_its_weight(
+    tmp_path: Path, name: str, given: dict[str, Any], weight: float, value: float
 ) -> None:
     path = tmp_path / "plugged.py"
     path.write_text(PLUGGED, "utf-8")
     env = environment(task={"rewards": {name: given | {"fn": f"{path}:{given['fn']}"}}})
     each = trace(env, spoken(HOLD))
     assert scores(each)[name] == value
-    assert each.rewards[name].weight == told
-    assert f"{told:g} times what `{name}` returns, a function that is not of this environment" in prompt_of(env)
+    assert each.rewards[name].weight == weight
+    assert f"{weight:g} times the result of `{name}`, a function outside this environment" in prompt_of(env)
 
 
-def test_a_judge_is_told_of_since_it_is_paid() -> None:
+def test_a_judge_is_described_in_the_prompt() -> None:
     env = environment(task={"judges": [{"id": "reference", "name": "style", "weight": 0.5}]})
     assert "0.5 times what `style` returns, a function that is not of this environment" in prompt_of(env)
 
 
-def test_a_reward_that_there_is_not_is_refused_by_name() -> None:
+def test_an_unknown_reward_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="exces_return_reward"):
         prompt_of(environment(task={"rewards": {"exces_return_reward": {"weight": 1.0}}}))
 
 
 @pytest.mark.parametrize("bar", [float("nan"), float("inf")])
-def test_a_bar_that_nobody_can_clear_is_refused(bar: float) -> None:
+def test_an_infinite_threshold_is_refused(bar: float) -> None:
     with pytest.raises(ValueError, match="finite"):
         load_environment(task={"bar": bar})

@@ -1,4 +1,4 @@
-"""Records to conversations: the words of a rollout, from nothing but its decisions."""
+"""Records to conversations: rebuild the messages of a rollout from its decisions."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def row(**fields: Any) -> Row:
     return Row(digest=digest_of(given["market"], given["n_symbols"], 20 + given["horizon"]), **given)
 
 
-def keep(folder: Path, told: EpisodeSpec, answers: list[str] | None = None, name: str = "one") -> oo.RunRecord:
-    """Play an episode, keep it as the environment does, and return its record."""
-    rollout, policy = RolloutState(told.row), baseline("momentum", told.row)
-    for index in range(told.row.horizon * told.row.n_windows):
+def save(folder: Path, spec: EpisodeSpec, answers: list[str] | None = None, name: str = "one") -> oo.RunRecord:
+    """Play an episode, store it as the environment does, and return its record."""
+    rollout, policy = RolloutState(spec.row), baseline("momentum", spec.row)
+    for index in range(spec.row.horizon * spec.row.n_windows):
         rollout.decide(answers[index] if answers else policy(rollout))
     outcome = outcome_of(rollout, name, capture=True)
     record = record_of(outcome, name)
-    RecordStore(folder).save(name, record, outcome, told)
+    RecordStore(folder).save(name, record, outcome, spec)
     return record
 
 
@@ -58,7 +58,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def messages_of(style: str, answers: list[str], folder: Path) -> tuple[list[dict[str, Any]], Path]:
-    """Return the messages in the trace of a rollout that gives these answers, and where its record is."""
+    """Return the messages in the trace of a rollout with these answers, and the path of its record."""
     vf = pytest.importorskip("verifiers.v1")
     from model_endpoint import Body, Reply, serve
 
@@ -94,12 +94,12 @@ def messages_of(style: str, answers: list[str], folder: Path) -> tuple[list[dict
     assert episode.ok, episode.errors
     (trace,) = episode.traces
     (branch,) = trace.branches
-    told = [each.model_dump(exclude_none=True) for each in branch.messages]
-    return told, Path(trace.info["openoutcry"]["record"])
+    messages = [each.model_dump(exclude_none=True) for each in branch.messages]
+    return messages, Path(trace.info["openoutcry"]["record"])
 
 
 @pytest.mark.parametrize("style", ["text", "tools"])
-def test_a_conversation_is_that_of_the_rollout_that_made_the_record(style: str, tmp_path: Path) -> None:
+def test_a_rebuilt_conversation_equals_that_of_the_rollout(style: str, tmp_path: Path) -> None:
     half = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.5}]}'
     answers = [half, HOLD, BAD, '{"orders":[{"symbol":"NONE","action":"buy","target_weight":1}]}', HOLD] * 2
     real, path = messages_of(style, answers, tmp_path)
@@ -117,13 +117,13 @@ def test_a_conversation_is_that_of_the_rollout_that_made_the_record(style: str, 
 
 
 @pytest.mark.parametrize("style", ["text", "tools"])
-def test_messages_only_grow_and_their_roles_take_turns(style: str, tmp_path: Path) -> None:
-    told = EpisodeSpec(row(n_windows=2), style)
-    record = keep(tmp_path, told)
+def test_messages_are_append_only_with_alternating_roles(style: str, tmp_path: Path) -> None:
+    spec = EpisodeSpec(row(n_windows=2), style)
+    record = save(tmp_path, spec)
     said, markets = recorded_decisions(record), snapshots(tmp_path, record)
-    whole = rebuild_conversation(told, markets, said)
+    whole = rebuild_conversation(spec, markets, said)
     for n_said in range(1, len(said)):
-        assert rebuild_conversation(told, markets, said[:n_said]) == whole[: 2 * n_said]
+        assert rebuild_conversation(spec, markets, said[:n_said]) == whole[: 2 * n_said]
     answered = "tool" if style == "tools" else "user"
     assert [each["role"] for each in whole] == ["user", *["assistant", answered] * (len(said) - 1), "assistant"]
     if style == "tools":
@@ -132,13 +132,13 @@ def test_messages_only_grow_and_their_roles_take_turns(style: str, tmp_path: Pat
         assert len(set(ids)) == len(ids)
 
 
-def test_what_was_told_reads_as_it_was_written() -> None:
-    told = EpisodeSpec(
+def test_an_episode_specification_round_trips_through_json() -> None:
+    spec = EpisodeSpec(
         row(mandate="drawdown-cap", n_windows=3), "tools", replace(EpisodeSpec(row()).terms, bar=0.5), "Be brief."
     )
-    assert EpisodeSpec.from_json(told.to_json()) == told
+    assert EpisodeSpec.from_json(spec.to_json()) == spec
     for text in ("", "{}", '{"row":{},"style":"text","terms":{}}', "[]"):
-        with pytest.raises(oo.OpenOutcryError, match="must be a row, a style and terms"):
+        with pytest.raises(oo.OpenOutcryError, match="an episode specification with row, style, terms"):
             EpisodeSpec.from_json(text)
 
 
@@ -160,8 +160,8 @@ def test_a_run_on_any_market_becomes_a_conversation(style: str, tmp_path: Path) 
         assert "Mandate: no position may be short" in first
         market_run = oo.run_backtest(market, "buy-and-hold", each.window, oo.CostModel(fee_bps=7.0))
         assert line["excess"] == pytest.approx(each.nav[-1] - market_run.nav[-1], rel=1e-12)
-        told = [json.loads(said["content"]) for said in line["messages"][2::2]]
-        assert [said["nav"] for said in told] == pytest.approx(each.nav[1:-1], rel=1e-5)
+        replies = [json.loads(said["content"]) for said in line["messages"][2::2]]
+        assert [said["nav"] for said in replies] == pytest.approx(each.nav[1:-1], rel=1e-5)
 
 
 def test_a_run_of_the_command_becomes_a_conversation(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_a_run_of_the_command_becomes_a_conversation(tmp_path: Path) -> None:
     )
     runs = (["ecb-fx:USD,JPY", "--window", "2019-01-01:2019-03-01"], ["prices.csv"])
     for place, market in enumerate(runs):
-        told = ["run", "--data", *market, "--agent", "momentum", "--record", f"{place}.jsonl"]
+        command = ["run", "--data", *market, "--agent", "momentum", "--record", f"{place}.jsonl"]
         done = subprocess.run(
-            [sys.executable, "-m", "openoutcry", *told], cwd=tmp_path, capture_output=True, text=True, check=False
+            [sys.executable, "-m", "openoutcry", *command], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
     done = run(tmp_path, "0.jsonl", "1.jsonl", "--data", "ecb-fx:USD,JPY", "--data", "prices.csv")
@@ -183,7 +183,7 @@ def test_a_run_of_the_command_becomes_a_conversation(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_no_desk_trades_is_refused() -> None:
+def test_a_run_that_no_row_can_represent_is_refused() -> None:
     market = oo.data.load("ecb-fx")
     other = oo.run_backtest(market, "momentum", (19, 40), limits=oo.Limits(allow_short=False), capture=True)
     with pytest.raises(oo.OpenOutcryError, match="must have the limits"):
@@ -193,23 +193,23 @@ def test_a_run_that_no_desk_trades_is_refused() -> None:
         row_of(long.record, market)
 
 
-def test_another_market_than_the_record_s_is_not_conversed_about(tmp_path: Path) -> None:
-    told = EpisodeSpec(row())
-    said = recorded_decisions(keep(tmp_path, told))
-    other = keep(tmp_path, EpisodeSpec(row(index=1)), name="other")
-    with pytest.raises(oo.OpenOutcryError, match="what is shown before answer 0 must have the digest"):
-        rebuild_conversation(told, snapshots(tmp_path, other), said)
-    with pytest.raises(oo.OpenOutcryError, match="received no more of it"):
-        rebuild_conversation(told, snapshots(tmp_path, keep(tmp_path, told)), [*said, said[-1]])
+def test_another_market_than_the_record_s_is_refused(tmp_path: Path) -> None:
+    spec = EpisodeSpec(row())
+    said = recorded_decisions(save(tmp_path, spec))
+    other = save(tmp_path, EpisodeSpec(row(index=1)), name="other")
+    with pytest.raises(oo.OpenOutcryError, match="the observation before answer 0 must have the digest"):
+        rebuild_conversation(spec, snapshots(tmp_path, other), said)
+    with pytest.raises(oo.OpenOutcryError, match="received the episode end"):
+        rebuild_conversation(spec, snapshots(tmp_path, save(tmp_path, spec)), [*said, said[-1]])
 
 
-def test_a_forged_record_is_left_out_and_named(tmp_path: Path) -> None:
-    record = keep(tmp_path, EpisodeSpec(row()))
+def test_a_forged_record_is_skipped_and_named(tmp_path: Path) -> None:
+    record = save(tmp_path, EpisodeSpec(row()))
     forged = record.to_json().replace(r"target_weight\":0.5", r"target_weight\":0.6", 1)
     assert forged != record.to_json()
     (tmp_path / "one.json").write_text(forged, encoding="utf-8")
     (tmp_path / "notes.json").write_text("{}", encoding="utf-8")
-    keep(tmp_path, EpisodeSpec(row(index=1)), name="two")
+    save(tmp_path, EpisodeSpec(row(index=1)), name="two")
     done = run(tmp_path, ".")
     assert done.returncode == 0
     left_out = done.stderr.splitlines()
@@ -218,15 +218,15 @@ def test_a_forged_record_is_left_out_and_named(tmp_path: Path) -> None:
     assert len(lines(tmp_path / "sft.jsonl")) == 1
 
 
-def test_a_record_without_its_market_is_left_out(tmp_path: Path) -> None:
+def test_a_record_without_its_market_is_skipped(tmp_path: Path) -> None:
     oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (19, 40), capture=True).record.save(tmp_path / "run.json")
     done = run(tmp_path, "run.json")
     assert done.returncode == 1
     assert "its market must be among `--data`; received none with the fingerprint" in done.stderr
 
 
-def test_answers_that_are_no_decision_are_dropped_held_or_kept(tmp_path: Path) -> None:
-    keep(tmp_path, EpisodeSpec(row()), [HOLD, BAD, HOLD, HOLD, HOLD])
+def test_invalid_answers_are_dropped_replaced_by_holds_or_kept(tmp_path: Path) -> None:
+    save(tmp_path, EpisodeSpec(row()), [HOLD, BAD, HOLD, HOLD, HOLD])
     dropped = run(tmp_path, ".")
     assert dropped.returncode == 1
     assert "received 1 that are not" in dropped.stderr
@@ -237,11 +237,11 @@ def test_answers_that_are_no_decision_are_dropped_held_or_kept(tmp_path: Path) -
     assert kept["messages"][3]["content"] == BAD
     assert "Everything was held for this bar" in kept["messages"][4]["content"]
     assert "error" not in held["messages"][4]["content"]
-    # Both saw the same market.
+    # Both use the same market.
     assert held["messages"][-2] == kept["messages"][-2]
 
 
-def test_without_arguments_it_makes_records_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+def test_without_arguments_it_creates_records_deterministically(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert (done.returncode, done.stdout) == (0, "sft.jsonl: 8 conversations\n")
     first = (tmp_path / "sft.jsonl").read_bytes()

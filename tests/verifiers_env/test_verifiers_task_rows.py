@@ -1,4 +1,4 @@
-"""Rows: disjoint splits, markets drawn again from what is serialisable, and nothing in them that tells the future."""
+"""Task rows: disjoint splits, reproducible markets, and no information about the future."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("market", [*NAMES, "ecb-fx", "us-treasury"])
-def test_a_row_that_has_travelled_draws_the_same_market(market: str) -> None:
+def test_a_deserialised_row_draws_the_same_market(market: str) -> None:
     row = row_of(market, 7)
     again = Row(**json.loads(json.dumps(asdict(row))))
     assert again == row
@@ -57,7 +57,7 @@ def test_splits_of_real_data_share_no_bar() -> None:
     assert max(seen["validation"]) < min(seen["held-out"])
 
 
-def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
+def test_real_data_is_masked_by_default() -> None:
     plain, masked = (row_markets.draw(row_of("ecb-fx", masked=masked), 0) for masked in (False, True))
     assert set(masked.symbols) == {"S01", "S02", "S03"}
     assert not set(masked.dates) & set(oo.data.load("ecb-fx").dates)
@@ -67,7 +67,7 @@ def test_real_data_is_in_disguise_unless_asked_for_bare() -> None:
     assert np.allclose(*returns)
 
 
-def test_held_out_markets_are_those_of_the_workers_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_held_out_markets_depend_on_the_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     row = row_of(split="held-out")
     first = row_markets.draw(row, 0).fingerprint
     (tmp_path / "secret").write_text(f"{SECRET}\n")
@@ -77,16 +77,16 @@ def test_held_out_markets_are_those_of_the_workers_secret(monkeypatch: pytest.Mo
     assert row_markets.draw(row, 0).fingerprint != first
 
 
-@pytest.mark.parametrize("told", ["", "short", "@/nowhere/to/be/found"])
-def test_held_out_rows_without_a_secret_are_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setenv(HELD_OUT_SECRET, told)
+@pytest.mark.parametrize("secret", ["", "short", "@/nowhere/to/be/found"])
+def test_held_out_rows_without_a_secret_are_refused(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv(HELD_OUT_SECRET, secret)
     with pytest.raises(oo.OpenOutcryError, match=HELD_OUT_SECRET):
         row_markets.draw(row_of(split="held-out"), 0)
-    # The others need none.
+    # Other splits need no secret.
     row_markets.draw(row_of(split="train"), 0)
 
 
-def test_a_market_of_another_version_than_the_rows_is_refused(tmp_path: Path) -> None:
+def test_a_market_that_differs_from_the_row_is_refused(tmp_path: Path) -> None:
     path = csv_of(tmp_path / "mine.csv", np.linspace(1.0, 2.0, 120).reshape(60, 2))
     row = row_of(str(path), n_symbols=2)
     row_markets.draw(row, 0)
@@ -106,20 +106,18 @@ def test_a_file_too_short_for_the_row_is_refused(tmp_path: Path) -> None:
     ("field", "value"),
     [("split", "test"), ("mandate", "win"), ("horizon", 1), ("lookback", 1), ("n_symbols", 0), ("n_windows", 0)],
 )
-def test_a_row_that_makes_no_sense_is_refused(field: str, value: object) -> None:
+def test_an_invalid_row_is_refused(field: str, value: object) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"`{field}` must be"):
         Row(**{**asdict(row_of()), field: value})
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("market", ["pairs", "ecb-fx"])
-def test_nothing_a_model_is_told_depends_on_a_later_bar(
-    monkeypatch: pytest.MonkeyPatch, market: str, style: str
-) -> None:
+def test_no_message_to_a_model_depends_on_a_later_bar(monkeypatch: pytest.MonkeyPatch, market: str, style: str) -> None:
     row = row_of(market)
     real, cut = row_markets.draw(row, 0), 3
 
-    def told() -> list[str]:
+    def messages() -> list[str]:
         said = [prompts.prompt(row, style, RewardTerms())]
         rollout = RolloutState(row)
         for place in range(cut):
@@ -127,7 +125,7 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
             said.append(json.dumps([rollout.state(), rollout.history()]))
         return said
 
-    before = told()
+    before = messages()
     start = row.window[0]
     columns = real._columns()
     for name in ("close", "open", "high", "low"):
@@ -136,12 +134,12 @@ def test_nothing_a_model_is_told_depends_on_a_later_bar(
             columns[name][start + cut + 1 :] *= 3.0
     future = oo.Dataset.from_arrays(**columns, name=real.name)
     monkeypatch.setattr(row_markets, "draw", lambda row, window: future)
-    assert told() == before
+    assert messages() == before
     assert future.fingerprint != real.fingerprint
 
 
 @pytest.mark.parametrize("mandate", MANDATES)
-def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> None:
+def test_the_prompt_describes_market_costs_and_mandate(mandate: str) -> None:
     row = row_of(
         "us-treasury", mandate=mandate, n_windows=3, costs=oo.CostModel(fee_bps=7.0, impact_bps=11.0).to_dict()
     )
@@ -150,8 +148,8 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
     assert "In each there are 6 decisions" in said
     assert "fill at that close" in said
     assert "7 bps fee and 2 bps slippage" in said
-    # It has no volume, and an order is measured by the account.
-    assert "11 bps times the root of the share of the account that an order takes" in said
+    # Without volume, impact depends on the order's share of the account.
+    assert "11 bps times the square root of the order's share of the account" in said
     assert (f"Mandate: {MANDATES[mandate].description}." in said) == bool(MANDATES[mandate].description)
     assert ("The benchmark is cash." in said) == (mandate == "market-neutral")
     shown = json.loads(said.rsplit("\n", 1)[-1])
@@ -162,7 +160,7 @@ def test_the_first_message_says_what_holds_and_what_there_is(mandate: str) -> No
     assert [each[-1] for each in closes] == list(shown["closes"].values())
 
 
-def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
+def test_no_message_to_a_model_holds_a_key_seed_or_index() -> None:
     row = row_of(index=987_654_321)
     said = prompts.prompt(row, "tools", RewardTerms()) + RolloutState(row).decide('{"orders":[]}')[1]
     for secret in ("987654321", market_key(row, 0).hex(), row.digest, row.split, "pairs"):
@@ -171,7 +169,7 @@ def test_no_key_seed_or_index_is_in_what_a_model_is_told() -> None:
 
 @pytest.mark.parametrize("mandate", MANDATES)
 @pytest.mark.parametrize("market", ["pairs", "regime-shift", "calm", "ecb-fx", "us-treasury"])
-def test_tasks_tell_knowledge_from_none_and_none_from_waste(market: str, mandate: str) -> None:
+def test_the_reward_ranks_an_oracle_above_holding_and_holding_above_churning(market: str, mandate: str) -> None:
     assert all(is_valid_task(row_of(market, index, mandate=mandate, horizon=10)) for index in range(10))
 
 

@@ -1,4 +1,4 @@
-"""What a trainer gets of an episode: one sample, whose tokens are those that the model was shown and sampled."""
+"""Training samples: an episode is one sample with the exact tokens of prompt and model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def call(arguments: str) -> str:
 
 
 def trained(engine: Engine, folder: Path, renderer: dict[str, Any], **more: Any) -> vf.Trace:
-    """Return the trace of an episode, as a trainer gets it."""
+    """Return the trace of an episode, as a trainer receives it."""
     with serving(engine):
         config = vf.TrainClientConfig(
             base_url=engine.url, api_key_var=KEY, renderer=renderer, renderer_model_name=str(folder)
@@ -47,7 +47,7 @@ def engine_of(folder: Path, says: Callable[[int], str], n_most: int | None = Non
 
 
 def check(each: vf.Trace, engine: Engine) -> None:
-    """Hold a trace to the tokens that went to the engine and came from it."""
+    """Compare a trace with the tokens that the engine received and returned."""
     asked = [[*prompt, *answer] for prompt, answer in zip(engine.prompts, engine.answers, strict=True)]
     assert all(later[: len(sooner)] == sooner for sooner, later in pairwise(asked))
     (branch,) = each.branches
@@ -56,20 +56,20 @@ def check(each: vf.Trace, engine: Engine) -> None:
     sampled = [token for answer in engine.answers for token in answer]
     assert len(branch.sampled_mask) == len(branch.logprobs) == len(branch.token_ids)
     assert [token for token, is_its in zip(branch.token_ids, branch.sampled_mask, strict=True) if is_its] == sampled
-    told = [-(turn + 1) - place / 1024 for turn, answer in enumerate(engine.answers) for place in range(len(answer))]
-    assert [value for value, is_its in zip(branch.logprobs, branch.sampled_mask, strict=True) if is_its] == told
+    expected = [
+        -(turn + 1) - place / 1024 for turn, answer in enumerate(engine.answers) for place in range(len(answer))
+    ]
+    assert [value for value, is_its in zip(branch.logprobs, branch.sampled_mask, strict=True) if is_its] == expected
     assert each.num_turns == len(engine.answers)
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("renderer", [SILENT, THINKING], ids=["silent", "thinking"])
-def test_an_episode_is_one_sample_of_the_tokens_that_were_sampled(
-    style: str, renderer: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_episode_is_one_sample_with_the_sampled_tokens(style: str, renderer: dict[str, Any], tmp_path: Path) -> None:
     thought = "<think>\nIt rises {so}.\n</think>\n\n" if renderer is THINKING else ""
 
     def says(turn: int) -> str:
-        # One answer is malformed, and one has too much about it.
+        # One answer is malformed, and one has surrounding text.
         decision = HOLD if turn else BUY
         spoken = {3: "I do not know.", 5: f"Well.\n{call(decision)}" if style == "tools" else f"Well.\n{decision}"}
         return thought + spoken.get(turn, call(decision) if style == "tools" else decision)
@@ -83,7 +83,7 @@ def test_an_episode_is_one_sample_of_the_tokens_that_were_sampled(
     assert facts(each)["windows"][0] == window
 
 
-def test_a_renderer_that_drops_thoughts_cuts_an_episode_at_every_message_of_a_user(tmp_path: Path) -> None:
+def test_a_renderer_that_drops_reasoning_splits_an_episode_at_every_user_message(tmp_path: Path) -> None:
     def says(turn: int) -> str:
         return f"<think>\nIt rises.\n</think>\n\n{call(HOLD)}{HOLD}"
 
@@ -94,18 +94,18 @@ def test_a_renderer_that_drops_thoughts_cuts_an_episode_at_every_message_of_a_us
         for style in STYLES
         for renderer in (THINKING, {"name": "qwen3"})
     }
-    # Answers of tools are no messages of a user; those of the other style are, so that it needs `THINKING`.
+    # Tool results are not user messages; in the text style results are, so it needs `THINKING`.
     assert branches == {("tools", "all"): 1, ("tools", None): 1, ("text", "all"): 1, ("text", None): 10}
 
 
-def test_a_call_where_there_are_no_tools_is_one_sample_too(tmp_path: Path) -> None:
+def test_a_call_without_tools_still_gives_one_sample(tmp_path: Path) -> None:
     engine = engine_of(tmp_path, lambda turn: call(HOLD) if turn == 2 else BUY)
     each = trained(engine, tmp_path, SILENT, style="text")
     check(each, engine)
     assert facts(each)["n_malformed"] == 1
 
 
-def test_calls_that_no_parser_can_read_are_holds_of_one_sample(tmp_path: Path) -> None:
+def test_unparsable_calls_are_holds_in_one_sample(tmp_path: Path) -> None:
     odd = {
         1: "<tool_call>\n{",
         2: call("{"),
@@ -123,7 +123,7 @@ def test_calls_that_no_parser_can_read_are_holds_of_one_sample(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_context_that_is_full_leaves_a_sample_that_is_paid(style: str, tmp_path: Path) -> None:
+def test_a_full_context_gives_a_rewarded_sample(style: str, tmp_path: Path) -> None:
     def says(turn: int) -> str:
         return call(BUY) if style == "tools" else BUY
 
