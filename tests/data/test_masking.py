@@ -259,7 +259,7 @@ def test_windows_that_cannot_be_drawn_are_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="`n_windows`"):
         reidentification.rates(market, (5,), n_windows=0)
     close = np.where(np.arange(40) % 2, np.nan, 1.0).reshape(-1, 1)
-    with pytest.raises(oo.OpenOutcryError, match="3 closes in a row"):
+    with pytest.raises(oo.OpenOutcryError, match="3 consecutive closes"):
         reidentification.rates(oo.Dataset.from_arrays(dates_of(40), ["A"], close), (3,), n_windows=1)
 
 
