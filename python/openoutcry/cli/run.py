@@ -1,4 +1,4 @@
-"""`openoutcry run`: one agent on one market."""
+"""`openoutcry run`: backtest one agent on one market."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from openoutcry.cli.agent_options import (
     SANDBOX,
     START_TIMEOUT,
     TIMEOUT,
-    Asked,
-    called,
-    first_faults,
-    telling_faults,
-    told_faults,
+    AgentOptions,
+    exit_on_agent_fault,
+    fault_summary,
+    public_name,
+    show_first_faults,
 )
 from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
 from openoutcry.cli.market_options import (
+    checked_output_file,
+    checked_record_file,
     is_streamed,
     load_agent,
-    modules_here,
     open_dataset,
-    page_to_write,
-    record_to_write,
-    writer_of,
+    record_writer_for,
+    working_directory_modules,
 )
-from openoutcry.cli.run_table import metrics_table
+from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
-from openoutcry.harness import Supervised
+from openoutcry.harness import SupervisedAgent
 from openoutcry.harness.agent_lookup import COMMAND, SERVERS
-from openoutcry.harness.process_privacy import closed_to_others
+from openoutcry.harness.process_privacy import private_process
 from openoutcry.openoutcry_py import DEFAULT_LOOKBACK, CostModel, Limits
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import RunRecord
@@ -61,40 +61,40 @@ EXAMPLES = """
 
 `openoutcry run --data ecb-fx --agent my_agent:decide --record run.jsonl --report run.html --trials 20`
 
-`openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json`, a program of any language, in the sandbox
+`openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json` (a program in any language, sandboxed)
 
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 
-`openoutcry run --agent my_agent:decide --ledger`, remembered for `openoutcry ledger`, with how often this was tried
+`openoutcry run --agent my_agent:decide --ledger` (also counts the trial in the ledger)
 """
 
 
-# What `--long-only` is the plain word for.
+# The negation of `--long-only`; hidden from the help.
 ALLOW_SHORT = typer.Option(True, "--allow-short/--no-allow-short", hidden=True)
-WINDOW = "`START:END`, bars or ISO dates; END is left out. Bars that look like years take a plus: `+2010:+2012`."
-RECORD = "Write a record that `openoutcry replay` verifies: .json, or .jsonl while it runs; or with .zst."
-COSTS, LIMITS = "Costs, in basis points where so named; a year's for rates", "Limits"
+WINDOW = "`START:END`, bar indices or ISO dates; END is excluded. Indices like years need a plus: `+2010:+2012`."
+RECORD = "Write a record for `openoutcry replay`: `.json`, or `.jsonl` to write during the run; add `.zst` to compress."
+COSTS, LIMITS = "Costs (bps: basis points; rates are per year)", "Limits"
 
 
-def _cost(told: str) -> Any:
-    return typer.Option(None, help=told, rich_help_panel=COSTS)
+def _cost(text: str) -> Any:
+    return typer.Option(None, help=text, rich_help_panel=COSTS)
 
 
-def _limit(told: str) -> Any:
-    return typer.Option(None, help=told, rich_help_panel=LIMITS)
+def _limit(text: str) -> Any:
+    return typer.Option(None, help=text, rich_help_panel=LIMITS)
 
 
 def run(
-    source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
-    agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines are {', '.join(agents.NAMES)}."),
+    source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
+    agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
     window: str = typer.Option(":", help=WINDOW),
-    seed: int = typer.Option(0, help="Key of the slippage noise and of the random agent."),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    report: Path | None = typer.Option(None, help="Write a self-contained HTML report here."),
+    seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
-    force: bool = typer.Option(False, "--force", help="Replace a record that is there."),
-    trials: int = typer.Option(0, min=0, help="Trials made before on this market, declared in record and report."),
-    as_json: bool = typer.Option(False, "--json", help="Print the numbers as JSON."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
+    trials: int = typer.Option(0, min=0, help="Number of earlier trials on this market, stated in record and report."),
+    as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
     env: list[str] | None = ENV,
     timeout: float = TIMEOUT,
     start_timeout: float = START_TIMEOUT,
@@ -102,71 +102,65 @@ def run(
     allow_net: bool = ALLOW_NET,
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
-    slippage_jitter: float | None = _cost("Share of the half-spread that varies at random, 0 to 1."),
-    impact_bps: float | None = _cost("Square-root impact at 100 % participation."),
+    slippage_jitter: float | None = _cost("Fraction of the half-spread that varies at random, 0 to 1."),
+    impact_bps: float | None = _cost("Square-root market impact at 100 % participation."),
     cash_bps: float | None = _cost("Rate on idle cash."),
     financing_bps: float | None = _cost("Rate on borrowed cash."),
-    borrow_bps: float | None = _cost("Rate on the value of shorts."),
-    capital: float | None = _cost("Account currency at the start, which makes impact a share of volume."),
-    max_weight: float | None = _limit("Largest |weight| of one symbol."),
-    max_gross: float | None = _limit("Largest sum of |weight|."),
-    max_participation: float | None = _limit("Largest share of a bar's volume, or of NAV without one."),
-    maintenance_margin: float | None = _limit("NAV over gross below which all is closed."),
-    long_only: bool = typer.Option(False, "--long-only", help="Refuse weights below 0.", rich_help_panel=LIMITS),
+    borrow_bps: float | None = _cost("Rate on the value of short positions."),
+    capital: float | None = _cost("Initial capital in account currency; scales market impact."),
+    max_weight: float | None = _limit("Maximum |weight| of one symbol."),
+    max_gross: float | None = _limit("Maximum sum of |weight|, the gross exposure."),
+    max_participation: float | None = _limit("Maximum fraction of a bar's volume per order, or of NAV without volume."),
+    maintenance_margin: float | None = _limit("NAV over gross exposure below which all positions are liquidated."),
+    long_only: bool = typer.Option(False, "--long-only", help="Do not allow weights below 0.", rich_help_panel=LIMITS),
     allow_short: bool = ALLOW_SHORT,
     ledger: bool = LEDGER,
     ledger_dir: Path | None = LEDGER_DIR,
     output_dir: Path | None = OUTPUT_DIR,
 ) -> None:
-    """Run an agent over a window of a market and print what became of it.
+    """Run an agent over a window of a market and print its metrics.
 
-    `module:function` is called in this process. What a program or a server does that is no answer is a hold.
+    `module:function` runs in this process, programs and servers outside of it. Without a valid decision, a program or
+    server holds its positions.
     """
-    _checked(report)
+    if report is not None:
+        checked_output_file(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
-    how = Asked(env or (), timeout, start_timeout, sandbox, allow_net, _hidden(record, report, source), _tell)
-    asking = _asked(agent, seed, how, _counting(dataset, window))
-    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (called(agent), seed))
-    with kept as memory, asking as asked, _recording(record, called(agent), trials, force) as writer:
-        captured = writer or _is_captured(record, report)
-        done = memory.keep(run_backtest(dataset, asked, window, *rules, seed, name=called(agent), capture=captured))
-    _keep(done, record, report, trials, source)
-    _show(done, report, as_json, memory.kept)
+    hidden = _hidden_files(record, report, source)
+    options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
+    name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
+    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
+    with kept as memory, opening as opened, _record_file(record, name, trials, force) as writer:
+        # A report shows every decision, so it needs the record, too.
+        captured = writer or record is not None or report is not None
+        done = memory.keep(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
+    _write_files(done, record, report, trials, source)
+    _print_run(done, report, as_json, memory.kept)
 
 
-def _hidden(record: Path | None, report: Path | None, source: str) -> list[Path]:
-    return [each for each in (record, report, Path(source)) if each is not None]
+def _hidden_files(record: Path | None, report: Path | None, source: str) -> list[Path]:
+    return [path for path in (record, report, Path(source)) if path is not None]
 
 
-def _tell(text: str) -> None:
+def _echo_error(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _checked(report: Path | None) -> None:
-    if report is not None:
-        page_to_write(report)
-
-
-def _is_captured(record: Path | None, report: Path | None) -> bool:
-    # A report shows every decision, so it needs the record, too.
-    return record is not None or report is not None
-
-
-def _recording(
+def _record_file(
     record: Path | None, agent: str, trials: int, force: bool
 ) -> AbstractContextManager[RecordWriter | None]:
     if record is None:
         return nullcontext()
-    record_to_write(record, force=force)
-    return writer_of(record, agent, trials) or nullcontext()
+    checked_record_file(record, force=force)
+    return record_writer_for(record, agent, trials) or nullcontext()
 
 
-def _keep(done: Run, record: Path | None, report: Path | None, trials: int, source: str) -> None:
+def _write_files(done: Run, record: Path | None, report: Path | None, trials: int, source: str) -> None:
     if record is None and report is None:
         return
     declared = RunRecord.join(done.name, [done.record], trials)
@@ -177,18 +171,18 @@ def _keep(done: Run, record: Path | None, report: Path | None, trials: int, sour
     from openoutcry.report.run_report import Origin, write_run_report
 
     origin = Origin(f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}", record, source, declared.digest or "")
-    # The trials before, and this one.
+    # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)
 
 
 def _argument(word: str) -> str:
-    name, is_one, value = word.partition("=") if word.startswith("--agent=") else ("", "", word)
-    return f"{name}{is_one}{called(value)}"
+    name, equals, value = word.partition("=") if word.startswith("--agent=") else ("", "", word)
+    return f"{name}{equals}{public_name(value)}"
 
 
 @contextmanager
-def _counting(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
-    """Yield what is called at each decision, whose share of all a terminal shows."""
+def _progress(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
+    """Yield a function to call at each decision, which advances a progress bar on a terminal."""
     start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -202,31 +196,37 @@ def _counting(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
 
 
 @contextmanager
-def _asked(
-    name: str, seed: int, how: Asked, counting: AbstractContextManager[Callable[[], object]]
+def _open_agent(
+    name: str, seed: int, options: AgentOptions, progress: AbstractContextManager[Callable[[], object]]
 ) -> Iterator[agents.Agent | agents.TextAgent]:
-    """Yield what answers; a stranger is begun for the one run."""
+    """Yield the agent; start a program or connect to a server for this run."""
     if not name.startswith((COMMAND, *SERVERS)):
-        # Of a stranger's folder nothing is imported.
-        with modules_here():
+        # Only for these: nothing is imported from the working directory for an untrusted agent.
+        with working_directory_modules():
             agent = load_agent(name, seed)
-        with counting as count:
-            watched = _Watched(agent, count)
-            with watched.to_its_end():
-                yield watched.asked
+        with progress as count:
+            watched = _WatchedAgent(agent, count)
+            with watched.exit_on_error():
+                yield watched.agent
         return
-    told = first_faults(how.show)
+    show = show_first_faults(options.show)
+
+    def on_fault(fault: object, step: int) -> None:
+        show(f"held: {fault}; in decision {step}")
+
     with (
-        telling_faults(),
-        closed_to_others(),
-        Supervised(how.launcher(name), lambda fault, step: told(f"held: {fault}; in decision {step}")) as session,
-        counting as count,
+        exit_on_agent_fault(),
+        private_process(),
+        SupervisedAgent(
+            options.launcher(name), lambda fault, step: show(f"held: {fault}; in decision {step}")
+        ) as session,
+        progress as count,
     ):
-        yield _Counted(session, count)
+        yield _CountedAgent(session, count)
 
 
-class _Counted(agents.TextAgent):
-    """An agent whose answers are counted."""
+class _CountedAgent(agents.TextAgent):
+    """A text agent that counts its decisions."""
 
     def __init__(self, agent: agents.TextAgent, count: Callable[[], object]) -> None:
         self._agent = agent
@@ -241,37 +241,37 @@ class _Counted(agents.TextAgent):
         return self._agent.answer(observation)
 
 
-class _Watched:
-    """An agent, and what it raised: shown with its traceback, and an exit with 1."""
+class _WatchedAgent:
+    """An agent in this process that counts its decisions and remembers its exception."""
 
     def __init__(self, agent: agents.Agent, count: Callable[[], object]) -> None:
-        self.asked: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._ask
-        self.raised: Exception | None = None
-        self._agent = agent
+        self.agent: agents.Agent = agent if isinstance(agent, agents.Baseline) else self._decide
+        self._raised: Exception | None = None
+        self._wrapped = agent
         self._count = count
 
     @contextmanager
-    def to_its_end(self) -> Iterator[None]:
-        """Exit with 1, and the traceback, where the agent raises."""
+    def exit_on_error(self) -> Iterator[None]:
+        """Print the traceback of an exception of the agent and exit with code 1."""
         try:
             yield
         except Exception as error:
-            if error is not self.raised:
+            if error is not self._raised:
                 raise
-            # Not passed on: an `OpenOutcryError` of the agent's own doing is a fault of the agent, not of the input.
+            # Not raised again: an `OpenOutcryError` that the agent raised is not an error of the command's input.
             traceback.print_exception(type(error), error, error.__traceback__)
             raise typer.Exit(1) from error
 
-    def _ask(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
+    def _decide(self, observation: dict[str, Any]) -> Mapping[str, Any] | str:
         self._count()
         try:
-            return self._agent(observation)
+            return self._wrapped(observation)
         except Exception as error:
-            self.raised = error
+            self._raised = error
             raise
 
 
-def _show(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> None:
+def _print_run(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> None:
     if as_json:
         more: dict[str, object] = {} if kept is None else {"run_id": kept.run_id, "family_trials": kept.n_trials}
         typer.echo(json.dumps(_as_json(done) | more))
@@ -279,35 +279,41 @@ def _show(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> N
     console = Console()
     if done.ending:
         console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
-    title = f"{done.dataset.name}  {done.dates[0]} .. {done.dates[-1]}  {len(done.dates)} bars"
+    title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
     console.print(metrics_table(title, [done], ranked=False))
-    told = ", ".join(f"{count:,} {slug}" for slug, count in done.event_counts.items())
-    console.print(f"  · events: {told}", style="dim", highlight=False)
-    for remark in (*told_faults([done.faults]), *_idle(done)):
+    console.print(f"  · {LEGEND}", style="dim", highlight=False)
+    console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
+    for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
         console.print(f"  · {remark}", style="yellow", highlight=False)
     if done.undefined:
         reasons = dict.fromkeys(done.undefined.values())
-        said = "; ".join(f"{_named(done, reason)}: {reason}" for reason in reasons)
-        console.print(f"  · undefined: {said}", style="dim", highlight=False, soft_wrap=True)
+        metrics = "; ".join(f"{_metrics_with(done, reason)} ({reason})" for reason in reasons)
+        console.print(f"  · undefined metrics: {metrics}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
-        console.print(f"report: {report}", highlight=False)
+        console.print(f"Report written to {report}", highlight=False)
     if kept is not None:
         console.print(kept.line(), highlight=False)
 
 
-def _idle(done: Run) -> list[str]:
-    """Return what to say of a stranger that did nothing: few mean to."""
+def _event_summary(done: Run) -> str:
+    fills, *others = done.event_counts.items()
+    counts = ", ".join(f"{count:,} {slug}" for slug, count in others)
+    return f"{fills[1]:,} fills" + (f"; other events: {counts}" if counts else "")
+
+
+def _idle_remarks(done: Run) -> list[str]:
+    """Return a remark on a program or server without any order, which is rarely intended."""
     if any(done.event_counts.values()) or ":" not in done.name:
         return []
     n_wrong = sum(slug == "malformed" for slug in done.faults.values())
     if n_wrong == len(done.returns):
-        return ["no answer was a decision: `openoutcry conformance` shows what is wrong with one"]
-    return ["it never ordered anything"]
+        return ["no response was a valid decision; run `openoutcry conformance` to see the errors"]
+    return ["the agent placed no orders"]
 
 
-def _named(done: Run, reason: str) -> str:
+def _metrics_with(done: Run, reason: str) -> str:
     return ", ".join(metric for metric, why in done.undefined.items() if why == reason)
 
 
@@ -319,7 +325,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "window": [done.window.start, done.window.end],
         "dates": [done.dates[0], done.dates[-1]],
         "costs": done.cost_model.to_dict(),
-        # JSON has no infinity; a limit that is null is none.
+        # JSON has no infinity: null is no limit.
         "limits": {name: None if value == inf else value for name, value in done.limits.to_dict().items()},
         "seed": done.seed,
         "metrics": done.metrics,

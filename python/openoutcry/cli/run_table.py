@@ -9,26 +9,27 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry.backtest.run import Run
-from openoutcry.harness.stderr_capture import written_out
+from openoutcry.harness.stderr_capture import escape_text
 
 LONGEST_NAME, LONGEST_AGENT = 60, 200
+LEGEND = "return is total; vol, turn and cost are per year; s.e. is the standard error"
 
 
 def plain(text: str, longest: int = LONGEST_NAME) -> str:
-    """Return what somebody else wrote as a terminal may show it.
+    """Return untrusted text in a form that is safe to print on a terminal.
 
-    What would move the cursor, begin a line or be read as markup is written out.
+    Control characters, line breaks and markup are escaped; long text is cut.
     """
-    shown = written_out(text)
+    shown = escape_text(text)
     return escape(shown if len(shown) <= longest else f"{shown[: longest - 1]}…")
 
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
-    """Return one row of metrics a run; what is undefined is a dash, a rank too."""
+    """Return a table with one row of metrics per run; an undefined metric or rank is a dash."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")
-    # The one column that gives way: a long name takes more lines before any number is cut.
+    # Only this column wraps: a long name takes more lines before a number is cut.
     table.add_column("agent", overflow="fold")
     for head in ("return", "vol", "Sharpe ± s.e.", "max DD", "turn/y", "cost/y"):
         table.add_column(head, justify="right", no_wrap=True)
