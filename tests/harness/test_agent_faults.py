@@ -1,4 +1,4 @@
-"""Answers with faults: a hold each, recorded, and the run goes on."""
+"""Faults of agents: the decision defaults to hold, the record stores the fault, and the run continues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ASKED = [Answer("I would sell"), Answer("", "agent_died"), Answer(BUY, "answer_t
 ANSWERS = [BUY, *ASKED, HOLD, HOLD]
 
 
-def test_faults_are_holds_and_the_record_says_why() -> None:
+def test_decisions_with_faults_default_to_hold_and_the_record_stores_the_slug() -> None:
     run = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW, capture=True)
     assert run.record.faults == [{1: "malformed", 2: "agent_died", 3: "answer_too_early"}]
     assert run.record.decisions == [[text if isinstance(text, str) else text.text for text in ANSWERS]]
@@ -62,7 +62,7 @@ def test_a_run_that_is_not_recorded_holds_in_the_same_bars() -> None:
     assert refused.value.slug == "argument_invalid"
 
 
-def test_a_plain_text_that_is_no_decision_ends_the_run() -> None:
+def test_plain_text_that_is_not_a_decision_ends_the_run() -> None:
     for capture in (False, True):
         with pytest.raises(oo.OpenOutcryError) as refused:
             oo.run_backtest(DATA, Scripted((BUY, "I would sell")), WINDOW, capture=capture)
@@ -71,7 +71,7 @@ def test_a_plain_text_that_is_no_decision_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("fault", ["malformed", "Agent died", "", 7])
-def test_a_fault_is_a_slug_that_is_true(fault: Any) -> None:
+def test_a_fault_must_be_a_known_slug(fault: Any) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.run_backtest(DATA, Scripted((Answer(BUY, fault),)), WINDOW)
     assert refused.value.slug == "argument_invalid"
@@ -80,7 +80,7 @@ def test_a_fault_is_a_slug_that_is_true(fault: Any) -> None:
 HARNESS: Harness = {"allow_net": False, "tier": "T2", "transport": "stdio"}
 
 
-def test_how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is(tmp_path: Path) -> None:
+def test_the_record_digest_covers_the_harness_and_the_run_is_unchanged(tmp_path: Path) -> None:
     sandboxed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
     inside = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, name="x", capture=True).record
     told = {name: value for name, value in sandboxed.headers[0].items() if name.startswith("harness.")}
@@ -101,7 +101,7 @@ def test_how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is
 
 
 @pytest.mark.parametrize("harness", [{}, HARNESS | {"tier": "T4"}, HARNESS | {"transport": "pigeon"}, "T2"])
-def test_a_harness_that_no_record_could_hold_is_refused(harness: Any) -> None:
+def test_an_invalid_harness_description_is_refused(harness: Any) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.run_backtest(DATA, Scripted((HOLD,) * 7, harness), WINDOW)
     assert refused.value.slug == "argument_invalid"
@@ -119,7 +119,7 @@ def scored(answers: Sequence[str | Answer], harness: Harness | None) -> Score:
     return oo.score([oo.RunRecord.join("a", runs)], dataset=DATA).scores[0]
 
 
-def test_a_score_tells_whose_the_faults_are_and_how_the_agent_was_run() -> None:
+def test_a_score_separates_agent_and_infrastructure_faults_and_states_the_harness() -> None:
     own, other = Answer("", "agent_late"), Answer("", "agent_unreachable")
     mixed = scored((BUY, own, other, HOLD), HARNESS | {"allow_net": True})
     assert mixed.process["faults"] == {"agent_late": 2}
@@ -145,7 +145,7 @@ def test_the_page_of_a_run_counts_its_faults(tmp_path: Path) -> None:
     assert "Faults of the run" not in Path(honest.report(tmp_path / "run.html")).read_text(encoding="utf-8")
 
 
-def test_every_fault_of_the_contract_is_worded() -> None:
+def test_every_fault_of_the_contract_has_a_text() -> None:
     errors = json.loads((Path(__file__).parents[2] / "contract" / "errors.json").read_text(encoding="utf-8"))["errors"]
     kinds = {"agent", "infrastructure"}
     assert set(FAULTS) == {"malformed", *(error["slug"] for error in errors if error["kind"] in kinds)}

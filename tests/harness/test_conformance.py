@@ -1,4 +1,4 @@
-"""What the kit asks of agents: a good one passes, and a fault is found by the check that is there for it."""
+"""Conformance checks: a correct agent passes, and each fault is found by the check for it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_good_agent_passes_every_check() -> None:
     assert sum(finding.n_answers for finding in report.findings) == report.timing["n_answers"]
 
 
-def test_what_an_agent_does_not_claim_and_cannot_do_is_left_out_by_name() -> None:
+def test_checks_that_do_not_apply_are_listed_as_not_applicable_or_not_claimed() -> None:
     states = {finding.check: finding.state for finding in judged(agent(), tiny(), deterministic=False).findings}
     assert {name for name, state in states.items() if state == "not_claimed"} == {
         "deterministic",
@@ -46,7 +46,7 @@ def test_what_an_agent_does_not_claim_and_cannot_do_is_left_out_by_name() -> Non
     }
 
 
-def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
+def test_response_times_are_reported() -> None:
     timing = judged(agent("time.sleep(0.002)"), tiny(), deterministic=False).timing
     assert timing["n_sessions"] == 5
     assert 0.002 <= timing["answer_p50_seconds"] <= timing["answer_p99_seconds"] <= timing["answer_max_seconds"]
@@ -65,7 +65,7 @@ def test_an_agent_that_waits_for_nothing_but_its_answer_is_timed() -> None:
     ],
     ids=["dies", "holds", "trades"],
 )
-def test_what_an_agent_does_with_wrong_input_is_told_and_no_failure(before: str, did: str) -> None:
+def test_behavior_on_invalid_input_is_advice_and_not_a_failure(before: str, did: str) -> None:
     advice = advise(AgentUnderTest(agent(before=before), small()))
     assert advice[0].did == did
     assert advice[0].is_hold == (did == "a decision without orders")
@@ -203,7 +203,7 @@ FAULTS = {
 }
 
 
-def test_the_time_to_begin_is_no_time_to_answer_what_is_large() -> None:
+def test_the_start_time_does_not_extend_the_time_for_a_large_observation() -> None:
     bounds = replace(QUICK, answer_seconds=1.0)
     slow = agent("time.sleep(60 if len(line) > 20_000 else 0)", bounds=bounds)
     report = judged(slow, replace(kit(), cases=(case("empty_start"), case("many_symbols"))))
@@ -213,7 +213,7 @@ def test_the_time_to_begin_is_no_time_to_answer_what_is_large() -> None:
 
 
 @pytest.mark.parametrize(("asked", "check", "told"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_found_by_the_check_that_is_there_for_it(asked: CommandAgent, check: str, told: str) -> None:
+def test_a_fault_is_found_by_the_check_for_it(asked: CommandAgent, check: str, told: str) -> None:
     kits = {"case": small(), "drawn_episode": played()}
     report = judged(asked, kits.get(check.partition(".")[0], tiny()))
     assert report.failure is not None
@@ -225,7 +225,7 @@ def test_a_fault_is_found_by_the_check_that_is_there_for_it(asked: CommandAgent,
 
 
 @pytest.mark.parametrize("name", CASES[:: count(1, 5)])
-def test_what_fails_one_case_alone_fails_there(name: str) -> None:
+def test_a_fault_in_one_case_fails_that_case(name: str) -> None:
     chosen = case(name.removesuffix(".json"))
     digest = hashlib.sha256(chosen.text.encode() + b"\n").hexdigest()
     report = judged(
@@ -235,7 +235,7 @@ def test_what_fails_one_case_alone_fails_there(name: str) -> None:
     assert report.failure.check == f"case.{chosen.name}"
 
 
-def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
+def test_a_failure_shows_the_exchanged_texts_in_ascii() -> None:
     report = judged(agent(change_text="print('deciding', n, file=sys.stderr); text = text + chr(27) + '[2J'"))
     assert report.failure is not None
     told = failure_text(report.failure)
@@ -245,13 +245,13 @@ def test_a_failure_tells_the_bytes_exchanged_in_plain_characters() -> None:
     assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in told
 
 
-def test_bytes_that_are_no_text_are_told() -> None:
+def test_bytes_that_are_not_utf8_are_shown() -> None:
     report = judged(agent(change_text="sys.stdout.buffer.write(b'\\xff{}\\n'); sys.stdout.flush(); continue"))
     assert report.failure is not None
     assert r"  received, 3 bytes: \udcff{}" in failure_text(report.failure).splitlines()
 
 
-def test_what_is_long_is_cut_and_says_how_long_it_was() -> None:
+def test_long_texts_are_shortened_and_state_their_length() -> None:
     report = judged(agent(change_text="text = '{}' if len(line) > 10**6 else text"), kit())
     assert report.failure is not None
     told = failure_text(report.failure)
@@ -260,7 +260,7 @@ def test_what_is_long_is_cut_and_says_how_long_it_was() -> None:
     assert re.search(r"\[\.\.\. [\d,]+ characters \.\.\.\]", told)
 
 
-def test_what_an_agent_wrote_before_it_died_is_told() -> None:
+def test_standard_error_of_a_crashed_agent_is_shown() -> None:
     report = judged(agent("raise ValueError('no idea')"))
     assert report.failure is not None
     assert "    ValueError: no idea" in failure_text(report.failure)
@@ -276,7 +276,7 @@ def test_what_an_agent_wrote_before_it_died_is_told() -> None:
         ('{"orders": [{"symbol": "EOF while parsing: NaN"}]}', ""),
     ],
 )
-def test_what_beginners_write_that_is_no_json_has_a_hint(answer: str, hint: str) -> None:
+def test_common_json_mistakes_get_a_hint(answer: str, hint: str) -> None:
     told = decision_error(answer, ["AAA"])
     assert told is not None
     assert told.partition("; hint: ")[1:] == hint.partition("; hint: ")[1:]

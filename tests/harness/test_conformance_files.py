@@ -1,4 +1,4 @@
-"""The files that a report of conformance binds."""
+"""SHA-256 of agent files in a conformance report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_report_binds_the_program_and_the_arguments_that_are_files(folder: Path) -> None:
+def test_a_report_contains_digests_of_the_program_and_of_file_arguments(folder: Path) -> None:
     (folder / "inner").mkdir()
     (folder / "inner" / "agent.py").write_text("def decide(seen): ...", encoding="utf-8")
     command = CommandAgent([sys.executable, "good.py", "--like", "bad.py", "no.py", "inner", "x" * 5_000])
@@ -48,7 +48,7 @@ def test_a_report_binds_the_program_and_the_arguments_that_are_files(folder: Pat
     assert files_of(launcher_of(hold)) is None
 
 
-def test_a_file_that_an_agent_changes_while_it_is_examined_is_not_bound(folder: Path) -> None:
+def test_a_file_changed_during_the_examination_has_no_digest(folder: Path) -> None:
     answering = "for line in sys.stdin: print('{\"orders\": []}', flush=True)"
     lines = ("import sys", "open('good.py', 'a').write('#')", answering)
     (folder / "good.py").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The kit of the contract: it holds what breaks readers, any change of it shows, and reader and schema agree."""
+"""The conformance kit: edge cases, its digest, and agreement of decision reader and schema."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_package_has_the_files_of_the_contract() -> None:
     assert native.conformance_files() == there
 
 
-def test_the_observations_of_the_kit_are_what_the_contract_says_and_as_large_as_their_names() -> None:
+def test_the_observations_of_the_kit_match_the_schema_and_have_their_stated_sizes() -> None:
     validator = Draft202012Validator(json.loads((CONTRACT / "observation.schema.json").read_text("utf-8")))
     for each in kit().cases:
         # Lists of 200,000 numbers take the validator seconds, and hold nothing that short ones do not.
@@ -53,7 +53,7 @@ def test_the_opening_comes_before_all_cases_and_is_part_of_the_kit(monkeypatch: 
     assert read(native.conformance_files()).digest != kit().digest
 
 
-def test_the_kit_holds_what_breaks_readers() -> None:
+def test_the_kit_contains_edge_cases_of_json_readers() -> None:
     texts = {each.name: each.text for each in kit().cases}
     assert {"\u2028", "\u2029", '\\"', "\\\\", "\\u0000"} <= {
         each for each in ("\u2028", "\u2029", '\\"', "\\\\", "\\u0000") if each in texts["awkward_news"]
@@ -83,7 +83,7 @@ def mutants() -> Iterator[tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize(("name", "files"), list(mutants()), ids=lambda each: each if isinstance(each, str) else "")
-def test_a_kit_that_was_changed_has_another_digest_and_passes_nobody(name: str, files: dict[str, str]) -> None:
+def test_a_changed_kit_has_another_digest_and_fails_every_agent(name: str, files: dict[str, str]) -> None:
     changed = read(files)
     assert changed.digest != kit().digest
     report = judged(agent(), changed)
@@ -91,7 +91,7 @@ def test_a_kit_that_was_changed_has_another_digest_and_passes_nobody(name: str, 
     assert report.failure.check == "kit"
 
 
-def test_a_kit_that_asks_for_less_or_for_the_unknown_is_refused() -> None:
+def test_a_kit_with_missing_or_unknown_duties_is_refused() -> None:
     files = native.conformance_files()
     for duties in ([], ["answer_a_decision"], ["answer_a_decision", "name_listed_symbols_only", "be_kind"]):
         changed = json.dumps(json.loads(files["empty_start.json"]) | {"agent_must": duties})
@@ -99,7 +99,7 @@ def test_a_kit_that_asks_for_less_or_for_the_unknown_is_refused() -> None:
             read(files | {"empty_start.json": changed})
 
 
-def test_any_change_of_any_file_or_of_the_episode_is_another_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_change_of_a_file_or_of_the_episode_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     files = native.conformance_files()
     assert {read(files | {name: text + " "}).digest for name, text in files.items()}.isdisjoint({kit().digest})
     monkeypatch.setattr("openoutcry.harness.conformance.kit.EPISODE", ("2020-01-02", "2020-03-01"))
@@ -131,7 +131,7 @@ DECISIONS = st.one_of(
 
 @hypothesis.settings(max_examples=count(5_000, 300))
 @hypothesis.given(DECISIONS)
-def test_the_reader_accepts_what_the_schema_does(decision: Any) -> None:
+def test_the_reader_accepts_the_same_decisions_as_the_schema(decision: Any) -> None:
     text = json.dumps(decision)
     try:
         read_back = json.loads(native.read_decision(text))
@@ -141,7 +141,7 @@ def test_the_reader_accepts_what_the_schema_does(decision: Any) -> None:
     assert read_back is None or VALIDATOR.is_valid(read_back)
 
 
-def test_what_agents_answered_to_the_kit_validates() -> None:
+def test_answers_to_the_kit_match_the_decision_schema() -> None:
     subject = AgentUnderTest(agent(), small())
     for each in small().cases:
         subject.run_case(each)

@@ -1,4 +1,4 @@
-"""The second episode: what happens in it, and that nobody knows it before."""
+"""The second conformance episode: its events and its random seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def shown(seed: int) -> tuple[list[dict[str, Any]], oo.Run]:
     return seen, oo.run_backtest(market(seed), decide, (0, N_BARS))
 
 
-def test_symbols_are_listed_halted_and_delisted_and_have_news() -> None:
+def test_symbols_are_listed_late_halted_and_delisted_and_have_news() -> None:
     for seed in filter(lambda seed: has_all_events(market(seed)), range(count(200, 8))):
         seen, run = shown(seed)
         names = [{view["symbol"] for view in each["symbols"]} for each in seen]
@@ -48,12 +48,12 @@ def test_symbols_are_listed_halted_and_delisted_and_have_news() -> None:
         assert {len(view["close_history"]) for view in views} > set(range(1, 20))
 
 
-def test_a_market_without_what_can_happen_is_not_drawn() -> None:
+def test_a_market_without_all_kinds_of_events_is_not_drawn() -> None:
     assert not all(has_all_events(market(seed)) for seed in range(50))
     assert all(has_all_events(market(draw_seed())) for _ in range(count(300, 30)))
 
 
-def test_a_seed_is_one_market_and_each_examination_draws_its_own() -> None:
+def test_a_seed_determines_the_market_and_each_examination_draws_one() -> None:
     assert market(SEED) == market(SEED)
     assert len({market(seed).fingerprint for seed in range(20)}) == 20
     assert len({market(seed).dates[0] for seed in range(20)}) == 20
@@ -62,12 +62,12 @@ def test_a_seed_is_one_market_and_each_examination_draws_its_own() -> None:
     assert examine(launcher, with_kit=tiny(), seed=SEED).to_dict()["seed"] == SEED
 
 
-def test_how_markets_are_drawn_is_part_of_the_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_market_generator_is_part_of_the_kit_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openoutcry.harness.conformance.random_market._NEWS_EVERY", 24)
     assert read(conformance_files()).digest != kit().digest
 
 
-def test_a_failure_is_found_again_with_its_seed() -> None:
+def test_a_failure_is_reproduced_with_its_seed() -> None:
     seen, _ = shown(SEED)
     closes = json.dumps(seen[100]["symbols"][0]["close_history"])
 
@@ -83,7 +83,7 @@ def test_a_failure_is_found_again_with_its_seed() -> None:
     assert f"  with the seed {SEED}" in str(caught.value).splitlines()
 
 
-def test_the_command_takes_a_seed_and_gives_advice_to_who_never_orders(
+def test_the_command_takes_a_seed_and_advises_an_agent_without_orders(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in (["--seed", "5", "--json"], ["--seed", "5"]):
@@ -98,7 +98,7 @@ def test_the_command_takes_a_seed_and_gives_advice_to_who_never_orders(
             assert "  advice: the agent placed no order, so the checks do not show that it reads observations" in out
 
 
-def test_an_agent_that_never_orders_is_told_that_nothing_shows_that_it_reads() -> None:
+def test_an_agent_without_orders_gets_advice() -> None:
     blind = judged(agent("answer = {'orders': []}"), tiny(), deterministic=False)
     assert blind.conforms
     assert blind.to_dict()["n_orders"] == 0

@@ -1,4 +1,4 @@
-"""Reports of conformance: their schema, their digest and signature, and the commands that write and check them."""
+"""Conformance reports: schema, digest, signature, and the commands that write and verify them."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def sha256(path: Path) -> str:
 # The report
 
 
-def test_the_whole_kit_is_passed_by_a_good_agent() -> None:
+def test_a_correct_agent_passes_the_complete_kit() -> None:
     assert {each.check: each.state for each in passed().findings if each.state != "passed"} == {
         "interleaved": "not_applicable"
     }
     assert [each.check for each in passed().findings] == [check.name for check in checks_of(kit())]
 
 
-def test_a_report_is_of_its_schema_and_is_whole() -> None:
+def test_a_report_matches_its_schema_and_is_valid() -> None:
     assert json.loads(native.CONFORMANCE_REPORT_SCHEMA) == SCHEMA.schema
     reports = (passed(), failed(), in_process())
     for report in reports:
@@ -75,13 +75,13 @@ def test_a_report_is_of_its_schema_and_is_whole() -> None:
     assert "harness" not in in_process().to_dict()
 
 
-def test_the_badge_is_that_of_the_governance() -> None:
+def test_the_badge_is_the_one_in_governance() -> None:
     page = (CONTRACT.parent / "GOVERNANCE.md").read_text("utf-8")
     assert f"\n> {BADGE}\n" in page
     assert BADGE.endswith(f"v{oo.CONTRACT_VERSION}")
 
 
-def test_a_report_of_a_failure_says_what_was_exchanged_and_what_was_not_asked() -> None:
+def test_a_report_of_a_failure_contains_the_exchanged_texts_and_the_skipped_checks() -> None:
     found = failed().to_dict()
     at = [each["state"] for each in found["checks"]].index("failed")
     assert found["checks"][at]["check"] == "first_answer"
@@ -91,7 +91,7 @@ def test_a_report_of_a_failure_says_what_was_exchanged_and_what_was_not_asked() 
     assert found["conforms"] is False
 
 
-def test_a_signature_tells_whose_word_a_report_is() -> None:
+def test_a_signature_identifies_the_examiner() -> None:
     text = passed().to_json(KEY)
     key, other = records.public_key(KEY), records.public_key(OTHER)
     assert verify_report(text, key) == []
@@ -106,7 +106,7 @@ def test_a_signature_tells_whose_word_a_report_is() -> None:
     ]
 
 
-def test_a_signature_of_a_record_is_none_of_a_report() -> None:
+def test_a_signature_of_a_record_is_invalid_for_a_report() -> None:
     made = oo.run_backtest(oo.Dataset.synthetic(1, 40, 0), "hold-cash", capture=True).record.sign(KEY)
     forged = json.loads(passed().to_json(KEY))
     forged["signature"] = json.loads(made.to_json())["signature"]
@@ -125,7 +125,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_whatever_is_changed_in_a_report_shows(change: Callable[[dict[str, Any]], object]) -> None:
+def test_any_change_of_a_report_is_detected(change: Callable[[dict[str, Any]], object]) -> None:
     report = json.loads(passed().to_json(KEY))
     change(report)
     faults = verify_report(json.dumps(report))
@@ -166,7 +166,7 @@ def test_a_callable_that_does_not_conform_raises_what_the_command_prints() -> No
     assert not caught.value.report.conforms
 
 
-def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
+def test_an_exception_of_a_callable_is_the_cause_and_its_text_is_shown() -> None:
     def fails(observation: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("of its own")
 
@@ -178,7 +178,7 @@ def test_what_a_callable_raises_is_the_cause_and_its_text_is_told() -> None:
     assert cause is not None
 
 
-def test_who_is_called_has_as_much_time_as_the_report_says() -> None:
+def test_a_callable_has_the_time_limits_of_the_report() -> None:
     def slow(observation: dict[str, Any]) -> dict[str, Any]:
         time.sleep(0.03)
         return {"orders": []}
@@ -204,7 +204,7 @@ def test_who_is_called_has_as_much_time_as_the_report_says() -> None:
 
 
 @pytest.mark.parametrize("where", ["asked", "made", "reset"])
-def test_an_agent_that_exits_does_not_end_who_examines_it(where: str) -> None:
+def test_an_agent_that_calls_exit_does_not_end_the_examiner(where: str) -> None:
     class Exits:
         def __init__(self) -> None:
             if where == "made":
@@ -223,7 +223,7 @@ def test_an_agent_that_exits_does_not_end_who_examines_it(where: str) -> None:
     assert ("in __call__" in str(caught.value)) == (where == "asked")
 
 
-def test_what_cannot_be_called_is_refused() -> None:
+def test_an_agent_that_is_not_callable_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match=r"^unknown_agent: an agent must be a callable"):
         check_agent({"orders": []})  # type: ignore[arg-type]
 
@@ -281,7 +281,7 @@ def test_the_command_prints_each_check_and_the_badge_and_writes_a_signed_report(
     assert BADGE not in checked.out
 
 
-def test_a_whole_report_of_an_agent_that_failed_is_no_success(folder: Path, ran: Callable[..., Ran]) -> None:
+def test_verifying_a_valid_report_of_a_failed_agent_exits_with_1(folder: Path, ran: Callable[..., Ran]) -> None:
     (folder / "report.json").write_text(failed().to_json(), encoding="utf-8")
     checked = ran("--verify", "report.json")
     assert checked.code == 1
@@ -305,7 +305,7 @@ BESIDE = [
 
 
 @pytest.mark.parametrize("words", BESIDE, ids=" ".join)
-def test_what_means_nothing_beside_a_report_is_refused_beside_it(
+def test_options_without_effect_are_refused_with_verify(
     folder: Path, ran: Callable[..., Ran], words: list[str]
 ) -> None:
     (folder / "report.json").write_text(failed().to_json(), encoding="utf-8")
@@ -315,7 +315,7 @@ def test_what_means_nothing_beside_a_report_is_refused_beside_it(
     assert f"`--verify` must come alone, or with `--public-key`; received {named} as well" in done.err
 
 
-def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[..., Ran]) -> None:
+def test_the_private_key_is_read_after_the_last_answer(folder: Path, ran: Callable[..., Ran]) -> None:
     (folder / "key").write_text("0" * 63 + "-\n", encoding="utf-8")
     writing = f"import sys; open('key', 'w').write('{OTHER.hex()}')"
     (folder / "agent.py").write_text(
@@ -337,7 +337,7 @@ def test_the_key_is_read_when_the_agent_is_gone(folder: Path, ran: Callable[...,
     assert refused.err.startswith("error: key_invalid: `--private-key` must be a file of 64 hexadecimal digits")
 
 
-def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Callable[..., Ran]) -> None:
+def test_the_command_prints_the_first_failure_with_the_exchanged_texts(ran: Callable[..., Ran]) -> None:
     done = ran(f"cmd:{sys.executable} bad.py", "--sandbox", "none")
     assert done.code == 1, done.out + done.err
     assert BADGE not in done.out
@@ -358,7 +358,7 @@ def test_the_command_prints_the_first_failure_with_the_bytes_exchanged(ran: Call
         (["unheard-of"], "unknown_agent"),
         (["unheard_of:decide"], "unknown_agent"),
         (["cmd:/unheard/of"], "unknown_agent"),
-        (["momentum", "--report", "no/such/folder.json"], "`--report` must be a file"),
+        (["momentum", "--report", "no/such/folder.json"], "`--report` must be a writable file"),
         (["momentum", "--private-key", "good.py"], "key_invalid"),
         (["momentum", "--public-key", "key.pub"], "`--public-key` must come with `--verify`"),
         (["--verify", "good.py"], "a report must be JSON"),
@@ -375,9 +375,7 @@ def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], wor
     assert "Traceback" not in done.err
 
 
-def test_what_the_agent_need_not_be_to_blame_for_is_no_verdict(
-    ran: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_infrastructure_faults_give_no_verdict(ran: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openoutcry.harness.http_agent._REACH_SECONDS", 0.3)
     done = ran("http://127.0.0.1:1")
     assert (done.code, done.err.startswith("error: agent_unreachable: ")) == (2, True)

@@ -1,4 +1,4 @@
-"""What the kit asks of servers: one that mixes its runs is found, and so is whose fault it is."""
+"""Conformance checks of servers: mixed runs are found, and infrastructure faults are marked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def found_at(report: Report) -> tuple[str, str]:
     return report.failure.check, failure_text(report.failure)
 
 
-def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
+def test_a_server_gets_all_checks_except_those_of_programs() -> None:
     report = asked(decided)
     assert report.conforms
     states = {finding.check: finding.state for finding in report.findings}
@@ -53,7 +53,7 @@ def test_a_server_is_asked_all_but_what_only_programs_can_do() -> None:
     assert "end_seconds" not in report.to_dict()["bounds"]
 
 
-def test_a_server_that_takes_one_run_for_another_is_found() -> None:
+def test_a_server_that_mixes_runs_fails() -> None:
     """It answers a step that is asked again as before, as it should, whoever asks."""
     last: dict[str, Any] = {"step": None, "answer": b""}
 
@@ -70,7 +70,7 @@ def test_a_server_that_takes_one_run_for_another_is_found() -> None:
     assert "every order must name a symbol of `symbols[]`" in told
 
 
-def test_a_server_that_answers_otherwise_beside_another_run_is_found_if_it_claims_to_be_deterministic() -> None:
+def test_a_server_that_depends_on_concurrent_runs_fails_if_it_claims_to_be_deterministic() -> None:
     seen: list[str] = []
 
     def counted(post: Post) -> None:
@@ -84,7 +84,7 @@ def test_a_server_that_answers_otherwise_beside_another_run_is_found_if_it_claim
     assert "the same episode, alone or interleaved with another, must get the same answer" in told
 
 
-def test_a_server_that_fails_is_told_with_its_status() -> None:
+def test_a_failure_of_a_server_shows_its_status() -> None:
     report = asked(lambda post: post.answer(b"of its own doing", 500))
     check, told = found_at(report)
     assert check == "first_answer"
@@ -93,7 +93,7 @@ def test_a_server_that_fails_is_told_with_its_status() -> None:
     assert not any("infrastructure" in each for each in report.to_dict()["checks"])
 
 
-def test_a_server_that_is_overloaded_in_the_middle_is_marked_as_a_fault_of_infrastructure() -> None:
+def test_an_overloaded_server_is_an_infrastructure_fault() -> None:
     n_posts = 0
 
     def overloaded(post: Post) -> None:

@@ -1,4 +1,4 @@
-"""Reports that somebody has changed, or made up: what they say must be what can be."""
+"""Verification of modified and fabricated conformance reports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
         yield from parts(each)
 
 
-def test_the_schema_says_nothing_that_its_reader_does_not_know() -> None:
+def test_the_report_schema_uses_only_supported_keywords() -> None:
     for each in parts(SCHEMA):
         assert set(each) <= KEYWORDS | DESCRIBING
         assert each.get("pattern", "^$")[0] + each.get("pattern", "^$")[-1] == "^$"
@@ -95,7 +95,7 @@ def mutants(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield mutant
 
 
-def test_a_report_is_of_its_schema_exactly_where_a_library_says_so() -> None:
+def test_schema_validation_agrees_with_jsonschema() -> None:
     validator = Draft202012Validator(SCHEMA)
     report = report_of("passed")
     report["signature"] = {"algorithm": "ed25519", "public_key": "0" * 64, "signature": "0" * 128}
@@ -271,7 +271,7 @@ def _check(report: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "change", "wanted"), MUTANTS.values(), ids=MUTANTS)
-def test_what_cannot_be_is_found_though_the_digest_is_right(
+def test_inconsistent_reports_are_found_even_with_a_correct_digest(
     name: str, change: Callable[[dict[str, Any]], object], wanted: str
 ) -> None:
     report = report_of(name)
@@ -285,11 +285,11 @@ def test_what_cannot_be_is_found_though_the_digest_is_right(
     assert any(wanted in each for each in found), found
 
 
-def test_a_line_behind_a_digest_is_none_of_it() -> None:
+def test_a_digest_with_a_trailing_line_end_is_refused() -> None:
     check_refused(changed("passed", kit="0" * 64 + "\n"))
 
 
-def test_the_checks_that_ask_nothing_are_those_without_an_answer() -> None:
+def test_checks_without_observations_have_no_answers() -> None:
     for name in ("passed", "in_process"):
         checks = [each for each in report_of(name)["checks"] if each["state"] == "passed"]
         assert {each["check"] for each in checks if each["n_answers"] == 0} == WITHOUT_ANSWERS & {
@@ -301,7 +301,7 @@ def test_the_checks_that_ask_nothing_are_those_without_an_answer() -> None:
 # What is told of one
 
 
-def test_a_report_is_told_in_its_own_words() -> None:
+def test_the_summary_shows_the_content_of_a_report() -> None:
     lines = summary(report_of("passed"))
     heads = [
         "agent:",
@@ -329,7 +329,7 @@ def test_a_report_is_told_in_its_own_words() -> None:
     } <= set(called)
 
 
-def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:
+def test_texts_of_a_report_contain_no_control_characters() -> None:
     report = report_of("failed")
     wild = "\r\x1b[2K\u202e\nwhole"
     report |= {"agent": wild, "package_version": wild}
@@ -352,7 +352,7 @@ def test_nothing_of_a_report_moves_the_cursor_of_who_reads_it() -> None:
 # The conclusion and the kit
 
 
-def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_right() -> None:
+def test_a_conclusion_that_contradicts_the_checks_is_found() -> None:
     checks = report_of("passed")["checks"]
     told_so = "the conclusion must follow from the checks; received a different one"
     assert told_so in verify_report(changed("passed", checks=[*checks[:-1], {**checks[-1], "state": "failed"}]))
@@ -368,7 +368,7 @@ def test_a_conclusion_that_its_checks_do_not_bear_shows_though_the_digest_is_rig
     assert "received not_claimed" in verify_report(changed("passed", checks=excused))[0]
 
 
-def test_a_report_of_another_kit_is_said_to_be_one() -> None:
+def test_a_report_of_another_kit_is_named_as_such() -> None:
     faults = verify_report(changed("passed", kit="0" * 64))
     assert len(faults) == 1
     assert faults[0].endswith("received 1.0 and 000000000000")
@@ -389,12 +389,12 @@ def test_a_report_of_another_kit_is_said_to_be_one() -> None:
     ],
     ids=str,
 )
-def test_a_report_of_another_form_is_refused(changes: dict[str, Any]) -> None:
+def test_a_report_that_violates_the_schema_is_refused(changes: dict[str, Any]) -> None:
     check_refused(changed("failed", **changes))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agent": 1, "agent": 1}', '{"agent": "\\ud800"}', "\ud800"])
-def test_what_is_no_report_is_refused(text: str) -> None:
+def test_text_that_is_not_a_report_is_refused(text: str) -> None:
     check_refused(text)
 
 

@@ -1,4 +1,4 @@
-"""Agents that misbehave at random: no hang, no zombie, no lost episode, and every fault counted."""
+"""Agents with random faults: no hang, no zombie, no lost episode, and every fault is counted."""
 
 from __future__ import annotations
 

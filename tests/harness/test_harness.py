@@ -1,4 +1,4 @@
-"""Agents in processes of their own: the same record as in ours, what they may do wrong, and what is left of them."""
+"""Agents in separate processes: identical records, faults, and cleanup."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def within(seconds: float, what: Callable[[], bool]) -> bool:
 # The same numbers
 
 
-def test_a_record_is_that_of_the_same_agent_in_our_process(tmp_path: Path) -> None:
+def test_a_record_equals_that_of_the_agent_in_process(tmp_path: Path) -> None:
     made, told = [], []
     for kind, agent in (("ours", process_agents.rising), ("theirs", "process_agents:rising")):
         on_run, record = partial(told.append, kind), tmp_path / f"{kind}.json"
@@ -106,14 +106,14 @@ def test_a_record_is_that_of_the_same_agent_in_our_process(tmp_path: Path) -> No
     assert any("buy" in text for text in made[0].decisions[0])
 
 
-def test_every_run_begins_anew() -> None:
+def test_every_run_starts_a_new_process() -> None:
     record = small().run("process_agents:Counting")
     for texts in record.decisions:
         assert [json.loads(text)["reasoning"] for text in texts] == [str(k + 1) for k in range(len(texts))]
     assert record.agent_id == "process_agents:Counting"
 
 
-def test_a_text_of_several_lines_is_one_line_of_the_same_meaning() -> None:
+def test_a_multi_line_decision_is_sent_as_one_line() -> None:
     with PythonAgent("process_agents:written").start() as session:
         (texts,) = ask(session).record.decisions
     (plain,) = ask_ours(process_agents.rising)
@@ -125,7 +125,7 @@ def ask_ours(agent: Any) -> list[list[str]]:
     return oo.run_backtest(MARKET, agent, (19, 25), capture=True).record.decisions
 
 
-def test_what_an_agent_prints_is_shown_and_is_no_answer() -> None:
+def test_printed_output_of_an_agent_is_shown_and_is_not_an_answer() -> None:
     shown: list[str] = []
     with PythonAgent("process_agents:loud", show=shown.append).start() as session:
         assert ask(session, 3).record.decisions == ask_ours_hold(2)
@@ -151,7 +151,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "slug", "told"), FAULTS)
-def test_a_fault_names_itself_and_its_bar(name: str, slug: str, told: str) -> None:
+def test_a_fault_states_its_slug_and_bar(name: str, slug: str, told: str) -> None:
     is_late = slug == "agent_late"
     bounds = Bounds(0.2 if is_late else 60.0, 0.2 if is_late else 60.0, end_seconds=0.3, answer_bytes=1000)
     with PythonAgent(f"process_agents:{name}", bounds=bounds, show=lambda line: None).start() as session:
@@ -192,7 +192,7 @@ OTHER_FAULTS = [
 ]
 
 
-def test_an_agent_that_ends_has_died_though_a_fork_holds_its_pipes(tmp_path: Path) -> None:
+def test_an_exit_is_detected_while_a_fork_holds_the_pipes(tmp_path: Path) -> None:
     bounds = Bounds(answer_seconds=6.0, end_seconds=0.2)
     with PythonAgent("process_agents:forks_and_ends", bounds=bounds).start() as session:
         with pytest.raises(AgentError, match="received its end, exit code 5") as caught:
@@ -201,7 +201,7 @@ def test_an_agent_that_ends_has_died_though_a_fork_holds_its_pipes(tmp_path: Pat
     assert caught.value.slug == "agent_died"
 
 
-def test_what_a_program_wrote_before_its_end_is_its_answer_though_a_fork_holds_its_pipes() -> None:
+def test_output_before_the_exit_counts_while_a_fork_holds_the_pipes() -> None:
     text = (
         "import os, time\ninput()\nif os.fork() == 0:\n    os.setsid(); time.sleep(9.0); os._exit(0)\n"
         "os.write(1, b'[1]' + bytes([10])); os._exit(0)"
@@ -212,13 +212,13 @@ def test_what_a_program_wrote_before_its_end_is_its_answer_though_a_fork_holds_i
             session.answer("y")
 
 
-def test_a_check_ends_with_the_agent_though_a_fork_holds_its_pipes() -> None:
+def test_a_start_check_ends_while_a_fork_holds_the_pipes() -> None:
     text = "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(9.0); os._exit(0)\nos._exit(7)"
     with program(text, Bounds(start_seconds=4.0, end_seconds=0.2)) as session:
         assert session.start_and_stop() == 7
 
 
-def test_every_slug_of_an_agent_is_raised() -> None:
+def test_every_fault_slug_of_agents_is_raised_in_these_tests() -> None:
     documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] == "agent"}
     raised = {slug for _, slug, _ in (*FAULTS, *OTHER_FAULTS)}
     # Of servers, and of whoever asks no more: `test_transports.py`.
@@ -227,7 +227,7 @@ def test_every_slug_of_an_agent_is_raised() -> None:
 
 
 @pytest.mark.parametrize(("text", "slug", "told"), OTHER_FAULTS)
-def test_a_fault_of_another_program_names_itself(text: str, slug: str, told: str) -> None:
+def test_a_fault_of_a_program_states_its_slug(text: str, slug: str, told: str) -> None:
     seconds = 1.0 if slug == "agent_late" else 60.0
     with program(text, Bounds(seconds, 0.1, end_seconds=0.3, answer_bytes=1000)) as session:
         if text.startswith(ANSWER):
@@ -238,7 +238,7 @@ def test_a_fault_of_another_program_names_itself(text: str, slug: str, told: str
     assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(caught.value))
 
 
-def test_a_program_that_floods_its_standard_error_is_cut_short_and_answers() -> None:
+def test_excess_standard_error_is_dropped_and_the_program_answers() -> None:
     shown: list[str] = []
     text = (
         "import sys\nfor line in sys.stdin:\n"
@@ -249,7 +249,7 @@ def test_a_program_that_floods_its_standard_error_is_cut_short_and_answers() -> 
     assert "\n".join(shown).split("\n") == ["x" * 99, "y" * 150, "... further output of the agent is dropped"]
 
 
-def test_an_observation_that_no_pipe_holds_is_written_while_the_answer_is_read() -> None:
+def test_an_observation_larger_than_a_pipe_is_written_while_the_answer_is_read() -> None:
     # It answers before it has read: only whoever reads while he writes gets both through.
     text = (
         "import os\nos.write(1, b' ' * 300000)\nheld = b''\n"
@@ -286,7 +286,7 @@ def test_no_such_program_or_agent_is_refused() -> None:
 
 
 @linux
-def test_a_process_begins_with_three_descriptors_a_group_of_its_own_and_no_terminal() -> None:
+def test_a_process_starts_with_three_descriptors_a_new_group_and_no_terminal() -> None:
     text = (
         "import os, json\ninput()\n"
         "fds = sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1]\n"
@@ -301,7 +301,7 @@ def test_a_process_begins_with_three_descriptors_a_group_of_its_own_and_no_termi
 
 
 @linux
-def test_a_child_that_an_agent_leaves_behind_is_killed_with_it() -> None:
+def test_child_processes_of_an_agent_are_killed_with_it() -> None:
     shown: list[str] = []
     with PythonAgent("process_agents:parent", bounds=Bounds(end_seconds=0.2), show=shown.append).start() as session:
         ask(session, 3)
@@ -323,7 +323,7 @@ def test_a_run_leaves_no_descriptor_open() -> None:
     assert n_open() == before
 
 
-def test_whatever_an_agent_does_a_run_goes_on_and_says_what_was_held() -> None:
+def test_a_run_continues_after_every_fault_and_reports_the_holds() -> None:
     told: list[str] = []
     record = small().run("process_agents:raises", on_fault=lambda fault: told.append(str(fault)))
     n_bars = [len(run) for run in record.decisions]

@@ -112,7 +112,7 @@ def memory_of(pid: int) -> list[bytes]:
 
 
 @linux
-def test_the_memory_of_an_agent_holds_neither_key_nor_future() -> None:
+def test_the_memory_of_an_agent_contains_neither_keys_nor_future_prices() -> None:
     evaluation, key = sealed()
     place = evaluation.windows[1]
     shown: list[str] = []
@@ -146,7 +146,7 @@ def test_the_memory_of_an_agent_holds_neither_key_nor_future() -> None:
         assert not holds(needle)
 
 
-def test_an_agent_is_shown_neither_our_arguments_nor_our_environment(
+def test_an_agent_sees_neither_arguments_nor_environment_of_the_harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BROKER_TOKEN", "hunter2")
@@ -194,7 +194,7 @@ with names["private_process"]() if sys.argv[2] == "closed" else nullcontext(Fals
 
 @linux
 @pytest.mark.parametrize(("how", "told"), [("closed", "refused"), ("open", "read")])
-def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> None:
+def test_a_process_of_the_same_user_cannot_read_the_harness(how: str, told: str) -> None:
     source = Path(process_privacy.__file__).read_text(encoding="utf-8")
     command = [sys.executable, "-I", "-c", HOLDER, source, how]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -205,7 +205,7 @@ def test_a_process_of_the_same_user_cannot_read_ours(how: str, told: str) -> Non
 
 
 @linux
-def test_a_process_is_open_again_after_the_last_of_several_blocks() -> None:
+def test_protection_ends_after_the_last_of_several_blocks() -> None:
     dumpable: Callable[[], bool] = lambda: process_privacy._prctl()(3, 0) == 1  # type: ignore[misc] # noqa: E731
     assert dumpable()
     with process_privacy.private_process() as first:

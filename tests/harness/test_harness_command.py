@@ -1,4 +1,4 @@
-"""`openoutcry run` and `suite run` with agents that fail, are stopped, or do nothing."""
+"""`openoutcry run` and `suite run` with agents that fail, are interrupted or do nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def season(tmp_path: Path) -> tuple[str | Path, ...]:
     return COMMAND, "suite", "run", path
 
 
-def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
+def test_the_command_shows_a_fault_with_its_traceback(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
     record = tmp_path / "r.jsonl"
     for name, code, last in (
         (
@@ -57,7 +57,7 @@ def test_the_command_tells_the_fault_with_its_traceback(tmp_path: Path, season: 
 
 @linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_command_that_is_stopped_leaves_no_agent_behind(
+def test_an_interrupted_command_leaves_no_agent_process(
     how: signal.Signals, tmp_path: Path, season: tuple[str | Path, ...]
 ) -> None:
     command = [*season, "--agent", "process_agents:sleeps", "--record", tmp_path / "r.json", "--sandbox", "none"]
@@ -71,7 +71,9 @@ def test_a_command_that_is_stopped_leaves_no_agent_behind(
 
 
 @linux
-def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, season: tuple[str | Path, ...]) -> None:
+def test_an_interrupted_command_ends_while_a_fork_holds_the_pipes(
+    tmp_path: Path, season: tuple[str | Path, ...]
+) -> None:
     command = [*season, "--agent", "process_agents:forks_and_sleeps", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
@@ -85,7 +87,7 @@ def test_a_command_is_stopped_though_a_fork_holds_the_pipes(tmp_path: Path, seas
     assert within(5.0, lambda: not any(map(is_alive, agents)))
 
 
-def test_a_record_does_not_hold_the_password_of_a_server(tmp_path: Path) -> None:
+def test_a_record_does_not_contain_the_password_of_a_server(tmp_path: Path) -> None:
     with serving() as server:
         url = server.url.replace("http://", "http://me:secret@")
         base: list[str | Path] = [COMMAND, "run", "--window", "2024-01-01:2024-01-10", "--agent", url, "--json"]
@@ -97,7 +99,7 @@ def test_a_record_does_not_hold_the_password_of_a_server(tmp_path: Path) -> None
         assert b"secret" not in path.read_bytes(), path
 
 
-def test_a_program_that_cannot_begin_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
+def test_a_program_that_cannot_start_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     base: list[str | Path] = [COMMAND, "run", "--window", "2024-01-01:2024-01-10", "--record", record]
     base += ["--agent", f"cmd:{sys.executable} no-such-file.py"]
@@ -113,7 +115,7 @@ def test_a_program_that_cannot_begin_is_an_error_and_leaves_no_file(tmp_path: Pa
         ('{"order":[]}', "no response was a valid decision; run `openoutcry conformance` to see the errors"),
     ],
 )
-def test_an_agent_that_does_nothing_is_told_of(answer: str, told: str) -> None:
+def test_an_agent_without_orders_is_reported(answer: str, told: str) -> None:
     text = f"import sys\nfor line in sys.stdin: print({answer!r}, flush=True)"
     agent = f"cmd:{shlex.join([sys.executable, '-c', text])}"
     base = [COMMAND, "run", "--window", "+20:+40", "--agent"]
@@ -127,7 +129,7 @@ def test_an_agent_that_does_nothing_is_told_of(answer: str, told: str) -> None:
 
 
 @linux
-def test_a_terminal_shows_how_many_decisions_are_made() -> None:
+def test_a_terminal_shows_the_progress_of_decisions() -> None:
     terminal, other = os.openpty()
     text = "import sys\nfor line in sys.stdin: print('{}', flush=True)"
     agent = f"cmd:{shlex.join([sys.executable, '-c', text])}"

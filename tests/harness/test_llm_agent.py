@@ -1,4 +1,4 @@
-"""The reference agent that asks a language model: what it sends, how it reads replies, and what endpoints do to it."""
+"""The reference agent that calls a language model: its requests, its parser, and faults of endpoints."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def held(got: Asked, *words: str) -> bool:
 # What it sends
 
 
-def test_it_trades_a_run_and_tells_the_model_of_it() -> None:
+def test_the_agent_trades_a_run_and_sends_its_account_to_the_model() -> None:
     with endpoint(openai(GOOD)) as server:
         command = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
         with StdioSession(command, agent_environment() | {"OPENAI_API_KEY": KEY}) as session:
@@ -104,7 +104,7 @@ def test_it_trades_a_run_and_tells_the_model_of_it() -> None:
     assert len(re.findall(r"^USD: (.*)$", first, re.MULTILINE)[-1].split()) == 20
 
 
-def test_an_endpoint_of_ollama_is_read_too_and_needs_no_key() -> None:
+def test_an_ollama_endpoint_is_supported_without_a_key() -> None:
     with endpoint(ollama(GOOD), path="/api/chat") as server:
         command = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
         with StdioSession(command, agent_environment()) as session:
@@ -127,7 +127,7 @@ def test_the_prompt_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the prompt was cut at" in capsys.readouterr().err
 
 
-def test_a_line_that_is_no_observation_costs_no_question() -> None:
+def test_an_invalid_observation_causes_no_request() -> None:
     with endpoint(openai(GOOD)) as server:
         got = Asked(server.url, [{}, [], "text", OBSERVATION], 20.0)
     assert got.answers == [{"orders": []}] * 3 + [WANTED]
@@ -148,7 +148,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_decision_is_found_in_what_stands_around_it(name: str) -> None:
+def test_a_decision_is_found_in_surrounding_text(name: str) -> None:
     got = llm.decision_of(READ[name], {"USD", "GBP"})
     assert got["orders"] == [ORDER]
     assert got["reasoning"] == ('a } or "{" in \\ it' if name == "strings" else "it rises")
@@ -175,21 +175,21 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_decision_is_refused_whole(name: str) -> None:
+def test_an_invalid_decision_is_refused_completely(name: str) -> None:
     reply, wanted = REFUSED[name]
     with pytest.raises(llm.UnusableError, match=wanted):
         llm.decision_of(reply, {"USD", "GBP"})
 
 
 @given(st.text(alphabet='{}"\\ax', max_size=40), st.text(alphabet="}ax\\", max_size=40))
-def test_the_scan_finds_an_object_after_anything_that_is_closed(before: str, after: str) -> None:
+def test_the_parser_finds_an_object_after_balanced_text(before: str, after: str) -> None:
     """Whatever stands there, no text is lost that balances by itself after the last open brace was closed."""
     closed = before.replace("{", "").replace('"', "")
     assert llm.balanced(closed + GOOD + after)[-1] == GOOD
     assert all(text[0] + text[-1] == "{}" for text in llm.balanced(before + GOOD + after))
 
 
-def test_fields_that_no_order_has_are_left_out_and_said() -> None:
+def test_unknown_fields_of_orders_are_removed_and_reported() -> None:
     more = ORDER | {"confidence": 0.7, "rationale": "up", "stop_loss": 0.1}
     with endpoint(openai(json.dumps({"orders": [more], "reasoning": "half a pair: \ud800"}))) as server:
         got = asked(server)
@@ -200,7 +200,7 @@ def test_fields_that_no_order_has_are_left_out_and_said() -> None:
 # What endpoints do to it
 
 
-def test_an_endpoint_that_is_busy_is_asked_again() -> None:
+def test_a_busy_endpoint_is_retried() -> None:
     busy = Reply("try later", 429, (("Retry-After", "1"),))
     with endpoint(Reply("oops", 500), busy, openai(GOOD)) as server:
         got = asked(server)
@@ -240,7 +240,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_an_endpoint_that_fails_is_a_hold_that_says_why(name: str) -> None:
+def test_a_failing_endpoint_gives_a_hold_with_the_reason(name: str) -> None:
     script, seconds, words = FAULTS[name]
     with endpoint(*script) as server:
         got = asked(server, seconds=seconds)
@@ -249,13 +249,13 @@ def test_an_endpoint_that_fails_is_a_hold_that_says_why(name: str) -> None:
     assert len(server.asked) == 1 or name == "down"
 
 
-def test_after_a_fault_the_next_bar_is_asked_about() -> None:
+def test_after_a_fault_the_next_bar_is_requested() -> None:
     with endpoint(Reply("no", 400), openai(GOOD)) as server:
         got = asked(server, n_bars=2)
     assert [each["orders"] for each in got.answers] == [[], [ORDER]]
 
 
-def test_an_endpoint_that_is_not_there_is_a_hold() -> None:
+def test_an_unreachable_endpoint_gives_a_hold() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert held(Asked(f"http://127.0.0.1:{port}/api/chat", [OBSERVATION], 1.0), "no answer in", "refused")
@@ -272,7 +272,7 @@ def test_a_key_of_several_lines_is_refused_and_not_shown() -> None:
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:1", "file:///etc/hostname", ""])
-def test_an_address_of_no_endpoint_is_refused_at_once(url: str) -> None:
+def test_an_invalid_endpoint_url_is_refused_at_start(url: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="exit code 2") as caught:
         Asked(url, [OBSERVATION], 1.0)
     assert "--url must be one of HTTP" in caught.value.stderr
@@ -280,7 +280,7 @@ def test_an_address_of_no_endpoint_is_refused_at_once(url: str) -> None:
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
 @pytest.mark.parametrize("allow_net", [True, False])
-def test_in_the_sandbox_it_reaches_its_endpoint_where_the_network_is_allowed(
+def test_in_the_sandbox_the_agent_reaches_its_endpoint_only_with_allow_net(
     allow_net: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent = shutil.copy(AGENT, tmp_path)
@@ -303,7 +303,7 @@ def test_in_the_sandbox_it_reaches_its_endpoint_where_the_network_is_allowed(
     assert server.keys == ([f"Bearer {KEY}"] if allow_net else [])
 
 
-def test_it_conforms() -> None:
+def test_the_llm_agent_conforms() -> None:
     with endpoint(openai('{"orders": []}')) as server:
         words = [sys.executable, str(AGENT), "--url", server.url, "--model", "tiny"]
         report = examine(connect(f"cmd:{shlex.join(words)}"))

@@ -1,4 +1,4 @@
-"""Runs side by side: who is asked when, and who stops whom."""
+"""Concurrent runs in lockstep: the order of observations, and how a failure stops all runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class NotedSession(Session):
     def close(self) -> None: ...
 
 
-def test_no_run_is_asked_before_all_others_that_go_on_have_answered() -> None:
+def test_no_run_gets_its_next_observation_before_all_active_runs_have_answered() -> None:
     lengths = (9, 4, 12, 1)
     noted = Noted()
 
@@ -69,7 +69,7 @@ def test_no_run_is_asked_before_all_others_that_go_on_have_answered() -> None:
             assert all(answered[other] >= min(bar, lengths[other]) for other in answered)
 
 
-def test_a_run_that_fails_stops_the_others_at_the_same_bar_and_the_first_is_told() -> None:
+def test_a_failed_run_stops_the_others_at_the_same_bar_and_the_first_error_is_raised() -> None:
     noted = Noted()
 
     def failing_at(last: int, told: str) -> Callable[[TextAgent], None]:
@@ -86,7 +86,7 @@ def test_a_run_that_fails_stops_the_others_at_the_same_bar_and_the_first_is_told
     assert max(bar for _, _, bar in noted.notes) == 3
 
 
-def test_a_gate_that_is_stopped_lets_nobody_pass() -> None:
+def test_a_stopped_barrier_raises_in_every_run() -> None:
     gate = Lockstep(2)
     caught: list[type[BaseException]] = []
 

@@ -1,4 +1,4 @@
-"""Episodes over the Model Context Protocol, by the package's own client."""
+"""The MCP server, tested with the client of the `mcp` package."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) 
     assert replay(record, fx).verified
 
 
-def test_clients_of_two_servers_know_nothing_of_each_other(tmp_path: Path) -> None:
+def test_clients_of_two_servers_are_independent(tmp_path: Path) -> None:
     async def talk() -> None:
         async with AsyncExitStack() as ends:
             first, second = [
@@ -131,7 +131,7 @@ def test_clients_of_two_servers_know_nothing_of_each_other(tmp_path: Path) -> No
     over(talk)
 
 
-def test_refusals_are_answers_that_begin_with_their_slug() -> None:
+def test_refusals_are_responses_that_start_with_their_slug() -> None:
     async def talk() -> list[str]:
         async with mcp.Client(create_server(manager_of())) as client:
             first = await call_tool(client, "reset", **RULES)
@@ -151,7 +151,7 @@ def test_refusals_are_answers_that_begin_with_their_slug() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
+def test_an_unknown_tool_is_a_protocol_error(mode: str) -> None:
     async def talk() -> None:
         async with mcp.Client(create_server(manager_of()), mode=mode) as client:
             with pytest.raises(mcp.MCPError, match="a tool must be one of reset, observe, step, score; received 'buy'"):
@@ -161,7 +161,7 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Path) -> None:
+def test_an_internal_error_discloses_nothing_to_the_client(mode: str, tmp_path: Path) -> None:
     def stopped() -> float:
         raise OSError(str(tmp_path))
 
@@ -174,7 +174,7 @@ def test_a_fault_of_the_server_tells_the_client_nothing(mode: str, tmp_path: Pat
     over(talk)
 
 
-def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_record(tmp_path: Path) -> None:
+def test_the_last_step_is_answered_even_if_the_record_cannot_be_written(tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
     manager = manager_of(records=RecordFolder(folder))
 
@@ -192,7 +192,7 @@ def test_the_step_that_ends_an_episode_is_answered_whatever_becomes_of_its_recor
     over(talk)
 
 
-def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_calls_are_served_while_a_score_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     manager = manager_of()
     session = {"session": manager.reset({})["session"]}
     n_left = manager.step({**session, "decision": HOLD})["n_left"]
@@ -227,7 +227,7 @@ def test_other_calls_are_answered_while_a_score_is_computed(monkeypatch: pytest.
     assert came == [n_left, n_left]
 
 
-def test_what_is_left_is_kept_when_the_client_goes(tmp_path: Path) -> None:
+def test_an_unfinished_record_is_written_when_the_client_leaves(tmp_path: Path) -> None:
     async def talk() -> str:
         async with mcp.Client(
             create_server(manager_of(oo.data.load("ecb-fx"), records=RecordFolder(tmp_path)))
@@ -256,7 +256,7 @@ def tools() -> dict[str, Any]:
     return named
 
 
-def test_every_tool_is_typed_and_says_what_it_does() -> None:
+def test_every_tool_has_schemas_and_a_description() -> None:
     found = tools()
     assert list(found) == ["reset", "observe", "step", "score"]
     for tool in found.values():
@@ -270,7 +270,7 @@ def test_every_tool_is_typed_and_says_what_it_does() -> None:
 
 
 @pytest.mark.parametrize("kit", ["positive", "negative"])
-def test_the_decision_of_a_step_is_that_of_the_contract(kit: str) -> None:
+def test_the_decision_schema_of_step_is_the_contracts(kit: str) -> None:
     decision = Draft202012Validator(tools()["step"].input_schema["properties"]["decision"])
     contract = Draft202012Validator(json.loads((CONTRACT / "decision.schema.json").read_text("utf-8")))
     cases = json.loads((CONTRACT / f"conformance/{kit}.json").read_text("utf-8"))
@@ -311,14 +311,14 @@ def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug:
 
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
-def test_a_window_is_told_in_the_form_that_it_can_have(mask: str | None) -> None:
+def test_the_window_description_shows_a_valid_form(mask: str | None) -> None:
     told = tool_schemas.inputs(markets_of([DATA], mask))["reset"]["properties"]["window"]["description"]
     assert ("ISO dates" in told) == (mask in (None, "levels"))
     manager = SessionManager(markets_of([oo.data.load("us-treasury")], mask))
     assert manager.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
 
 
-def test_the_help_shows_settings_of_a_client() -> None:
+def test_the_help_shows_client_settings() -> None:
     found = re.search(r"^    \{\n.*?^    \}\n", EXAMPLES, re.DOTALL | re.MULTILINE)
     assert found is not None
     assert json.loads(found[0])["mcpServers"]["openoutcry"]["args"][0] == "mcp"

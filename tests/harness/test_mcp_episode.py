@@ -1,4 +1,4 @@
-"""Episodes as clients of MCP trade them, without the protocol."""
+"""Episodes of the MCP server, without the protocol."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) 
     assert replay(record, DATA).verified
 
 
-def test_the_record_says_what_was_shown_and_how_the_agent_was_spoken_to(tmp_path: Path) -> None:
+def test_the_record_states_the_market_and_the_transport(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
     steps = played(manager, begun(manager))
@@ -92,7 +92,7 @@ def parsed(case: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("case", [case for case in NEGATIVE if parsed(case) is not None], ids=lambda case: case["name"])
-def test_a_malformed_decision_is_refused_with_its_slug_and_moves_nothing(case: dict[str, Any]) -> None:
+def test_a_malformed_decision_is_refused_with_its_slug_and_the_state_is_unchanged(case: dict[str, Any]) -> None:
     manager = manager_of()
     first = begun(manager)
     error = refused(lambda: manager.step({"session": first["session"], "decision": parsed(case)}))
@@ -102,7 +102,7 @@ def test_a_malformed_decision_is_refused_with_its_slug_and_moves_nothing(case: d
     assert without_session(played(manager, first)) == without_session(played(manager, begun(manager)))
 
 
-def test_there_are_malformed_decisions_of_every_kind() -> None:
+def test_the_malformed_decisions_cover_every_slug() -> None:
     assert len([case for case in NEGATIVE if parsed(case) is not None]) > 10
 
 
@@ -116,13 +116,13 @@ def test_there_are_malformed_decisions_of_every_kind() -> None:
         ({"orders": [], "reasoning": "\ud800"}, "bad_json"),
     ],
 )
-def test_what_json_alone_could_not_say_is_refused_too(decision: Any, slug: str) -> None:
+def test_values_that_are_not_json_objects_are_refused(decision: Any, slug: str) -> None:
     manager = manager_of()
     first = begun(manager)
     assert refused(lambda: manager.step({"session": first["session"], "decision": decision})).slug == slug
 
 
-def test_an_order_for_a_symbol_to_come_is_refused_as_one_for_none() -> None:
+def test_an_order_for_an_unlisted_symbol_is_refused_as_unknown() -> None:
     said = []
     for symbol in ("LATE", "NONE"):
         manager = manager_of(market_with("listing", bar=30))
@@ -132,7 +132,7 @@ def test_an_order_for_a_symbol_to_come_is_refused_as_one_for_none() -> None:
     assert said[0] == said[1]
 
 
-def test_after_the_end_there_are_no_steps_and_the_score_stays() -> None:
+def test_after_the_end_steps_are_refused_and_the_score_is_constant() -> None:
     manager = manager_of()
     steps = played(manager, begun(manager))
     session = {"session": steps[-1]["session"]}
@@ -158,13 +158,13 @@ def test_an_account_that_is_ruined_ends_its_episode(tmp_path: Path) -> None:
     assert replay(RunRecord.load(tmp_path / score["record"]["file"]), market).verified
 
 
-def test_a_score_is_of_a_decision_at_least() -> None:
+def test_a_score_needs_at_least_one_decision() -> None:
     manager = manager_of()
     error = refused(lambda: manager.score({"session": begun(manager)["session"]}))
     assert error.slug == "argument_invalid"
 
 
-def test_a_score_so_far_is_that_of_the_bars_so_far() -> None:
+def test_a_running_score_covers_the_bars_so_far() -> None:
     manager = manager_of()
     answer = begun(manager)
     for _ in range(7):
@@ -174,7 +174,7 @@ def test_a_score_so_far_is_that_of_the_bars_so_far() -> None:
     assert (score["record"], score["data"], score["n_made"]) == (None, None, 7)
 
 
-def test_the_decisions_of_a_session_are_bounded_together() -> None:
+def test_the_total_size_of_decisions_is_limited() -> None:
     manager = manager_of(bounds=Bounds(run_bytes=1000))
     first = begun(manager)
     session = {"session": first["session"]}

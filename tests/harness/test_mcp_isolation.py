@@ -1,4 +1,4 @@
-"""What sessions of MCP are told: nothing of later bars, by no answer, no file and no other session without a count."""
+"""Isolation of MCP sessions: no response or file depends on later bars or, without a trial count, on other sessions."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def told_until(manager: SessionManager, bar: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("bar", BARS)
 @pytest.mark.parametrize("kind", [*KINDS, "all"])
-def test_no_answer_tells_of_a_later_bar(kind: str, bar: int) -> None:
+def test_no_response_depends_on_a_later_bar(kind: str, bar: int) -> None:
     kinds = KINDS if kind == "all" else (kind,)
     assert told_until(manager_of(market_with()), bar) == told_until(manager_of(market_with(*kinds, bar=bar)), bar)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_market_has_is_told_when_it_has_come(kind: str) -> None:
+def test_events_of_a_market_appear_at_their_bar(kind: str) -> None:
     scores = []
     for dataset in (market_with(), market_with(kind, bar=19)):
         manager = manager_of(dataset)
@@ -55,7 +55,7 @@ def test_what_a_market_has_is_told_when_it_has_come(kind: str) -> None:
     assert scores[0] != scores[1]
 
 
-def test_sessions_do_not_touch() -> None:
+def test_sessions_are_independent() -> None:
     manager, apart = manager_of(), [manager_of(), manager_of()]
     agents: list[Decide] = [trend, lambda seen: HOLD]
     alone = [played(each, begun(each), decide) for each, decide in zip(apart, agents, strict=True)]
@@ -75,7 +75,7 @@ def steps_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("bar", BARS[1:])
-def test_a_session_is_told_nothing_by_one_that_is_ahead(bar: int, tmp_path: Path) -> None:
+def test_a_session_that_is_ahead_does_not_affect_another(bar: int, tmp_path: Path) -> None:
     told, written = [], []
     for place, (dataset, is_alone) in enumerate([(market_with(), True), (market_with(*KINDS, bar=bar), False)]):
         folder = tmp_path / str(place)
@@ -96,7 +96,7 @@ def trials_of(folder: Path, answer: dict[str, Any]) -> int:
     return RunRecord.load(folder / f"{answer['session']}.jsonl").in_sample_trials
 
 
-def test_who_has_looked_ahead_in_another_session_has_a_trial(tmp_path: Path) -> None:
+def test_looking_ahead_in_another_session_counts_as_a_trial(tmp_path: Path) -> None:
     manager = SessionManager(markets_of([DATA], "full"), records=RecordFolder(tmp_path))
     knows, looks = (manager.reset({"window": "+19:+40"}) for _ in range(2))
     shown = [manager.step({"session": looks["session"], "decision": HOLD})["observation"] for _ in range(3)]
@@ -127,7 +127,7 @@ def test_a_record_counts_the_episodes_that_showed_its_bars_before_it_ended(tmp_p
     assert [trials_of(tmp_path, each) for each in (*answers, after)] == [1, 1, 2, 0, 0, 2]
 
 
-def test_what_ends_a_session_ends_its_count(tmp_path: Path) -> None:
+def test_the_trial_count_is_final_when_a_session_ends(tmp_path: Path) -> None:
     now = [0.0]
     manager = manager_of(records=RecordFolder(tmp_path), bounds=Bounds(idle_seconds=60.0), clock=lambda: now[0])
     replaced, idle, open_ = (stepped(manager, begun(manager)) for _ in range(3))
@@ -141,7 +141,7 @@ def test_what_ends_a_session_ends_its_count(tmp_path: Path) -> None:
     assert [trials_of(tmp_path, each) for each in (replaced, idle, open_)] == [2, 3, 5]
 
 
-def test_a_synthetic_market_of_a_seed_counts_by_its_seed(tmp_path: Path) -> None:
+def test_synthetic_markets_are_compared_by_seed(tmp_path: Path) -> None:
     manager = manager_of(records=RecordFolder(tmp_path))
     given = [{"scenario": "hard", "seed": seed, "window": "+19:+22"} for seed in (5, 5, 6)]
     answers = [manager.reset(each) for each in given]
@@ -198,12 +198,12 @@ def series(returns: list[float]) -> oo.Dataset:
         ([0.0] * 7, 0),
     ],
 )
-def test_series_are_the_same_that_move_alike_at_most_bars_at_which_they_move(other: list[float], n_bars: int) -> None:
+def test_series_are_equal_if_most_of_their_nonzero_returns_agree(other: list[float], n_bars: int) -> None:
     bars, others = bars_in_both(series([0.0, 0.1, 0.0, 0.0, -0.1, 0.0, 0.0]), series(other))
     assert bars.tolist() == others.tolist() == list(range(n_bars))
 
 
-def test_bundled_markets_of_the_same_rates_are_the_same_data(tmp_path: Path) -> None:
+def test_bundled_markets_with_the_same_rates_overlap(tmp_path: Path) -> None:
     manager = SessionManager(
         markets_of([oo.data.load("ecb-fx"), oo.data.load("ecb-fx", "all")], "full"), records=RecordFolder(tmp_path)
     )
@@ -213,7 +213,7 @@ def test_bundled_markets_of_the_same_rates_are_the_same_data(tmp_path: Path) -> 
     assert [trials_of(tmp_path, each) for each in answers] == [1, 1]
 
 
-def test_no_path_of_a_market_in_disguise_is_on_the_disk_while_it_is_traded(tmp_path: Path) -> None:
+def test_no_price_of_a_masked_market_is_on_disk_while_it_is_traded(tmp_path: Path) -> None:
     now = [0.0]
     bounds = Bounds(sessions=3, idle_seconds=60.0)
     manager = SessionManager(markets_of([DATA], "full"), bounds, RecordFolder(tmp_path), lambda: now[0])

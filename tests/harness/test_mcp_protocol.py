@@ -1,4 +1,4 @@
-"""What a client of MCP writes and reads, line by line, and how a server ends."""
+"""The MCP server line by line: invalid requests, and how a server ends."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def check_left(folder: Path, session: str) -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=str)
-def test_a_server_that_is_ended_leaves_what_was_traded(end: signal.Signals, tmp_path: Path) -> None:
+def test_a_terminated_server_leaves_the_record_so_far(end: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
         session = begun(wire)
@@ -105,7 +105,7 @@ def test_a_server_that_is_ended_leaves_what_was_traded(end: signal.Signals, tmp_
     check_left(tmp_path, session)
 
 
-def test_a_server_ends_when_its_records_cannot_be_kept(tmp_path: Path) -> None:
+def test_a_server_ends_even_if_its_records_cannot_be_written(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
         begun(wire)
@@ -130,7 +130,7 @@ REFUSED = [
 ]
 
 
-def test_a_line_that_is_no_request_is_answered_and_the_server_ends_with_its_client(tmp_path: Path) -> None:
+def test_an_invalid_line_is_answered_and_the_server_ends_with_its_client(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
         session = begun(wire)
@@ -161,10 +161,10 @@ def test_a_line_that_is_no_request_is_answered_and_the_server_ends_with_its_clie
         ("}}}{", None),
     ],
 )
-def test_the_id_of_a_line_is_that_of_its_outermost_object(line: str, found: int | str | None) -> None:
+def test_the_id_of_a_line_is_that_of_the_outermost_object(line: str, found: int | str | None) -> None:
     assert id_of(line) == found
 
 
-def test_the_id_of_a_long_line_whose_text_does_not_end_is_found_at_once() -> None:
+def test_the_id_of_a_long_line_with_an_unterminated_string_is_found_in_linear_time() -> None:
     # Were its end looked for anew from each quote, this would take hours, and no signal would be served.
     assert id_of('{"id":7,"x":"' + '\\"' * 500_000) == 7

@@ -1,4 +1,4 @@
-"""Records of sessions of MCP: written while they are traded, and kept in the end."""
+"""Records of MCP sessions: written during the episode and completed at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openoutcry.records.run_record import RunRecord
 pytestmark = pytest.mark.once
 
 
-def test_each_decision_is_on_the_disk_when_its_step_is_answered(tmp_path: Path) -> None:
+def test_each_decision_is_on_disk_when_its_step_returns(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
     answer, untouched = begun(manager), begun(manager)
@@ -33,7 +33,7 @@ def test_each_decision_is_on_the_disk_when_its_step_is_answered(tmp_path: Path) 
     assert untouched["session"] not in path.name
 
 
-def test_a_record_that_is_over_is_the_one_of_its_backtest(tmp_path: Path) -> None:
+def test_a_finished_record_equals_that_of_its_backtest(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
     steps = played(manager, begun(manager))
@@ -42,7 +42,7 @@ def test_a_record_that_is_over_is_the_one_of_its_backtest(tmp_path: Path) -> Non
     assert record.digest == manager.score({"session": steps[-1]["session"]})["record"]["digest"]
 
 
-def test_a_folder_of_records_is_made(tmp_path: Path) -> None:
+def test_the_folder_of_records_is_created(tmp_path: Path) -> None:
     assert RecordFolder(tmp_path / "a" / "b").folder.is_dir()
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "in"):
@@ -50,7 +50,7 @@ def test_a_folder_of_records_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("when", ["score", "close"])
-def test_a_record_that_could_not_be_kept_is_tried_again(when: str, tmp_path: Path) -> None:
+def test_writing_a_failed_record_is_retried(when: str, tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
     manager = manager_of(records=RecordFolder(folder))
     answer = stepped(manager, begun(manager))
@@ -70,7 +70,7 @@ def test_a_record_that_could_not_be_kept_is_tried_again(when: str, tmp_path: Pat
     assert (record.unfinished, len(record.decisions[0])) == (None, len(steps) + 1)
 
 
-def test_a_session_whose_record_waits_is_given_up_and_makes_no_way(tmp_path: Path) -> None:
+def test_a_closed_session_with_an_unwritten_record_keeps_its_place(tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
     manager = manager_of(records=RecordFolder(folder), bounds=Bounds(sessions=2))
     first = stepped(manager, begun(manager))
@@ -88,7 +88,7 @@ def test_a_session_whose_record_waits_is_given_up_and_makes_no_way(tmp_path: Pat
     assert made == [1, 2]
 
 
-def test_a_market_that_could_not_be_written_is_tried_again(tmp_path: Path) -> None:
+def test_writing_a_failed_market_snapshot_is_retried(tmp_path: Path) -> None:
     manager = SessionManager(markets_of([oo.data.load("us-treasury")], "full"), records=RecordFolder(tmp_path))
     answer = manager.reset({"window": "+100:+102"})
     played(manager, answer, lambda seen: HOLD)

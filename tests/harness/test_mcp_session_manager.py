@@ -1,4 +1,4 @@
-"""Sessions of clients of MCP: what begins them, how many there are, and what is kept of them."""
+"""Sessions of the MCP server: arguments of `reset`, limits, and stored data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.once
         ({"fill_key": "00"}, "argument_invalid"),
     ],
 )
-def test_what_a_reset_cannot_be_of_is_refused_and_begins_nothing(given: dict[str, Any], slug: str) -> None:
+def test_invalid_arguments_of_reset_are_refused_without_a_session(given: dict[str, Any], slug: str) -> None:
     manager = manager_of(bounds=Bounds(sessions=1))
     assert refused(lambda: manager.reset(given)).slug == slug
     assert begun(manager)["session"]
@@ -74,7 +74,7 @@ def test_a_call_without_a_session_is_refused(tool: str, given: dict[str, Any], s
     assert refused(lambda: getattr(manager, tool)(given)).slug == slug
 
 
-def test_sessions_are_bounded_and_one_that_is_over_makes_way() -> None:
+def test_the_number_of_sessions_is_limited_and_finished_ones_are_replaced() -> None:
     manager = manager_of(bounds=Bounds(sessions=2))
     first, second = begun(manager), begun(manager)
     assert refused(lambda: begun(manager)).slug == "too_many_sessions"
@@ -87,7 +87,7 @@ def test_sessions_are_bounded_and_one_that_is_over_makes_way() -> None:
     assert not manager.observe({"session": fourth["session"]})["done"]
 
 
-def test_a_session_that_nobody_calls_is_given_up() -> None:
+def test_an_idle_session_is_closed() -> None:
     now = [0.0]
     manager = manager_of(bounds=Bounds(sessions=2, idle_seconds=60.0), clock=lambda: now[0])
     first, second = begun(manager), begun(manager)
@@ -102,11 +102,11 @@ def test_a_session_that_nobody_calls_is_given_up() -> None:
     "given",
     [{"sessions": 0}, {"sessions": True}, {"idle_seconds": float("inf")}, {"run_bytes": 0}, {"answer_bytes": -1}],
 )
-def test_bounds_are_numbers_above_0(given: dict[str, Any]) -> None:
+def test_limits_must_be_numbers_above_0(given: dict[str, Any]) -> None:
     assert refused(lambda: Bounds(**given)).slug == "argument_invalid"
 
 
-def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_its_snapshot(tmp_path: Path) -> None:
+def test_synthetic_markets_without_a_seed_differ_and_their_records_replay_on_snapshots(tmp_path: Path) -> None:
     manager = manager_of(records=RecordFolder(tmp_path))
     given = {"scenario": "hard", "window": "+30:+40"}
     first, second = manager.reset(given), manager.reset(given)
@@ -119,14 +119,14 @@ def test_a_synthetic_market_is_another_each_time_and_its_record_is_replayed_on_i
     assert score["data"]["fingerprint"] == market.fingerprint == record.headers[0]["dataset.fingerprint"]
 
 
-def test_a_synthetic_market_of_a_seed_is_the_same_each_time() -> None:
+def test_a_synthetic_market_with_a_seed_is_reproducible() -> None:
     manager = manager_of()
     given = {"scenario": "crisis", "seed": 11, "window": "+30:+40"}
     assert manager.reset(given)["observation"] == manager.reset(given)["observation"]
     assert manager.reset(given)["observation"] != manager.reset(given | {"seed": 12})["observation"]
 
 
-def test_a_market_in_disguise_has_no_name_and_another_disguise_each_time(tmp_path: Path) -> None:
+def test_a_masked_market_has_no_name_and_a_new_mask_in_each_session(tmp_path: Path) -> None:
     manager = SessionManager(bundled_markets("full"), records=RecordFolder(tmp_path))
     given = {"window": "+100:+110"}
     first, second = manager.reset(given), manager.reset(given)
@@ -143,7 +143,7 @@ def test_a_market_in_disguise_has_no_name_and_another_disguise_each_time(tmp_pat
     assert replay(RunRecord.load(tmp_path / kept["file"]), open_dataset(str(tmp_path / kept["market"]))).verified
 
 
-def test_markets_have_names_of_their_own() -> None:
+def test_market_names_must_be_distinct() -> None:
     assert refused(lambda: markets_of([DATA, DATA])).slug == "argument_invalid"
     assert refused(lambda: markets_of([])).slug == "argument_invalid"
     assert refused(lambda: markets_of([DATA], "little")).slug == "argument_invalid"
@@ -151,13 +151,13 @@ def test_markets_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("mask", ["calendar", "full"])
-def test_a_disguise_of_dates_hides_the_span(mask: str) -> None:
+def test_masked_dates_hide_the_date_range(mask: str) -> None:
     assert DATA.dates[0] not in Market("market", DATA, mask).description
     assert DATA.dates[0] in Market("market", DATA, "names").description
 
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
-def test_a_window_is_of_indices_where_dates_are_made_up(mask: str | None) -> None:
+def test_a_window_of_masked_dates_must_consist_of_indices(mask: str | None) -> None:
     manager = SessionManager(markets_of([DATA], mask))
     assert manager.reset({"window": "+40:+50"})["n_decisions"] == 9
     window = f"{DATA.dates[40]}:{DATA.dates[50]}"

@@ -1,4 +1,4 @@
-"""Agents that write without end, or do not read: neither holds up who asks them."""
+"""Agents that write without end or do not read: neither blocks the harness."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("text", [WRITER, ORPHAN], ids=["writer", "orphan"])
-def test_what_an_agent_writes_after_its_time_is_not_read_without_end(text: str, tmp_path: Path) -> None:
+def test_output_after_the_timeout_is_not_read_forever(text: str, tmp_path: Path) -> None:
     path = tmp_path / "agent.py"
     path.write_text(text, encoding="utf-8")
     reader = Reader()
@@ -46,7 +46,7 @@ def test_what_an_agent_writes_after_its_time_is_not_read_without_end(text: str, 
         session.close()
 
 
-def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> None:
+def test_an_agent_with_too_many_bytes_of_decisions_is_abandoned(tmp_path: Path) -> None:
     """Each within its length: a record keeps them all, and a thousand bars of a mebibyte are a gibibyte."""
     path = tmp_path / "agent.py"
     path.write_text("import sys\nfor line in sys.stdin:\n    print('7' * 999, flush=True)", encoding="utf-8")
@@ -62,7 +62,7 @@ def test_an_agent_whose_answers_fill_the_disk_is_given_up(tmp_path: Path) -> Non
     assert [each for each in faults if "malformed" not in each] == [f"3 answer_too_long: {told}"]
 
 
-def test_an_answer_to_an_observation_that_is_not_read_comes_too_early(tmp_path: Path) -> None:
+def test_an_answer_before_the_observation_was_read_is_too_early(tmp_path: Path) -> None:
     """What is left of the observation would stand before the next one."""
     answer = "select.select([0], [], []); os.write(1, b'{}\\n'); os.read(0, 8192)"
     text = f"import os, select\nwhile True:\n    {answer}\n"
@@ -93,7 +93,7 @@ while True:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="opens its pipe in `/proc`")
-def test_an_agent_that_reads_its_own_standard_error_holds_nobody_up(tmp_path: Path) -> None:
+def test_an_agent_that_reads_its_own_standard_error_does_not_block_the_harness(tmp_path: Path) -> None:
     """What was there when it was looked for is gone when it is read."""
     (tmp_path / "agent.py").write_text(THIEF, encoding="utf-8")
     bounds = Bounds(start_seconds=0.1, answer_seconds=0.1, end_seconds=0.3)

@@ -1,4 +1,4 @@
-"""The reference agents of `examples/`: five languages, one strategy, the same bytes."""
+"""The reference agents of `examples/`: five languages, one strategy, identical bytes."""
 
 from __future__ import annotations
 
@@ -147,17 +147,17 @@ def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
     assert {order["action"] for order in orders} == {"buy", "close"}
 
 
-def test_a_command_decides_as_all_do(command: list[str], wanted: oo.RunRecord) -> None:
+def test_a_command_makes_the_reference_decisions(command: list[str], wanted: oo.RunRecord) -> None:
     told: list[str] = []
     assert digest_of(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted.digest
     assert told == []
 
 
-def test_one_behind_http_decides_as_all_do(address: str, wanted: oo.RunRecord) -> None:
+def test_an_http_agent_makes_the_reference_decisions(address: str, wanted: oo.RunRecord) -> None:
     assert digest_of(connect(address)) == wanted.digest
 
 
-def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], posted: Session) -> None:
+def test_unusual_observations_get_identical_bytes(command: list[str], posted: Session) -> None:
     observations, told = odd(), list[str]()
     with StdioSession(command, agent_environment(), show=told.append) as session:
         got = answers(session, observations)
@@ -172,7 +172,7 @@ def test_odd_observations_are_answered_in_the_same_bytes(command: list[str], pos
     assert orders[5] == []
 
 
-def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted: Session) -> None:
+def test_an_invalid_observation_gets_a_hold_and_a_message(command: list[str], posted: Session) -> None:
     good = odd()[-6]
     texts = [each for bad in BAD for each in (bad, good)]
     told: list[str] = []
@@ -186,7 +186,7 @@ def test_what_is_no_observation_is_a_hold_with_a_word(command: list[str], posted
     assert all("holds all, for this is no observation" in each for each in words)
 
 
-def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
+def test_invalid_utf8_does_not_end_an_agent(command: list[str]) -> None:
     good = odd()[-6].encode()
     done = subprocess.run(command, input=b"\xff\xfe\n\x00\n" + good + b"\n", capture_output=True, check=True)
     first, second, third = done.stdout.splitlines()
@@ -195,7 +195,9 @@ def test_bytes_that_are_no_text_end_no_agent(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("tier", [Tier.T2, Tier.T3], ids=lambda tier: tier.name)
-def test_a_command_decides_the_same_in_the_sandbox(command: list[str], wanted: oo.RunRecord, tier: Tier) -> None:
+def test_a_command_makes_the_same_decisions_in_the_sandbox(
+    command: list[str], wanted: oo.RunRecord, tier: Tier
+) -> None:
     if HOST.tier < tier:
         pytest.skip(f"{tier.name}: {dict(HOST.missing)}")
     sandbox = Sandbox.open(Profile(Path(command[-1]).parent), min_tier=tier, max_tier=tier)
@@ -215,11 +217,11 @@ def test_a_command_conforms(command: list[str]) -> None:
     assert conforms(connect(f"cmd:{shlex.join(command)}"), deterministic=bool(count(1, not is_slow)))
 
 
-def test_one_behind_http_conforms(address: str) -> None:
+def test_an_http_agent_conforms(address: str) -> None:
     assert conforms(connect(address), deterministic=True)
 
 
-def test_each_agent_is_alone_in_its_file() -> None:
+def test_each_reference_agent_is_one_self_contained_file() -> None:
     """A fork needs nothing of ours, and two in Python need nothing but the standard library."""
     for path in EXAMPLES.glob("reference-agent*"):
         assert "import openoutcry" not in path.read_text(encoding="utf-8"), path.name
@@ -228,7 +230,7 @@ def test_each_agent_is_alone_in_its_file() -> None:
         subprocess.run(command, input=b"", capture_output=True, check=True)
 
 
-def test_the_page_shows_what_the_agents_are() -> None:
+def test_the_docs_show_the_reference_agents() -> None:
     page = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
     shown = {"python": "reference-agent.py", "py": "reference-agent-http.py", "bash": "reference-agent.sh"}
     shown |= {"ts": "reference-agent.ts", "rust": "reference-agent.rs"}

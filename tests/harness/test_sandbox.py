@@ -1,4 +1,4 @@
-"""The sandbox: what is in it cannot get out, and each of its locks is needed."""
+"""The sandbox: protections of Python agents and of foreign commands."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tried(f):
 
 
 @needs(Tier.T2)
-def test_a_python_agent_reads_its_folder_and_libraries_and_nothing_else(tmp_path: Path) -> None:
+def test_a_python_agent_reads_only_its_folder_and_libraries(tmp_path: Path) -> None:
     for name in ("agent", "other"):
         (tmp_path / name).mkdir()
         script(tmp_path / name, "7", "data.txt")
@@ -86,7 +86,7 @@ print(sorted(os.environ))
 
 
 @needs(Tier.T2)
-def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Path) -> None:
+def test_hidden_paths_in_the_folder_are_unreadable_and_others_readable(tmp_path: Path) -> None:
     deep = tmp_path / "deep" / "deeper"
     deep.mkdir(parents=True)
     for path in (tmp_path / "open.txt", deep / "open.txt", tmp_path / "hidden.txt", deep / "hidden.txt"):
@@ -104,7 +104,7 @@ def test_what_is_hidden_in_the_folder_is_hidden_and_the_rest_is_not(tmp_path: Pa
 
 
 @needs(Tier.T2)
-def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
+def test_the_plan_of_a_folder_with_many_files_is_split_over_arguments(tmp_path: Path) -> None:
     """Their names are longer than one argument of a command may be."""
     for index in range(3000):
         (tmp_path / f"{'n' * 40}{index}").write_text("", encoding="utf-8")
@@ -118,7 +118,7 @@ def test_a_folder_of_many_files_is_split(tmp_path: Path) -> None:
 
 
 @needs(Tier.T2)
-def test_links_beside_a_program_of_the_folder_lead_nowhere(tmp_path: Path) -> None:
+def test_links_next_to_a_program_in_the_folder_grant_nothing(tmp_path: Path) -> None:
     """What lies beside a program is granted, as `lib` of `bin`; the folder's author decides what that is there."""
     agent, other = tmp_path / "agent", tmp_path / "other"
     for folder in (agent / "bin", other):
@@ -133,14 +133,14 @@ def test_links_beside_a_program_of_the_folder_lead_nowhere(tmp_path: Path) -> No
 
 
 @needs(Tier.T2)
-def test_a_module_is_found_beside_the_package_and_in_the_folder(tmp_path: Path) -> None:
+def test_a_module_is_imported_from_the_package_parent_and_from_the_folder(tmp_path: Path) -> None:
     script(tmp_path, "import sys, openoutcry\nprint(openoutcry.__name__, sys.argv[1:], __name__)", "decider.py")
     sandbox = Sandbox.open(Profile(tmp_path))
     assert printed(sandbox.module("decider", ["a", "b"])) == "openoutcry ['a', 'b'] __main__\n"
 
 
 @needs(Tier.T2)
-def test_a_thread_that_a_library_has_started_is_locked_in_too(tmp_path: Path) -> None:
+def test_threads_started_by_a_library_are_restricted_too(tmp_path: Path) -> None:
     """Both Landlock and the filter bind the calling thread alone, unless they are set with care."""
     (tmp_path / "agent").mkdir()
     (tmp_path / "secret").write_text("7", encoding="utf-8")
@@ -169,7 +169,7 @@ thread.start()
 
 
 @needs(Tier.T2)
-def test_no_line_of_the_agent_runs_before_the_filter(tmp_path: Path) -> None:
+def test_no_line_of_the_agent_runs_before_the_filter_is_installed(tmp_path: Path) -> None:
     """A module of its own that is called like a library would, if its folder came first too early."""
     shadow = "import socket\ntry:\n    socket.socket()\n    print('open')\nexcept OSError:\n    print('locked')"
     for name in ("numpy", "openoutcry", "marshal", "ctypes"):
@@ -179,7 +179,7 @@ def test_no_line_of_the_agent_runs_before_the_filter(tmp_path: Path) -> None:
 
 
 @needs(Tier.T2)
-def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
+def test_an_agent_started_by_root_has_no_privileges(tmp_path: Path) -> None:
     """Below a home directory that is closed it stays the user, without capabilities."""
     if os.geteuid() != 0:
         pytest.skip("the user is no superuser")
@@ -195,7 +195,7 @@ def test_a_superuser_gives_its_rights_away(tmp_path: Path) -> None:
 
 
 @needs(Tier.T3)
-def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
+def test_an_agent_started_by_root_becomes_nobody_in_namespaces(tmp_path: Path) -> None:
     """A file that is closed to others is closed to it, and a number of processes is a limit."""
     if os.geteuid() != 0 or not HOST.setpriv:
         pytest.skip("the user is no superuser, or there is no `setpriv`")
@@ -214,7 +214,7 @@ def test_a_superuser_becomes_nobody_in_namespaces_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])
-def test_where_memory_runs_out_the_agent_ends_first_and_no_program_takes_its_core(tier: Tier, tmp_path: Path) -> None:
+def test_the_agent_is_the_first_oom_victim_and_writes_no_core_dump(tier: Tier, tmp_path: Path) -> None:
     """A core of 0 bytes is still handed to a program that the host has for that, as a superuser's; one of 1 is not."""
     text = "import resource\nprint(open('/proc/self/oom_score_adj').read().strip(), resource.getrlimit(4))"
     sandbox = Sandbox.open(Profile(tmp_path, readable=["/proc"]), min_tier=tier, max_tier=tier)
@@ -233,7 +233,7 @@ COMMANDS = {
 
 @needs(Tier.T2)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_foreign_command_answers_from_the_sandbox(name: str, tmp_path: Path) -> None:
+def test_a_foreign_command_answers_in_the_sandbox(name: str, tmp_path: Path) -> None:
     try:
         launch = Sandbox.open(Profile(tmp_path)).command([name, *COMMANDS[name]])
     except oo.OpenOutcryError:
@@ -258,7 +258,7 @@ def listening() -> Iterator[int]:
 
 @needs(Tier.T2)
 @pytest.mark.parametrize("kind", ["script", "command"])
-def test_the_network_is_open_where_the_profile_says_so_and_only_outwards(kind: str, tmp_path: Path) -> None:
+def test_allow_net_permits_outgoing_connections_only(kind: str, tmp_path: Path) -> None:
     with listening() as port:
         text = f"""
 import socket
@@ -280,7 +280,7 @@ print(tried(listen), tried(lambda: socket.socket(socket.AF_UNIX)), tried(lambda:
 
 
 @needs(Tier.T1)
-def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_contains_only_passed_on_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KEY_OF_A_MODEL", "1")
     monkeypatch.setenv("KEY_OF_THE_HARNESS", "2")
     agent = script(tmp_path, "import os; print(*[each for each in os.environ if 'KEY' in each])")
@@ -289,7 +289,7 @@ def test_the_environment_is_what_the_profile_passes_on(monkeypatch: pytest.Monke
 
 
 @needs(Tier.T1)
-def test_a_file_in_place_of_a_pipe_is_refused_before_the_agent_runs(tmp_path: Path) -> None:
+def test_a_file_as_output_is_refused_before_the_agent_runs(tmp_path: Path) -> None:
     agent = script(tmp_path, "print('ran')")
     with (tmp_path / "output").open("w") as output:
         made = run(
@@ -313,7 +313,7 @@ agent.wait()
 
 
 @pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])
-def test_an_agent_ends_with_a_harness_that_is_killed(tier: Tier, tmp_path: Path) -> None:
+def test_an_agent_ends_when_the_harness_is_killed(tier: Tier, tmp_path: Path) -> None:
     script(tmp_path, "print('ready', flush=True)\nimport time\ntime.sleep(60)")
     command = [sys.executable, "-c", HARNESS, str(tmp_path), tier.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as harness:
@@ -328,7 +328,7 @@ def test_an_agent_ends_with_a_harness_that_is_killed(tier: Tier, tmp_path: Path)
 
 
 @needs(Tier.T2)
-def test_a_command_ends_with_all_that_it_has_started(tmp_path: Path) -> None:
+def test_a_command_ends_with_all_its_child_processes(tmp_path: Path) -> None:
     text = "(setsid sleep 60; sleep 60) & (trap '' TERM HUP; sleep 60) & echo ready; wait"
     launch = Sandbox.open(Profile(tmp_path)).command(["bash", "-c", text])
     with subprocess.Popen(

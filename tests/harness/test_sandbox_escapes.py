@@ -1,4 +1,4 @@
-"""The escape suite: nothing breaks out, and with one lock less something does."""
+"""The escape attempts: none succeeds in the sandbox, and without any one protection some do."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def found() -> Examination:
 
 
 @T2
-def test_nothing_breaks_out(found: Examination) -> None:
+def test_no_attempt_escapes(found: Examination) -> None:
     # What the second tier is known not to stop, the third does; not every disk keeps the time of reading.
     known = {"metadata", "existence", "read_time"} if HOST.tier == Tier.T2 else set()
     others = {
@@ -130,7 +130,7 @@ def without(lock: Protection, *, max_tier: Tier = Tier.T2) -> Examination:
 
 @T2
 @pytest.mark.parametrize("lock", OPENED, ids=lambda lock: lock.value)
-def test_without_a_lock_something_breaks_out(lock: Protection) -> None:
+def test_without_a_protection_some_attempt_escapes(lock: Protection) -> None:
     if lock is Protection.CAPABILITIES and os.geteuid() != 0:
         pytest.skip("the user has no capabilities to give up")
     found = without(lock)
@@ -140,7 +140,7 @@ def test_without_a_lock_something_breaks_out(lock: Protection) -> None:
 
 @T2
 @pytest.mark.parametrize("version", [3, 5])
-def test_an_older_landlock_is_made_up_for(version: int) -> None:
+def test_filters_compensate_for_an_older_landlock(version: int) -> None:
     """Without rights over devices, scopes and ports, filters hold what it does not."""
 
     def older(sandbox: Sandbox) -> Sandbox:
@@ -161,7 +161,7 @@ def test_an_older_landlock_is_made_up_for(version: int) -> None:
 
 
 @T3
-def test_without_namespaces_something_breaks_out() -> None:
+def test_without_namespaces_some_attempt_escapes() -> None:
     def opened(sandbox: Sandbox) -> Sandbox:
         return replace(sandbox, _protections=sandbox._protections - {Protection.NAMESPACES})
 

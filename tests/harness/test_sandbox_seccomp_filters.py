@@ -1,4 +1,4 @@
-"""The filters of system calls, run by an interpreter of their language, for machines that are not at hand, too."""
+"""System call filters, evaluated by a BPF interpreter for all supported architectures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def on(machine: str, program: Program, name: str, *arguments: int) -> int:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_other_architectures_end_the_process(machine: str) -> None:
+def test_calls_of_other_architectures_kill_the_process(machine: str) -> None:
     audit, _ = ARCHITECTURES[machine]
     for program in (
         worker_filter(machine, allow_net=False),
@@ -74,7 +74,7 @@ def test_other_architectures_end_the_process(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_worker_computes_and_makes_nothing(machine: str) -> None:
+def test_the_worker_creates_no_process_thread_socket_or_code(machine: str) -> None:
     program = worker_filter(machine, allow_net=False)
     for name in ("read", "write", "futex", "openat", "exit_group", "getrandom"):
         assert on(machine, program, name) == ALLOW
@@ -98,7 +98,7 @@ def test_the_worker_computes_and_makes_nothing(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("of", ["worker", "command"])
-def test_an_open_network_is_that_of_the_internet(machine: str, of: str) -> None:
+def test_allow_net_permits_internet_sockets_only(machine: str, of: str) -> None:
     program = (
         worker_filter(machine, allow_net=True)
         if of == "worker"
@@ -122,7 +122,7 @@ def test_an_open_network_is_that_of_the_internet(machine: str, of: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
+def test_a_command_may_thread_and_fork_but_reaches_no_other_process(machine: str) -> None:
     program = command_filter(machine, allow_net=False, landlock_abi=7)
     for name in ("mmap", "mprotect", "kill", "futex", "read"):
         assert on(machine, program, name, 0, 0, 7) == ALLOW
@@ -156,7 +156,7 @@ def test_a_command_threads_and_forks_and_reaches_nobody(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_where_landlock_does_not_hold_signals_the_filter_does(machine: str) -> None:
+def test_the_filter_restricts_signals_if_landlock_does_not(machine: str) -> None:
     program = command_filter(machine, allow_net=False, landlock_abi=5)
     for name in ("kill", "tgkill", "rt_sigqueueinfo"):
         assert on(machine, program, name, OWN) == ALLOW
@@ -165,7 +165,7 @@ def test_where_landlock_does_not_hold_signals_the_filter_does(machine: str) -> N
     assert on(machine, program, "tkill", OWN) == EPERM
 
 
-def test_clauses_are_tried_in_order_and_all_their_tests_must_hold() -> None:
+def test_clauses_are_evaluated_in_order_and_all_their_tests_must_hold() -> None:
     rules = {
         "ioctl": Rule(1, [([Low(0, 5), OwnPid(1), Null(2)], 2), ([Low(0, 4, 6)], 3), ([], 4)]),
         "read": Rule(7),
@@ -187,7 +187,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_numbers_are_those_of_the_headers(machine: str) -> None:
+def test_call_numbers_match_the_kernel_headers(machine: str) -> None:
     if not HEADERS[machine].exists():
         pytest.skip(f"no {HEADERS[machine]}")
     found, other = {}, {}

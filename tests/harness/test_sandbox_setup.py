@@ -1,4 +1,4 @@
-"""Opening a sandbox: what a profile may say, which paths it allows, and which tier is reached."""
+"""Profiles, readable paths and the choice of a tier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.once
 HOST = this_host()
 
 
-def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_path: Path) -> None:
+def test_a_link_is_granted_by_both_names_unless_its_target_is_hidden(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "open.txt").write_text("", encoding="utf-8")
     hidden = tmp_path / "real" / "hidden.txt"
@@ -36,7 +36,7 @@ def test_a_link_is_granted_by_both_names_unless_it_leads_to_what_is_hidden(tmp_p
     assert readable_paths.grants(root, [folder]) == []
 
 
-def test_what_is_hidden_is_known_by_what_it_is_and_not_by_its_name(tmp_path: Path) -> None:
+def test_hidden_files_are_identified_by_inode_and_not_by_name(tmp_path: Path) -> None:
     """A file may have a second name; and where case does not matter, each has many."""
     (tmp_path / "deep").mkdir()
     for name in ("keys.txt", "deep/data.txt", "open.txt", "deep/open.txt"):
@@ -67,16 +67,14 @@ def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES"])
-def test_variables_that_load_code_before_the_locks_are_refused(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_variables_that_load_code_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With `PYTHONPATH` a `ctypes.py` of the agent's folder would run in the launcher, before its first lock."""
     monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(oo.OpenOutcryError, match=f"must not load code before .*; received `{name}`"):
         Profile(tmp_path, pass_on=[name])
 
 
-def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_an_unavailable_tier_is_refused_with_the_reason(tmp_path: Path) -> None:
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T2: "no Landlock", Tier.T3: "no bwrap"}))
     assert host.tier is Tier.T1
     assert replace(host, missing={Tier.T3: "no bwrap"}).tier is Tier.T2
@@ -90,7 +88,7 @@ def test_a_tier_that_is_not_reached_is_refused_with_the_reason(tmp_path: Path) -
             Sandbox.open(Profile(tmp_path), min_tier=Tier.T3)
 
 
-def test_the_best_sandbox_is_what_there_is_and_says_why_it_is_no_better(
+def test_the_best_sandbox_states_why_no_higher_tier_is_available(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "this_host", lambda: host)
@@ -131,7 +129,7 @@ def test_the_best_sandbox_is_of_the_highest_tier(tmp_path: Path) -> None:
         ({"cpu_seconds": 1.5}, "`cpu_seconds` must be a whole number above 0; received 1.5"),
     ],
 )
-def test_a_profile_that_cannot_be_is_refused(
+def test_an_invalid_profile_is_refused(
     change: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -141,9 +139,7 @@ def test_a_profile_that_cannot_be_is_refused(
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
-def test_the_stand_in_of_a_version_manager_is_refused_with_what_to_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_version_manager_shim_is_refused_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would look for the program in a home directory that it may not read, and end with exit code 127."""
     (tmp_path / "shims").mkdir()
     stand_in = tmp_path / "shims" / "python"
@@ -156,14 +152,14 @@ def test_the_stand_in_of_a_version_manager_is_refused_with_what_to_name(
 
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
-def test_a_program_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_program_is_refused(tmp_path: Path) -> None:
     sandbox = Sandbox.open(Profile(tmp_path))
     for command in ([], ["no-such-program"], ["./agent"]):
         with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run"):
             sandbox.command(command)
 
 
-def test_the_locks_of_a_tier_are_those_before_it_and_more(tmp_path: Path) -> None:
+def test_each_tier_includes_the_protections_of_lower_tiers(tmp_path: Path) -> None:
     held = {
         tier: Sandbox.open(Profile(tmp_path), min_tier=tier, max_tier=tier)._protections
         for tier in Tier

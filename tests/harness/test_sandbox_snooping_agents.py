@@ -1,4 +1,4 @@
-"""The zoo: agents that attack earn in the sandbox what the honest one earns, and more without it."""
+"""Attacking agents: in the sandbox they earn the return of the honest agent, without it more."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sandbox_of(den: Path) -> Sandbox:
 
 
 @pytest.mark.parametrize("animal", snooping_agents.ZOO, ids=lambda each: each.__name__)
-def test_an_attack_earns_what_the_honest_agent_earns(animal: Callable[..., Any], den: Path) -> None:
+def test_an_attack_earns_the_return_of_the_honest_agent(animal: Callable[..., Any], den: Path) -> None:
     sandbox = sandbox_of(den)
     assert run(animal.__name__, sandbox).digest == run("honest", sandbox).digest
     assert sorted(path.name for path in den.iterdir() if path.name != "__pycache__") == ["prices.csv", "zoo.py"]
@@ -85,13 +85,13 @@ def test_variables_are_passed_on_by_the_profile(den: Path) -> None:
         PythonAgent("zoo:honest", ["PATH"], sandbox=sandbox_of(den))
 
 
-def test_an_agent_that_is_not_there_is_told_as_ever(den: Path) -> None:
+def test_a_missing_agent_is_reported_in_the_sandbox(den: Path) -> None:
     with pytest.raises(oo.OpenOutcryError, match="no module 'nowhere'"):
         PythonAgent("nowhere:decide", sandbox=sandbox_of(den)).check()
     PythonAgent("zoo:honest", sandbox=sandbox_of(den)).check()
 
 
-def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> None:
+def test_the_harness_imports_nothing_from_the_agents_folder(den: Path) -> None:
     """Modules called like those of the harness would run there, outside of every sandbox."""
     shadow = "import pathlib\npathlib.Path('ran').touch()\nraise ImportError('not what was meant')\n"
     for name in (*sys.stdlib_module_names, "httpx", "pandas", "rich", "typer"):
@@ -103,7 +103,7 @@ def test_nothing_of_the_agents_folder_is_imported_by_who_asks_it(den: Path) -> N
     assert (made.returncode, (den / "ran").exists()) == (0, False), made.stderr
 
 
-def test_a_harness_that_finds_its_modules_in_the_agents_folder_says_so(
+def test_a_harness_that_would_import_from_the_agents_folder_warns(
     den: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path, is_told in (([], False), ([""], True), ([str(den)], True)):

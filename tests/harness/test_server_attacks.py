@@ -1,4 +1,4 @@
-"""Servers that answer with anything but HTTP as it was meant: each is a fault with a name, in time."""
+"""Servers with malformed HTTP: each is a named fault, in time."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _say(peer: socket.socket, first: bytes, again: bytes) -> None:
         (BUSY.replace(b"503 Busy", b"500 Broken") + b" " * 100_000, b"", "answer_status"),
     ],
 )
-def test_whatever_a_server_says_is_a_fault_in_time(
+def test_malformed_responses_are_faults_in_time(
     first: bytes, again: bytes, slug: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n_threads = threading.active_count()
@@ -89,12 +89,12 @@ def test_whatever_a_server_says_is_a_fault_in_time(
 @pytest.mark.parametrize(
     "head", [b"X: \xff\xfe\r\n", b"Set-Cookie: a=b; Domain=\xff\r\n", b"Content-Encoding: Identity\r\n"]
 )
-def test_heads_that_are_odd_are_no_fault(head: bytes) -> None:
+def test_unusual_valid_headers_are_not_faults(head: bytes) -> None:
     with saying(OK + head + b"Content-Length: 2\r\n\r\n{}") as url, HttpAgent(url, QUICK).start() as session:
         assert [session.answer("{}"), session.answer("{}")] == ["{}", "{}"]
 
 
-def test_a_server_that_takes_no_connection_was_not_reached() -> None:
+def test_a_server_that_accepts_no_connection_is_unreachable() -> None:
     waiting = []
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -114,12 +114,12 @@ def test_a_server_that_takes_no_connection_was_not_reached() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://a:99999", "http://a:b", "http://a:0", "http://a/\x00"])
-def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+def test_an_invalid_url_is_refused_at_once(url: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match="an agent's URL must be `http://HOST:PORT`; received"):
         connect(url)
 
 
-def test_the_path_that_is_appended_is_left_out() -> None:
+def test_a_url_with_the_appended_path_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError, match="hint: remove `/decide`"):
         connect("http://localhost:8000/decide/")
     assert connect("http://localhost:8000/v1").name == "http://localhost:8000/v1"

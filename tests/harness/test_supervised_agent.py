@@ -1,4 +1,4 @@
-"""What becomes of the faults of an agent: holds, another process, and an end after three in a row."""
+"""Faults of a supervised agent: hold decisions, restarts, and the end after three consecutive faults."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def supervised(agent: CommandAgent | HttpAgent) -> tuple[SupervisedAgent, list[t
     return SupervisedAgent(agent, tell), told
 
 
-def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None:
+def test_an_agent_is_restarted_after_a_fault_and_answers_the_next_bar() -> None:
     """A late answer never comes to be that of another bar."""
     text = (
         "import json, os, sys, time\n"
@@ -57,7 +57,7 @@ def test_an_agent_is_begun_anew_after_a_fault_and_answers_the_next_bar() -> None
     assert firsts == ["0}", "2}", "4}", "7}", "9}"]
 
 
-def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_with_three_consecutive_faults_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, told = supervised(python("input()"))
     with agent:
         assert [agent.answer("{}") for _ in range(6)] == [Answer("", "agent_died")] * 3 + [ABANDONED] * 3
@@ -70,7 +70,7 @@ def test_an_agent_that_fails_three_times_running_is_asked_no_more(monkeypatch: p
         assert len(server.posts) == 3
 
 
-def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
+def test_isolated_faults_do_not_abandon_an_agent() -> None:
     text = "import sys\nfor at, line in enumerate(sys.stdin):\n    print('{}')\n    if at == 1: sys.exit(0)\n"
     agent, told = supervised(python(text))
     with agent:
@@ -79,7 +79,7 @@ def test_a_fault_that_passes_is_no_step_towards_the_end() -> None:
     assert len(told) == 5
 
 
-def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on() -> None:
+def test_a_malformed_answer_is_reported_at_its_bar_and_the_agent_continues() -> None:
     told: list[str] = []
     wrong = "line.replace('}', ',\"a\":1}' if at < 4 else '}')"
     text = f"import sys\nfor at, line in enumerate(sys.stdin): print({wrong}.strip())\n"
@@ -90,7 +90,7 @@ def test_what_is_wrong_with_an_answer_is_told_at_its_bar_and_the_agent_goes_on()
     assert [each[:26] for each in told] == [f"{step} malformed: unknown_field" for step in range(4)]
 
 
-def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() -> None:
+def test_replayed_bars_keep_their_decisions_and_their_faults_do_not_count() -> None:
     """As many faults as give it up, while it is shown what it had been shown: its answers stand, and it is asked on."""
     text = (
         "import json, sys\nseen = []\nfor line in sys.stdin:\n    seen.append(json.loads(line)['bar'])\n"
@@ -107,7 +107,7 @@ def test_bars_that_were_answered_before_are_shown_again_and_count_for_nothing() 
 
 
 @pytest.mark.parametrize(("n_faults", "n_asked"), [(2, 1), (3, 0)])
-def test_faults_in_a_row_before_a_cut_go_on_after_it(n_faults: int, n_asked: int) -> None:
+def test_consecutive_faults_are_counted_across_an_interruption(n_faults: int, n_asked: int) -> None:
     told: list[int] = []
     before = [Answer(HOLD), *[Answer("", "agent_died")] * n_faults]
     with SupervisedAgent(python("input()"), lambda fault, step: told.append(step), before) as agent:
@@ -117,14 +117,14 @@ def test_faults_in_a_row_before_a_cut_go_on_after_it(n_faults: int, n_asked: int
     assert len([step for step in told if step >= len(before)]) == n_asked
 
 
-def test_an_agent_that_fails_whatever_it_is_shown_again_does_not_take_the_time_of_all_its_bars() -> None:
+def test_an_agent_that_fails_in_the_replay_is_not_shown_all_bars() -> None:
     told: list[int] = []
     with SupervisedAgent(python("input()"), lambda fault, step: told.append(step), [Answer(HOLD)] * 9) as agent:
         assert [agent.answer(HOLD).fault for _ in range(9)] == [None] * 9
     assert told == [0, 1, 2]
 
 
-def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> None:
+def test_a_restarted_agent_inherits_the_limit_of_standard_error() -> None:
     shown: list[str] = []
     text = "import sys, os\nsys.stderr.write('x' * 150 + chr(10))\nsys.stderr.flush()\nif input() == 'a': print()\n"
     agent = CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(stderr_bytes=250), show=shown.append)
@@ -134,7 +134,7 @@ def test_an_agent_that_is_begun_anew_writes_no_more_to_its_standard_error() -> N
     assert "\n".join(shown).split("\n") == ["x" * 150, "x" * 99, left_out]
 
 
-def test_a_run_that_is_stopped_has_no_fault() -> None:
+def test_a_stopped_run_has_no_fault() -> None:
     agent, told = supervised(python("import time; input(); time.sleep(60)", Bounds(answer_seconds=60.0)))
     with agent:
         timer = threading.Timer(0.3, agent.kill)
@@ -145,7 +145,7 @@ def test_a_run_that_is_stopped_has_no_fault() -> None:
     assert told == []
 
 
-def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
+def test_a_host_without_descriptors_is_an_infrastructure_fault() -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -161,7 +161,7 @@ def test_a_host_without_descriptors_is_no_fault_of_the_agent() -> None:
     assert answer == Answer("", "agent_not_started")
 
 
-def test_what_a_callable_raises_is_a_fault_like_any_other() -> None:
+def test_an_exception_of_a_callable_is_a_fault() -> None:
     class Sometimes:
         def __init__(self) -> None:
             self.n_asked = 0
@@ -190,7 +190,7 @@ def interrupt(observation: object) -> Any:
     raise KeyboardInterrupt
 
 
-def test_a_stop_calls_what_is_there_and_what_comes_after() -> None:
+def test_a_stop_runs_registered_and_later_callbacks() -> None:
     stop, called = Stop(), []
     with stop.on_stop(lambda: called.append("before")):
         with stop.on_stop(lambda: called.append("gone")):

@@ -1,4 +1,4 @@
-"""Programs of any language and servers as agents: what they answer, what they do wrong, and how they are named."""
+"""Agents that are programs or servers: names, answers and faults."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ LOST = Answer("", "agent_lost")
         (":f", "an agent must be `module:function`; received ':f'"),
     ],
 )
-def test_a_name_that_is_none_is_refused(name: str, told: str) -> None:
+def test_an_invalid_agent_name_is_refused(name: str, told: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as caught:
         connect(name)
     assert told in str(caught.value)
 
 
-def test_names_are_those_of_boards_and_hold_no_secret() -> None:
+def test_names_on_boards_contain_no_password() -> None:
     assert connect("cmd:python 'my agent.py' -x").name == "python 'my agent.py' -x"
     assert connect("http://me:secret@localhost:8000/").name == "http://localhost:8000"
     assert "secret" not in repr(connect("http://me:secret@localhost:8000/"))
@@ -54,7 +54,7 @@ def test_names_are_those_of_boards_and_hold_no_secret() -> None:
         connect("http://localhost:8000", pass_on=["HOME"])
 
 
-def test_what_records_say_of_each() -> None:
+def test_records_state_the_transport_of_each_agent() -> None:
     assert connect("http://localhost:8000").harness == {"transport": "http", "tier": "T0", "allow_net": True}
     assert connect("cmd:cat").harness == {"transport": "stdio", "tier": "T0", "allow_net": True}
     assert connect("a:b").harness == {"transport": "stdio", "tier": "T0", "allow_net": True}
@@ -63,7 +63,7 @@ def test_what_records_say_of_each() -> None:
 # Commands
 
 
-def test_a_command_is_found_split_and_asked() -> None:
+def test_a_command_is_split_and_started() -> None:
     echo = connect(f"cmd:{sys.executable} -u -c \"import sys\nfor line in sys.stdin: print(line, end='')\"")
     echo.check()
     with echo.start() as session:
@@ -71,7 +71,7 @@ def test_a_command_is_found_split_and_asked() -> None:
 
 
 @pytest.mark.parametrize("code", [125, 126, 127])
-def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) -> None:
+def test_a_command_that_cannot_start_is_an_error_before_the_run(code: int) -> None:
     with pytest.raises(AgentError, match=f"received its end, exit code {code}, before the first observation"):
         python(f"import sys; sys.exit({code})").check()
     # What a program makes of no input at all is its own affair.
@@ -83,7 +83,7 @@ def test_a_command_that_could_not_begin_is_an_error_before_the_run(code: int) ->
         connect("cmd:no-such-program").check()
 
 
-def test_a_line_that_was_cut_short_is_told_from_none() -> None:
+def test_a_truncated_line_differs_from_no_line() -> None:
     for text, slug in (("import os; input(); os.write(1, b'{')", "answer_cut_short"), ("input()", "agent_died")):
         with python(text).start() as session, pytest.raises(AgentError) as caught:
             session.answer(HOLD)
@@ -99,7 +99,7 @@ for k, line in enumerate(sys.stdin):
 """
 
 
-def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -> None:
+def test_lines_written_ahead_are_found_at_any_pace() -> None:
     with SupervisedAgent(python(AHEAD)) as agent:
         first, second = agent.answer(HOLD), agent.answer(HOLD)
     assert "written at 0" in first.text
@@ -107,7 +107,7 @@ def test_lines_ahead_are_found_though_they_come_at_the_pace_of_the_questions() -
     assert second == Answer("", "answer_too_early")
 
 
-def test_an_answer_of_who_reads_no_more_is_none() -> None:
+def test_an_answer_after_closing_the_input_is_a_fault() -> None:
     text = "import os; input(); print('{}'); os.close(0); import time; time.sleep(0.3); print('{}'); time.sleep(9)"
     with python(text).start() as session:
         session.answer(HOLD)
@@ -116,7 +116,7 @@ def test_an_answer_of_who_reads_no_more_is_none() -> None:
             session.answer(HOLD)
 
 
-def test_who_decodes_to_the_last_brace_has_read_the_observation() -> None:
+def test_reading_up_to_the_last_brace_counts_as_reading_the_observation() -> None:
     """A decoder of JSON may return an object before the end of its line has come."""
     text = f"import os\nwhile os.read(0, {len(HOLD)}): os.write(1, b'{HOLD}\\n'); os.read(0, 1)"
     with python(text).start() as session:
@@ -126,7 +126,7 @@ def test_who_decodes_to_the_last_brace_has_read_the_observation() -> None:
 # Servers
 
 
-def test_a_server_is_posted_observations_over_one_connection() -> None:
+def test_observations_are_posted_over_one_connection() -> None:
     with serving() as server:
         agent = HttpAgent(f"{server.url}/", QUICK)
         agent.check()
@@ -160,7 +160,7 @@ def test_a_server_is_posted_observations_over_one_connection() -> None:
         (partial(Post.answer, status=429, retry_after="3600"), "agent_unavailable", "received 429"),
     ],
 )
-def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slug: str, told: str) -> None:
+def test_each_server_fault_has_a_slug(handle: Callable[[Post], None], slug: str, told: str) -> None:
     with serving(handle) as server, HttpAgent(server.url, QUICK).start() as session:
         began = time.monotonic()
         with pytest.raises(AgentError) as caught:
@@ -170,7 +170,7 @@ def test_what_a_server_does_wrong_has_a_name(handle: Callable[[Post], None], slu
         assert time.monotonic() - began < 5.0
 
 
-def test_an_answer_that_a_server_gave_before_it_was_asked_is_none() -> None:
+def test_a_response_before_its_request_is_a_fault() -> None:
     """What follows a response at once would answer the next post."""
     told: list[tuple[str, int]] = []
     with serving(agent_servers.twice) as server:
@@ -182,7 +182,7 @@ def test_an_answer_that_a_server_gave_before_it_was_asked_is_none() -> None:
     assert told == [("answer_too_early", step) for step in (1, 3, 5)]
 
 
-def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
+def test_transient_errors_are_retried_with_the_same_step_header() -> None:
     calls: list[int] = []
 
     def handle(post: Post) -> None:
@@ -199,7 +199,7 @@ def test_what_may_pass_is_tried_again_and_the_agent_can_tell() -> None:
     assert steps == ["0"] * 3 + ["1"] * 3
 
 
-def test_a_server_that_comes_late_is_waited_for() -> None:
+def test_a_server_that_starts_late_is_retried() -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{place.getsockname()[1]}"
@@ -209,7 +209,7 @@ def test_a_server_that_comes_late_is_waited_for() -> None:
         HttpAgent("http://no-such-host.invalid", Bounds(0.1, 0.1)).start().answer("{}")
 
 
-def test_who_waits_for_a_server_waits_no_longer_when_it_is_killed() -> None:
+def test_kill_ends_a_pending_request() -> None:
     with serving(agent_servers.dripping) as server, HttpAgent(server.url, Bounds()).start() as session:
         timer = threading.Timer(0.2, session.kill)
         timer.start()
@@ -220,7 +220,7 @@ def test_who_waits_for_a_server_waits_no_longer_when_it_is_killed() -> None:
             session.answer("{}")
 
 
-def test_a_server_is_asked_inside_a_loop_as_notebooks_have_one() -> None:
+def test_a_server_works_inside_a_running_event_loop() -> None:
     async def notebook(url: str) -> str:
         with HttpAgent(url).start() as session:
             return session.answer("{}")
