@@ -1,17 +1,17 @@
-"""Run records to chat-format JSONL for fine-tuning: each line a conversation, as a rollout would have had it.
+"""Convert run records to chat-format JSONL for fine-tuning, one conversation per line.
 
-A record holds decisions and no words. They are carried out again and what a model would have been told is written down:
-an episode of the verifiers environment in the words that are kept beside its record, a run of `openoutcry run` or
-`run_backtest` of 2 to 2,520 decisions in those of `--style` and `--mandate`. The assistant says what the record says:
-decisions, without what reasoning stood before them. A record is used only if its replay verifies and every observation
-is, to the byte, the one that its agent was shown; what is left out is named with the reason.
+A record holds decisions, but no messages. The decisions are executed again, and the messages of the environment are
+written down. An episode of the verifiers environment uses the specification stored next to its record; a run of
+`openoutcry run` or `run_backtest` with 2 to 2,520 decisions uses `--style` and `--mandate`. The assistant messages hold
+the recorded decisions, without reasoning. A record is used only if its replay verifies and every observation equals the
+recorded one; skipped records are listed with the reason.
 
-    python examples/sft_from_records.py                                 # episodes of its own, and their conversations
+    python examples/sft_from_records.py                                 # plays episodes first
     python examples/sft_from_records.py outputs/openoutcry --min-excess 0.0
     python examples/sft_from_records.py run.json --data ecb-fx --style tools
 
-Each line has `messages`, and in the style `tools` the `tools` that were offered; `record`, a digest; and `excess`, the
-return over that of buy-and-hold on the same bars, the mean of its windows.
+Each line has `messages`, in the style `tools` also `tools`; `record`, a digest; and `excess`, the return in excess of
+buy-and-hold on the same bars, averaged over windows.
 """
 
 from __future__ import annotations
@@ -45,25 +45,23 @@ from openoutcry.verifiers_env.task_rows import STYLES, TIERS, Row
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", nargs="*", type=Path, help="records, or folders of them; none makes some")
-    parser.add_argument(
-        "--data", action="append", default=[], help="a market of the runs, as `openoutcry run` takes it"
-    )
-    parser.add_argument("--style", choices=STYLES, help="as the episode had it, and text for a run")
-    parser.add_argument("--mandate", choices=tuple(MANDATES), default="beat-benchmark", help="what a run is told")
-    parser.add_argument("--min-excess", type=float, help="least return over buy-and-hold")
+    parser.add_argument("records", nargs="*", type=Path, help="records, or folders of records; by default new ones")
+    parser.add_argument("--data", action="append", default=[], help="a market of the runs, as for `openoutcry run`")
+    parser.add_argument("--style", choices=STYLES, help="by default that of the episode, or text for a run")
+    parser.add_argument("--mandate", choices=tuple(MANDATES), default="beat-benchmark", help="mandate of a run")
+    parser.add_argument("--min-excess", type=float, help="minimum return in excess of buy-and-hold")
     parser.add_argument(
         "--malformed",
         choices=("drop", "hold", "keep"),
         default="drop",
-        help="answers that are no decision: leave out their episode, write the hold that they were, or keep them",
+        help="invalid answers: drop their episode, replace them by the executed hold, or keep them",
     )
     parser.add_argument("--out", type=Path, default=Path("sft.jsonl"))
     return parser.parse_args()
 
 
 def make(folder: Path, n_tasks: int = 4) -> None:
-    """Play the first tasks of `train` with two baselines, and keep their records as the environment does."""
+    """Play the first tasks of `train` with two baselines, and store their records as the environment does."""
     tier = TIERS["easy"]
     digest = digest_of("pairs", tier.n_symbols, 20 + tier.horizon)
     for index in range(n_tasks):
@@ -77,14 +75,14 @@ def make(folder: Path, n_tasks: int = 4) -> None:
 
 
 def paths(given: list[Path]) -> list[Path]:
-    """Return the records in folders and among files."""
+    """Return the paths of records in folders and files."""
     return [path for each in given for path in (sorted(each.glob("*.json")) if each.is_dir() else [each])]
 
 
 def episodes(
     path: Path, markets: dict[str, oo.Dataset], mandate: str
 ) -> Iterator[tuple[oo.RunRecord, EpisodeSpec, list[oo.Dataset]]]:
-    """Yield the episodes of a file: one of the environment, or each of its runs."""
+    """Yield the episodes of a file: an episode of the environment, or each of its runs."""
     record = oo.RunRecord.load(path)
     known = dict(markets)
     for header in record.headers:
@@ -97,35 +95,37 @@ def episodes(
     replayed = oo.replay(record, known.values())
     if not replayed.verified:
         raise ValueError(str(replayed))
-    told = path.parent / SPECS / path.name
-    if told.is_file():
+    spec = path.parent / SPECS / path.name
+    if spec.is_file():
         windows = [known[header["dataset.fingerprint"]] for header in record.headers]
-        yield record, EpisodeSpec.from_json(told.read_text(encoding="utf-8")), windows
+        yield record, EpisodeSpec.from_json(spec.read_text(encoding="utf-8")), windows
         return
     for run in record.runs():
         dataset = known[run.headers[0]["dataset.fingerprint"]]
         yield run, EpisodeSpec(row_of(run, dataset, mandate)), [dataset]
 
 
-def line_of(record: oo.RunRecord, told: EpisodeSpec, markets: list[oo.Dataset], malformed: str) -> dict:
+def line_of(record: oo.RunRecord, spec: EpisodeSpec, markets: list[oo.Dataset], malformed: str) -> dict:
     """Return the line of an episode."""
-    said = recorded_decisions(record)
-    if malformed == "drop" and not all(each.is_decision for each in said):
-        n_malformed = sum(not each.is_decision for each in said)
-        raise ValueError(f"every answer must be a decision, or see `--malformed`; received {n_malformed} that are not")
-    played = recorded_outcome(told, markets, said).windows
-    excess = sum(float(each.run.nav[-1] - each.market.nav[-1]) for each in played) / len(played)
-    line = {"messages": rebuild_conversation(told, markets, said, holds=malformed == "hold")}
-    tools = {"tools": TOOLS} if told.style == "tools" else {}
+    decisions = recorded_decisions(record)
+    if malformed == "drop" and not all(each.is_decision for each in decisions):
+        n_malformed = sum(not each.is_decision for each in decisions)
+        raise ValueError(
+            f"valid decisions are required, unless `--malformed` is set; received {n_malformed} invalid ones"
+        )
+    windows = recorded_outcome(spec, markets, decisions).windows
+    excess = sum(float(each.run.nav[-1] - each.market.nav[-1]) for each in windows) / len(windows)
+    line = {"messages": rebuild_conversation(spec, markets, decisions, holds=malformed == "hold")}
+    tools = {"tools": TOOLS} if spec.style == "tools" else {}
     return line | tools | {"record": record.digest, "excess": excess}
 
 
 def lines_of(path: Path, markets: dict[str, oo.Dataset], given: argparse.Namespace) -> list[dict]:
-    """Return the lines of a file, none if it cannot be used."""
+    """Return the lines of a file, none if it is unusable."""
     try:
         found = [
-            line_of(record, replace(told, style=given.style or told.style), windows, given.malformed)
-            for record, told, windows in episodes(path, markets, given.mandate)
+            line_of(record, replace(spec, style=given.style or spec.style), windows, given.malformed)
+            for record, spec, windows in episodes(path, markets, given.mandate)
         ]
     except (ValueError, oo.OpenOutcryError) as error:
         print(f"left out {path}: {error}", file=sys.stderr)

@@ -1,36 +1,37 @@
-"""Does training on a realistic synthetic market pay on real data? Measured against a naive Gaussian one.
+"""Compare training on a realistic synthetic market with training on a Gaussian one, on real data.
 
-The design below was written before the first look at held-out data, and is not to be changed by it.
+The design below was fixed before the first look at held-out data.
 
 Arms      The same agent, trained on (1) `tier`: worlds of the default tier of its market; (2) `gaussian`: for each of
-          those worlds a naive twin, i.i.d. Gaussian returns with the volatilities and correlations of that world and
-          the mean return of the tier, spread over symbols by their beta; (3) `real`: real data before the split.
-Beside    `untrained`, all parameters 0; buy-and-hold of equal amounts; cash.
+          these worlds a twin with i.i.d. Gaussian returns, the volatilities and correlations of that world and the mean
+          return of the tier, distributed over symbols by their beta; (3) `real`: real data before the split.
+Baselines `untrained`, all parameters 0; buy-and-hold of equal amounts; cash.
 Markets   `ecb-fx` with the tier `fx`, judged from 2015 on, and with --stocks 20 stocks of the S&P 500 with the tier
-          `hard`, judged from July 2011 on, about the second half of each. Nothing after a split trains anything.
-Agent     11 numbers. Symbols share what is invested by a softmax that is linear in the logarithms of their volatility
-          over 10 and 60 bars and in their trend over 5, 20 and 60; the part invested is log-linear in the volatility
-          and trend of their average; what is held moves towards that by a learned part of the way each bar. Inverse
-          volatility, a volatility target, momentum and reversal are all points of it: clustering, which a tier has and
-          a Gaussian lacks, can be learned. All features are ratios or logarithms of ratios: no price level counts.
-Budget    The same for every arm: generations, population, bars of a generation, costs, limits. `tier` and `gaussian`
-          share their random numbers too.
-Tasks     `sharpe`: net annual Sharpe ratio of a stretch. `steady`: keep to a promised volatility; fitness is minus the
-          mean of |ln(realised / promised)| over months of 21 bars, the promise being about half of what the market
-          had before the split.
-Primary   `tier` less `gaussian` on held-out data, averaged over seeds: the Sharpe ratio of agents trained for `sharpe`
+          `hard`, judged from July 2011 on, about the second half of each. No training uses data after a split.
+Agent     11 parameters. A softmax allocates the invested fraction to symbols; it is linear in the logarithms of their
+          volatility over 10 and 60 bars and in their trend over 5, 20 and 60. The invested fraction is log-linear in
+          the volatility and trend of their average. Positions move towards the target by a learned fraction per bar.
+          Inverse volatility, a volatility target, momentum and reversal are special cases. Volatility clustering, which
+          a tier has and a Gaussian lacks, can be learned. All features are ratios or logarithms of ratios.
+Budget    Equal for every arm: generations, population, bars of a generation, costs, limits. `tier` and `gaussian` also
+          share their random numbers.
+Tasks     `sharpe`: net annualised Sharpe ratio of a window. `steady`: match a target volatility; fitness is minus the
+          mean of |ln(realised / target)| over months of 21 bars, with a target of about half the market's volatility
+          before the split.
+Primary   `tier` minus `gaussian` on held-out data, averaged over seeds: the Sharpe ratio of agents trained for `sharpe`
           and the miss of those trained for `steady`. Secondary: annual log growth; the other arms and baselines.
-Interval  95 %, percentiles of a two-way bootstrap: seeds, and half-years of held-out data, are both drawn anew, the
-          same for both sides of a difference (the pigeonhole bootstrap, Owen 2007). Not corrected for their number.
-Expected  Nil for `sharpe`: a tier pays for the market's variance of the day, so that neither trends nor volatility are
-          a signal, and a Gaussian has none either. A smaller miss of `tier` for `steady`: that is what clusters.
+Interval  95 %, percentiles of a two-way bootstrap that resamples seeds and half-years of held-out data, equally for
+          both sides of a difference (the pigeonhole bootstrap, Owen 2007). Not corrected for multiple testing.
+Expected  No difference for `sharpe`: a tier's expected return is proportional to the day's variance, so neither trend
+nor
+          volatility is a signal, as in a Gaussian market. A smaller miss of `tier` for `steady`: volatility clusters.
 
-    python examples/sim_to_real.py                       # currencies alone
+    python examples/sim_to_real.py                       # currencies only
     python examples/sim_to_real.py --stocks skfolio-1.12.2-py3-none-any.whl
-    python examples/sim_to_real.py --quick               # seconds: shows that it runs, and nothing else
+    python examples/sim_to_real.py --quick               # seconds: a smoke test without meaningful results
 
-`pip download --no-deps skfolio==1.12.2` fetches the wheel, whose prices are read and not kept. Writes
-`sim_to_real.json`, `sim_to_real.svg` and, to the screen, the table of docs/sim-to-real.md.
+`pip download --no-deps skfolio==1.12.2` downloads the wheel; its prices are read, not stored. Writes
+`sim_to_real.json` and `sim_to_real.svg`, and prints the table of docs/sim-to-real.md.
 """
 
 import argparse
@@ -61,13 +62,13 @@ LIMITS = oo.Limits(allow_short=False)
 SETTINGS = {"observation": "cursor", "lookback": LOOKBACK, "limits": LIMITS, "autoreset_mode": AutoresetMode.DISABLED}
 ARMS, TASKS = ("tier", "gaussian", "real"), ("sharpe", "steady")
 STOCKS, STOCKS_FROM = "skfolio/datasets/data/sp500_dataset.csv.gz", "1999-12-31"
-# Parameters: of the scores of symbols, of the part invested, its constant, and the pace.
+# Parameters: scores of symbols, invested fraction, its constant, and pace.
 N_SYMBOL, N_MARKET = 5, 4
 N_PARAMETERS = N_SYMBOL + N_MARKET + 2
 
 
 class Market(NamedTuple):
-    """Real data, where it is split, the tier that is like it, and the volatility promised on it."""
+    """Real data with its split date, the matching tier, and the target volatility."""
 
     dataset: oo.Dataset
     split: str
@@ -76,7 +77,7 @@ class Market(NamedTuple):
 
 
 class World(NamedTuple):
-    """A market with the features of each bar from `LOOKBACK` on; `known` says which symbols can be judged."""
+    """A market with the features of each bar from `LOOKBACK` on; `known` marks symbols with enough data."""
 
     dataset: oo.Dataset
     symbols: np.ndarray
@@ -87,15 +88,15 @@ class World(NamedTuple):
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stocks", type=Path, help="wheel of skfolio 1.12.2, for the tier `hard`")
-    parser.add_argument("--seeds", type=int, default=12, help="how often each arm trains from the start")
-    parser.add_argument("--generations", type=int, default=200, help="updates of the parameters of a seed")
-    parser.add_argument("--population", type=int, default=32, help="members of a generation, an even number")
-    parser.add_argument("--bars", type=int, default=504, help="bars a generation plays, a multiple of 21")
-    parser.add_argument("--worlds", type=int, default=24, help="synthetic worlds of a seed, ten years each")
-    parser.add_argument("--sigma", type=float, default=0.2, help="deviation of a member from the parameters")
+    parser.add_argument("--seeds", type=int, default=12, help="training runs of each arm")
+    parser.add_argument("--generations", type=int, default=200, help="parameter updates per seed")
+    parser.add_argument("--population", type=int, default=32, help="members per generation, an even number")
+    parser.add_argument("--bars", type=int, default=504, help="bars per generation, a multiple of 21")
+    parser.add_argument("--worlds", type=int, default=24, help="synthetic worlds per seed, ten years each")
+    parser.add_argument("--sigma", type=float, default=0.2, help="standard deviation of members around the parameters")
     parser.add_argument("--rate", type=float, default=0.05, help="step of Adam")
-    parser.add_argument("--draws", type=int, default=4000, help="of the bootstrap")
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: shows that it runs")
+    parser.add_argument("--draws", type=int, default=4000, help="bootstrap draws")
+    parser.add_argument("--quick", action="store_true", help="a smoke test in seconds")
     given = parser.parse_args(words)
     if given.quick:
         given.seeds, given.generations, given.population, given.worlds, given.draws = 3, 5, 8, 2, 200
@@ -103,7 +104,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 
 def markets_of(stocks: Path | None) -> dict[str, Market]:
-    """Return the real markets; the promises were set from the years before each split."""
+    """Return the real markets; target volatilities come from the years before each split."""
     found = {"ecb-fx": Market(oo.data.load("ecb-fx"), "2015-01-01", "fx", 0.03)}
     if stocks is not None:
         text = gzip.decompress(zipfile.ZipFile(stocks).read(STOCKS)).decode()
@@ -115,7 +116,7 @@ def markets_of(stocks: Path | None) -> dict[str, Market]:
 
 
 def ranges(market: Market) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the bars before the split and those judged, cut to whole half-years of returns."""
+    """Return the bars before the split and the judged bars, truncated to complete half-years of returns."""
     split, end = oo.Window(start=market.split).resolve(market.dataset, LOOKBACK)
     return (LOOKBACK, split), (split, split + (end - split - 1) // BLOCK * BLOCK + 1)
 
@@ -139,7 +140,7 @@ def world_of(dataset: oo.Dataset) -> World:
     sizes = [relative(np.log(deviation(past, n))) for n in (10, 60)]
     symbols = np.stack([*sizes, *(trend(past, n) for n in (5, 20, 60))], axis=2) * known[:, :, None]
     mean = (past * weight[:, None]).sum(axis=2)
-    # Against 10 % a year, so that the logarithms are of the order of 1.
+    # Relative to 10 % per year, so that the logarithms are of order 1.
     annual = [np.log(deviation(mean, n) * dataset.periods_per_year**0.5 / 0.1) for n in (10, 60)]
     return World(dataset, symbols, np.stack([*annual, *(trend(mean, n) for n in (20, 60))], axis=1), known)
 
@@ -154,7 +155,7 @@ def gaussian_of(dataset: oo.Dataset, drift: float, rng: np.random.Generator) -> 
     there = np.isfinite(returns)
     scale = np.nanstd(returns, axis=0)
     normal = np.where(there, (returns - np.nanmean(returns, axis=0)) / scale, 0.0)
-    # Few common days say little of a pair, and pairs of different days need not make a valid matrix.
+    # Shrinks pairs with few common days; pairwise estimates need not form a positive semidefinite matrix.
     correlation = normal.T @ normal / np.maximum(there.T.astype(float) @ there, 250.0)
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -167,13 +168,13 @@ def gaussian_of(dataset: oo.Dataset, drift: float, rng: np.random.Generator) -> 
 
 
 def drift_of(tier: str, n_worlds: int) -> float:
-    """Return the mean simple return of a bar of a tier, over symbols and worlds that train nobody."""
+    """Return the mean simple return per bar of a tier, over symbols and worlds that are not used in training."""
     worlds = (Scenario(tier, seed, split="validation").dataset() for seed in range(n_worlds))
     return float(np.mean([np.nanmean(np.expm1(panel_of(world).returns)) for world in worlds]))
 
 
 def worlds_of(market: Market, seed: int, given: argparse.Namespace, drift: float) -> dict[str, list[World]]:
-    """Return what each arm of a seed trains on."""
+    """Return the training worlds of each arm of a seed."""
     tier = [Scenario(market.tier, seed * given.worlds + k).dataset() for k in range(given.worlds)]
     rng = np.random.default_rng([seed, 1])
     twins = [gaussian_of(each, drift, rng) for each in tier]
@@ -186,7 +187,7 @@ def worlds_of(market: Market, seed: int, given: argparse.Namespace, drift: float
 
 
 def targets_of(world: World, start: int, end: int, members: np.ndarray) -> np.ndarray:
-    """Return the weights that each member moves towards, shape `(end - start, n_members, n_symbols)`."""
+    """Return the target weights of each member, shape `(end - start, n_members, n_symbols)`."""
     rows = slice(start - LOOKBACK, end - LOOKBACK)
     scores = np.moveaxis(world.symbols[rows] @ members[:, :N_SYMBOL].T, 2, 1)
     scores = np.where(world.known[rows, None], np.clip(scores, -20.0, 20.0), -np.inf)
@@ -220,7 +221,7 @@ def sums_of(returns: np.ndarray, promised: float, bars: float, block: int = BLOC
 
 
 def measured(metric: str, sums: np.ndarray, bars: float) -> np.ndarray:
-    """Return a metric of sums: `sharpe` and `growth` a year, or `miss`, what a month misses the promise by."""
+    """Return a metric of sums: annualised `sharpe` and `growth`, or `miss`, a month's deviation from the target."""
     count, total, squares, growth, missed = np.moveaxis(sums, -1, 0)
     if metric == "sharpe":
         mean = total / count
@@ -231,11 +232,12 @@ def measured(metric: str, sums: np.ndarray, bars: float) -> np.ndarray:
 def interval(
     metric: str, one: np.ndarray, other: np.ndarray | None, bars: float, draws: int
 ) -> tuple[float, float, float]:
-    """Return the mean of a metric over seeds, or its difference to another's, with its 95 % interval.
+    """Return the mean of a metric over seeds, or of its difference to another arm, with its 95 % interval.
 
     Args:
         metric: `sharpe`, `growth` or `miss`.
-        one: Sums by block, shape `(n_seeds, n_blocks, 5)`; so is `other`, with one seed if it is of no training.
+        one: Sums by block, shape `(n_seeds, n_blocks, 5)`.
+        other: The same of the other arm, with one seed for an untrained one.
     """
     rng = np.random.default_rng(0)
     n_seeds, n_blocks, _ = one.shape
@@ -250,7 +252,7 @@ def interval(
 
 
 def train(worlds: list[World], task: str, promised: float, given: argparse.Namespace, seed: int) -> np.ndarray:
-    """Return the parameters that training on random stretches of random worlds ends with."""
+    """Return the parameters after training on random windows of random worlds."""
 
     def stretch(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
         world = worlds[rng.integers(len(worlds))]
@@ -267,7 +269,7 @@ def fitness(world: World, window: tuple[int, int], members: np.ndarray, task: st
 
 
 def judged(market: Market, trained: dict[str, np.ndarray], task: str, given: argparse.Namespace) -> dict[str, Any]:
-    """Return the metrics of all arms on held-out data, and what `tier` differs from each by."""
+    """Return the metrics of all arms on held-out data, and the differences between `tier` and each arm."""
     window, bars = ranges(market)[1], market.dataset.periods_per_year
     members = {**trained, "untrained": np.zeros((1, N_PARAMETERS))}
     returns = play(world_of(market.dataset), window, np.concatenate(list(members.values())))
@@ -278,8 +280,8 @@ def judged(market: Market, trained: dict[str, np.ndarray], task: str, given: arg
 
     def found(metric: str, one: str, other: str | None) -> dict[str, float]:
         names = ("value", "low", "high")
-        beside = None if other is None else sums[other]
-        return dict(zip(names, interval(metric, sums[one], beside, bars, given.draws), strict=True))
+        other_sums = None if other is None else sums[other]
+        return dict(zip(names, interval(metric, sums[one], other_sums, bars, given.draws), strict=True))
 
     metrics = (task if task == "sharpe" else "miss", "growth")
     seeds = {arm: measured(metrics[0], each.sum(axis=1), bars).tolist() for arm, each in sums.items()}
@@ -292,7 +294,7 @@ def judged(market: Market, trained: dict[str, np.ndarray], task: str, given: arg
 
 
 def experiment(given: argparse.Namespace) -> dict[str, Any]:
-    """Return everything that is measured, by market and task."""
+    """Return all results, by market and task."""
     markets = markets_of(given.stocks)
     settings = {name: value for name, value in vars(given).items() if name not in ("stocks", "quick")}
     results: dict[str, Any] = {"settings": settings, "markets": {}}
@@ -321,14 +323,14 @@ def experiment(given: argparse.Namespace) -> dict[str, Any]:
     return results
 
 
-def told(found: dict[str, float], metric: str) -> str:
+def cell(found: dict[str, float], metric: str) -> str:
     form = "{:+.1%}" if metric == "growth" else "{:+.2f}" if metric == "sharpe" else "{:+.3f}"
     value, low, high = (form.format(found[name]) for name in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"
 
 
 def table(results: dict[str, Any], task: str) -> str:
-    """Return what a task found as a table of Markdown, all with 95 % intervals."""
+    """Return the results of a task as a Markdown table with 95 % intervals."""
     metric, name = ("sharpe", "Sharpe ratio") if task == "sharpe" else ("miss", "miss of the promise")
     lines = [
         f"| judged on | trained on | {name} | `tier` less it | log growth a year | `tier` less it |",
@@ -340,15 +342,15 @@ def table(results: dict[str, Any], task: str) -> str:
             cells = []
             for each in (metric, "growth"):
                 less = found["tier_less"].get(arm)
-                cells += [told(metrics[each], each), "" if less is None else told(less[each], each)]
+                cells += [cell(metrics[each], each), "" if less is None else cell(less[each], each)]
             lines.append(f"| {market} | {arm} | {' | '.join(cells)} |")
-        growth = told(found["arms"]["tier"]["growth"], "growth")
+        growth = cell(found["arms"]["tier"]["growth"], "growth")
         lines.append(f"| {market} | cash | undefined: no volatility | | 0 | {growth} |")
     return "\n".join(lines)
 
 
 def forest(results: dict[str, Any], task: str, title: str) -> str:
-    """Draw what `tier` differs from the other arms by: a dot a seed, and the 95 % interval of their mean."""
+    """Draw the differences between `tier` and the other arms: a dot per seed, and the 95 % interval of the mean."""
     metric, rows = "sharpe" if task == "sharpe" else "miss", []
     for market, about in results["markets"].items():
         found = about["tasks"][task]
@@ -368,7 +370,7 @@ def forest(results: dict[str, Any], task: str, title: str) -> str:
         ends = f'x1="{at(less["low"])}" x2="{at(less["high"])}" y1="{y + 16}" y2="{y + 16}"'
         colour = "c-agent" if "gaussian" in name else "c-delayed"
         zero = f'<line class="oo-zero" x1="{at(0.0)}" x2="{at(0.0)}" y1="{y + 6}" y2="{y + 26}"/>'
-        body.append(f'<text x="8" y="{y}">{name}  {told(less, metric)}</text><g class="oo-grid">{zero}</g>')
+        body.append(f'<text x="8" y="{y}">{name}  {cell(less, metric)}</text><g class="oo-grid">{zero}</g>')
         body.append(f'<g class="{colour}"><line class="oo-whisker" {ends}/></g><g class="c-benchmark">{marks}</g>')
         body.append(f'<circle class="oo-point {colour}" cx="{at(less["value"])}" cy="{y + 16}" r="5.5"/>')
     return (

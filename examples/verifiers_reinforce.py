@@ -1,13 +1,13 @@
-"""Reinforcement learning through the episodes that language models are trained on, in seconds and without a model.
+"""Reinforcement learning on the language model environment with a small policy, in seconds.
 
-A linear softmax over seven things to say plays rows of the verifiers environment: it reads the prompt and the replies
-that a model is shown, answers in text, and is paid by the same rewards. It starts by saying each as often as any other,
-one of them no decision at all, and is trained by REINFORCE on `train` rows: a group of episodes of one row, each paid
-less the mean of its group, as GRPO does. The print compares it with its start on rows of `validation`, pair by pair,
-and with a copy of the benchmark, which is paid 0.
+A linear softmax policy over seven answers plays tasks of the verifiers environment. It parses the messages that a model
+reads, answers in text, and gets the same rewards. It starts uniform, with one invalid answer among the seven, and is
+trained by REINFORCE on `train` rows: groups of episodes of one row, with the group mean as the baseline, as in GRPO.
+The output compares it with its start on `validation` rows, pair by pair, and with a copy of the benchmark, which earns
+0.
 
-What there is to learn: to answer with decisions, and to hold less where markets fall. In `crisis` that beats the
-benchmark, if not who holds cash throughout; in `pairs` all that such a policy finds is not to lose by trading.
+The policy can learn to give valid decisions and to reduce positions in falling markets. In `crisis` that beats the
+benchmark, but not cash; in `pairs` it only learns to avoid trading costs.
 """
 
 import argparse
@@ -36,7 +36,7 @@ TERMS = RewardTerms()
 
 @dataclass
 class Episode:
-    """What was seen, what was said, and what it was paid."""
+    """Features, actions and reward of an episode."""
 
     features: np.ndarray
     actions: np.ndarray
@@ -44,7 +44,7 @@ class Episode:
 
 
 class Reader:
-    """Makes features of the messages of an episode: the prompt first, then each reply."""
+    """Computes features from the messages of an episode: the prompt, then each reply."""
 
     def __init__(self, first: str) -> None:
         shown = json.loads(first.rsplit("\n", 1)[-1])
@@ -59,21 +59,21 @@ class Reader:
 
     @property
     def moves(self) -> dict[str, float]:
-        """Log return of each symbol over the last 15 bars, as far as they are known."""
+        """Log return of each symbol over at most 15 bars."""
         return {
             name: float(np.log(self.closes[name][-1] / self.closes[name][-16:][0])) for name in self.state["closes"]
         }
 
     def features(self) -> np.ndarray:
         closes = [self.closes[name] for name in self.state["closes"]]
-        # A symbol that was listed of late has fewer.
+        # A recently listed symbol has fewer closes.
         known = [each[-LOOKBACK:] for each in closes if len(each) >= LOOKBACK] or [[1.0, 1.0]]
         returns = np.diff(np.log(known), axis=1)
         market = returns.mean(axis=0)
         spread = max(float(market.std()), 1e-4)
         moves = list(self.moves.values())
         held = self.state["weights"].values()
-        told = (
+        values = (
             1.0,
             market[-5:].sum() / (spread * 5**0.5),
             market.sum() / (spread * len(market) ** 0.5),
@@ -82,10 +82,10 @@ class Reader:
             sum(held),
             self.state["bars_left"] / self.n_bars,
         )
-        return np.clip(np.array(told), -3.0, 3.0)
+        return np.clip(np.array(values), -3.0, 3.0)
 
     def say(self, action: str) -> str:
-        """Return the message that an action is."""
+        """Return the message of an action."""
         names, moves = list(self.state["closes"]), self.moves
         if action == "no decision":
             return "I would rather wait and see."
@@ -107,7 +107,7 @@ def row_of(market: str, split: str, index: int) -> Row:
 
 
 def play(row: Row, first: str, parameters: np.ndarray, rng: np.random.Generator) -> Episode:
-    """Return an episode of a policy: message by message, as a model would play it."""
+    """Return an episode of a policy, played message by message like a model."""
     rollout, reader = RolloutState(row), Reader(first)
     features, actions = [], []
     while not rollout.done:
@@ -128,22 +128,22 @@ def chances(parameters: np.ndarray, features: np.ndarray) -> np.ndarray:
 
 
 def gradient(parameters: np.ndarray, group: list[Episode]) -> np.ndarray:
-    """Return the direction in which what was paid above the group's mean is said more often."""
-    paid = np.array([episode.reward for episode in group])
-    ahead = paid - paid.mean()
+    """Return the policy gradient of a group, with its mean reward as the baseline."""
+    rewards = np.array([episode.reward for episode in group])
+    advantages = rewards - rewards.mean()
     total = np.zeros_like(parameters)
-    for episode, weight in zip(group, ahead, strict=True):
+    for episode, weight in zip(group, advantages, strict=True):
         for features, action in zip(episode.features, episode.actions, strict=True):
-            said = np.eye(len(ACTIONS))[action]
+            chosen = np.eye(len(ACTIONS))[action]
             odds = chances(parameters, features)
-            # Surprise is worth a little, so that no action is given up before it was tried often.
+            # An entropy bonus, so that no action is abandoned early.
             doubt = odds * (-np.log(odds + 1e-12) + odds @ np.log(odds + 1e-12))
-            total += np.outer(weight * (said - odds) + DOUBT * doubt, features)
+            total += np.outer(weight * (chosen - odds) + DOUBT * doubt, features)
     return total / sum(len(episode.actions) for episode in group)
 
 
 def train(market: str, n_episodes: int, seed: int) -> np.ndarray:
-    """Return the parameters that REINFORCE with Adam ends with."""
+    """Return the parameters after training by REINFORCE with Adam."""
     rng = np.random.default_rng(seed)
     parameters = np.zeros((len(ACTIONS), N_FEATURES))
     mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
@@ -160,12 +160,12 @@ def train(market: str, n_episodes: int, seed: int) -> np.ndarray:
 
 
 def judge(market: str, parameters: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return what a policy is paid on each of the first rows of `validation`."""
-    paid = []
+    """Return the reward of a policy on each of the first rows of `validation`."""
+    rewards = []
     for index in range(n_rows):
         row = row_of(market, "validation", index)
-        paid.append(play(row, prompt(row, "text", TERMS), parameters, np.random.default_rng(index)).reward)
-    return np.array(paid)
+        rewards.append(play(row, prompt(row, "text", TERMS), parameters, np.random.default_rng(index)).reward)
+    return np.array(rewards)
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
@@ -176,10 +176,10 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--market", default="crisis", help="any that the taskset takes")
+    parser.add_argument("--market", default="crisis", help="any market of the taskset")
     parser.add_argument("--episodes", type=int, default=2_400, help="episodes of training")
     parser.add_argument("--rows", type=int, default=300, help="rows of validation")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn in training")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all random draws in training")
     parser.add_argument("--quick", action="store_true", help="a quarter of the episodes, and a third of the rows")
     given = parser.parse_args()
     if given.quick:

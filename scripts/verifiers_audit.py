@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measure what exploits, baselines and breaches are paid: the tables of `docs/verifiers.md`.
+"""Measure the rewards of reward hacks, baselines and mandate breaches: the tables of `docs/verifiers.md`.
 
     scripts/verifiers_audit.py --write docs/verifiers.json
     scripts/verifiers_audit.py --rows 60 --only games
 
-Nothing is drawn at random but by the index of a row, so that the same rows give the same numbers. The tables of the
-page are those of the file, and `tests/verifiers_env/test_verifiers_audit.py` compares them.
+All randomness is seeded by the index of a row, so the same rows give the same numbers.
+`tests/verifiers_env/test_verifiers_audit.py` compares the tables of the page with the results file.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ PAID = "paid"
 COLUMNS = (PAID, *REWARDS)
 
 Scores = dict[str, np.ndarray]
-"""By reward: what each row was paid, shape `(n_rows,)`."""
+"""Reward of each row, by name. Shape `(n_rows,)`, float64."""
 Cell = dict[str, float]
 
 
 def rows_of(market: str, n_rows: int, **other: Any) -> list[Row]:
-    """Return rows of a market at the tier that is measured."""
+    """Return rows of a market in the measured tier."""
     tier = TIERS[TIER]
     digest = digest_of(market, tier.n_symbols, LOOKBACK + tier.horizon)
-    given = {"n_symbols": tier.n_symbols, "horizon": tier.horizon, "lookback": LOOKBACK} | other
-    return [Row(SPLIT, index, market, digest, **given) for index in range(n_rows)]
+    sizes = {"n_symbols": tier.n_symbols, "horizon": tier.horizon, "lookback": LOOKBACK} | other
+    return [Row(SPLIT, index, market, digest, **sizes) for index in range(n_rows)]
 
 
 def outcome_by(name: str, row: Row) -> Outcome:
-    """Return what whoever has that name makes of a row."""
+    """Return the outcome of a named policy on a row."""
     if name in BASELINES:
         return play(row, baseline(name, row))
     if name == "keeper":
@@ -59,12 +59,12 @@ def outcome_by(name: str, row: Row) -> Outcome:
 
 
 def scores(name: str, rows: Iterable[Row]) -> Scores:
-    """Return what rows pay somebody, by each reward and by the weights of all."""
+    """Return the rewards of a policy on rows: each reward, and their weighted sum."""
     found: dict[str, list[float]] = {column: [] for column in COLUMNS}
     for row in rows:
         outcome = outcome_by(name, row)
-        each = {reward: paid.reward(outcome) for reward, paid in REWARDS.items()}
-        each[PAID] = sum(paid.weight * each[reward] for reward, paid in REWARDS.items())
+        each = {reward: spec.reward(outcome) for reward, spec in REWARDS.items()}
+        each[PAID] = sum(spec.weight * each[reward] for reward, spec in REWARDS.items())
         for column, value in each.items():
             found[column].append(value)
     return {column: np.array(values) for column, values in found.items()}
@@ -73,13 +73,13 @@ def scores(name: str, rows: Iterable[Row]) -> Scores:
 def cell(values: np.ndarray) -> Cell:
     """Return the mean of rows with its 95 % interval, from the normal distribution."""
     mean, error = float(values.mean()), float(values.std(ddof=1)) / len(values) ** 0.5
-    told = {"mean": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
-    # Without the sign of a zero.
-    return {"n": len(values)} | {key: round(value, 4) + 0.0 for key, value in told.items()}
+    statistics = {"mean": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
+    # Adding 0.0 removes the sign of a negative zero.
+    return {"n": len(values)} | {key: round(value, 4) + 0.0 for key, value in statistics.items()}
 
 
 def measured(task: tuple[str, str, str, int]) -> dict[str, Cell]:
-    """Return the cells of one line: by reward, of a kind, a market or mandate, whoever plays, and a count of rows."""
+    """Return the cells of one table row, given kind, market or mandate, policy and number of rows."""
     kind, place, name, n_rows = task
     if kind == "mandates":
         rows = rows_of(MANDATE_MARKETS[place], n_rows, mandate=place)
@@ -93,7 +93,7 @@ def measured(task: tuple[str, str, str, int]) -> dict[str, Cell]:
 
 
 def tasks(n_rows: int) -> list[tuple[str, str, str, int]]:
-    """Return the lines of all tables."""
+    """Return the tasks of all tables."""
     found = [("games", market, name, n_rows) for market in GAMED for name in REWARD_HACKS]
     found += [("baselines", market, name, n_rows) for market in MARKETS for name in BASELINES]
     found += [("windows", market, name, n_rows) for market in GAMED for name in (*REWARD_HACKS, "oracle")]
@@ -105,24 +105,24 @@ def tasks(n_rows: int) -> list[tuple[str, str, str, int]]:
 
 def audited(chosen: list[tuple[str, str, str, int]], n_processes: int) -> dict[str, Any]:
     """Return the tables, as `docs/verifiers.json` holds them."""
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
         for (kind, place, name, _), cells in zip(chosen, pool.map(measured, chosen), strict=True):
             print(f"{kind}: {place}: {name}", file=sys.stderr, flush=True)
-            of_place = told.setdefault(kind, {}).setdefault(place, {})
+            of_place = results.setdefault(kind, {}).setdefault(place, {})
             if kind == "windows":
                 of_place[name] = cells["pass_k_reward"]
             elif kind == "baselines":
                 of_place[name] = cells[PAID]
             elif kind == "sound":
-                told[kind][place] = cells["is_sound"]
+                results[kind][place] = cells["is_sound"]
             else:
                 of_place[name] = cells
-    return told
+    return results
 
 
 def interval(each: Cell) -> str:
-    """Return a mean and its interval as the page shows them."""
+    """Return a mean and its interval as text."""
     return f"{_signed(each['mean'])} ({_signed(each['low'])} to {_signed(each['high'])})"
 
 
@@ -132,27 +132,27 @@ def _signed(value: float) -> str:
 
 
 def lines(head: list[str], body: Iterable[list[str]]) -> str:
-    """Return a table of the page."""
-    told = [f"| {' | '.join(each)} |" for each in (head, *body)]
-    return "\n".join([told[0], f"|{'---|' * len(head)}", *told[1:]])
+    """Return a Markdown table."""
+    rows = [f"| {' | '.join(each)} |" for each in (head, *body)]
+    return "\n".join([rows[0], f"|{'---|' * len(head)}", *rows[1:]])
 
 
 def shown(name: str, found: dict[str, Any]) -> str:
-    """Return one of `TABLES`, of the file."""
+    """Return one of `TABLES` for the results."""
     return TABLES[name](found)
 
 
 def _games(found: dict[str, Any]) -> str:
     games = found["games"]
     order = sorted(REWARD_HACKS, key=lambda name: -games["pairs"][name][PAID]["mean"])
-    head = ["who plays", *(f"paid on `{market}`" for market in GAMED)]
+    head = ["policy", *(f"reward on `{market}`" for market in GAMED)]
     oracle = ["oracle", *(interval(found["baselines"][market]["oracle"]) for market in GAMED)]
     body = [[name, *(interval(games[market][name][PAID]) for market in GAMED)] for name in order]
     return lines(head, [oracle, *body])
 
 
 def _rewards(found: dict[str, Any]) -> str:
-    head = ["reward", "copy", "hold", "best of the others, on `pairs`", "on `ecb-fx`"]
+    head = ["reward", "copy", "hold", "best other policy on `pairs`", "on `ecb-fx`"]
     body = []
     for reward in REWARDS:
         line = [f"`{reward}`", *(_both(found, name, reward) for name in ("copy the benchmark", "hold for ever"))]
@@ -169,7 +169,7 @@ def _both(found: dict[str, Any], name: str, reward: str) -> str:
 
 
 def _pass(found: dict[str, Any]) -> str:
-    head = ["who plays", *(f"`{market}`, {n} window{'s' * (n > 1)}" for market in GAMED for n in (1, WINDOWS))]
+    head = ["policy", *(f"`{market}`, {n} window{'s' * (n > 1)}" for market in GAMED for n in (1, WINDOWS))]
     chosen = ("all against it until ahead", "all in", "martingale betting", "hold for ever", "random")
     body = [
         [
@@ -186,7 +186,7 @@ def _pass(found: dict[str, Any]) -> str:
 
 
 def _mandates(found: dict[str, Any]) -> str:
-    head = ["mandate, market", "who keeps it", *MANDATE_BREAKERS]
+    head = ["mandate, market", "kept", *MANDATE_BREAKERS]
     return lines(
         head,
         (
@@ -203,22 +203,22 @@ def _baselines(found: dict[str, Any]) -> str:
 
 
 def in_a_line(found: dict[str, Any]) -> str:
-    """Return what the games are paid on the first market, best first, for the README."""
+    """Return the rewards of the reward hacks on the first market, best first, in one line."""
     cells = {name: each[PAID]["mean"] for name, each in found["games"][GAMED[0]].items()}
     cells["oracle"] = found["baselines"][GAMED[0]]["oracle"]["mean"]
     return ", ".join(f"{name} {_signed(cells[name])}" for name in sorted(cells, key=lambda name: -cells[name]))
 
 
 TABLES = {"games": _games, "rewards": _rewards, "pass": _pass, "mandates": _mandates, "baselines": _baselines}
-"""The tables of the page, by name, each of the whole file."""
+"""The tables of the page, by name."""
 
 
 def main() -> None:
-    """Measure what is asked for, and print the tables where all of it is there."""
+    """Measure the selected rows, and print the tables if the results are complete."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=300, help="rows of each market")
-    parser.add_argument("--only", choices=["games", "baselines", "windows", "mandates", "sound"], help="one kind alone")
-    parser.add_argument("--processes", type=int, default=2, help="how many work at once")
+    parser.add_argument("--only", choices=["games", "baselines", "windows", "mandates", "sound"], help="one kind only")
+    parser.add_argument("--processes", type=int, default=2, help="number of processes")
     parser.add_argument("--write", type=Path, help="JSON file of results")
     given = parser.parse_args()
     chosen = [task for task in tasks(given.rows) if given.only in (None, task[0])]

@@ -1,7 +1,7 @@
-"""Measure the CPU time of an episode of the verifiers environment: what is ours, and what is the framework's.
+"""Measure the CPU time of an episode of the verifiers environment, with and without the framework.
 
-Episodes are played twice by the same decisions in one process: without the framework, and through it against a
-scripted endpoint in another process. The framework's share is what the second takes beyond the first.
+Episodes with the same decisions are played twice in one process: without the framework, and through it against a
+scripted endpoint in another process. The framework's share is the difference.
 
     python scripts/verifiers_overhead.py --episodes 100 --style tools --tier medium
 """
@@ -33,7 +33,7 @@ from openoutcry.verifiers_env.task_rows import TIERS
 
 
 def answers(rollout: RolloutState, style: str) -> Callable[[int], str]:
-    """Return what answers the scripted model in one style, given the number of the turn."""
+    """Return a function that executes the scripted model's answer of a turn."""
     reply = [trader(_conversation(turn, style)) for turn in range(rollout.row.horizon)]
     if style == "tools":
         return lambda turn: execute_call(rollout, *reply[turn].calls[0])
@@ -45,9 +45,9 @@ def _conversation(turn: int, style: str) -> dict[str, Any]:
 
 
 def alone(env: Any, style: str, n_episodes: int, folder: Path) -> dict[str, float]:
-    """Return the seconds of CPU that all episodes take without the framework, by part."""
-    keeping, terms = RecordStore(folder), RewardTerms()
-    spent = dict.fromkeys(("opening", "answering", "running again", "keeping", "paying"), 0.0)
+    """Return the CPU seconds of all episodes without the framework, by part."""
+    store, terms = RecordStore(folder), RewardTerms()
+    spent = dict.fromkeys(("setup", "responses", "replay", "records", "rewards"), 0.0)
     for place, task in enumerate(env.taskset.take(n_episodes)):
         marks = [process_time()]
         rollout = RolloutState(task.data.row)
@@ -60,7 +60,7 @@ def alone(env: Any, style: str, n_episodes: int, folder: Path) -> dict[str, floa
         outcome = outcome_of(rollout, "scripted", capture=True)
         record = record_of(outcome, "scripted")
         marks.append(process_time() - idle)
-        keeping.save(str(place), record, outcome)
+        store.save(str(place), record, outcome)
         marks.append(process_time() - idle)
         for name in terms.weights:
             terms.compute(name, outcome)
@@ -71,7 +71,7 @@ def alone(env: Any, style: str, n_episodes: int, folder: Path) -> dict[str, floa
 
 
 def through(env: Any, n_episodes: int, at_once: int) -> float:
-    """Return the seconds of CPU that all episodes take through the framework, in this process."""
+    """Return the CPU seconds of all episodes through the framework, in this process."""
     with serve_apart() as url:
         asyncio.run(play(env, client(url), 4, 1, at_once))
         began = process_time()
@@ -81,7 +81,7 @@ def through(env: Any, n_episodes: int, at_once: int) -> float:
 
 
 def main() -> None:
-    """Print what a turn costs."""
+    """Print the CPU time of a turn."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--style", default="tools", choices=["tools", "text"])
@@ -96,13 +96,13 @@ def main() -> None:
         whole = through(env, given.episodes, given.at_once)
     n_turns = given.episodes * TIERS[given.tier].horizon
     each = {name: seconds / n_turns * 1e6 for name, seconds in ours.items()}
-    told = {
+    results = {
         "turns": n_turns,
         "ours_us_per_turn": {name: round(value, 1) for name, value in each.items()},
         "ours_total_us_per_turn": round(sum(each.values()), 1),
         "framework_us_per_turn": round((whole - sum(ours.values())) / n_turns * 1e6, 1),
     }
-    print(json.dumps(wanted | {"at_once": given.at_once} | told, indent=1))
+    print(json.dumps(wanted | {"at_once": given.at_once} | results, indent=1))
 
 
 if __name__ == "__main__":

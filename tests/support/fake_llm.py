@@ -1,7 +1,7 @@
-"""Three providers of language models on this machine, whose answers and faults are scripted.
+"""A local server that imitates three language model providers, with scripted responses and faults.
 
-It speaks as Anthropic's messages, OpenAI's chat completions and Ollama's chat, and counts the tokens of each request as
-the rules of the budget say, from what it was sent and has sent itself.
+It implements Anthropic's messages, OpenAI's chat completions and Ollama's chat. It counts the tokens of each request
+independently, from the bytes that it received and sent.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from openoutcry.research.llm_clients.credentials import Secret
 Body = dict[str, Any]
 KEY = "sk-made-up-0123456789abcdef"
 MARGIN = 512
-# Those of libraries take a second to be imported, and are not on the oldest numpy.
+# The libraries take a second to import, and are not available for the oldest numpy.
 CLIENTS = ["ollama", "compatible", *(pytest.param(each, marks=pytest.mark.once) for each in ("anthropic", "openai"))]
 PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai", "/api/chat": "ollama"}
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a reply tells of its tokens."""
+    """Token usage that a response reports."""
 
     input: int = 40
     output: int = 20
@@ -50,13 +50,13 @@ class Tokens:
 
     @property
     def total(self) -> int:
-        """All that counts; Ollama tells of the first two alone."""
+        """All tokens that count; Ollama reports the first two only."""
         return self.input + self.output + self.created + self.read + self.outside
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What the server does with a request.
+    """Scripted response to a request.
 
     Args:
         text: What the model says; None for nothing.
@@ -69,7 +69,7 @@ class Turn:
         keeps: Bytes of the body that are in it at all; it is announced so.
         sends: Bytes of the body that are sent of those announced, before the connection is reset.
         seconds: Time before the body.
-        echoes: The key is said in the body.
+        echoes: The body contains the key.
     """
 
     text: str | None = None
@@ -86,12 +86,12 @@ class Turn:
 
 
 def fault(status: int, text: str = "no", **more: Any) -> Turn:
-    """Return a status that is none of success."""
+    """Return an error status."""
     return Turn(text, status=status, tokens=None, **more)
 
 
 def html(status: int = 200) -> Turn:
-    """Return a page, as gateways do."""
+    """Return an HTML page, as gateways do."""
     return Turn("<html><body>Sorry, we are down { for now }</body></html>", status=status, tokens=None, garbles=True)
 
 
@@ -102,7 +102,7 @@ SHORT = Turn("x" * 100, sends=30)
 
 @dataclass
 class FakeLLM:
-    """A server, its script, of which the last turn is repeated, and what it was asked."""
+    """A server with a script, whose last turn repeats, and the requests it received."""
 
     script: list[Turn] = field(default_factory=list)
     url: str = ""
@@ -112,18 +112,18 @@ class FakeLLM:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def play(self, *script: Turn) -> FakeLLM:
-        """Begin anew with a script."""
+        """Restart with a script."""
         self.script = list(script)
         self.requests, self.headers, self.counted = [], [], []
         return self
 
     @property
     def tokens(self) -> int:
-        """All tokens that were used, by the rules of the budget."""
+        """All tokens that count towards the budget."""
         return sum(self.counted)
 
     def take(self, wire: str, headers: Mapping[str, str], body: Body) -> tuple[Turn, bytes]:
-        """Take a request, count it, and return what to do with it."""
+        """Record and count a request, and return its scripted response."""
         with self.lock:
             self.requests.append(body)
             self.headers.append(headers)
@@ -140,35 +140,35 @@ def content_of(wire: str, turn: Turn) -> bytes:
         return (turn.text or "" if turn.garbles else text).encode()
     if turn.garbles:
         return (turn.text or "").encode()
-    said = Turn(f"{turn.text} {KEY}", turn.calls, turn.tokens, turn.stop) if turn.echoes else turn
-    text = json.dumps({"anthropic": _anthropic, "openai": _openai, "ollama": _ollama}[wire](said))
+    echoed = Turn(f"{turn.text} {KEY}", turn.calls, turn.tokens, turn.stop) if turn.echoes else turn
+    text = json.dumps({"anthropic": _anthropic, "openai": _openai, "ollama": _ollama}[wire](echoed))
     return text.encode()[: turn.keeps]
 
 
 def tokens_of(wire: str, turn: Turn, body: Body, content: bytes) -> int:
-    """Return what a request counts for.
+    """Return the tokens that a request counts for.
 
-    What was told, if it came whole; else a third of the bytes; or all that was set aside, where nothing came whole.
+    The reported usage of a complete response; else a third of the bytes; or all reserved tokens without one.
     """
     prompt = sum(-(-len(text.encode()) // 3) for text in texts_of(body))
     most = max_tokens_of(body)
     if turn.sends is not None or turn.seconds > 0.3:
         return prompt + MARGIN + most
     if turn.status == 200 and turn.tokens is not None and turn.keeps is None and not turn.garbles:
-        told = turn.tokens
-        return told.input + told.output if wire == "ollama" else told.total
+        usage = turn.tokens
+        return usage.input + usage.output if wire == "ollama" else usage.total
     return prompt + min(-(-len(content) // 3), most)
 
 
 def max_tokens_of(body: Body) -> int:
-    """Return the most tokens that an answer may have."""
+    """Return the maximum output tokens of a request."""
     names = ("max_tokens", "max_completion_tokens")
     found: int = body["options"]["num_predict"] if "options" in body else next(body[n] for n in names if n in body)
     return found
 
 
 def texts_of(body: Body) -> list[str]:
-    """Return the texts of a request: what stands before the conversation, its turns, and the schema."""
+    """Return the texts of a request: system message, conversation and schema."""
     texts = [str(each["content"]) for each in body["messages"]]
     texts += [body["system"]] if "system" in body else []
     texts += [json.dumps(tool["input_schema"]) for tool in body.get("tools", [])]
@@ -185,12 +185,12 @@ def _anthropic(turn: Turn) -> Body:
     stop = {"cut": "max_tokens", "refusal": "refusal"}.get(turn.stop, "tool_use" if turn.calls else "end_turn")
     body: Body = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": blocks}
     body["stop_reason"] = stop
-    if (told := turn.tokens) is not None:
+    if (usage := turn.tokens) is not None:
         body["usage"] = {
-            "input_tokens": told.input,
-            "output_tokens": told.output + told.outside,
-            "cache_creation_input_tokens": told.created,
-            "cache_read_input_tokens": told.read,
+            "input_tokens": usage.input,
+            "output_tokens": usage.output + usage.outside,
+            "cache_creation_input_tokens": usage.created,
+            "cache_read_input_tokens": usage.read,
         }
     return body
 
@@ -207,14 +207,14 @@ def _openai(turn: Turn) -> Body:
     reason = {"cut": "length"}.get(turn.stop, "tool_calls" if turn.calls else "stop")
     body: Body = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
     body["choices"] = [{"index": 0, "message": message, "finish_reason": reason}]
-    if (told := turn.tokens) is not None:
-        prompt = told.input + told.created + told.read
+    if (usage := turn.tokens) is not None:
+        prompt = usage.input + usage.created + usage.read
         body["usage"] = {
             "prompt_tokens": prompt,
-            "completion_tokens": told.output,
-            "total_tokens": prompt + told.output + told.outside,
-            "prompt_tokens_details": {"cached_tokens": told.read},
-            "completion_tokens_details": {"reasoning_tokens": told.output // 2},
+            "completion_tokens": usage.output,
+            "total_tokens": prompt + usage.output + usage.outside,
+            "prompt_tokens_details": {"cached_tokens": usage.read},
+            "completion_tokens_details": {"reasoning_tokens": usage.output // 2},
         }
     return body
 
@@ -225,13 +225,13 @@ def _ollama(turn: Turn) -> Body:
         message["tool_calls"] = [{"function": {"name": "propose", "arguments": call}} for call in turn.calls]
     body: Body = {"model": "m", "message": message, "done": True}
     body["done_reason"] = "length" if turn.stop == "cut" else "stop"
-    if (told := turn.tokens) is not None:
-        body |= {"prompt_eval_count": told.input, "eval_count": told.output}
+    if (usage := turn.tokens) is not None:
+        body |= {"prompt_eval_count": usage.input, "eval_count": usage.output}
     return body
 
 
 def client_of(kind: str, url: str, transport: Transport | None = None) -> LLMClient:
-    """Return a client of a model of a server."""
+    """Return a client of the server's model."""
     key = Secret(KEY)
     if kind == "anthropic":
         return AnthropicClient("m", key, url, transport)
@@ -250,13 +250,13 @@ def serving() -> Iterator[FakeLLM]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            # A proxy is asked for the whole URL.
+            # A proxy receives the complete URL.
             wire = PATHS[urlsplit(self.path).path]
             turn, content = made.take(wire, {n.lower(): v for n, v in self.headers.items()}, body)
             try:
                 _send(self, turn, content)
             except ConnectionError:
-                # The client has waited long enough.
+                # The client timed out.
                 self.close_connection = True
 
         def log_message(self, *_: Any) -> None:
@@ -288,7 +288,7 @@ def _send(handler: BaseHTTPRequestHandler, turn: Turn, content: bytes) -> None:
 
 
 def _reset(handler: BaseHTTPRequestHandler) -> None:
-    """End a connection with a reset, which is no orderly end."""
+    """Reset a connection."""
     handler.close_connection = True
     handler.wfile.flush()
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -296,6 +296,6 @@ def _reset(handler: BaseHTTPRequestHandler) -> None:
 
 @pytest.fixture(scope="module")
 def fake_llm() -> Iterator[FakeLLM]:
-    """A server of the three formats; `play` gives it a script."""
+    """A server for all three formats; `play` sets its script."""
     with serving() as made:
         yield made

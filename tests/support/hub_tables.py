@@ -1,6 +1,6 @@
-"""Tables of the Hub package's README, from what they are about; `python tests/support/hub_tables.py` writes them there.
+"""Generated tables of the Hub package's README; `python tests/support/hub_tables.py` updates them.
 
-Each stands between `<!-- name -->` and `<!-- end -->`.
+Each is enclosed by `<!-- name -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AUDIT = ROOT / "docs" / "verifiers.json"
 
 
 def docstrings(config: type) -> Iterator[tuple[str, str]]:
-    """Yield each field that a class declares itself, with the text below it."""
+    """Yield each field that a class declares, with its docstring."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(config))).body
     for field, after in zip(body.body, body.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(after, ast.Expr):
@@ -32,7 +32,7 @@ def docstrings(config: type) -> Iterator[tuple[str, str]]:
 
 
 def default(config: type, name: str) -> str:
-    """Return the default of a field as the command line takes it."""
+    """Return the default of a field in command line syntax."""
     field = config.model_fields[name]
     value = field.default_factory() if field.default_factory else field.default
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -45,7 +45,7 @@ def arguments() -> str:
 
 
 def table_of(*configs: tuple[str, type]) -> str:
-    """Return the settings of configurations, each with what stands before its fields."""
+    """Return a table of settings, from pairs of prefix and configuration."""
     rows = ["| argument | default | meaning |", "| --- | --- | --- |"]
     for prefix, config in configs:
         rows += [
@@ -57,11 +57,11 @@ def table_of(*configs: tuple[str, type]) -> str:
 
 
 def rewards() -> str:
-    rows = ["| name | weight | range | what is paid |", "| --- | ---: | --- | --- |"]
+    rows = ["| name | weight | range | reward |", "| --- | ---: | --- | --- |"]
     terms = RewardTerms()
-    for name, paid in REWARDS.items():
-        low, high = paid.range
-        rows.append(f"| `{name}` | {paid.weight:g} | {low:g} to {high:g} | {terms.describe(name)} |")
+    for name, spec in REWARDS.items():
+        low, high = spec.range
+        rows.append(f"| `{name}` | {spec.weight:g} | {low:g} to {high:g} | {terms.describe(name)} |")
     return "\n".join(rows)
 
 
@@ -71,7 +71,7 @@ def tiers() -> str:
 
 
 def baselines() -> str:
-    """Return what baselines are paid by default, as the audit measured it; no row where it has not."""
+    """Return the mean default reward of baselines, as measured by the audit."""
     rows = ["| market | policy | n | mean reward | 95 % interval |", "| --- | --- | ---: | ---: | --- |"]
     found = json.loads(AUDIT.read_text(encoding="utf-8"))["baselines"] if AUDIT.is_file() else {}
     for market, named in found.items():
@@ -95,7 +95,7 @@ def place(name: str) -> re.Pattern[str]:
 
 
 def table(name: str) -> str:
-    """Return the table of that name as the README has it."""
+    """Return a table of the README."""
     found = place(name).search(README.read_text(encoding="utf-8"))
     assert found is not None, f"the README must have a table `{name}`"
     return found[2].removesuffix("\n")

@@ -1,9 +1,9 @@
-"""An OpenAI-compatible endpoint whose model is a script: whole replies or streamed ones, and faults on purpose.
+"""An OpenAI-compatible endpoint with a scripted model: complete or streamed responses, and faults.
 
-It speaks what verifiers asks of a provider: chat completions, whole or as server-sent events, with calls of tools. A
-conversation that any provider would refuse is refused here.
+It implements chat completions, complete or as server-sent events, with tool calls. It rejects conversations that every
+provider rejects.
 
-As a command it serves a model that trades, from a process of its own, and prints where: `python model_endpoint.py`.
+As a command, `python model_endpoint.py` serves a trading model and prints its URL.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Body = dict[str, Any]
 
 @dataclass
 class Reply:
-    """What the model says, or the fault it has.
+    """A scripted reply, or a fault.
 
     Args:
         text: Its content.
-        calls: Calls of tools, each a name and the text of its arguments.
-        status: Of an HTTP answer; anything but 200 is a fault.
-        error: What a fault says.
-        is_dropped: Whether the connection is cut in place of an answer.
-        is_cut: Whether it is cut in the middle of an answer.
-        seconds: Time before it comes.
-        more: More fields of the message, which come over those above.
+        calls: Tool calls, each a name and the JSON text of its arguments.
+        status: HTTP status; anything but 200 is a fault.
+        error: Message of a fault.
+        is_dropped: Whether the connection is closed without a response.
+        is_cut: Whether it is closed in the middle of a response.
+        seconds: Delay before the response.
+        more: Additional fields of the message, which override those above.
     """
 
     text: str = ""
@@ -57,11 +57,11 @@ class Endpoint:
     """A server of one model.
 
     Args:
-        script: Given the body of a request, what the model says.
-        keeps_bodies: Whether requests are kept.
-        bodies: Every request that came, if they are.
-        n_requests: How many came.
-        url: Where it is.
+        script: Returns the reply to the body of a request.
+        keeps_bodies: Whether requests are stored.
+        bodies: All requests, if stored.
+        n_requests: Number of requests.
+        url: Its URL.
     """
 
     script: Script
@@ -71,11 +71,11 @@ class Endpoint:
     url: str = ""
 
     def routes(self) -> list[web.RouteDef]:
-        """Return what it answers."""
+        """Return its routes."""
         return [web.post("/v1/chat/completions", self.answer)]
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request as the script says."""
+        """Respond to a request according to the script."""
         body = await request.json()
         self.n_requests += 1
         if self.keeps_bodies:
@@ -114,7 +114,7 @@ class Endpoint:
 
 
 def fault_of(messages: list[Body]) -> str:
-    """Return why a provider would refuse a conversation; empty if none would."""
+    """Return why a provider would reject a conversation; empty if it is valid."""
     wanted: list[str] = []
     for place, message in enumerate(messages):
         if message["role"] == "tool":
@@ -132,7 +132,7 @@ def fault_of(messages: list[Body]) -> str:
 
 
 def turn_of(body: Body) -> int:
-    """Return how many answers a conversation holds."""
+    """Return the number of answers in a conversation."""
     return sum(message["role"] == "assistant" for message in body["messages"])
 
 
@@ -182,13 +182,13 @@ async def _cancelled() -> None:
 
 
 def serve(script: Script, *, keeps_bodies: bool = False) -> AbstractContextManager[Endpoint]:
-    """Serve a scripted model on a port of its own, from a thread of its own."""
+    """Serve a scripted model on a free port, in a separate thread."""
     return serving(Endpoint(script, keeps_bodies))
 
 
 @contextmanager
 def serving(endpoint: Served) -> Iterator[Served]:
-    """Serve an endpoint on a port of its own, from a thread of its own."""
+    """Serve an endpoint on a free port, in a separate thread."""
     loop, is_up = asyncio.new_event_loop(), threading.Event()
 
     def work() -> None:
@@ -212,7 +212,7 @@ def serving(endpoint: Served) -> Iterator[Served]:
 
 @contextmanager
 def serve_apart() -> Iterator[str]:
-    """Serve a model that trades from a process of its own, and yield where."""
+    """Serve a trading model in a separate process, and yield its URL."""
     command = [sys.executable, __file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -223,7 +223,7 @@ def serve_apart() -> Iterator[str]:
 
 
 def trader(body: Body) -> Reply:
-    """Hold one symbol or the other in turns, by a call where there are tools, else in the text."""
+    """Alternate between two symbols, with a tool call if there are tools, else in the text."""
     turn = turn_of(body)
     orders = [{"symbol": f"S{turn % 2:03d}", "action": "buy", "target_weight": 0.25 + 0.25 * (turn % 3)}]
     text = json.dumps({"orders": orders})

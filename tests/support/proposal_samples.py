@@ -1,4 +1,4 @@
-"""What proposers are asked in tests."""
+"""Proposal requests for tests."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ ASK = ProposalRequest(0, "A steady return with small drawdowns.", MARKET, CATALO
 
 
 def ask(round_: int = 0, *history: TrialCard, **more: Any) -> ProposalRequest:
-    """Return what is asked in a round."""
+    """Return the request of a round."""
     return replace(ASK, round=round_, history=history, **more)

@@ -1,4 +1,4 @@
-"""Markets for research: pure noise, and one with an edge that was put there."""
+"""Markets for research tests: noise, drift, and a planted edge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import openoutcry as oo
 
 
 def noise(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
-    """Return a market whose returns are independent: nothing can be known of it."""
+    """Return a market with independent returns, which nothing can predict."""
     rng = np.random.default_rng(seed)
     return _market(0.01 * rng.standard_normal((n_bars, n_symbols)), f"noise-{seed}")
 
@@ -16,13 +16,13 @@ def noise(seed: int, n_bars: int = 1000, n_symbols: int = 4) -> oo.Dataset:
 def rising(
     seed: int, n_bars: int = 1000, n_symbols: int = 4, *, drift: float = 0.0008, volatility: float = 0.01
 ) -> oo.Dataset:
-    """Return a market that rises by itself: noise again, beside the reward of whoever holds it."""
+    """Return a market with independent returns and a positive drift."""
     rng = np.random.default_rng(seed)
     return _market(drift + volatility * rng.standard_normal((n_bars, n_symbols)), f"rising-{seed}")
 
 
 def trending(seed: int, n_bars: int = 2000, n_symbols: int = 4) -> oo.Dataset:
-    """Return a market whose drift stays for 100 bars on average, up or down."""
+    """Return a market whose drift changes its sign every 100 bars on average."""
     rng = np.random.default_rng(seed)
     state = np.empty((n_bars, n_symbols))
     now = rng.choice([-1.0, 1.0], n_symbols)

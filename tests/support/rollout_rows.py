@@ -1,4 +1,4 @@
-"""Rows of the verifiers environment for tests."""
+"""Task rows of the verifiers environment for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = "a secret of a worker, for tests"
 
 
 def row_of(market: str = "pairs", index: int = 0, **fields: Any) -> Row:
-    """Return a small row of a market, which `fields` change."""
+    """Return a small row of a market; `fields` override its defaults."""
     sizes = {"n_symbols": 3, "horizon": 6, "lookback": 5} | fields
     digest = row_markets.digest_of(market, sizes["n_symbols"], sizes["lookback"] + sizes["horizon"])
     return Row(sizes.pop("split", "train"), index, market, digest, **sizes)

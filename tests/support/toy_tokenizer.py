@@ -1,6 +1,6 @@
-"""A toy of what a trainer trains: a tokenizer of bytes, and an engine that is given tokens and samples tokens.
+"""A toy model for training tests: a byte tokenizer, and an engine that receives and samples tokens.
 
-It speaks as vLLM does to verifiers, `/inference/v1/generate`. It needs the extra `verifiers`.
+It implements vLLM's `/inference/v1/generate`, as verifiers uses it. It needs the extra `verifiers`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-# Those that a renderer looks for, and that a model may write.
+# Markers that a renderer recognises, and that a model may write.
 MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>")
 
 
 def save_tokenizer(folder: Path) -> Tokenizer:
-    """Write a tokenizer whose tokens are bytes and the marks of Qwen's models, and return it."""
+    """Save and return a tokenizer whose tokens are bytes and the markers of Qwen's models."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE({letter: place for place, letter in enumerate(letters)}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -35,13 +35,13 @@ def save_tokenizer(folder: Path) -> Tokenizer:
 
 @dataclass
 class Engine(Endpoint):
-    """An engine whose model is a script of texts.
+    """An engine whose model is a script.
 
     Args:
         tokenizer: Its tokens.
-        says: Given how many turns there were, what the model writes in the next.
-        n_most: Tokens that it has room for; None for any number.
-        prompts: Tokens of every prompt that came.
+        says: Returns the text of the model, given the index of the turn.
+        n_most: Context length in tokens; None for no limit.
+        prompts: Tokens of every prompt.
         answers: Tokens of every answer.
     """
 
@@ -52,15 +52,15 @@ class Engine(Endpoint):
     answers: list[list[int]] = field(default_factory=list)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return what it answers."""
+        """Return its routes."""
         return [web.post("/inference/v1/generate", self.answer), web.get("/v1/models", self.models)]
 
     async def models(self, request: web.Request) -> web.Response:
-        """Say how much room there is."""
+        """Return the context length."""
         return web.json_response({"data": [{"id": "scripted", "max_model_len": self.n_most}]})
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Sample the tokens of an answer, the log probability of each telling its place."""
+        """Sample the tokens of an answer, with log probabilities that encode their position."""
         body = await request.json()
         prompt: list[int] = body["token_ids"]
         text = self.tokenizer.decode(prompt, skip_special_tokens=False)

@@ -19,7 +19,7 @@ MODEL = "scripted"
 
 
 def environment(folder: Path | None = None, *, agent: dict[str, Any] | None = None, **more: Any) -> vf.Env[Any]:
-    """Return the environment of easy rows, unless told otherwise, whose records are kept in a folder."""
+    """Return an environment of easy tasks, with records in a folder; `more` overrides its settings."""
     task = {"records": folder and str(folder)} | more.pop("task", {})
     return load_environment(agent=agent, task=task, **{"tier": "easy", "num_tasks": 4} | more)
 
@@ -30,7 +30,7 @@ def rows(env: vf.Env[Any], n_tasks: int) -> list[Row]:
 
 
 def client(url: str) -> vf.EvalClientConfig:
-    """Return how the framework asks an endpoint."""
+    """Return the framework's client configuration of an endpoint."""
     return vf.EvalClientConfig(base_url=url, api_key_var=KEY)
 
 
@@ -50,7 +50,7 @@ def episodes(env: vf.Env[Any], script: Script, n_tasks: int = 1, n_rollouts: int
 
 
 def trace(env: vf.Env[Any], script: Script) -> vf.Trace:
-    """Return the one trace of the first task as a script plays it, which must have gone well."""
+    """Return the trace of the first task, played by a script without errors."""
     (episode,) = episodes(env, script)
     assert episode.ok, [*episode.errors, *(error for each in episode.traces for error in each.errors)]
     (only,) = episode.traces
@@ -58,28 +58,28 @@ def trace(env: vf.Env[Any], script: Script) -> vf.Trace:
 
 
 def scores(each: vf.Trace) -> dict[str, float]:
-    """Return all rewards of a trace before their weights."""
+    """Return all unweighted rewards of a trace."""
     return {name: reward.score for name, reward in each.rewards.items()}
 
 
 def facts(each: vf.Trace) -> dict[str, Any]:
-    """Return what the environment says of an episode."""
-    told: dict[str, Any] = each.info["openoutcry"]
-    return told
+    """Return the environment's summary of an episode."""
+    summary: dict[str, Any] = each.info["openoutcry"]
+    return summary
 
 
 def said(decision: str, body: Body) -> Reply:
-    """Return a decision as the style of a conversation asks for it."""
-    return Reply(calls=(("trade", decision),)) if body.get("tools") else Reply(f"So be it: {decision}")
+    """Return a decision in the style of a conversation."""
+    return Reply(calls=(("trade", decision),)) if body.get("tools") else Reply(f"My decision: {decision}")
 
 
 def spoken(*decisions: str) -> Script:
-    """Return a script that makes decisions in their order, and the last of them from then on."""
+    """Return a script that makes the decisions in order, and then repeats the last one."""
     return lambda body: said(decisions[min(turn_of(body), len(decisions) - 1)], body)
 
 
 def decisions(row: Row, policy: Policy) -> list[str]:
-    """Return what a policy decides on a row, bar by bar."""
+    """Return the decisions of a policy on a row."""
     rollout, made = RolloutState(row), []
     while not rollout.done:
         made.append(policy(rollout))

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "verifiers_overhead.py"
-PARTS = {"opening", "answering", "running again", "keeping", "paying"}
+PARTS = {"setup", "responses", "replay", "records", "rewards"}
 
 
 def test_the_script_measures_environment_and_framework() -> None:

@@ -1,7 +1,7 @@
-"""Entry of the Environments Hub to `openoutcry.verifiers_env`, of which it is a name.
+"""Environments Hub module that re-exports `openoutcry.verifiers_env`.
 
-The Hub takes pure Python, and a wheel with a native module is not; so the environment is in the wheel `openoutcry`, and
-this is a module that depends on it.
+The Hub accepts pure Python only. The environment has a native module, so it is part of the wheel `openoutcry`, on which
+this module depends.
 """
 
 from openoutcry.verifiers_env import VerifiersEnv, VerifiersHarness, VerifiersTaskset, load_environment
