@@ -93,8 +93,8 @@ def test_the_agent_trades_a_run_and_sends_its_account_to_the_model() -> None:
             run = oo.run_backtest(oo.data.load("ecb-fx"), session, (3000, 3006), capture=True)
     (texts,) = run.record.decisions
     assert [json.loads(text) for text in texts] == [WANTED] * 5
-    assert [each["model"] for each in server.asked] == ["tiny"] * 5
-    assert {each["stream"] for each in server.asked} == {False}
+    assert [each["model"] for each in server.requests] == ["tiny"] * 5
+    assert {each["stream"] for each in server.requests} == {False}
     assert server.keys == [f"Bearer {KEY}"] * 5
     first, second = server.prompts()[:2]
     assert "Positions, in parts of it:\nnone\n" in first
@@ -132,7 +132,7 @@ def test_an_invalid_observation_causes_no_request() -> None:
         got = Asked(server.url, [{}, [], "text", OBSERVATION], 20.0)
     assert got.answers == [{"orders": []}] * 3 + [WANTED]
     assert got.words.count("holds all, for this is no observation") == 3
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 # What it makes of replies
@@ -246,7 +246,7 @@ def test_a_failing_endpoint_gives_a_hold_with_the_reason(name: str) -> None:
         got = asked(server, seconds=seconds)
     assert held(got, *words)
     assert KEY not in got.words + json.dumps(got.answers)
-    assert len(server.asked) == 1 or name == "down"
+    assert len(server.requests) == 1 or name == "down"
 
 
 def test_after_a_fault_the_next_bar_is_requested() -> None:

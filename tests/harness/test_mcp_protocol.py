@@ -56,7 +56,7 @@ class Wire:
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
 
-    def asked(self, *messages: dict[str, Any]) -> dict[str, Any]:
+    def request(self, *messages: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = self.answered(*map(json.dumps, messages))["result"]
         return result
 
@@ -74,7 +74,7 @@ def served(folder: Path, log: Path) -> Iterator[Wire]:
         watch.start()
         try:
             wire = Wire(process)
-            assert wire.asked(HELLO)["serverInfo"]["name"] == "openoutcry"
+            assert wire.request(HELLO)["serverInfo"]["name"] == "openoutcry"
             yield wire
         finally:
             watch.cancel()
@@ -83,8 +83,8 @@ def served(folder: Path, log: Path) -> Iterator[Wire]:
 
 def begun(wire: Wire) -> str:
     """Begin a session, make a decision in it, and return its id."""
-    session: str = wire.asked(READY, called(2, "reset"))["structuredContent"]["session"]
-    assert wire.asked(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
+    session: str = wire.request(READY, called(2, "reset"))["structuredContent"]["session"]
+    assert wire.request(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
     return session
 
 
@@ -138,7 +138,7 @@ def test_an_invalid_line_is_answered_and_the_server_ends_with_its_client(tmp_pat
             answer = wire.answered(line)
             assert (answer["id"], answer["error"]["code"]) == (number, code), line[:80]
             assert answer["error"]["message"].startswith("a line must be a JSON-RPC request; received ")
-        assert not wire.asked(called(4, "observe", session=session))["structuredContent"]["done"]
+        assert not wire.request(called(4, "observe", session=session))["structuredContent"]["done"]
         assert wire.process.stdin is not None
         wire.process.stdin.close()
         assert wire.process.wait(SECONDS) == 0

@@ -1,4 +1,4 @@
-"""Agents that are programs: what a test is to meet, in a line or two of Python."""
+"""Agents that are one-line Python programs."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ HOLD = '{"orders":[]}'
 
 
 def python(text: str, bounds: Bounds = QUICK) -> CommandAgent:
-    """Return an agent that is a program of Python."""
+    """Return an agent that runs a Python program text."""
     return CommandAgent([sys.executable, "-u", "-c", text], bounds=Bounds(20.0, bounds.answer_seconds, 0.3, 1000))

@@ -1,4 +1,4 @@
-"""Agents that are servers: what a test is to meet, step by step."""
+"""Agents that are HTTP servers with scripted behavior."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Handler = Callable[["Post"], None]
 
 
 class Post(BaseHTTPRequestHandler):
-    """One post; `answer` is what most tests need."""
+    """One POST request; `answer` is the usual response."""
 
     protocol_version = "HTTP/1.1"
-    # Head and body are two writes, the second of which would wait for the first to be acknowledged.
+    # Headers and body are two writes; Nagle's algorithm would delay the second.
     disable_nagle_algorithm = True
     server: Server
 
@@ -39,18 +39,18 @@ class Post(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def start_response(self, length: int, status: int = 200, **headers: str) -> None:
-        """Send the head of a response."""
+        """Send status and headers of a response."""
         self.send_response(status)
         for name, value in {"content-length": str(length), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
 
-    def log_message(self, *told: Any) -> None:
-        """Say nothing."""
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):
-    """A server of this machine that does with a post what it is told."""
+    """A local server that handles each POST request with a given function."""
 
     daemon_threads = True
 
@@ -61,16 +61,16 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Base URL."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a harness may hang up."""
+        """Log nothing: the harness may close the connection."""
 
 
 @contextmanager
 def serving(handle_post: Handler = Post.answer) -> Iterator[Server]:
-    """Serve while a block lasts."""
+    """Run the server for the block."""
     with Server(handle_post) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -82,7 +82,7 @@ def serving(handle_post: Handler = Post.answer) -> Iterator[Server]:
 
 
 def dripping(post: Post) -> None:
-    """Send a byte now and then, for longer than anybody waits."""
+    """Send single bytes for longer than any timeout."""
     post.start_response(10_000)
     for _ in range(100):
         post.wfile.write(b" ")
@@ -90,24 +90,24 @@ def dripping(post: Post) -> None:
 
 
 def cut_short(post: Post) -> None:
-    """Hang up in the middle of the answer."""
+    """Close the connection within the answer."""
     post.start_response(100)
     post.wfile.write(b'{"orders":')
     post.close_connection = True
 
 
 def twice(post: Post) -> None:
-    """Answer twice at once, as who answers the next post before it has come."""
+    """Send two responses at once, the second before its request."""
     body = b'{"orders":[],"reasoning":"%d"}' % len(post.server.posts)
     post.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body) * 2)
 
 
 def no_http(post: Post) -> None:
-    """Answer with what is no HTTP."""
+    """Send a response that is not HTTP."""
     post.wfile.write(b"all of it\r\n\r\n")
     post.close_connection = True
 
 
 def silent(post: Post) -> None:
-    """Hang up instead of an answer."""
+    """Close the connection without an answer."""
     post.close_connection = True

@@ -1,4 +1,4 @@
-"""Agents of a few lines that tests of conformance examine, each with its fault, and kits that take less time."""
+"""Small agents with specific faults for conformance tests, and smaller kits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from openoutcry.harness.conformance.random_market import N_BARS
 
 QUICK = Bounds(start_seconds=5.0, answer_seconds=5.0, end_seconds=1.0)
 SEED = 9
-"""Of the second episode: that of an examination is drawn."""
+"""Fixed seed of the second episode; an examination draws a random one."""
 GENERATED = ("huge_history", "long_history", "many_symbols")
 
 AGENT = """
@@ -38,31 +38,31 @@ for line in sys.stdin:
 def agent(
     change: str = "", change_text: str = "", *, before: str = "", after: str = "", bounds: Bounds = QUICK
 ) -> CommandAgent:
-    """Return an agent of a few lines with a fault: statements on its `answer`, its `text`, or around its loop."""
+    """Return a small agent with extra statements on its `answer` or `text`, or before and after its loop."""
     text = AGENT.format(change=change, change_text=change_text, before=before, after=after)
     return CommandAgent([sys.executable, "-I", "-S", "-c", text], bounds=bounds, show=lambda line: None)
 
 
 @cache
 def small() -> Kit:
-    """Return the kit without its observations of megabytes, and with a shorter second episode."""
+    """Return the kit without large observations, and with a shorter second episode."""
     return replace(kit(), cases=tuple(case for case in kit().cases if case.name not in GENERATED), n_drawn=80)
 
 
 @cache
 def tiny() -> Kit:
-    """Return the kit with two cases, and a second episode that is shorter than the first."""
+    """Return the kit with two cases, and with a second episode shorter than the first."""
     return replace(kit(), cases=(case("empty_start"), case("unknown_fields_everywhere")), n_drawn=40)
 
 
 @cache
 def played() -> Kit:
-    """Return the kit with two cases, and all of its second episode."""
+    """Return the kit with two cases and the complete second episode."""
     return replace(tiny(), n_drawn=N_BARS)
 
 
-def judged(asked: CommandAgent, of_kit: Kit | None = None, *, deterministic: bool = True) -> Report:
-    return examine(asked, deterministic=deterministic, with_kit=of_kit or small(), seed=SEED)
+def judged(launcher: CommandAgent, of_kit: Kit | None = None, *, deterministic: bool = True) -> Report:
+    return examine(launcher, deterministic=deterministic, with_kit=of_kit or small(), seed=SEED)
 
 
 def case(name: str) -> Case:
@@ -71,22 +71,22 @@ def case(name: str) -> Case:
 
 @cache
 def passed() -> Report:
-    """Return the report of an agent that passes the whole kit."""
+    """Return the report of an agent that passes the complete kit."""
     return examine(agent(), deterministic=True, seed=SEED)
 
 
 @cache
 def failed() -> Report:
-    """Return that of one that ends where it is asked first."""
+    """Return the report of an agent that exits at its first observation."""
     return judged(agent("sys.exit('no idea')"), kit())
 
 
 @cache
 def in_process() -> Report:
-    """Return that of a callable in this process."""
+    """Return the report of a callable in this process."""
     return check_agent(hold, seed=SEED)
 
 
 def hold(observation: dict[str, Any]) -> dict[str, Any]:
-    """Hold everything."""
+    """Keep all positions."""
     return {"orders": []}

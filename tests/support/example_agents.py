@@ -1,4 +1,4 @@
-"""The reference agents of `examples/`, built and begun: what runs each, or why nothing here does."""
+"""The reference agents of `examples/`: builds them and returns their commands, or skips the test."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 COMPILER = ("typescript@5.9.3", "@types/node@20.19.25")
 LANGUAGES = ("py", "ts", "rs", "sh")
-"""Those that are commands; the fifth one is behind HTTP."""
+"""The agents that are commands; the fifth is an HTTP server."""
 
 
 def command_of(language: str, folder: Path) -> list[str]:
-    """Return what runs a reference agent from a folder that it is put in, alone, or skip.
+    """Copy a reference agent to an empty folder and return its command.
 
-    Where `CI` is set, a program that is missing is a failure.
+    A missing compiler or interpreter skips the test, or fails it if `CI` is set.
     """
     if language == "rs":
         return [str(_put(_rust(), folder))]
@@ -54,7 +54,7 @@ def _need(program: str) -> str:
 
 
 def _rust() -> Path:
-    # Of the whole workspace, so that what its tests were built of is used again.
+    # Build the complete workspace, so that the artifacts of its tests are reused.
     words = "build --quiet --locked --workspace --example reference-agent --message-format=json"
     made = subprocess.run([_need("cargo"), *words.split()], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return Path(next(path for line in made.splitlines() if (path := json.loads(line).get("executable"))))
@@ -70,7 +70,7 @@ def _compile(agent: Path) -> None:
 
 
 def _compiler() -> Path:
-    """Return where the compiler lies, fetched the first time."""
+    """Return the folder of the TypeScript compiler, downloaded at first use."""
     kept = ROOT / "target" / "-".join(["tsc", *(name.rpartition("@")[2] for name in COMPILER)])
     if not kept.exists():
         begun = kept.with_name(f"{kept.name}.{os.getpid()}")
@@ -83,7 +83,7 @@ def _compiler() -> Path:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Yield the address of the reference agent behind HTTP."""
+    """Yield the URL of the HTTP reference agent."""
     folder.mkdir(exist_ok=True)
     log = folder / "served.log"
     command = [sys.executable, str(EXAMPLES / "reference-agent-http.py"), "--port", "0"]
@@ -101,4 +101,4 @@ def _address(server: subprocess.Popen[bytes], log: Path) -> str:
         if found:
             return found[1]
         time.sleep(0.02)
-    raise AssertionError(f"the server has not begun: {log.read_text(encoding='utf-8')}")
+    raise AssertionError(f"the server has not started: {log.read_text(encoding='utf-8')}")

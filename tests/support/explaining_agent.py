@@ -1,4 +1,4 @@
-"""An agent that says why and how sure it is, for tests of what a page is given beyond a run."""
+"""An agent that states reasons and confidence, for tests of reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Outspoken:
-    """Holds what has risen over its lookback, says how sure it is, and why; keeps the texts of its decisions."""
+    """Buys symbols that rose over the lookback, states confidence and reasons, and stores its decision texts."""
 
     def __init__(self, every: int = 1, stated: bool = True) -> None:
         self.every, self.stated = every, stated

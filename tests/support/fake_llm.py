@@ -59,16 +59,16 @@ class Turn:
     """Scripted response to a request.
 
     Args:
-        text: What the model says; None for nothing.
-        calls: Arguments of the tools that it calls.
-        tokens: What it tells of them; None to leave them out.
+        text: Text of the model; None for none.
+        calls: Arguments of tool calls.
+        tokens: Reported token counts; None to omit them.
         stop: `end`, `cut` or `refusal`.
-        status: Anything but 200 is a fault, with `text` as its body.
-        headers: More headers.
-        garbles: The body is its text itself, as an HTML page is.
-        keeps: Bytes of the body that are in it at all; it is announced so.
-        sends: Bytes of the body that are sent of those announced, before the connection is reset.
-        seconds: Time before the body.
+        status: HTTP status; other than 200 is a fault with `text` as its body.
+        headers: Additional headers.
+        garbles: Send the text itself as body, like an HTML page.
+        keeps: Truncate the body, and its announced length, to this many bytes.
+        sends: Bytes sent before the connection is reset.
+        seconds: Delay before the body.
         echoes: The body contains the key.
     """
 

@@ -1,6 +1,6 @@
-"""A program that answers as it should, but for what chance has it do wrong: `python clumsy.py EPISODE SHARE`.
+"""A program with pseudo-random faults: `python faulty_program.py EPISODE SHARE`.
 
-What it does wrong on a bar is a matter of the episode and of the bar, so that a test knows it, too.
+The fault of a bar depends only on the episode and the date, so that a test can compute it, too.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ FAULTS = {
     "floods stderr": None,
     "deaf": "agent_died",
 }
-"""What it does wrong, and what a record calls it; a line ahead is the fault of the next bar."""
+"""Kinds of faults and their slugs in a record; a line ahead is a fault of the next bar."""
 
 RARE = ("late",)
 
 
 def wrong_at(episode: int, share: float, date: str) -> str | None:
-    """Return what it does wrong on a bar, if anything."""
+    """Return the kind of fault on a bar, if any."""
     chance = random.Random(f"{episode} {date}")
     if chance.random() >= share:
         return None
     kind = chance.choice(list(FAULTS))
-    # Each costs a test the time that it waits.
+    # Each late answer costs the test a timeout.
     return "dies" if kind in RARE and chance.random() < 0.8 else kind
 
 
 def decision(observation: dict) -> str:
-    """Return what it decides, from prices alone: what it holds after a fault changes nothing."""
+    """Return a decision from prices alone, independent of positions and earlier faults."""
     rising = [each["symbol"] for each in observation["symbols"] if each["close_history"][-1] > each["close_history"][0]]
     orders = [{"symbol": name, "action": "buy", "target_weight": 0.25} for name in rising]
     held = [each["symbol"] for each in observation["symbols"] if each["symbol"] not in rising]
@@ -48,7 +48,7 @@ def decision(observation: dict) -> str:
 
 
 def misbehave(kind: str | None, answer: bytes) -> None:
-    """Write an answer, or what else chance has it do."""
+    """Write an answer, or produce a fault."""
     if kind == "late":
         time.sleep(60.0)
     elif kind == "dies":

@@ -1,4 +1,4 @@
-"""A manager of sessions, and how tests trade on it."""
+"""MCP session managers for tests, and functions that trade on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES = {
     "limits": {"max_gross": None, "max_participation": 0.5},
 }
 HOLD: dict[str, Any] = {"orders": []}
-# What a market can have after a bar.
+# Kinds of changes to a market after a bar.
 KINDS = (
     *("prices", "volume", "listing", "splits", "dividends", "delisting", "halts", "risk_free"),
     *("fundamentals", "news", "notices", "length"),
@@ -45,7 +45,7 @@ def bought(symbol: str) -> dict[str, Any]:
 
 
 def played(manager: SessionManager, answer: dict[str, Any], decide: Decide = trend) -> list[dict[str, Any]]:
-    """Play an episode to its end and return its steps."""
+    """Run an episode to its end and return its steps."""
     steps = [answer]
     while not steps[-1].get("done"):
         steps.append(stepped(manager, steps[-1], decide))
@@ -67,7 +67,7 @@ def refused(call: Callable[[], Any]) -> oo.OpenOutcryError:
 
 
 def market_with(*kinds: str, bar: int = 0) -> oo.Dataset:
-    """Return the market with all that one can have, other from after a bar on in these kinds."""
+    """Return a market with every kind of event, changed after a bar in the given kinds."""
     columns = DATA._columns() | {"risk_free": np.full(DATA.n_bars, 1e-4)}
     for name, value in columns.items():
         columns[name] = value.copy() if isinstance(value, np.ndarray) else value
@@ -123,7 +123,7 @@ def _scale(name: str, value: float) -> Callable[[dict[str, Any], int], None]:
     return scaled
 
 
-def _tell(name: str, *item: Any) -> Callable[[dict[str, Any], int], None]:
+def _append(name: str, *item: Any) -> Callable[[dict[str, Any], int], None]:
     def add_item(columns: dict[str, Any], after: int) -> None:
         columns[name] = [*columns[name], ("S002", DATA.dates[after], *item)]
 
@@ -139,8 +139,8 @@ _CHANGES: dict[str, Callable[[dict[str, Any], int], None]] = {
     "delisting": _settle,
     "halts": _halt,
     "risk_free": _scale("risk_free", 0.01),
-    "fundamentals": _tell("fundamentals", "sales", 9.0),
-    "news": _tell("news", "it fell"),
+    "fundamentals": _append("fundamentals", "sales", 9.0),
+    "news": _append("news", "it fell"),
     "notices": lambda columns, after: None,
     "length": _lengthen,
 }

@@ -1,4 +1,4 @@
-"""An endpoint of a language model on this machine: a real server, whose answers are scripted."""
+"""A local server of a language model with scripted responses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with a request.
+    """A scripted response.
 
     Args:
-        body: What it sends.
-        status: The status before it.
-        headers: More headers.
-        seconds: Time that it waits before the body, or before each byte if it `dribbles`.
-        dribbles: It sends byte by byte.
-        missing: Bytes that it announces and does not send.
+        body: Response body.
+        status: HTTP status.
+        headers: Additional headers.
+        seconds: Delay before the body, or before each byte with `dribbles`.
+        dribbles: Send byte by byte.
+        missing: Bytes announced in the length but not sent.
     """
 
     body: str
@@ -34,40 +34,40 @@ class Reply:
 
 
 def openai(text: str | None, **more: Any) -> Reply:
-    """Return what an endpoint of OpenAI's form says."""
+    """Return a response in the format of OpenAI."""
     return Reply(json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}), **more)
 
 
 def ollama(text: str) -> Reply:
-    """Return what Ollama's own endpoint says."""
+    """Return a response in the format of Ollama."""
     return Reply(json.dumps({"message": {"role": "assistant", "content": text}, "done": True}))
 
 
 @dataclass
 class Endpoint:
-    """A server, its script, of which the last reply is repeated, and what it was asked."""
+    """A server with its script, whose last reply repeats, and the received requests."""
 
     script: list[Reply]
     url: str = ""
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
     at: list[float] = field(default_factory=list)
 
     def prompts(self) -> list[str]:
-        """Return what the user's messages said."""
-        return [each["messages"][-1]["content"] for each in self.asked]
+        """Return the user messages of all requests."""
+        return [each["messages"][-1]["content"] for each in self.requests]
 
     def next(self, headers: Any, body: bytes) -> Reply:
-        """Take a request, and return what to do with it."""
+        """Store a request and return the reply to it."""
         self.at.append(time.monotonic())
-        self.asked.append(json.loads(body))
+        self.requests.append(json.loads(body))
         self.keys.append(headers.get("Authorization"))
-        return self.script[min(len(self.asked), len(self.script)) - 1]
+        return self.script[min(len(self.requests), len(self.script)) - 1]
 
 
 @contextmanager
 def endpoint(*script: Reply, path: str = "/v1/chat/completions") -> Iterator[Endpoint]:
-    """Yield a server that answers as its script says."""
+    """Yield a server that follows a script."""
     made = Endpoint(list(script))
 
     class Handler(BaseHTTPRequestHandler):
@@ -76,7 +76,7 @@ def endpoint(*script: Reply, path: str = "/v1/chat/completions") -> Iterator[End
             try:
                 _send(self, made.next(self.headers, body))
             except ConnectionError:
-                # The agent has waited long enough.
+                # The agent closed the connection.
                 self.close_connection = True
 
         def log_message(self, *_: Any) -> None:

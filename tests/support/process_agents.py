@@ -1,4 +1,4 @@
-"""Agents that tests run in processes of their own: honest ones, clumsy ones, and prophets that share what they saw."""
+"""Agents for separate processes: honest ones, faulty ones, and look-ahead agents that share what they saw."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ def hold(observation: Observation) -> Decision:
 
 
 def rising(observation: Observation) -> Decision:
-    """Hold what has risen; the answer depends on every close and on NAV."""
+    """Buy symbols that have risen; the decision depends on every close."""
     parts = [each for each in observation["symbols"] if each["close_history"][-1] > each["close_history"][0]]
     names = [each["symbol"] for each in parts]
     return {"orders": [{"symbol": name, "action": "buy", "target_weight": 0.9 / len(names)} for name in names]}
 
 
 def written(observation: Observation) -> str:
-    """Answer as a text of several lines."""
+    """Answer with multi-line JSON text."""
     return json.dumps(rising(observation), indent=1)
 
 
 class Counting:
-    """A class of agents: its answer says how often this one was asked."""
+    """An agent class that states its number of calls in each decision."""
 
     def __init__(self) -> None:
-        self.n_asked = 0
+        self.n_calls = 0
 
     def __call__(self, observation: Observation) -> Decision:
-        self.n_asked += 1
-        return {"orders": [], "reasoning": str(self.n_asked)}
+        self.n_calls += 1
+        return {"orders": [], "reasoning": str(self.n_calls)}
 
 
 def loud(observation: Observation) -> Decision:
-    """Print and read by every way but the agent's own."""
+    """Write to standard output and error by every means other than the protocol."""
     print("printed", sys.stdin.read())
     os.write(1, b"by number\x1b[2J\n")
     os.write(2, b"to stderr\n")
@@ -54,27 +54,27 @@ def loud(observation: Observation) -> Decision:
 
 
 def environment(observation: Observation) -> Decision:
-    """Tell all that a process can see of where it came from."""
-    told = {"argv": sys.argv, "environ": dict(os.environ)}
-    print(json.dumps(told))
+    """Print arguments and environment of the process."""
+    seen = {"argv": sys.argv, "environ": dict(os.environ)}
+    print(json.dumps(seen))
     return HOLD
 
 
 def parent(observation: Observation) -> Decision:
-    """Leave a child behind, and tell its number."""
+    """Start a child process and print its process id."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     print(child.pid)
     return HOLD
 
 
 def remover(observation: Observation) -> Decision:
-    """Remove the record that is being written, where `AGENT_RECORD` names it."""
+    """Remove the record in `AGENT_RECORD` while it is being written."""
     Path(os.environ["AGENT_RECORD"]).unlink(missing_ok=True)
     return HOLD
 
 
 def _leave_a_fork() -> None:
-    """Leave a fork in a session of its own, which holds every pipe of the agent until the test is over."""
+    """Leave a fork in a new session that holds the agent's pipes open until the test ends."""
     until = time.monotonic() + 90.0
     if os.fork() == 0:
         os.setsid()
@@ -84,7 +84,7 @@ def _leave_a_fork() -> None:
 
 
 def forks_and_ends(observation: Observation) -> Decision:
-    """End, while a fork holds the pipes."""
+    """Exit, while a fork holds the pipes."""
     _leave_a_fork()
     os._exit(5)
 
@@ -96,7 +96,7 @@ def forks_and_sleeps(observation: Observation) -> Decision:
 
 
 def second_fails(observation: Observation) -> Decision:
-    """Raise on the fifth bar, in whichever process is the second to get there."""
+    """Raise on the fifth bar in the second process that reaches it."""
     if len(LAST) == 4:
         place = sum(1 for _ in Path(tempfile.gettempdir()).glob("here-*"))
         Path(tempfile.gettempdir(), f"here-{os.getpid()}").touch()
@@ -129,7 +129,7 @@ def sleeps(observation: Observation) -> Decision:
 
 
 def leisurely(observation: Observation) -> Decision:
-    """Take a moment, so that a test can come in between."""
+    """Sleep briefly, so that a test can interrupt."""
     time.sleep(0.01)
     return rising(observation)
 
@@ -146,14 +146,14 @@ def half_json(observation: Observation) -> str:
     return "{buy"
 
 
-# Prophets. Each looks for its own bar in what any of them has seen, and bets on what gains most until the next.
+# Look-ahead agents: each looks up its bar in what any run has seen, and buys the best symbol until the next bar.
 
 SEEN: dict[str, dict[str, float]] = {}
 LAST: list[str] = []
 
 
 def by_module(observation: Observation) -> Decision:
-    """Remember in the memory of the process."""
+    """Share observations in the memory of the process."""
     if LAST:
         SEEN[LAST[-1]] = _closes(observation)
     LAST[:] = [observation["date"]]
@@ -161,7 +161,7 @@ def by_module(observation: Observation) -> Decision:
 
 
 def by_file(observation: Observation) -> Decision:
-    """Remember in files, one a bar: what came after it."""
+    """Share observations in files, one per bar with the following closes."""
     folder = Path(tempfile.gettempdir())
     if LAST:
         (folder / f"after-{LAST[-1]}").write_text(json.dumps(_closes(observation)), encoding="utf-8")
@@ -173,7 +173,7 @@ def by_file(observation: Observation) -> Decision:
 
 
 def by_scout(observation: Observation) -> Decision:
-    """Send one run ahead: the others give it time before they read what it saw."""
+    """Let one run go ahead: the others wait before they read its files."""
     scout = Path(tempfile.gettempdir(), "scout")
     try:
         scout.mkdir()

@@ -1,6 +1,6 @@
-"""Agents that want more than their bar, each honest in what it answers: what an attack brings would show.
+"""Agents that attack the harness and report success by their target weight.
 
-What they find is what they weigh: an attack that reached anything answers another weight.
+An attack that reaches anything changes the weight of its decision, so the record shows it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _weighing(attack: Callable[[], object], observation: Observation) -> dict[st
 
 
 def honest(observation: Observation) -> Any:
-    """Hold half of the first symbol."""
+    """Hold half of NAV in the first symbol."""
     return _weighing(lambda: None, observation)
 
 
@@ -38,12 +38,12 @@ def _read(path: str) -> bytes:
 
 
 def reader(observation: Observation) -> Any:
-    """Read the data beside its own module."""
+    """Read the data next to its module."""
     return _weighing(lambda: _read("prices.csv"), observation)
 
 
 def importer(observation: Observation) -> Any:
-    """Let the package load the future."""
+    """Load the bundled data with the package."""
 
     def load() -> object:
         import openoutcry
@@ -52,7 +52,7 @@ def importer(observation: Observation) -> Any:
 
     try:
         return _weighing(load, observation)
-    except Exception:  # noqa: BLE001 whatever the package says of a file that it may not read
+    except Exception:  # noqa: BLE001 any error of the package on an unreadable file
         return honest(observation)
 
 
@@ -60,7 +60,7 @@ MARKET: dict[str, Any] = {"name": "calm", "n_symbols": 2, "n_days": 60}
 
 
 def guesser(observation: Observation) -> Any:
-    """Let the engine make the markets of some seeds, and look for this one among them."""
+    """Generate the markets of some seeds and search for the current one."""
     seen = observation["symbols"][0]["close_history"][-2:]
 
     def guess() -> int:
@@ -76,7 +76,7 @@ def guesser(observation: Observation) -> Any:
 
 
 def spinner(observation: Observation) -> Any:
-    """Ignore what may be ignored, and compute for a while."""
+    """Ignore signals and compute for a while."""
     for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM):
         signal.signal(each, signal.SIG_IGN)
     until = time.process_time() + 0.02
@@ -86,7 +86,7 @@ def spinner(observation: Observation) -> Any:
 
 
 def looker(observation: Observation) -> Any:
-    """Look at its parent."""
+    """Read the command line of its parent."""
     return _weighing(lambda: _read(f"/proc/{os.getppid()}/cmdline"), observation)
 
 
@@ -98,7 +98,7 @@ def opener(observation: Observation) -> Any:
 
 
 def forker(observation: Observation) -> Any:
-    """Fork, and let the child end."""
+    """Fork a child that exits."""
 
     def fork() -> int:
         child = os.fork()
@@ -111,17 +111,17 @@ def forker(observation: Observation) -> Any:
 
 
 def writer(observation: Observation) -> Any:
-    """Leave a note for the next run."""
+    """Write a file for the next run."""
     return _weighing(lambda: os.open("note", os.O_CREAT | os.O_WRONLY), observation)
 
 
 def filler(observation: Observation) -> Any:
-    """Take six hundred megabytes, which is more than it may."""
+    """Allocate 600 MB, more than the limit."""
     return _weighing(lambda: [bytes(10**8) for _ in range(6)], observation)
 
 
 def flooder(observation: Observation) -> Any:
-    """Print without end to what it takes for its answers."""
+    """Print a large text to standard output."""
     print("x" * 10**5)
     sys.stdout.flush()
     return honest(observation)
