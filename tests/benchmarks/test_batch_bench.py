@@ -1,4 +1,4 @@
-"""`openoutcry bench --batch`: its numpy peer does the same work, and its rounds are what they are said to be."""
+"""`openoutcry bench --batch`: the numpy baseline does the same work as the vector environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.once
 N, S = 24, 3
 
 
-def made() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
+def environments() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
     dataset, close = bench._market(S)
     costs, limits = bench.FEATURES["fee + slippage"]
     env = OpenOutcryVectorEnv(
@@ -35,8 +35,8 @@ def made() -> tuple[OpenOutcryVectorEnv, bench.NumpyEnv, bench.Actions]:
 
 
 @pytest.mark.parametrize("gathers", [True, False])
-def test_the_peer_observes_and_earns_what_a_batch_does(gathers: bool) -> None:
-    env, peer, actions = made()
+def test_the_baseline_has_the_observations_and_rewards_of_the_vector_environment(gathers: bool) -> None:
+    env, peer, actions = environments()
     for k in range(10):
         weights = np.roll(actions, k, axis=0)
         seen, rewards, *_ = env.step(weights)
@@ -50,12 +50,12 @@ def test_the_peer_observes_and_earns_what_a_batch_does(gathers: bool) -> None:
 
 
 def test_episodes_of_both_end_evenly_over_the_steps() -> None:
-    env, peer, actions = made()
+    env, peer, actions = environments()
     bench._stagger(env, actions)
     ends = np.zeros(bench.EPISODE_BARS, int)
     for k in range(bench.EPISODE_BARS):
         ends[k] = env.step(actions)[3].sum()
-    # One of 24 lanes each 252 / 24 steps, and the step of a reset.
+    # One of 24 lanes every 252 / 24 steps, plus the step of a reset.
     gaps = np.diff(np.flatnonzero(ends))
     assert ends.sum() in (N - 1, N)
     assert ends.max() == 1
@@ -64,8 +64,8 @@ def test_episodes_of_both_end_evenly_over_the_steps() -> None:
     assert len(set(peer.left.tolist())) == N
 
 
-def test_a_lane_whose_episode_did_not_end_has_no_end_to_tell() -> None:
-    env, _, _ = made()
+def test_a_lane_whose_episode_did_not_end_has_no_final_values() -> None:
+    env, _, _ = environments()
     for lanes in ([0], [N]):
         with pytest.raises(OpenOutcryError, match=f"episode has ended; received {lanes[0]}"):
             env._core.ended(lanes)

@@ -1,4 +1,4 @@
-"""`openoutcry bench --score`: every test is made, and without `arch` it says what it needs."""
+"""`openoutcry bench --score`: every test runs, and a missing `arch` is reported."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ pytestmark = pytest.mark.once
 COMMAND = Path(sys.executable).with_name("openoutcry")
 
 
-def test_every_agent_is_deflated_and_tested_and_half_of_its_days_is_common() -> None:
-    returns = bench.field_of_noise(500, 12)
-    deflated, tests = bench.judge(returns, n_draws=50)
+def test_every_agent_is_tested_and_half_of_the_variance_is_common() -> None:
+    returns = bench.noise_returns(500, 12)
+    deflated, tests = bench.run_tests(returns, n_draws=50)
     assert [each.n_trials for each in deflated] == [12] * 12
     assert len(tests.alone) == len(tests.romano_wolf) == 12
     assert np.corrcoef(returns.T)[np.triu_indices(12, 1)].mean() == pytest.approx(0.5, abs=0.1)
     assert returns.std() == pytest.approx(0.01, rel=0.05)
 
 
-def test_without_arch_the_bench_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    # None is how Python notes that a module cannot be imported.
+def test_without_arch_the_benchmark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    # None in `sys.modules` makes an import fail.
     monkeypatch.setitem(sys.modules, "arch.bootstrap", None)
     monkeypatch.setitem(sys.modules, "arch", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs `pip install openoutcry\[oracle\]`"):
@@ -36,7 +36,7 @@ def test_without_arch_the_bench_names_the_extra(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.once
-def test_the_bench_has_a_row_with_a_goal_of_a_tenth_of_arch(
+def test_the_goal_is_a_tenth_of_the_time_of_arch(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("arch")
@@ -49,7 +49,7 @@ def test_the_bench_has_a_row_with_a_goal_of_a_tenth_of_arch(
     assert row["is_met"] == (row["ratio"] > bench.GOAL)
 
 
-def test_the_bench_of_scores_excludes_the_others() -> None:
+def test_the_score_benchmark_excludes_the_others() -> None:
     done = subprocess.run([COMMAND, "bench", "--scenarios", "--score"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "exclude each other; received `--scenarios` and `--score`" in done.stderr

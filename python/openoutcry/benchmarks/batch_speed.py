@@ -1,4 +1,4 @@
-"""Speed of the batch environment beside what a user would write in numpy."""
+"""Speed of the vector environment compared with a numpy environment."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Step = Callable[[int], None]
 LOOKBACK, EPISODE_BARS, N_BARS = 20, 252, 5000
 SIZES = ((4, 1), (4, 64), (4, 1024), (4, 16384), (8, 1024), (30, 1024), (100, 64), (100, 1024), (100, 16384))
 WAYS = ("copies", "reused", "out", "cursor")
-# Short rounds, since other work on a machine comes in bursts. Each begins with steps that are not timed: the others of
-# the round before have filled the caches, and a rollout finds there what its own last steps left.
+# Rounds are short, since other load on a machine comes in bursts. A round starts with untimed steps to fill the caches,
+# which hold the data of the other environments measured in turns.
 ROUND_SECONDS, ROUND_STEPS, WARM_STEPS = 0.001, 6, 2
-# How long each way is measured, where that is not less than the fewest rounds or more than the most.
+# Seconds per variant, and the minimum and maximum number of rounds.
 SECONDS, FEWEST, MOST = 0.3, 5, 150
 
 LINEAR = CostModel(fee_bps=5.0, slippage_bps=2.0, financing_bps=0.0, borrow_bps=0.0)
@@ -38,7 +38,7 @@ FEATURES = {
     "every cost and limit": (EVERY, Limits(max_participation=0.5, maintenance_margin=0.1)),
     "and jitter": (JITTER, Limits(max_participation=0.5, maintenance_margin=0.1)),
 }
-# Ratios to numpy that a cell should reach: copies and reused, by features, symbols and lanes.
+# Goals for the ratio to numpy, `copies` and `reused`, by features, symbols and lanes.
 GOALS: dict[tuple[str, int, int], tuple[float, float]] = {
     ("fee + slippage", 4, 1): (18.0, 40.0),
     ("fee + slippage", 4, 64): (8.6, 15.0),
@@ -59,7 +59,7 @@ GOALS: dict[tuple[str, int, int], tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """How fast one way of stepping is, in steps of one lane a second."""
+    """Measured speed of one variant, in lane steps per second."""
 
     features: str
     n_symbols: int
@@ -69,33 +69,33 @@ class Cell:
     rate: float
     peer: float
     goal: float | None
-    # Bytes of observations written a second, over what this machine stores.
+    # Bytes of observations written per second, over the store bandwidth of the machine.
     stored: float
 
     @property
     def ratio(self) -> float:
-        """Times the rate of the numpy environment."""
+        """Rate relative to the numpy environment."""
         return self.rate / self.peer
 
     @property
     def is_met(self) -> bool:
-        """Whether the goal is met, where there is one."""
+        """Whether the goal is met; True without a goal."""
         return self.goal is None or self.ratio >= self.goal
 
     def to_dict(self) -> dict[str, object]:
-        """Return fields, ratio and whether the goal is met, as JSON can carry them."""
+        """Return fields, ratio and whether the goal is met, as a JSON object."""
         return asdict(self) | {"ratio": self.ratio, "is_met": self.is_met}
 
 
 class NumpyEnv:
-    """What a user would write.
+    """A vector environment in plain numpy, as the baseline.
 
-    Linear costs, long only, and what the flat observation of a batch holds. Windows are gathered bar by bar, in its
-    order, or whole, symbol by symbol: the faster way differs by size.
+    Linear costs, long only, with the content of flat observations. Windows are gathered bar by bar, in the order of
+    those, or as complete windows per symbol; which is faster depends on the size.
     """
 
     def __init__(self, close: npt.NDArray[np.float64], num_envs: int) -> None:
-        """Make `num_envs` accounts over one table of closes."""
+        """Create `num_envs` accounts over one table of closes."""
         n_bars, self.n_symbols = close.shape
         returns = np.vstack([np.zeros((1, self.n_symbols)), np.diff(np.log(close), axis=0)])
         self.returns = returns.astype(np.float32)
@@ -103,18 +103,18 @@ class NumpyEnv:
         self.windows = sliding_window_view(self.returns, LOOKBACK, axis=0)
         self.random, self.n_bars = np.random.default_rng(0), n_bars
         width = LOOKBACK * self.n_symbols
-        self.seen = np.empty((num_envs, width + self.n_symbols + 1), np.float32)
+        self.observation = np.empty((num_envs, width + self.n_symbols + 1), np.float32)
         self.back = np.arange(-LOOKBACK + 1, 1)
         self.bar = np.zeros(num_envs, np.int64)
         self.weights, self.cash = np.zeros((num_envs, self.n_symbols), np.float32), np.ones(num_envs, np.float32)
         self.nav = np.ones(num_envs, np.float32)
         self.left = np.ones(num_envs, np.int64)
-        self.begin(np.ones(num_envs, bool))
-        # Episodes end evenly over the steps, as they soon do in training.
+        self.start(np.ones(num_envs, bool))
+        # Spread the ends of episodes evenly over the steps, as they are in training.
         self.left -= np.arange(num_envs) * EPISODE_BARS // num_envs
 
-    def begin(self, mask: npt.NDArray[np.bool_]) -> None:
-        """Begin a random episode in the accounts of a mask."""
+    def start(self, mask: npt.NDArray[np.bool_]) -> None:
+        """Start a random episode in the accounts of a mask."""
         n = int(mask.sum())
         self.bar[mask] = self.random.integers(LOOKBACK, self.n_bars - EPISODE_BARS - 1, n)
         self.left[mask] = EPISODE_BARS
@@ -122,9 +122,9 @@ class NumpyEnv:
         self.cash[mask] = self.nav[mask] = 1.0
 
     def step(self, actions: Actions, gathers: bool) -> tuple[Actions, Actions]:
-        """Trade to weights.
+        """Trade to weights and return observations and log rewards.
 
-        `gathers` picks bars one by one instead of whole windows.
+        `gathers` selects bars one by one instead of complete windows.
         """
         actions = np.maximum(actions, 0.0)
         actions = actions / np.maximum(actions.sum(1, keepdims=True), 1.0)
@@ -138,27 +138,24 @@ class NumpyEnv:
         self.left -= 1
         done = self.left == 0
         if done.any():
-            self.begin(done)
+            self.start(done)
         width, n = LOOKBACK * self.n_symbols, len(actions)
         if gathers:
-            self.seen[:, :width] = self.returns[self.bar[:, None] + self.back].reshape(n, -1)
+            self.observation[:, :width] = self.returns[self.bar[:, None] + self.back].reshape(n, -1)
         else:
-            self.seen[:, :width] = self.windows[self.bar - LOOKBACK + 1].reshape(n, -1)
-        self.seen[:, width:-1] = self.weights
-        self.seen[:, -1] = self.cash
-        return self.seen, np.log(growth)
+            self.observation[:, :width] = self.windows[self.bar - LOOKBACK + 1].reshape(n, -1)
+        self.observation[:, width:-1] = self.weights
+        self.observation[:, -1] = self.cash
+        return self.observation, np.log(growth)
 
 
 class Pace:
-    """How fast something steps: the best of several short rounds.
-
-    What else a machine does only slows.
-    """
+    """Rate of a step function: the best of several short rounds, as other load only slows it down."""
 
     def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time, cycle: int = 1) -> None:
-        """Find out how many steps take a round; `step(k)` makes k steps of `lanes` lanes.
+        """Determine the number of steps per round; `step(k)` makes k steps of `lanes` lanes.
 
-        Steps that come to the same memory again after `cycle` of them are measured, and caches filled, in whole cycles.
+        If memory is reused after `cycle` steps, rounds and warm-up are multiples of a cycle.
         """
         self.step, self.lanes, self.clock, self.best = step, lanes, clock, 0.0
         self.warm = max(WARM_STEPS, cycle)
@@ -176,16 +173,13 @@ class Pace:
         return self.clock() - start
 
     def round(self) -> None:
-        """Step for one round."""
+        """Measure one round."""
         self.step(self.warm)
         self.best = max(self.best, self.k * self.lanes / self._time(self.k))
 
 
 def rates(*paces: Pace) -> list[float]:
-    """Return the rates of several, measured round by round in turn.
-
-    What slows one of them slows the others too.
-    """
+    """Return the rates of several step functions, measured in turns so that other load affects all of them."""
     n_rounds = int(SECONDS * len(paces) / sum(pace.spent for pace in paces))
     for _ in range(min(max(n_rounds, FEWEST), MOST)):
         for pace in paces:
@@ -194,10 +188,7 @@ def rates(*paces: Pace) -> list[float]:
 
 
 def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ...] = (1, 2)) -> list[Cell]:
-    """Return all cells; takes about two minutes.
-
-    Each is handed to `report` as it is measured.
-    """
+    """Return all cells; takes about two minutes. `report` receives each cell when it is measured."""
     cells = []
     store = _store_bandwidth()
     for n_symbols, num_envs in SIZES:
@@ -206,17 +197,18 @@ def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ..
         actions = random.dirichlet(np.ones(n_symbols + 1), num_envs)[:, :n_symbols].astype(np.float32)
         for features, (costs, limits) in FEATURES.items():
             ways = [(way, 1) for way in WAYS]
-            # Fewer cells than these use one thread whatever they are given.
+            # Smaller batches use one thread in any case.
             shared = num_envs * n_symbols >= 2 * 4096 and features == "fee + slippage"
             ways += [("reused", n) for n in threads if n > 1 and shared]
-            stepped = [_way(dataset, actions, costs, limits, way, n) for way, n in ways]
-            # Two threads are for the wall clock; one is measured on its own CPU clock.
+            variants = [_variant(dataset, actions, costs, limits, way, n) for way, n in ways]
+            # Several threads are measured by the wall clock, one by CPU time.
             clocks = [time.process_time if n == 1 else time.perf_counter for _, n in ways]
-            mine = [Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in zip(stepped, clocks, strict=True)]
+            timed = zip(variants, clocks, strict=True)
+            mine = [Pace(step, num_envs, clock, cycle) for (step, _, cycle), clock in timed]
             measured = rates(*_peers(close, actions), *mine)
             peer = max(measured[:2])
             goals = dict(zip(("copies", "reused"), GOALS.get((features, n_symbols, num_envs), ()), strict=False))
-            for (way, n), (_, width, _), here in zip(ways, stepped, measured[2:], strict=True):
+            for (way, n), (_, width, _), here in zip(ways, variants, measured[2:], strict=True):
                 goal, stored = goals.get(way) if n == 1 else None, here * width * 4 / store
                 cells.append(Cell(features, n_symbols, num_envs, way, n, here, peer, goal, stored))
                 if report is not None:
@@ -234,7 +226,7 @@ def _market(n_symbols: int) -> tuple[Dataset, npt.NDArray[np.float64]]:
 
 
 def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
-    """Return the numpy environment in its two ways."""
+    """Return the numpy environment in its two variants."""
 
     def steps(env: NumpyEnv, gathers: bool, k: int) -> None:
         for _ in range(k):
@@ -243,13 +235,10 @@ def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
     return [Pace(partial(steps, NumpyEnv(close, len(actions)), way), len(actions)) for way in (True, False)]
 
 
-def _way(
+def _variant(
     dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
 ) -> tuple[Step, int, int]:
-    """Return a function of steps, and what a step of a lane writes of its observation.
-
-    That is a count of numbers. And after how many steps memory is used again.
-    """
+    """Return a step function, the numbers written per observation, and the steps until memory is reused."""
     env = OpenOutcryVectorEnv(
         len(actions),
         dataset=dataset,
@@ -264,46 +253,46 @@ def _way(
         threads=threads,
     )
     env.reset(seed=0)
-    # Where a step takes long, an end of an episode takes next to nothing of it: at most a twentieth of what slides.
+    # In large batches the ends of episodes take at most a twentieth of a step, so they are not spread.
     if actions.size <= 1 << 17:
         _stagger(env, actions)
     width = dataset.n_symbols + 1 + (0 if way == "cursor" else LOOKBACK * dataset.n_symbols)
     out = np.empty((len(actions), width), np.float32) if way == "out" else None
 
-    # Held until the next is there, as learners do, between rounds too: memory that is dropped at once is given out
-    # again at once, and all of it together goes back to the system.
-    held: tuple[Any, ...] = (None,) * 5
+    # The last results stay referenced until the next step, as in a learner, also between rounds: otherwise the
+    # allocator would reuse the memory at once, or return it to the system.
+    last: tuple[Any, ...] = (None,) * 5
 
     def steps(k: int) -> None:
-        nonlocal held
-        (seen, rewards, terminations, truncations, info), held = held, ()
+        nonlocal last
+        (observation, rewards, terminations, truncations, info), last = last, ()
         for _ in range(k):
-            seen, rewards, terminations, truncations, info = env.step(actions, out)
-        held = seen, rewards, terminations, truncations, info
+            observation, rewards, terminations, truncations, info = env.step(actions, out)
+        last = observation, rewards, terminations, truncations, info
 
     if way != "reused":
         return steps, width, 1
-    # Windows slide: the new bars and the account, and all of it once a cycle.
-    turns = LOOKBACK // 2 + 1
-    fewer = (LOOKBACK - 2) * dataset.n_symbols * (turns - 1) // turns
-    return steps, width - fewer, 2 * turns
+    # Sliding windows: a step writes the new bars and the account, and the complete window once per cycle.
+    cycle = LOOKBACK // 2 + 1
+    fewer = (LOOKBACK - 2) * dataset.n_symbols * (cycle - 1) // cycle
+    return steps, width - fewer, 2 * cycle
 
 
 def _stagger(env: OpenOutcryVectorEnv, actions: Actions) -> None:
-    """Let episodes end evenly over the steps, as they soon do in training."""
+    """Spread the ends of episodes evenly over the steps, as they are in training."""
     phases = np.arange(env.num_envs) * EPISODE_BARS // env.num_envs
     for phase in range(EPISODE_BARS):
         env.step(actions)
-        if (begins := phases == phase).any():
-            env.reset(options={"reset_mask": begins})
+        if (starts := phases == phase).any():
+            env.reset(options={"reset_mask": starts})
 
 
 def _store_bandwidth() -> float:
-    """Return the bytes a second that go to memory beyond the caches."""
-    room = np.empty(1 << 26, np.float32)
+    """Return the store bandwidth to memory beyond the caches, in bytes per second."""
+    array = np.empty(1 << 26, np.float32)
 
     def stores(k: int) -> None:
         for _ in range(k):
-            room.fill(1.0)
+            array.fill(1.0)
 
-    return rates(Pace(stores, room.nbytes))[0]
+    return rates(Pace(stores, array.nbytes))[0]

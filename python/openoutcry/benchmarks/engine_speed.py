@@ -1,4 +1,4 @@
-"""Measurements of speed and size on this machine."""
+"""Speed of backtests, sweeps, JSON steps, replay and reports; memory, import time and package size."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from openoutcry.records.run_record import RunRecord
 Table = npt.NDArray[np.float64]
 
 FEE, SLIPPAGE = 10.0, 5.0
-# Symbols, bars, and the milliseconds that a backtest of them should stay below.
+# Symbols, bars, and the goal of a backtest in milliseconds.
 SIZES = ((4, 2500, 0.5), (100, 2500, 5.0), (500, 5000, 30.0))
-# Averages of a sweep of 1,000 crossovers, its bars, and the milliseconds of CPU that its runs should stay below.
+# Moving averages of a sweep of 1,000 crossovers, its bars, and its goal in milliseconds of CPU time.
 SHORTS, LONGS, SWEEP_BARS, SWEEP_GOAL = range(5, 30), range(40, 200, 4), 2500, 60.0
 
-# Bars of the run whose report is timed, and the seconds that writing it should stay below.
+# Bars of the run whose report is timed, and the goal in seconds.
 REPORT_BARS, REPORT_GOAL = 5000, 2.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement, its goal, and the same by a peer.
+    """One measurement, its goal, and the measurement of a baseline (the peer).
 
-    `value` and `bound` are in `unit`; the value must stay below the bound, or reach it where `at_least` is set. Without
-    a bound there is no goal. `ratio` says how many times better than the peer it is.
+    `value` and `bound` are in `unit`. The value must be below the bound, or at least the bound if `at_least` is set.
+    Without a bound there is no goal. `ratio` is the speed relative to the peer.
     """
 
     what: str
@@ -68,29 +68,29 @@ class Row:
 
     @property
     def here(self) -> str:
-        """The measurement in words."""
+        """The measurement as text."""
         return f"{self.value:,.0f}{self.unit}" if self.at_least else f"{self.value:.3g}{self.unit}"
 
     @property
     def goal(self) -> str:
-        """The goal in words."""
+        """The goal as text."""
         if self.bound is None:
             return ""
         return f">= {self.bound:,.0f}{self.unit}" if self.at_least else f"< {self.bound:.3g}{self.unit}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return fields, words and whether the goal is met, as JSON can carry them."""
+        """Return fields, texts and whether the goal is met, as a JSON object."""
         return asdict(self) | {"here": self.here, "goal": self.goal, "is_met": self.is_met}
 
 
 def measure() -> list[Row]:
-    """Return all measurements; takes some seconds."""
+    """Return all measurements; takes several seconds."""
     speed = [*(_backtest(*size) for size in SIZES), _sweep(), _memory(), _json_steps(), _replay(), _report()]
     return [*speed, _import_time(), _wheel_size()]
 
 
 def cpu_seconds(work: Callable[[], object], repeats: int = 7) -> float:
-    """Return the median CPU time of a call, after one to warm up."""
+    """Return the median CPU time of a call, after a warm-up call."""
     work()
     times = []
     for _ in range(repeats):
@@ -112,7 +112,7 @@ def _market(n_symbols: int, n_bars: int) -> tuple[Dataset, Table, Table]:
 
 
 def numpy_backtest(close: Table, weights: Table) -> Table:
-    """Return the value path of target weights: a user's own loop, with linear costs."""
+    """Return the NAV of target weights: a plain numpy loop over bars with linear costs."""
     n_bars, n_symbols = close.shape
     cash, shares = 1.0, np.zeros(n_symbols)
     nav = np.ones(n_bars)
@@ -141,16 +141,16 @@ def _backtest(n_symbols: int, n_bars: int, goal: float) -> Row:
 def _sweep() -> Row:
     dataset, close, _ = _market(1, SWEEP_BARS)
     tables = crossovers(close)
-    side_by_side = np.ascontiguousarray(np.concatenate(tables, axis=1))
+    all_columns = np.ascontiguousarray(np.concatenate(tables, axis=1))
     costs, limits = CostModel(fee_bps=FEE, slippage_bps=SLIPPAGE, financing_bps=0.0, borrow_bps=0.0), Limits()
 
     def sweep() -> Sweep:
         return run_sweep(dataset, tables, window=(0, SWEEP_BARS), costs=costs, limits=limits, progress=False)
 
     here = cpu_seconds(sweep, repeats=5)
-    peer = cpu_seconds(lambda: numpy_sweep(close[:, 0], side_by_side), repeats=3)
+    peer = cpu_seconds(lambda: numpy_sweep(close[:, 0], all_columns), repeats=3)
     navs = np.stack([run.nav for run in sweep().runs], axis=1)
-    difference = np.abs(navs / numpy_sweep(close[:, 0], side_by_side) - 1.0)
+    difference = np.abs(navs / numpy_sweep(close[:, 0], all_columns) - 1.0)
     assert difference.max() < 1e-9, "the peer must do the same work"
     what = f"run_sweep, {len(tables):,} crossovers x {SWEEP_BARS:,} bars"
     peer_is = "numpy, all runs in one loop, linear costs"
@@ -158,9 +158,9 @@ def _sweep() -> Row:
 
 
 def crossovers(close: Table) -> list[Table]:
-    """Return weights for each pair of a short and a long average of the closes.
+    """Return weights for each pair of a short and a long moving average.
 
-    A weight is 1 while the short average is above the long one.
+    A weight is 1 while the short average is above the long one, and else 0.
     """
     sums = np.vstack([np.zeros((1, close.shape[1])), np.cumsum(close, axis=0)])
     means = {n: np.full_like(close, np.nan) for n in {*SHORTS, *LONGS}}
@@ -170,10 +170,7 @@ def crossovers(close: Table) -> list[Table]:
 
 
 def numpy_sweep(close: Table, weights: Table) -> Table:
-    """Return the value paths of columns of weights in one asset.
-
-    It is a user's loop over bars, with linear costs.
-    """
+    """Return the NAV of each column of weights in one asset: a plain numpy loop over bars with linear costs."""
     n_bars, n_runs = weights.shape
     cash, shares = np.ones(n_runs), np.zeros(n_runs)
     nav = np.ones((n_bars, n_runs))
@@ -187,17 +184,17 @@ def numpy_sweep(close: Table, weights: Table) -> Table:
 
 
 def _memory() -> Row:
-    # The peak of a process only ever rises, so each side is measured in a process of its own.
+    # The peak memory of a process never falls, so the engine and the baseline run in separate processes.
     def grown(backtest: str) -> float:
-        code = f"from openoutcry import benchmarks; print(benchmarks.peak_growth(benchmarks.{backtest}))"
-        # Freed arrays go back to the system at once, else a run would hide in them.
+        code = f"from openoutcry.benchmarks import engine_speed as e; print(e.peak_growth(e.{backtest}))"
+        # Return freed arrays to the system at once: otherwise a run would reuse their memory and not raise the peak.
         env = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=env)
         return float(done.stdout) / 2**20
 
     n_symbols, n_bars, _ = SIZES[-1]
     here, peer, copy = grown("engine_backtest"), grown("loop_backtest"), 2 * n_symbols * n_bars * 8 / 2**20
-    what = f"peak memory beside the inputs, {n_symbols} x {n_bars}"
+    what = f"peak memory without the inputs, {n_symbols} x {n_bars}"
     return Row(what, here, copy, " MiB", f"{peer:.1f} MiB", None, "numpy loop; the goal is one copy")
 
 
@@ -212,14 +209,11 @@ def loop_backtest(dataset: Dataset, close: Table, weights: Table) -> object:
 
 
 def peak_growth(backtest: Callable[[Dataset, Table, Table], object]) -> int:
-    """Return by how many bytes the largest backtest raises the peak of this process.
-
-    A small one warms it up.
-    """
+    """Return the bytes by which the largest backtest raises the peak memory of this process, after a small one."""
     backtest(*_market(4, 50))
     inputs = _market(*SIZES[-1][:2])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # The inputs were made with temporaries; filling that slack first leaves nothing for the run to hide in.
+    # Creating the inputs used temporary arrays. Fill that memory first, so that the run cannot reuse it.
     current = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1024
     slack = np.ones(max(0, before - current) * 1024 // 8)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -242,7 +236,7 @@ def _json_steps() -> Row:
 
     here = 2480 / cpu_seconds(episode)
     peer = 2480 / cpu_seconds(lambda: _python_json_steps(decision), repeats=3)
-    what = "JSON steps a second, 4 symbols x 20 closes"
+    what = "JSON steps per second, 4 symbols x 20 closes"
     return Row(what, here, 3e5, "", f"{peer:,.0f}", here / peer, "numpy loop with json", at_least=True)
 
 
@@ -260,13 +254,13 @@ def _python_json_steps(decision: str) -> None:
 
 
 def _replay() -> Row:
-    """Replay a record of many runs side by side, as the wall clock sees it."""
+    """Replay a record of many runs in parallel, by the wall clock."""
     dataset, close, _ = _market(1, SWEEP_BARS)
     tables = crossovers(close)[::63]
     runs = [run_backtest(dataset, table, (19, SWEEP_BARS), capture=True) for table in tables]
     record = RunRecord.join("crossovers", [run.record for run in runs])
     n_steps = len(runs) * (SWEEP_BARS - 20)
-    assert replay(record, dataset).n_steps == n_steps, "every step must be carried out"
+    assert replay(record, dataset).n_steps == n_steps, "every step must be replayed"
 
     def rate(work: Callable[[], object], repeats: int) -> float:
         times = []
@@ -279,12 +273,12 @@ def _replay() -> Row:
     here = rate(lambda: replay(record, dataset), 15)
     text = record.to_json()
     peer = rate(lambda: _python_chain(json.loads(text)), 2)
-    what = f"replay, steps a second, {len(runs)} runs of 1 symbol x 20 closes"
-    return Row(what, here, 1e6, "", f"{peer:,.0f}", here / peer, "the chain alone, json and hashlib", at_least=True)
+    what = f"replay, steps per second, {len(runs)} runs of 1 symbol x 20 closes"
+    return Row(what, here, 1e6, "", f"{peer:,.0f}", here / peer, "hash chain only, json and hashlib", at_least=True)
 
 
 def _report() -> Row:
-    """Write the page of a long run, as the wall clock sees it."""
+    """Write the report of a long run, by the wall clock."""
     dataset, _, weights = _market(4, REPORT_BARS)
 
     def captured() -> Run:
@@ -297,12 +291,12 @@ def _report() -> Row:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "run.html"
-        # A new run each time: what a run has been asked for it keeps.
+        # A new run each time, since a run caches its results.
         runs = [captured(), captured()]
         here = min(seconds(partial(run.report, path)) for run in runs)
     peer = min(seconds(captured) for _ in range(2))
     what = f"report, {REPORT_BARS:,} bars x 4 symbols"
-    return Row(what, here, REPORT_GOAL, " s", f"{peer * 1e3:.0f} ms", None, "the run that it shows, captured")
+    return Row(what, here, REPORT_GOAL, " s", f"{peer * 1e3:.0f} ms", None, "the captured run of the report")
 
 
 def _python_chain(record: dict[str, Any]) -> None:
@@ -324,11 +318,11 @@ def _import_time() -> Row:
 
     here, peer = seconds("openoutcry"), seconds("numpy")
     there = f"{peer * 1e3:.0f} ms"
-    return Row("import openoutcry", here * 1e3, 100.0, " ms", there, peer / here, "import numpy alone")
+    return Row("import openoutcry", here * 1e3, 100.0, " ms", there, peer / here, "import numpy only")
 
 
 def _wheel_size() -> Row:
-    """Pack the installed package as a wheel would be: compressed, without caches."""
+    """Compress the installed package like a wheel, without caches."""
     root = Path(native.__file__).parent
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as wheel:

@@ -1,4 +1,4 @@
-"""Speed of the generator of scenarios beside a numpy loop, and of a leak check."""
+"""Speed of the scenario generator compared with a numpy loop, and of a leak check."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 Table = npt.NDArray[np.float64]
 
-# Symbol-bars a second of one core that each tier and family should reach, and the seconds a leak check may take.
+# Goals: symbol-bars per second on one core for each tier and family, and seconds for a leak check.
 PACE_GOAL, LEAK_GOAL = 5e6, 10.0
 ROUNDS, ROUND_SECONDS = 12, 0.08
 LEAK_BARS, LEAK_SYMBOLS = 2_500, 20
 
 
 def measure(report: Callable[[Row], None] | None = None) -> list[Row]:
-    """Return the rows of all tiers and families, and of a leak check.
-
-    It takes about half a minute.
+    """Return the rows of all tiers and families, and of a leak check; takes about half a minute.
 
     Args:
-        report: Is handed each row as it is measured.
+        report: Receives each row when it is measured.
     """
     rows: list[Row] = []
     for work in (*(lambda name=name: pace(name) for name in NAMES), leak_check):
@@ -37,24 +35,21 @@ def measure(report: Callable[[Row], None] | None = None) -> list[Row]:
 
 
 def pace(name: str) -> Row:
-    """Return the pace of a tier or family, in symbol-bars a second of CPU time.
+    """Return the speed of a tier or family, in symbol-bars per second of CPU time.
 
-    The peer makes closes alone. Both take turns, and the fastest call of each counts.
+    The baseline generates closes only. Both run in turns, and the fastest call of each counts.
     """
     spec = ScenarioSpec(name)
     scenario, shape = Scenario(spec), (spec.n_days, spec.n_symbols)
     here, peer = best_of(scenario._core.dataset, lambda: garch(*shape))
     cells = spec.n_symbols * spec.n_days
-    what = f"scenario {name}, {spec.n_symbols} x {spec.n_days:,}, symbol-bars a second"
-    peer_is = "numpy GARCH(1,1)-t, closes alone"
+    what = f"scenario {name}, {spec.n_symbols} x {spec.n_days:,}, symbol-bars per second"
+    peer_is = "numpy GARCH(1,1)-t, closes only"
     return Row(what, cells / here, PACE_GOAL, "", f"{cells / peer:,.0f}", peer / here, peer_is, at_least=True)
 
 
 def best_of(*works: Callable[[], object]) -> list[float]:
-    """Return the CPU seconds of the fastest call of each.
-
-    They take turns, round by round.
-    """
+    """Return the CPU seconds of the fastest call of each function, measured in turns."""
     best = [float("inf")] * len(works)
     for _ in range(ROUNDS):
         for place, work in enumerate(works):
@@ -67,9 +62,9 @@ def best_of(*works: Callable[[], object]) -> list[float]:
 
 
 def garch(n_days: int, n_symbols: int, seed: int = 0) -> Table:
-    """Return closes of GARCH(1,1) with Student t noise, a user's own loop over days.
+    """Return closes of GARCH(1,1) with Student t noise, shape `(n_days, n_symbols)`: a numpy loop over days.
 
-    Their shape is `(n_days, n_symbols)`. Source: Bollerslev (1987).
+    Source: Bollerslev (1987).
     """
     degrees, omega, alpha, beta = 8.0, 2e-6, 0.08, 0.9
     noise = np.random.default_rng(seed).standard_t(degrees, (n_days, n_symbols)) * np.sqrt((degrees - 2.0) / degrees)
@@ -82,23 +77,22 @@ def garch(n_days: int, n_symbols: int, seed: int = 0) -> Table:
 
 
 def leak_check() -> Row:
-    """Return how long a leak check of a pipeline of 100 columns takes."""
+    """Return the row of a leak check of a pipeline with 100 columns."""
     spec = ScenarioSpec("hard", n_symbols=LEAK_SYMBOLS, n_days=LEAK_BARS, late_listings=0.0, delisting_rate=0.0)
     frame = np.array(Scenario(spec).dataset().close)
     start = time.process_time()
     report = check(features, frame, kind="pipeline")
     here = time.process_time() - start
-    assert report.is_clean, "the pipeline looks back alone"
-    assert len(report.columns) == 5 * LEAK_SYMBOLS, "the pipeline makes five columns of each"
+    assert report.is_clean, "the pipeline must only look back"
+    assert len(report.columns) == 5 * LEAK_SYMBOLS, "the pipeline must return five columns per symbol"
     once = cpu_seconds(lambda: features(frame), repeats=3)
     what = f"leakcheck, {LEAK_BARS:,} x {LEAK_SYMBOLS} into {len(report.columns)} columns"
-    return Row(
-        what, here, LEAK_GOAL, " s", f"{once * 1e3:.1f} ms", None, f"the pipeline once; it ran {report.n_runs} times"
-    )
+    peer_is = f"one run of the pipeline; the check runs it {report.n_runs} times"
+    return Row(what, here, LEAK_GOAL, " s", f"{once * 1e3:.1f} ms", None, peer_is)
 
 
 def features(close: Table) -> Table:
-    """Return five features of each column of closes, which look back alone."""
+    """Return five backward-looking features of each column of closes."""
     change = np.full_like(close, np.nan)
     change[1:] = close[1:] / close[:-1] - 1.0
     momentum = np.full_like(close, np.nan)
@@ -110,7 +104,7 @@ def features(close: Table) -> Table:
 
 
 def _rolling(table: Table, n: int) -> tuple[Table, Table]:
-    # NaN before there are so many rows.
+    # NaN in the first n - 1 rows.
     mean, deviation = np.full_like(table, np.nan), np.full_like(table, np.nan)
     windows = np.lib.stride_tricks.sliding_window_view(table, n, axis=0)
     mean[n - 1 :], deviation[n - 1 :] = windows.mean(axis=-1), windows.std(axis=-1)

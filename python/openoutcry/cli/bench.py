@@ -1,4 +1,4 @@
-"""`openoutcry bench`: how fast it is on this machine, beside a peer."""
+"""`openoutcry bench`: speed on this machine, compared with baselines."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ EXAMPLES = """
 
 
 def bench(
-    check: bool = typer.Option(False, "--check", help="Exit with 1 when a goal is missed, and name each on stderr."),
-    batch: bool = typer.Option(False, "--batch", help="Measure the batch environment instead; about two minutes."),
+    check: bool = typer.Option(False, "--check", help="Exit with code 1 and list missed goals on stderr."),
+    batch: bool = typer.Option(False, "--batch", help="Measure the vector environment; about two minutes."),
     scenarios: bool = typer.Option(
-        False, "--scenarios", help="Measure the making of scenarios and a leak check instead; about half a minute."
+        False, "--scenarios", help="Measure the scenario generator and a leak check; about half a minute."
     ),
     score: bool = typer.Option(
-        False, "--score", help="Measure the tests of a field beside arch instead, which the extra `oracle` brings."
+        False, "--score", help="Measure the multiple tests against `arch`; needs the extra `oracle`."
     ),
     agents: bool = typer.Option(
-        False, "--agents", help="Measure how agents in processes of their own are asked, in the sandbox and out of it."
+        False, "--agents", help="Measure agents in other processes, with and without the sandbox."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
 ) -> None:
-    """Measure backtests, memory, JSON steps, import time and size.
+    """Measure backtests, memory, JSON steps, import time and package size.
 
-    Each beside a numpy peer in the same process, where it has one.
+    Most rows show a numpy baseline, measured in the same process.
     """
-    ways = {
+    measures = {
         "batch": _measure_batch,
         "scenarios": _measure_scenarios,
         "score": _measure_score,
         "agents": _measure_agents,
     }
-    given = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents}
-    chosen = [name for name, is_on in given.items() if is_on]
+    selected = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents}
+    chosen = [name for name, is_on in selected.items() if is_on]
     if len(chosen) > 1:
-        every, received = (" and ".join(f"`--{name}`" for name in names) for names in (ways, chosen))
-        raise refusal("argument_invalid", f"{every} exclude each other; received {received}")
-    rows = ways[chosen[0]]() if chosen else _measure()
+        options, received = (" and ".join(f"`--{name}`" for name in names) for names in (measures, chosen))
+        raise refusal("argument_invalid", f"{options} exclude each other; received {received}")
+    rows = measures[chosen[0]]() if chosen else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))
     else:
@@ -109,15 +109,15 @@ def _measure_agents() -> list[Any]:
 
 
 def check_goals(rows: list[Any]) -> None:
-    """Leave with exit code 1 where a goal is missed."""
+    """Exit with code 1 if a goal is missed."""
     missed = [row for row in rows if not row.is_met]
     for row in missed:
-        typer.echo(f"missed: {_told(row)}", err=True)
+        typer.echo(f"missed: {_describe(row)}", err=True)
     if missed:
         raise typer.Exit(1)
 
 
-def _told(row: Any) -> str:
+def _describe(row: Any) -> str:
     if hasattr(row, "way"):
         what = f"{row.features}, {row.n_symbols} symbols x {row.num_envs} lanes, {row.way}"
         return f"{what}: {row.ratio:.1f}x, goal {row.goal}x"
@@ -126,9 +126,9 @@ def _told(row: Any) -> str:
 
 def _batch_table(cells: list[Cell]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in ("features", "observation"):
+    for head in ("features", "variant"):
         table.add_column(head)
-    for head in ("symbols", "lanes", "threads", "steps a second", "numpy", "ratio", "goal", "", "of stores"):
+    for head in ("symbols", "lanes", "threads", "steps/s", "numpy", "ratio", "goal", "", "store bandwidth"):
         table.add_column(head, justify="right")
     for cell in cells:
         goal = ("", "") if cell.goal is None else (f"{cell.goal:g}x", "met" if cell.is_met else "missed")
@@ -140,10 +140,10 @@ def _batch_table(cells: list[Cell]) -> Table:
 
 def _table(rows: list[Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("what")
-    for head in ("here", "goal", "", "peer", "ratio"):
+    table.add_column("measurement")
+    for head in ("here", "goal", "", "baseline", "ratio"):
         table.add_column(head, justify="right")
-    table.add_column("peer is")
+    table.add_column("baseline is")
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.1f}x"
         met = "" if row.bound is None else "met" if row.is_met else "missed"
