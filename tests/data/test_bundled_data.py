@@ -1,4 +1,4 @@
-"""What is known of the bundled data, held against the arrays."""
+"""Check the bundled data against published facts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calendar_year_return(symbol: str, year: int) -> float:
     return float(close[rows[-1]] / close[rows[0] - 1] - 1.0)
 
 
-def test_the_files_are_the_published_ones_byte_for_byte() -> None:
+def test_the_bundled_files_have_the_published_bytes() -> None:
     zipped = (HERE / "ecb_fx.zip").read_bytes()
     assert sha256(zipped) == "73db21584dd46cebf5cd6df75ebb6de7afcdeebff52f54d5046ca8e459c0fbb3"
     table = gzip.decompress((HERE / "us_treasury.csv.gz").read_bytes())
@@ -135,7 +135,7 @@ class TestEcbFx:
         early = {symbol for symbol, date in last.items() if date < FX_ALL.dates[-1]}
         assert early == set(ecb_fx.ADOPTIONS) | {"RUB", "ISK"}
 
-    def test_no_symbol_has_a_hole(self) -> None:
+    def test_no_symbol_has_a_gap(self) -> None:
         for symbol in FX_ALL.symbols:
             rows = np.flatnonzero(np.isfinite(column(FX_ALL, symbol)))
             assert len(rows) == rows[-1] - rows[0] + 1, symbol
@@ -166,7 +166,7 @@ class TestEcbFx:
         assert payment[bar] == last_fixing / irrevocable_rate - 1.0
         assert abs(payment[bar]) < 3e-4
 
-    def test_nothing_but_the_adopters_settles(self) -> None:
+    def test_only_the_adopters_settle(self) -> None:
         assert FX_ALL.delistings is not None
         columns = np.nonzero(np.isfinite(FX_ALL.delistings))[1].tolist()
         assert sorted(FX_ALL.symbols[column] for column in columns) == sorted(ecb_fx.ADOPTIONS)
@@ -187,7 +187,7 @@ class TestEcbFx:
         assert close[bar] * splits[bar] / close[bar - 1] - 1.0 == pytest.approx(adjusted_return, abs=1e-12)
         assert abs(adjusted_return) < 0.012
 
-    def test_nothing_but_the_redenominations_splits(self) -> None:
+    def test_only_the_redenominations_split(self) -> None:
         assert FX_ALL.splits is not None
         assert np.count_nonzero(FX_ALL.splits != 1.0) == 2
 
@@ -218,7 +218,7 @@ class TestEcbFx:
         close = column(FX_ALL, "TRY")
         assert sharpe(1.0 - close[1:] * splits / close[:-1], 256) == pytest.approx(0.86, abs=5e-3)
 
-    def test_a_list_of_symbols_begins_with_its_first_fixing_and_keeps_its_order(self) -> None:
+    def test_a_list_of_symbols_starts_at_its_first_fixing_in_the_given_order(self) -> None:
         panel = ecb_fx.panel(["INR", "BRL"])
         assert panel.symbols == ["INR", "BRL"]
         assert (panel.dates[0], panel.dates[-1]) == ("2008-01-02", "2026-10-30")
@@ -228,7 +228,7 @@ class TestEcbFx:
         assert ecb_fx.panel(["SIT", "CYP"]).dates[-1] == "2008-01-02"
         assert ecb_fx.panel(["SIT", "RUB"]).dates[-1] == "2026-10-30"
 
-    def test_the_notices_fit_the_symbols(self) -> None:
+    def test_the_notices_match_the_symbols(self) -> None:
         assert len(FX.notices) == 2
         assert any("no interest carry" in notice for notice in FX.notices)
         assert any("shorts off" in notice for notice in FX_ALL.notices)
@@ -252,7 +252,7 @@ class TestUsTreasury:
         assert (UST.close[0] == 100.0).all()
 
     @pytest.mark.parametrize(("year", "expected"), [(1994, -0.0730), (2008, 0.2046), (2013, -0.0851)])
-    def test_the_10_year_returned_what_is_known_of_it(self, year: int, expected: float) -> None:
+    def test_the_10_year_has_its_published_annual_returns(self, year: int, expected: float) -> None:
         assert calendar_year_return("UST10Y", year) == pytest.approx(expected, abs=5e-5)
 
     def test_holding_bonds_has_a_sharpe_of_0_5_to_0_7_over_bills(self) -> None:
@@ -269,14 +269,14 @@ class TestUsTreasury:
             ("UST30Y2006", "2006-02-09", "2017-03-29"),
         ],
     )
-    def test_an_index_starts_at_100_and_has_no_hole(self, symbol: str, first: str, last: str) -> None:
+    def test_an_index_starts_at_100_and_has_no_gap(self, symbol: str, first: str, last: str) -> None:
         dates = quoted(UST_ALL, symbol)
         assert (dates[0], dates[-1]) == (first, last)
         rows = slice(UST_ALL.dates.index(first), UST_ALL.dates.index(last) + 1)
         assert dates == UST_ALL.dates[rows]
         assert column(UST_ALL, symbol)[rows.start] == 100.0
 
-    def test_no_return_of_the_30_year_spans_its_hole_of_994_days(self) -> None:
+    def test_no_return_of_the_30_year_spans_its_gap_of_994_days(self) -> None:
         gone, back = (UST_ALL.dates.index(day) for day in ("2002-02-15", "2006-02-09"))
         assert back - gone - 1 == 994
         for symbol in ("UST30Y", "UST30Y2006"):
@@ -288,7 +288,7 @@ class TestUsTreasury:
         y, delta = np.array([0.04, 0.08]), np.array([0.5, 0.5])
         assert us_treasury.bond_return(y, y, delta, 10) == pytest.approx([0.02, 0.04], abs=1e-15)
 
-    def test_a_bond_return_is_the_published_formula(self) -> None:
+    def test_a_bond_return_follows_the_published_formula(self) -> None:
         y0, y1, delta = np.array([0.05, 0.09]), np.array([0.051, 0.085]), np.array([3.0, 1.0]) / 365.25
         v = (1 + y1 / 2) ** (-2 * 30)
         expected = (1 + y1 / 2) ** (2 * delta) * (y0 * (1 - v) / y1 + v) - 1
@@ -329,7 +329,7 @@ class TestLoad:
         ],
         ids=["ecb-fx major", "ecb-fx all", "ecb-fx list", "us-treasury major", "us-treasury all"],
     )
-    def test_a_dataset_holds_the_arrays_of_its_panel(self, universe: str | list[str], panel: Panel) -> None:
+    def test_a_dataset_has_the_arrays_of_its_panel(self, universe: str | list[str], panel: Panel) -> None:
         dataset = oo.data.load(panel.name, universe)
         assert (dataset.name, dataset.periods_per_year) == (panel.name, panel.periods_per_year)
         assert list(dataset.dates) == panel.dates
@@ -346,7 +346,7 @@ class TestLoad:
             default, major, everything = (oo.data.load(name, *universe) for universe in ((), ("major",), ("all",)))
             assert default.fingerprint == major.fingerprint != everything.fingerprint
 
-    def test_a_description_is_the_one_of_the_data(self) -> None:
+    def test_a_description_matches_the_data(self) -> None:
         assert oo.data.names() == ["ecb-fx", "us-treasury"]
         described = oo.data.describe("ecb-fx")
         assert (described["first_date"], described["last_date"]) == ("1999-01-04", "2026-10-30")
@@ -369,7 +369,7 @@ class TestLoad:
             ("us-treasury", ["10year"], r"symbol_invalid: `universe\[0\]` must be one of UST1M, .*; received '10year'"),
         ],
     )
-    def test_an_unknown_name_is_refused_with_what_is_known(
+    def test_an_unknown_name_is_refused_with_the_known_ones(
         self, name: str, universe: str | list[str] | None, message: str
     ) -> None:
         with pytest.raises(oo.OpenOutcryError, match=message):

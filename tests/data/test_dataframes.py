@@ -1,4 +1,4 @@
-"""Test frames in and out: pandas, polars, pyarrow, anything of the Arrow PyCapsule interface, and Parquet."""
+"""Test reading and writing frames: pandas, polars, pyarrow, the Arrow PyCapsule interface and Parquet."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COLUMNS = {"long": LONG, "wide": WIDE}
 
 
 class Capsule:
-    """A stream of Arrow data and nothing else."""
+    """An object with only the Arrow stream interface."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -84,7 +84,7 @@ KINDS = (pd.DataFrame, pl.DataFrame, as_arrow)
 
 @pytest.mark.parametrize("shape", ["long", "wide"])
 @pytest.mark.parametrize("maker", MAKERS)
-def test_a_frame_is_the_market_of_its_csv(maker: str, shape: str) -> None:
+def test_a_frame_gives_the_same_market_as_its_csv(maker: str, shape: str) -> None:
     dataset = oo.Dataset.from_frame(MAKERS[maker](COLUMNS[shape]), name="frame", notices=["a notice"])
     assert dataset == EXPECTED[shape]
     assert (dataset.name, dataset.notices[0]) == ("frame", "a notice")
@@ -115,7 +115,7 @@ DATED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("how", DATED)
-def test_dates_and_names_may_have_any_type_that_says_them(how: str) -> None:
+def test_dates_and_symbols_may_have_any_suitable_type(how: str) -> None:
     assert oo.Dataset.from_frame(DATED[how]()) == EXPECTED["long"]
 
 
@@ -126,7 +126,7 @@ def test_a_wide_pandas_frame_may_be_indexed_by_dates() -> None:
     assert oo.Dataset.from_frame(frame.iloc[::-1]) == EXPECTED["wide"]
 
 
-def test_numbers_may_have_any_type_of_numbers() -> None:
+def test_numbers_may_have_any_numeric_type() -> None:
     columns = {"date": DAYS, "A": [1, 2, 3], "B": [4, None, 6]}
     expected = oo.Dataset.from_csv(csv_of(columns))
     decimals = columns | {"A": [decimal.Decimal(value) for value in (1, 2, 3)]}
@@ -139,7 +139,7 @@ def test_numbers_may_have_any_type_of_numbers() -> None:
     assert {oo.Dataset.from_frame(frame).fingerprint for frame in frames} == {expected.fingerprint}
 
 
-def test_times_of_a_day_stay_times() -> None:
+def test_intraday_times_are_preserved() -> None:
     times = [f"{day}T16:00:00" for day in DAYS]
     expected = oo.Dataset.from_arrays(times, ["A"], [[1.0], [2.0], [3.0]])
     stamped = [datetime.datetime.fromisoformat(time) for time in times]
@@ -148,7 +148,7 @@ def test_times_of_a_day_stay_times() -> None:
             assert oo.Dataset.from_frame(make({"date": dates, "A": [1.0, 2.0, 3.0]})) == expected
 
 
-def test_a_parquet_file_comes_back_as_the_same_market(tmp_path: Path) -> None:
+def test_a_parquet_file_round_trips(tmp_path: Path) -> None:
     for shape, columns in COLUMNS.items():
         path = tmp_path / f"{shape}.parquet"
         parquet.write_table(pa.table(columns), path)
@@ -185,7 +185,7 @@ REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 @pytest.mark.parametrize("make", KINDS, ids=["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("name", REFUSALS)
-def test_a_bad_frame_is_refused_like_its_csv(name: str, make: Callable[[Any], Any]) -> None:
+def test_an_invalid_frame_raises_like_its_csv(name: str, make: Callable[[Any], Any]) -> None:
     columns, slug, words = REFUSALS[name]
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.Dataset.from_frame(make(columns))
@@ -194,14 +194,14 @@ def test_a_bad_frame_is_refused_like_its_csv(name: str, make: Callable[[Any], An
     assert "np." not in str(refused.value)
 
 
-def test_a_date_twice_in_a_wide_frame_is_refused() -> None:
+def test_a_duplicate_date_in_a_wide_frame_is_refused() -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.Dataset.from_frame(pd.DataFrame(WIDE | {"date": [DAYS[0], DAYS[1], DAYS[1]]}))
     assert refused.value.slug in {"duplicate_row", "date_order"}
     assert DAYS[1] in str(refused.value)
 
 
-def test_columns_that_differ_in_case_alone_are_two_symbols_but_not_two_dates() -> None:
+def test_columns_that_differ_only_in_case_are_two_symbols_but_not_two_dates() -> None:
     columns = {"date": DAYS, "A": [1.0, 2.0, 3.0], "a": [4.0, 5.0, 6.0]}
     assert oo.Dataset.from_frame(pl.DataFrame(columns)) == oo.Dataset.from_csv(csv_of(columns))
     with pytest.raises(oo.OpenOutcryError, match="unique"):
@@ -231,14 +231,14 @@ NO_FRAMES = [3, "prices", [[1.0]], {"date": DAYS}, np.ones((2, 2)), pd.Series([1
 
 
 @pytest.mark.parametrize("thing", NO_FRAMES, ids=lambda thing: type(thing).__name__)
-def test_what_is_no_frame_is_refused(thing: Any) -> None:
+def test_an_object_that_is_not_a_frame_is_refused(thing: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="`frame` must be") as refused:
         oo.Dataset.from_frame(thing)
     assert refused.value.slug == "argument_invalid"
 
 
 @pytest.mark.parametrize("kind", [pl.List(pl.Float64), pl.Array(pl.Float64, 1)], ids=str)
-def test_a_column_of_lists_is_no_column_of_numbers(kind: Any) -> None:
+def test_a_column_of_lists_is_refused(kind: Any) -> None:
     frame = pl.DataFrame({"date": DAYS, "A": pl.Series([[1.0], [2.0], [3.0]], dtype=kind)})
     for each in (frame, frame.to_arrow()):
         with pytest.raises(oo.OpenOutcryError, match="`A`") as refused:
@@ -247,7 +247,7 @@ def test_a_column_of_lists_is_no_column_of_numbers(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("source", [b"date,A\n2024-01-02,1\n", 5, None], ids=repr)
-def test_a_file_is_named_by_a_text_or_a_path(source: Any) -> None:
+def test_a_file_is_given_by_a_string_or_a_path(source: Any) -> None:
     for read in (oo.Dataset.from_csv, oo.Dataset.from_parquet):
         with pytest.raises(oo.OpenOutcryError, match="must be a text or a path") as refused:
             read(source)
@@ -259,7 +259,7 @@ def weekly() -> oo.Run:
     return oo.run_backtest(dataset, np.full((3, 2), 0.25), (0, 3))
 
 
-def test_a_run_is_a_pandas_frame_by_date() -> None:
+def test_a_run_converts_to_a_pandas_frame_by_date() -> None:
     run, frame = weekly(), weekly().to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame.index.equals(pd.DatetimeIndex(DAYS, name="date"))
@@ -271,7 +271,7 @@ def test_a_run_is_a_pandas_frame_by_date() -> None:
         assert frame[kind].tolist() == [0.0, *values]
 
 
-def test_a_run_is_a_polars_frame_where_pandas_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_converts_to_a_polars_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = weekly().to_frame()
     monkeypatch.setitem(sys.modules, "pandas", None)
     frame = weekly().to_frame()
@@ -286,7 +286,7 @@ def test_a_run_is_a_polars_frame_where_pandas_is_missing(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("make", ["pandas", "polars", "pyarrow"])
-def test_no_other_frame_library_is_imported_for_a_frame_of_one(make: str) -> None:
+def test_a_frame_imports_no_other_frame_library(make: str) -> None:
     frame = {"pandas": "pandas.DataFrame(c)", "polars": "polars.DataFrame(c)", "pyarrow": "pyarrow.table(c)"}[make]
     code = f"""
 import sys, {make}

@@ -1,4 +1,4 @@
-"""Test what makes a dataset and what is refused: CSV, arrays, fingerprints and the synthetic market."""
+"""Test datasets from CSV and arrays: valid inputs, refused inputs, and the synthetic market."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONG = """date,symbol,close,open,high,low,volume,dividend,split,delisting_return
 
 
 def refusal(slug: str, *words: str) -> Any:
-    """Expect an error with a slug of the contract whose message holds all words."""
+    """Expect an error with a slug of the contract and a message that contains all words."""
     return pytest.raises(oo.OpenOutcryError, check=lambda error: fits(error, slug, words))
 
 
@@ -61,7 +61,7 @@ def long_by_arrays() -> oo.Dataset:
     )
 
 
-def test_a_long_csv_is_the_market_of_its_arrays_on_the_union_of_dates() -> None:
+def test_a_long_csv_equals_its_arrays_on_the_union_of_dates() -> None:
     from_csv, by_arrays = oo.Dataset.from_csv(LONG), long_by_arrays()
     assert from_csv.dates == ("2024-01-02", "2024-01-03", "2024-01-04")
     assert from_csv.symbols == ("A", "B")
@@ -93,7 +93,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("how", WRITTEN)
-def test_how_a_csv_is_written_does_not_matter(how: str, tmp_path: Path) -> None:
+def test_the_layout_of_a_csv_does_not_change_the_market(how: str, tmp_path: Path) -> None:
     assert oo.Dataset.from_csv(WRITTEN[how]).fingerprint == long_by_arrays().fingerprint
     path = tmp_path / "prices.csv"
     path.write_bytes(WRITTEN[how].encode())
@@ -102,7 +102,7 @@ def test_how_a_csv_is_written_does_not_matter(how: str, tmp_path: Path) -> None:
         assert (dataset, dataset.name) == (long_by_arrays(), "prices")
 
 
-def test_a_wide_csv_has_a_column_of_closes_per_symbol_in_its_order() -> None:
+def test_a_wide_csv_has_one_column_of_closes_per_symbol() -> None:
     text = 'date,Z,"A, Inc",a\n2024-01-03,1,,3\n2024-01-02,4,5,6\n'
     dataset = oo.Dataset.from_csv(text, periods_per_year=12, name="wide")
     assert dataset.symbols == ("Z", "A, Inc", "a")
@@ -149,13 +149,13 @@ CSV_REFUSALS = {
 
 
 @pytest.mark.parametrize("name", CSV_REFUSALS)
-def test_a_bad_csv_is_refused_with_where_and_why(name: str) -> None:
+def test_an_invalid_csv_is_refused_with_position_and_reason(name: str) -> None:
     text, slug, words = CSV_REFUSALS[name]
     with refusal(slug, *words):
         oo.Dataset.from_csv(text)
 
 
-def test_a_csv_that_is_not_there_or_not_text_is_no_market(tmp_path: Path) -> None:
+def test_a_missing_or_binary_csv_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         oo.Dataset.from_csv(tmp_path / "none.csv")
     (tmp_path / "binary.csv").write_bytes(b"date,A\n\xff\xfe,1\n")
@@ -167,7 +167,7 @@ def test_a_csv_that_is_not_there_or_not_text_is_no_market(tmp_path: Path) -> Non
     ("n_rows", "words"),
     [(8_000, "8000 rows for 8000 symbols x 8000 bars"), (16_000, "received 16000 symbols x 16000 bars x 2 columns")],
 )
-def test_rows_that_each_have_a_date_and_symbol_of_their_own_are_refused(n_rows: int, words: str) -> None:
+def test_a_sparse_long_csv_is_refused(n_rows: int, words: str) -> None:
     days, symbols = np.datetime64("1980-01-01") + np.arange(n_rows), [f"S{i}" for i in range(n_rows)]
     text = "date,symbol,close\n" + "".join(f"{day},{name},1\n" for day, name in zip(days, symbols, strict=True))
     frame = pd.DataFrame({"date": days, "symbol": symbols, "close": 1.0})
@@ -177,7 +177,7 @@ def test_rows_that_each_have_a_date_and_symbol_of_their_own_are_refused(n_rows: 
 
 
 def arrays(**changes: Any) -> oo.Dataset:
-    """Return a market of three bars and two symbols with some columns exchanged."""
+    """Return a market of three bars and two symbols, with some columns replaced."""
     given = {"dates": [D1, D2, D3], "symbols": ["A", "B"], "close": np.full((3, 2), 10.0)}
     return oo.Dataset.from_arrays(**(given | changes))
 
@@ -275,7 +275,7 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", ARRAY_REFUSALS)
-def test_bad_arrays_are_refused_with_row_and_column(name: str) -> None:
+def test_invalid_arrays_are_refused_with_row_and_column(name: str) -> None:
     changes, slug, words = ARRAY_REFUSALS[name]
     with refusal(slug, *words):
         arrays(**changes)
@@ -294,7 +294,7 @@ def test_bad_arrays_are_refused_with_row_and_column(name: str) -> None:
     ],
     ids=["1-d", "text", "object", "bool", "complex", "float-mask", "3-d"],
 )
-def test_arrays_that_are_no_tables_of_numbers_are_refused(changes: dict[str, Any]) -> None:
+def test_arrays_that_are_not_numeric_tables_are_refused(changes: dict[str, Any]) -> None:
     with refusal("shape_mismatch", f"`{next(iter(changes))}` must be a 2-d array of"):
         arrays(**changes)
 
@@ -324,11 +324,11 @@ def test_the_edges_of_every_range_are_accepted() -> None:
     ],
     ids=["days", "nanoseconds", "texts", "dates", "datetimes", "scalars", "iterator"],
 )
-def test_dates_of_any_kind_make_the_same_axis(dates: Any) -> None:
+def test_dates_of_any_type_give_the_same_bars(dates: Any) -> None:
     assert arrays(dates=dates) == arrays()
 
 
-def test_times_keep_their_seconds_and_what_is_finer_is_refused() -> None:
+def test_times_have_a_resolution_of_seconds() -> None:
     times = np.array([D1, D2, D3], dtype="M8[s]") + np.timedelta64(57_600, "s")
     assert arrays(dates=times).dates == tuple(f"{day}T16:00:00" for day in (D1, D2, D3))
     for finer in (times.astype("M8[ms]") + np.timedelta64(1, "ms"), [f"{day}T16:00:00.001" for day in (D1, D2, D3)]):
@@ -351,7 +351,7 @@ def test_columns_are_read_only_copies() -> None:
     )
 
 
-def test_any_table_layout_and_number_type_makes_the_same_market() -> None:
+def test_table_layout_and_number_type_do_not_change_the_market() -> None:
     close = np.arange(1.0, 7.0).reshape(3, 2)
     wide = np.zeros((6, 4))
     wide[::2, ::2] = close
@@ -365,7 +365,7 @@ def test_any_table_layout_and_number_type_makes_the_same_market() -> None:
     assert {arrays(close=each).fingerprint for each in variants} == {arrays(close=close).fingerprint}
 
 
-def test_a_market_is_its_bytes() -> None:
+def test_a_market_round_trips_through_its_bytes() -> None:
     market = oo.Dataset.from_csv(LONG, name="long")
     content = market.to_bytes()
     assert hashlib.sha256(content).hexdigest() == market.fingerprint

@@ -1,4 +1,4 @@
-"""Test that a dataset is what its fingerprint says: cut, pickled, changed, and made from a seed."""
+"""Test fingerprints of datasets: sliced, pickled, changed and generated from a seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DAY_0, DAY_1 = dates_of(2)
 
 
 def columns() -> dict[str, Any]:
-    """Return every column a dataset can have, none neutral."""
+    """Return every column of a dataset, with no neutral values."""
     rng = np.random.default_rng(1)
     shape = (N_BARS, len(SYMBOLS))
     price = rng.uniform(10.0, 20.0, shape)
@@ -52,7 +52,7 @@ def made(**changes: Any) -> oo.Dataset:
 
 
 def changed_cells() -> dict[str, dict[str, Any]]:
-    """Return one change per cell of every table, by less than any tolerance."""
+    """Return one change per cell of every table, each smaller than any tolerance."""
     changes = {}
     for name in (*TABLES, "risk_free"):
         table = columns()[name]
@@ -60,7 +60,7 @@ def changed_cells() -> dict[str, dict[str, Any]]:
             other = table.copy()
             if name == "tradable":
                 other[cell] = not table[cell]
-            elif np.isnan(table[cell]):  # a gap filled; a settlement moves with the close it forbids
+            elif np.isnan(table[cell]):  # a filled gap; a settlement moves with the close that it excludes
                 other[cell] = 15.0
                 if name == "delistings" or cell == (4, 2):
                     continue
@@ -98,7 +98,7 @@ def changed_fields() -> dict[str, dict[str, Any]]:
     }
 
 
-def test_any_change_of_a_cell_a_field_or_a_name_changes_the_fingerprint() -> None:
+def test_any_change_of_a_cell_field_or_symbol_changes_the_fingerprint() -> None:
     changes = changed_cells() | changed_fields()
     prints = {what: made(**change).fingerprint for what, change in changes.items()}
     prints["as it was"] = made().fingerprint
@@ -110,7 +110,7 @@ def test_any_change_of_a_cell_a_field_or_a_name_changes_the_fingerprint() -> Non
     assert all(len(fingerprint) == 64 for fingerprint in by_print)
 
 
-def test_the_payload_of_a_nan_and_the_order_of_items_do_not_change_the_fingerprint() -> None:
+def test_nan_payloads_and_item_order_do_not_change_the_fingerprint() -> None:
     close = columns()["close"]
     for payload in (0x7FF8000000000001, 0xFFF8000000000000, 0x7FF0000000000001):
         other = close.view(np.uint64).copy()
@@ -121,7 +121,7 @@ def test_the_payload_of_a_nan_and_the_order_of_items_do_not_change_the_fingerpri
     assert made() != object()
 
 
-def test_the_name_and_the_notices_are_not_part_of_the_market() -> None:
+def test_name_and_notices_do_not_change_the_fingerprint() -> None:
     assert made() == oo.Dataset.from_arrays(**columns())
 
 
@@ -133,7 +133,7 @@ def same_columns(received: oo.Dataset, expected: dict[str, Any], rows: Any, plac
     assert (received.name, received.notices) == ("all columns", ("made up",))
 
 
-def test_select_takes_symbols_in_the_order_asked_with_all_that_is_theirs() -> None:
+def test_select_returns_symbols_in_the_given_order_with_all_their_data() -> None:
     chosen = made().select(["C", "A"])
     assert (chosen.symbols, chosen.n_bars) == (("C", "A"), N_BARS)
     same_columns(chosen, columns(), slice(None), [2, 0])
@@ -146,7 +146,7 @@ def test_select_takes_symbols_in_the_order_asked_with_all_that_is_theirs() -> No
             made().select(symbols)
 
 
-def test_head_takes_the_first_bars() -> None:
+def test_head_returns_the_first_bars() -> None:
     first = made().head(3)
     assert first.dates == tuple(dates_of(3))
     same_columns(first, columns(), slice(3), [0, 1, 2])
@@ -157,7 +157,7 @@ def test_head_takes_the_first_bars() -> None:
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_comes_back_as_the_same_market(protocol: int) -> None:
+def test_a_dataset_round_trips_through_pickle(protocol: int) -> None:
     for dataset in (made(), oo.Dataset.synthetic(2, 30, 1), oo.data.load("us-treasury")):
         back = pickle.loads(pickle.dumps(dataset, protocol))
         assert (back, back.fingerprint) == (dataset, dataset.fingerprint)
@@ -167,7 +167,7 @@ def test_a_pickle_comes_back_as_the_same_market(protocol: int) -> None:
 @pytest.mark.parametrize(
     "rules", [oo.CostModel(), oo.CostModel.zero(), oo.Limits(), oo.Limits.off(), oo.Window(3, "2001-01-01")]
 )
-def test_rules_and_windows_survive_a_pickle(rules: Any) -> None:
+def test_costs_limits_and_windows_round_trip_through_pickle(rules: Any) -> None:
     back = pickle.loads(pickle.dumps(rules))
     assert (back, repr(back), hash(back)) == (rules, repr(rules), hash(rules))
 
@@ -184,7 +184,7 @@ def test_the_synthetic_market_never_changes() -> None:
     assert dataset.dates[:6] == ("2000-01-03", "2000-01-04", "2000-01-05", "2000-01-06", "2000-01-07", "2000-01-10")
 
 
-def test_more_symbols_or_days_change_nothing_that_was_there() -> None:
+def test_more_symbols_or_days_do_not_change_existing_values() -> None:
     long = oo.Dataset.synthetic(9, 300, 7)
     for n_symbols, n_days in ((1, 2), (4, 120), (9, 299), (3, 300)):
         cut = oo.Dataset.synthetic(n_symbols, n_days, 7)
@@ -192,7 +192,7 @@ def test_more_symbols_or_days_change_nothing_that_was_there() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**64 - 1])
-def test_synthetic_prices_are_on_the_tick_and_in_their_bar(seed: int) -> None:
+def test_synthetic_prices_lie_on_the_tick_and_within_their_bar(seed: int) -> None:
     tables = tables_of(oo.Dataset.synthetic(20, 1_000, seed))
     volume = tables.pop("volume")
     assert (volume == np.floor(volume)).all()
@@ -207,12 +207,12 @@ def test_synthetic_prices_are_on_the_tick_and_in_their_bar(seed: int) -> None:
     assert abs(np.corrcoef(returns[:-1].ravel(), returns[1:].ravel())[0, 1]) < 0.03
 
 
-def test_synthetic_markets_of_other_seeds_and_symbols_are_others() -> None:
+def test_synthetic_markets_differ_by_seed_and_symbol() -> None:
     closes = [oo.Dataset.synthetic(3, 50, seed).close.T for seed in (0, 1, 2**32, 2**63)]
     assert len({column.tobytes() for close in closes for column in close}) == 12
 
 
-def test_a_synthetic_market_of_nothing_is_refused() -> None:
+def test_an_empty_synthetic_market_is_refused() -> None:
     for n_symbols, n_days in ((0, 120), (4, 1), (4, 0)):
         with pytest.raises(oo.OpenOutcryError, match="dataset_too_small"):
             oo.Dataset.synthetic(n_symbols, n_days, 0)

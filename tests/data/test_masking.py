@@ -1,4 +1,4 @@
-"""What a disguise hides, what it keeps, and from whom it hides nothing."""
+"""Test masking: what each level hides, what it preserves, and which attacks it does not prevent."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def test_returns_are_preserved_to_the_last_bits(seed: int, level: str, key: int)
 
 @DRAWS
 @given(seed=SEEDS, level=st.sampled_from(LEVELS))
-def test_an_account_in_disguise_earns_the_same(seed: int, level: str) -> None:
+def test_an_account_on_the_masked_market_earns_the_same(seed: int, level: str) -> None:
     market, weights, start, end, *_ = accepted(seed)
     dataset = dataset_of(market)
     order = places(dataset)
     costs = oo.CostModel(fee_bps=2.0, slippage_bps=5.0, impact_bps=20.0, borrow_bps=30.0)
-    # A share of volume is a share of the same volume, so that these limits bind on the same orders.
+    # Participation is relative to volume, so the limits bind on the same orders.
     limits = oo.Limits(max_participation=0.1)
     runs = []
     for each, columns in ((dataset, list(range(dataset.n_symbols))), (dataset.masked(KEY, level), order)):
@@ -80,14 +80,14 @@ def test_an_account_in_disguise_earns_the_same(seed: int, level: str) -> None:
 
 @DRAWS
 @given(seed=SEEDS, level=st.sampled_from(LEVELS), share=st.floats(0.0, 1.0))
-def test_the_disguise_of_a_bar_depends_on_no_later_bar(seed: int, level: str, share: float) -> None:
+def test_masking_of_a_bar_depends_on_no_later_bar(seed: int, level: str, share: float) -> None:
     market = dataset_of(accepted(seed)[0])
     n_bars = 2 + int(share * (market.n_bars - 2))
     assert market.head(n_bars).masked(KEY, level) == market.masked(KEY, level).head(n_bars)
 
 
 def everything() -> oo.Dataset:
-    """Return a market with every lane, whose texts and names could give it away."""
+    """Return a market with fundamentals and news, so that texts and names could identify it."""
     close = np.column_stack([np.linspace(100.0, 130.0, 40), np.linspace(7.0, 5.0, 40), np.linspace(1.0, 2.0, 40)])
     symbols, dates = ["AAPL", "MSFT", "ÜNÏ"], dates_of(40)
     return oo.Dataset.from_arrays(
@@ -99,7 +99,7 @@ def everything() -> oo.Dataset:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("key", [KEY, 8_675_309_012_345], ids=["bytes", "seed"])
-def test_nothing_that_names_the_market_or_the_key_is_left(level: str, key: bytes | int) -> None:
+def test_no_identifier_of_the_market_or_the_key_remains(level: str, key: bytes | int) -> None:
     masked = everything().masked(key, level)
     env = oo.TradingEnv.from_dataset(
         masked._core, window=(10, 30), costs=oo.CostModel(), limits=oo.Limits(), lookback=20, seed=0
@@ -115,14 +115,14 @@ def test_nothing_that_names_the_market_or_the_key_is_left(level: str, key: bytes
     assert masked.notices[1].startswith("1 fundamentals and 1 news items left out")
 
 
-def test_a_key_fixes_the_disguise_and_another_key_is_another() -> None:
+def test_a_key_determines_the_masked_market() -> None:
     market = oo.data.load("ecb-fx")
     assert market.masked(KEY) == market.masked(bytearray(KEY)) == market.masked(KEY, "full")
     keys: list[bytes | int] = [KEY, bytes(32), 0, 1, 2**64 - 1]
     masked = [market.masked(key, level) for key in keys for level in LEVELS]
     assert len({each.fingerprint for each in masked}) == len(masked)
     assert len({tuple(places(market, key)) for key in keys}) == len(keys)
-    # By operations that every machine rounds alike.
+    # Uses only operations that round identically on every machine.
     assert market.masked(7).fingerprint == "19eac5a9ed63af7ffe4a5b9df87ef44fe232ae85f8dece557629a62d7f6460e6"
 
 
@@ -137,13 +137,13 @@ def test_a_key_fixes_the_disguise_and_another_key_is_another() -> None:
         (KEY, "all", "`level` must be one of names, levels, calendar, full; received 'all'"),
     ],
 )
-def test_other_keys_and_levels_are_refused(key: Any, level: str, wrong: str) -> None:
+def test_invalid_keys_and_levels_are_refused(key: Any, level: str, wrong: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=re.escape(wrong)) as refused:
         everything().masked(key, level)
     assert refused.value.slug == "argument_invalid"
 
 
-def test_the_calendar_keeps_weekdays_at_its_level_and_nothing_at_the_full_one() -> None:
+def test_level_calendar_preserves_weekdays_and_level_full_does_not() -> None:
     market = oo.data.load("ecb-fx")
     days = {level: np.array(market.masked(KEY, level).dates, dtype="M8[D]").astype(int) for level in LEVELS}
     real = np.array(market.dates, dtype="M8[D]").astype(int)
@@ -174,21 +174,21 @@ def test_other_calendars_are_evenly_spaced(dates: list[str], bars: float, expect
     assert np.diff(seconds).tolist() == [round(days * 86_400) for days in expected]
 
 
-def test_a_calendar_that_would_outlast_the_years_is_refused() -> None:
+def test_a_calendar_beyond_the_year_9999_is_refused() -> None:
     market = oo.Dataset.from_arrays(dates_of(30), ["A"], np.ones((30, 1)), periods_per_year=1e-3)
     with pytest.raises(oo.OpenOutcryError, match="must end before the year 10000") as refused:
         market.masked(KEY)
     assert refused.value.slug == "date_invalid"
 
 
-def test_the_drawn_level_says_nothing_of_the_real_one() -> None:
+def test_the_drawn_price_level_is_independent_of_the_real_one() -> None:
     market = oo.data.load("ecb-fx")
     levels = np.concatenate([market.masked(key, "levels").close[0] for key in range(300)])
     mantissas, octaves = np.frexp(levels)
-    # 2^3 to 2^10, each octave alike and even in itself: frexp gives mantissas from 0.5 on, and one octave more.
+    # 2^3 to 2^10, uniform over octaves and within each. frexp gives mantissas from 0.5, hence one octave more.
     spread = np.sort((octaves - 4 + 2.0 * mantissas - 1.0) / 7.0)
     assert 0.0 <= spread[0] < spread[-1] < 1.0
-    # Kolmogorov's distance at 1e-6 of 2,700 draws is 0.05.
+    # The Kolmogorov-Smirnov bound at 1e-6 for 2,700 draws is 0.05.
     assert np.abs(spread - (np.arange(len(spread)) + 0.5) / len(spread)).max() < 0.05
 
 
@@ -202,13 +202,13 @@ def measured() -> dict[tuple[str, str, int], reidentification.Rate]:
 
 
 def bound(chance: float) -> float:
-    """Return a share that right guesses by chance exceed less than once in a million times."""
+    """Return a hit rate that random guesses exceed with probability below 1e-6."""
     rng = np.random.default_rng(0)
     return float(np.quantile(rng.binomial(N_WINDOWS, chance, 1_000_000), 1.0 - 1e-6)) / N_WINDOWS
 
 
 @pytest.mark.parametrize("n_bars", [20, 250])
-def test_a_full_disguise_hides_from_whoever_looks_up_a_name_a_level_or_a_calendar(measured: Any, n_bars: int) -> None:
+def test_level_full_prevents_lookup_by_name_price_level_or_calendar(measured: Any, n_bars: int) -> None:
     for attacker in ("name", "level", "calendar"):
         rate = measured["full", attacker, n_bars]
         assert rate.symbol <= bound(rate.symbol_by_chance)
@@ -216,7 +216,7 @@ def test_a_full_disguise_hides_from_whoever_looks_up_a_name_a_level_or_a_calenda
 
 
 @pytest.mark.parametrize("n_bars", [20, 250])
-def test_each_level_hides_what_it_says_and_not_what_it_does_not(measured: Any, n_bars: int) -> None:
+def test_each_level_hides_exactly_its_documented_attributes(measured: Any, n_bars: int) -> None:
     assert measured["none", "name", n_bars].symbol == measured["none", "level", n_bars].symbol == 1.0
     for level, name, prices, calendar in (
         ("names", 1.0, 1.0, "kept"),
@@ -233,27 +233,30 @@ def test_each_level_hides_what_it_says_and_not_what_it_does_not(measured: Any, n
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("n_bars", [20, 250])
-def test_no_disguise_hides_from_whoever_compares_returns(measured: Any, level: str, n_bars: int) -> None:
+def test_no_level_prevents_matching_by_returns(measured: Any, level: str, n_bars: int) -> None:
     rate = measured[level, "returns", n_bars]
     assert rate.symbol == rate.date == 1.0
-    # Not even from one who remembers no more than which days rose.
+    # Signs of returns are enough for the attack.
     assert min(measured[level, "signs", n_bars].symbol, measured[level, "signs", n_bars].date) > 0.8
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_no_disguise_hides_a_rounded_price_from_whoever_computes_its_unit(measured: Any, level: str) -> None:
+def test_no_level_prevents_recovery_of_the_price_unit(measured: Any, level: str) -> None:
     rate = measured[level, "rounding", 20]
     assert min(rate.symbol, rate.date) > 0.7
     cents = reidentification.rates(oo.Dataset.synthetic(5, 500, 3), [20], [level], 20)
     assert {(rate.symbol, rate.date) for rate in cents if rate.attacker == "rounding"} == {(1.0, 1.0)}
-    # An index is rounded to nothing.
+    # An index has no price unit.
     whole = reidentification.rates(oo.data.load("us-treasury"), [20], [level], 20)
     assert [rate.symbol for rate in whole if rate.attacker == "rounding"] == [pytest.approx(1 / 6)]
 
 
-def test_windows_that_cannot_be_drawn_are_refused() -> None:
+def test_invalid_window_lengths_are_refused() -> None:
     market = everything()
-    for lengths, wrong in (((1,), "received 1; hint"), ((41,), "`lengths` must be between 2 and 40, the bars of the market")):
+    for lengths, wrong in (
+        ((1,), "received 1; hint"),
+        ((41,), "`lengths` must be between 2 and 40, the bars of the market"),
+    ):
         with pytest.raises(oo.OpenOutcryError, match=wrong):
             reidentification.rates(market, lengths, n_windows=1)
     with pytest.raises(oo.OpenOutcryError, match="`n_windows`"):

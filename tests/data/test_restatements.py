@@ -1,4 +1,4 @@
-"""Restated numbers: an observation shows the newest version that was available, whatever came later."""
+"""Restatements: an observation shows the newest version available at its time, never a later one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_observation_shows_the_newest_version_that_was_available(reports: lis
         for bar, date in enumerate(dates_of(12)[:-1]):
             shown = {each["symbol"]: each.get("fundamentals", {}) for each in json.loads(text)["symbols"]}
             expected: dict[str, dict[str, float]] = {"A": {}, "B": {}}
-            # By hand, without any order of versions: of what is known, the newest of the newest period.
+            # Independent of the order of versions: the newest version of the newest known period.
             for report in sorted((each for each in reports if each.available_at <= date), key=lambda each: each[3]):
                 same = [each for each in reports if each[0] == report[0] and each[2:4] == report[2:4]]
                 newest = max((each for each in same if each.available_at <= date), key=lambda each: each.available_at)
@@ -56,7 +56,7 @@ def test_an_observation_shows_the_newest_version_that_was_available(reports: lis
             text = env.step('{"orders":[]}')[0]
 
 
-def test_a_restatement_of_an_older_period_does_not_pass_for_the_latest_number() -> None:
+def test_a_restatement_of_an_older_period_does_not_replace_the_latest_value() -> None:
     rows = [
         ("A", "2000-02-01", "eps", "1999-Q4", 1.0),
         ("A", "2000-05-01", "eps", "2000-Q1", 2.0),
@@ -73,7 +73,7 @@ def test_a_restatement_of_an_older_period_does_not_pass_for_the_latest_number() 
     assert as_known([*reports, *reports]) == as_known(reports)
 
 
-def test_two_values_of_one_moment_and_other_words_are_refused() -> None:
+def test_conflicting_values_and_unknown_modes_are_refused() -> None:
     reports = [Report("A", "2000-02-01", "eps", "1999-Q4", value) for value in (1.0, 2.0)]
     with pytest.raises(oo.OpenOutcryError, match=r"must have one value at 2000-02-01; received 1\.0, 2\.0") as refused:
         as_known(reports)
@@ -83,7 +83,7 @@ def test_two_values_of_one_moment_and_other_words_are_refused() -> None:
 
 
 def shown_at(market: oo.Dataset) -> list[dict[str, dict[str, Any]]]:
-    """Return what an agent is shown of each symbol, bar by bar."""
+    """Return the fundamentals in the observations of each symbol, bar by bar."""
     end = market.n_bars
     rules = {"costs": oo.CostModel.zero(), "limits": oo.Limits.off(), "lookback": 2, "seed": 0}
     env = oo.TradingEnv.from_dataset(market._core, window=(0, end), **rules)
@@ -92,12 +92,12 @@ def shown_at(market: oo.Dataset) -> list[dict[str, dict[str, Any]]]:
 
 
 def split_market(splits: Any, fundamentals: list[Fundamental]) -> oo.Dataset:
-    """Return a market of two symbols worth the same throughout, whatever their splits."""
+    """Return a market of two symbols with constant value, adjusted for their splits."""
     close = 100.0 / np.cumprod(np.where(np.isnan(splits), 1.0, splits), axis=0)
     return oo.Dataset.from_arrays(dates_of(12), ["A", "B"], close, splits=splits, fundamentals=fundamentals)
 
 
-def test_a_number_is_shown_as_it_was_published_whatever_split_came_since() -> None:
+def test_splits_do_not_adjust_published_fundamentals() -> None:
     splits = np.ones((12, 2))
     splits[4, 0] = 4.0
     dates = dates_of(12)
@@ -127,7 +127,7 @@ PUBLISHED = st.lists(
 
 @DRAWS
 @given(items=PUBLISHED, splits=st.lists(st.sampled_from([1.0, 1.0, 1.0, 2.0, 0.5, nan]), min_size=24, max_size=24))
-def test_after_a_split_a_number_is_shown_on_the_share_basis_of_the_bar(items: list[Any], splits: list[float]) -> None:
+def test_rebased_values_are_on_the_share_basis_of_the_bar(items: list[Any], splits: list[float]) -> None:
     dates, ratios = dates_of(12), np.reshape(splits, (12, 2))
     published = [(symbol, dates[bar] + hour, name, value) for symbol, (bar, hour), name, value in items]
     names = {name.partition("@")[0] for _, _, name, _ in published}
@@ -139,12 +139,12 @@ def test_after_a_split_a_number_is_shown_on_the_share_basis_of_the_bar(items: li
         expected: dict[str, dict[str, float]] = {"A": {}, "B": {}}
         for symbol, (day, hour), name, value in sorted(items, key=lambda item: item[1]):
             if day + bool(hour) <= bar:
-                # A bar's own split was made before the day began, and is in what was published on that day.
+                # A split takes effect before its day begins, so values published on that day include it.
                 factor = np.nanprod(ratios[day + 1 : bar + 1, "AB".index(symbol)])
                 power = {"eps": -1, "shares": 1, "revenue": 0}[name.partition("@")[0]]
                 expected[symbol][name] = value * factor**power
         assert {symbol: each.get("fundamentals", {}) for symbol, each in seen.items()} == expected, bar
-    # Whoever knows the first seven days only makes the same of them.
+    # The first seven days alone give the same result.
     early = [item for item in published if item[1][:10] <= dates[6]]
     stems = {name.partition("@")[0] for _, _, name, _ in early}
     none_later = np.where(np.arange(12)[:, None] <= 6, ratios, 1.0)
@@ -152,7 +152,7 @@ def test_after_a_split_a_number_is_shown_on_the_share_basis_of_the_bar(items: li
     assert shown_at(split_market(none_later, known))[:7] == whole[:7]
 
 
-def test_on_an_axis_of_times_a_report_of_the_morning_of_a_split_is_not_split_again() -> None:
+def test_an_intraday_report_before_a_split_bar_is_not_adjusted_twice() -> None:
     dates = [f"2000-01-{day:02}T{hour}:00:00" for day in (3, 4, 5) for hour in (10, 16)]
     splits = np.array([1.0, 1.0, 2.0, 1.0, 3.0, 1.0])[:, None]
     market = oo.Dataset.from_arrays(dates, ["A"], 8.0 / np.cumprod(splits, axis=0), splits=splits)
@@ -170,7 +170,7 @@ def test_on_an_axis_of_times_a_report_of_the_morning_of_a_split_is_not_split_aga
         ({"per_share": ["eps"], "fundamentals": [("Z", "2000-01-01", "eps", 1.0)]}, "symbol_invalid", "received 'Z'"),
     ],
 )
-def test_a_name_or_symbol_of_nothing_is_refused(arguments: dict[str, Any], slug: str, words: str) -> None:
+def test_an_unknown_name_or_symbol_is_refused(arguments: dict[str, Any], slug: str, words: str) -> None:
     given = {"fundamentals": [("A", "2000-01-01", "eps", 1.0)], "market": split_market(np.ones((12, 2)), [])}
     with pytest.raises(oo.OpenOutcryError, match=words) as refused:
         rebased(**(given | arguments))
@@ -188,7 +188,7 @@ def test_a_name_or_symbol_of_nothing_is_refused(arguments: dict[str, Any], slug:
         ),
     ],
 )
-def test_what_is_no_report_is_named_by_its_place(make: Any, words: str) -> None:
+def test_an_invalid_report_is_refused_with_its_index(make: Any, words: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=words) as refused:
         make()
     assert refused.value.slug == "value_invalid"

@@ -1,4 +1,4 @@
-"""What differs between two versions of a market, said in sentences that are right."""
+"""Test the description of differences between two versions of a market."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLIT = DATES.index("2020-07-31")
 
 
 def prices(seed: int = 0, n_symbols: int = 3) -> Any:
-    """Return closes in cents, so that a multiple of them is rounded as a vendor rounds it."""
+    """Return closes in cents, so that adjusted prices are rounded as vendors round them."""
     returns = np.random.default_rng(seed).normal(0.0, 0.012, (N_BARS, n_symbols))
     return np.round(60.0 * np.exp(np.cumsum(returns - returns.mean(axis=0), axis=0)), 2)
 
@@ -44,7 +44,7 @@ def test_the_same_market_has_no_differences() -> None:
     assert sentences(market(prices()), market(prices())) == []
 
 
-def test_a_split_re_adjusts_and_what_does_not_fit_is_revised() -> None:
+def test_a_split_counts_as_re_adjustment_and_other_changes_as_revisions() -> None:
     old, new = prices(), prices()
     new[:SPLIT, 0] = np.round(old[:SPLIT, 0] / 4.0, 2)
     for bar, move in ((100, 1.03), (3000, 0.9), (N_BARS - 2, 1.01)):
@@ -84,7 +84,7 @@ def opens(close: Any, before: int) -> Any:
 )
 @pytest.mark.parametrize("seed", range(count(20, 4)))
 @pytest.mark.parametrize("decimals", [2, 4, 12])
-def test_the_reason_of_a_re_adjustment_is_named(old_for_new: float, told: str, seed: int, decimals: int) -> None:
+def test_a_re_adjustment_is_reported_with_its_cause(old_for_new: float, told: str, seed: int, decimals: int) -> None:
     old = prices(seed, 1)
     new = old.copy()
     new[:SPLIT] = np.round(old[:SPLIT] / old_for_new, decimals)
@@ -122,7 +122,7 @@ def test_an_event_after_all_common_bars_is_dated_after_them() -> None:
     ]
 
 
-def test_bars_and_symbols_that_come_and_go_are_said_once_for_the_market() -> None:
+def test_added_and_removed_bars_and_symbols_are_reported_once() -> None:
     close = prices()
     renamed = market(np.column_stack([close, prices(1, 1)]), "AXCD", slice(10, N_BARS))
     within = np.delete(np.arange(N_BARS), [5, 9, 4000])
@@ -137,14 +137,14 @@ def test_bars_and_symbols_that_come_and_go_are_said_once_for_the_market() -> Non
     assert sentences(market(close), market(close).select(["C", "A", "B"])) == ["the symbols are in another order"]
 
 
-def test_two_symbols_of_the_same_closes_are_not_taken_for_each_other() -> None:
+def test_ambiguous_symbols_are_not_reported_as_renamed() -> None:
     close = prices()
     close[:, 1] = close[:, 0]
     told = sentences(market(close), market(close, "XYC"))
     assert told == ["2 symbols removed: A, B", "2 symbols added: X, Y"]
 
 
-def test_actions_cells_columns_and_lanes_are_named() -> None:
+def test_corporate_actions_cells_columns_fundamentals_and_news_are_reported() -> None:
     close, ones = prices(), np.ones((N_BARS, 3))
     splits, dividends = ones.copy(), ones * 0.0
     splits[SPLIT, 0], dividends[50, 1] = 4.0, 0.25
@@ -170,7 +170,7 @@ def test_actions_cells_columns_and_lanes_are_named() -> None:
 
 @DRAWS
 @given(seed=st.integers(0, 2**32 - 1), cell=st.integers(0, 2**32 - 1))
-def test_a_change_of_any_bit_is_told(seed: int, cell: int) -> None:
+def test_a_change_of_any_bit_is_reported(seed: int, cell: int) -> None:
     drawn = accepted(seed)[0]
     dataset = dataset_of(drawn)
     columns = dataset._columns()
@@ -195,7 +195,7 @@ def test_a_change_of_any_bit_is_told(seed: int, cell: int) -> None:
 
 @DRAWS
 @given(seed=st.integers(0, 2**32 - 1), other=st.integers(0, 2**32 - 1))
-def test_two_markets_differ_in_words_if_and_only_if_in_fingerprint(seed: int, other: int) -> None:
+def test_a_difference_is_reported_if_and_only_if_fingerprints_differ(seed: int, other: int) -> None:
     markets = [dataset_of(accepted(each)[0]) for each in (seed, other)]
     for old in markets:
         for new in markets:
@@ -205,7 +205,7 @@ def test_two_markets_differ_in_words_if_and_only_if_in_fingerprint(seed: int, ot
             json.dumps([each.to_dict() for each in found], allow_nan=False)
 
 
-def test_steps_of_nothing_and_of_too_few_bars() -> None:
+def test_steps_of_empty_and_short_series() -> None:
     assert steps(np.ones(0), np.ones(0)).events == []
     old = np.linspace(10.0, 12.0, 50)
     new = old.copy()
@@ -221,7 +221,7 @@ def test_a_factor_near_one_is_a_dividend_and_not_a_split() -> None:
     assert named(3, 0.81, 0.0).kind == "dividend"
 
 
-def test_the_command_says_what_differs_and_how_it_ended(tmp_path: Path) -> None:
+def test_the_command_prints_differences_and_sets_the_exit_code(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("monday.csv", "tuesday.csv")]
     for file, factor in zip(files, (1.0, 4.0), strict=True):
         rows = [f"{DATES[bar]},{(100 + bar % 7) / (factor if bar < 30 else 1.0)}" for bar in range(40)]

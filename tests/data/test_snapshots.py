@@ -1,4 +1,4 @@
-"""Snapshots: what is frozen comes back as it was, under its own name, or not at all."""
+"""Snapshots: a frozen market loads unchanged under its fingerprint, or is refused."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def everything(**changes: Any) -> oo.Dataset:
 
 @DRAWS
 @given(seed=SEEDS)
-def test_any_market_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+def test_any_market_round_trips(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     market = accepted(seed)[0]
     dataset = dataset_of(market, names_of(np.shape(market.close)[1]))
     folder = tmp_path_factory.mktemp("frozen")
@@ -46,7 +46,7 @@ def test_any_market_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactor
     assert (back, back.fingerprint) == (dataset, dataset.fingerprint)
 
 
-def test_every_lane_and_word_is_in_a_snapshot(tmp_path: Path) -> None:
+def test_a_snapshot_contains_fundamentals_news_and_notices(tmp_path: Path) -> None:
     dataset = everything()
     path = snapshot_files.freeze(dataset, tmp_path / "new" / "folder", "a vendor, 2026")
     back = snapshot_files.load(path.with_suffix(".npz"))
@@ -63,7 +63,7 @@ def test_every_lane_and_word_is_in_a_snapshot(tmp_path: Path) -> None:
         np.testing.assert_array_equal(numbers["close"], dataset.close)
 
 
-def test_a_snapshot_is_the_same_bytes_every_time(tmp_path: Path) -> None:
+def test_a_snapshot_has_the_same_bytes_every_time(tmp_path: Path) -> None:
     volume = np.array(everything().volume).view(np.uint64)
     volume[0, 1] = 0xFFF8000000000001
     other_nan = everything(volume=volume.view(np.float64))
@@ -84,7 +84,7 @@ def test_a_snapshot_is_the_same_bytes_every_time(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_frozen_is_never_overwritten(tmp_path: Path) -> None:
+def test_an_existing_snapshot_is_never_overwritten(tmp_path: Path) -> None:
     path = snapshot_files.freeze(everything(), tmp_path, "x")
     before = {each: each.read_bytes() for each in tmp_path.iterdir()}
     assert snapshot_files.freeze(everything(), tmp_path, "x") == path
@@ -157,12 +157,12 @@ def call(*words: str | Path, code: int = 0) -> str:
     return done.stderr if code == 2 else done.stdout
 
 
-def test_a_snapshot_is_a_market_wherever_one_is_asked_for(tmp_path: Path) -> None:
+def test_every_command_accepts_a_snapshot_as_market(tmp_path: Path) -> None:
     manifest = call("data", "freeze", "ecb-fx:USD,JPY", "--out", tmp_path).strip()
     assert "Source: ECB" in json.loads(Path(manifest).read_text(encoding="utf-8"))["source"]
     run = json.loads(call("run", "--data", manifest, "--json"))
     assert run["fingerprint"] == oo.data.load("ecb-fx", ["USD", "JPY"]).fingerprint == Path(manifest).stem
-    # To freeze it again changes nothing: its source is kept.
+    # Freezing again changes nothing: the source stays.
     assert call("data", "freeze", manifest, "--out", tmp_path).strip() == manifest
     for words, complaint in (
         (["data", "freeze", "ecb-fx:USD,JPY", "--out", tmp_path, "--source", "else"], "another name or source"),
@@ -173,7 +173,7 @@ def test_a_snapshot_is_a_market_wherever_one_is_asked_for(tmp_path: Path) -> Non
         assert complaint in call(*words, code=2)
 
 
-def test_the_manifest_of_a_file_names_it_and_its_digest_but_no_folder(tmp_path: Path) -> None:
+def test_the_manifest_of_a_file_states_its_name_and_digest_but_no_folder(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,2\n", encoding="utf-8")
     words = ["data", "freeze", tmp_path / "prices.csv", "--periods-per-year", "12", "--out", tmp_path, "--json"]
     written = json.loads(call(*words))

@@ -114,7 +114,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     "an open quote": (lambda: oo.Dataset.from_csv('date,A\n2024-01-02,"1\n'), "field_unparsable: .* 2 must be closed"),
     "a hint of one symbol": (
         lambda: oo.Dataset.from_csv("date,close\n2024-01-02,1\n"),
-        "missing_column: column `symbol` .* hint: add it, or name the column of closes after its symbol",
+        "missing_column: column `symbol` .* hint: add it, or name the closes after their symbol",
     ),
     "a frame of nothing": (lambda: oo.Dataset.from_frame([[1.0]]), "argument_invalid: `frame`"),
     "an agent of no module": (lambda: oo.agents.load(":function"), "unknown_agent"),
@@ -299,13 +299,13 @@ def test_edges_are_as_precise_as_the_bars() -> None:
     dataset = oo.Dataset.from_arrays(times, ["A"], np.ones((6, 1)))
     for window, bars in {"2024-01-02T12:00:00Z:2024-01-03T16:00:00Z": (1, 5), "2024-01-03:": (3, 6)}.items():
         assert oo.Window.parse(window).resolve(dataset, 20) == bars
-    with pytest.raises(oo.OpenOutcryError, match="as the bars are"):
+    with pytest.raises(oo.OpenOutcryError, match="like the bars"):
         oo.Window.parse("2024-01-02T12:00:00:").resolve(dataset, 20)
 
 
 def test_a_window_of_years_or_bars_is_refused_with_both_spellings() -> None:
     for text in ("2010:2012", ":2012", " 1999 : "):
-        with pytest.raises(oo.OpenOutcryError, match=r"years or bars.*hint: years are .*-01-01.*bars .*\+") as refused:
+        with pytest.raises(oo.OpenOutcryError, match=r"years or bars; hint: write .*-01-01.* for years, .*\+.* for bars") as refused:
             oo.Window.parse(text)
         assert refused.value.slug == "window_invalid"
     assert oo.Window.parse("+2010:+2012") == oo.Window(2010, 2012)

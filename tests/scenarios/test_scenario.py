@@ -1,4 +1,4 @@
-"""A scenario is a market that its spec and key fix, and that nothing but its key foretells."""
+"""A spec and a key determine a scenario, and only the key predicts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 
 SMALL: dict[str, Any] = {"n_symbols": 5, "n_days": 300}
 
-# What version 1 of the specs is: the fingerprint of seed 7 of each, at five symbols and 300 days.
+# Fingerprints of version 1 of the specs: seed 7, five symbols, 300 days.
 GOLDEN: dict[str, str] = {
     "calm": "a740602e5dec17936c107f9457bc54e4ad6cbae7c183a2bbd95a9c4617088dd0",
     "hard": "864782efd636ce8028673063ccd0422f4bf245e97fd526ce6f8274426f717585",
@@ -36,12 +36,12 @@ def market(name: str, seed: int = 0, split: str = "train", **changes: Any) -> oo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_spec_and_a_seed_fix_every_bit(name: str) -> None:
+def test_a_spec_and_a_seed_determine_every_bit(name: str) -> None:
     assert market(name, 7).fingerprint == GOLDEN[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_spec_reads_back_as_it_was_printed(name: str) -> None:
+def test_a_spec_round_trips_through_json(name: str) -> None:
     spec = ScenarioSpec(name, n_symbols=3)
     assert ScenarioSpec.from_json(spec.to_json()) == spec
     assert spec.digest == hashlib.sha256(spec.to_json().encode()).hexdigest()
@@ -49,7 +49,7 @@ def test_a_spec_reads_back_as_it_was_printed(name: str) -> None:
     assert spec != ScenarioSpec(name, n_symbols=4)
 
 
-# What the family `martingale` does not read, each with a value that another family could have.
+# Fields that the family `martingale` ignores, each with a value valid for other families.
 UNREAD: dict[str, Any] = {
     "risk_price": 1.0,
     "market_jumps": {"rate": 1.0, "mean": 0.0, "sd": 1.0},
@@ -95,7 +95,7 @@ SPECS = st.builds(
 
 @given(spec=SPECS, seed=st.integers(0, 2**64 - 1))
 @settings(max_examples=count(1_000, 80))
-def test_every_market_is_whole_on_ticks_and_the_same_again(spec: ScenarioSpec, seed: int) -> None:
+def test_every_market_is_complete_on_ticks_and_reproducible(spec: ScenarioSpec, seed: int) -> None:
     data = Scenario(spec, seed).dataset()
     assert data.fingerprint == Scenario(spec, seed).dataset().fingerprint
     per_unit = round(1 / spec.tick)
@@ -118,7 +118,7 @@ def test_every_market_is_whole_on_ticks_and_the_same_again(spec: ScenarioSpec, s
 
 
 @pytest.mark.parametrize("field", UNREAD)
-def test_a_martingale_refuses_what_it_would_not_read(field: str) -> None:
+def test_a_martingale_refuses_fields_that_it_ignores(field: str) -> None:
     assert ScenarioSpec("hard", **{field: UNREAD[field]}).to_dict()[field] == UNREAD[field]
     with pytest.raises(oo.OpenOutcryError, match=rf"`{field}.* in the family `martingale`.*received") as refused:
         ScenarioSpec("martingale", **{field: UNREAD[field]})
@@ -134,21 +134,21 @@ def test_a_martingale_reads_every_other_field(field: str) -> None:
     if isinstance(value, list):
         changed: Any = [value[0] | {"sd": 0.9}, value[1]]
     else:
-        # Of seven sectors five symbols would be in the same as of five.
+        # With seven sectors, five symbols would be in the same sectors as with five.
         changed = 2 if field == "n_sectors" else value + 2 if isinstance(value, int) else value / 2
     spec = ScenarioSpec("martingale", **(SMALL | {"leverage": -0.4} | {field: changed}))
     assert Scenario(spec).dataset().fingerprint != market("martingale", leverage=-0.4).fingerprint
 
 
 @pytest.mark.parametrize("field", ["volume_slope", "volume_reaction", "volume_noise"])
-def test_closes_alone_refuse_what_only_bars_read(field: str) -> None:
+def test_a_spec_without_bars_refuses_fields_of_bars(field: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=rf"`{field}` must be .* where `has_bars` is false") as refused:
         ScenarioSpec("fx", **{field: 0.7})
     assert refused.value.slug == "argument_invalid"
     assert ScenarioSpec("fx", has_bars=True, **{field: 0.7}).has_bars
 
 
-def test_more_symbols_and_more_days_change_nothing_that_was_there() -> None:
+def test_more_symbols_and_days_do_not_change_existing_values() -> None:
     small, large = market("calm"), market("calm", n_symbols=9, n_days=500)
     assert small.close.tobytes() == np.ascontiguousarray(large.close[:300, :5]).tobytes()
 
@@ -162,7 +162,7 @@ def test_splits_and_seeds_share_no_market() -> None:
     assert len(closes) == 600
 
 
-def test_a_sealed_scenario_keeps_what_its_commitment_promises() -> None:
+def test_a_sealed_scenario_matches_its_commitment() -> None:
     spec = ScenarioSpec("hard", **SMALL)
     scenario, commitment = Scenario.sealed(spec)
     key = scenario.reveal()
@@ -178,7 +178,7 @@ def test_a_sealed_scenario_keeps_what_its_commitment_promises() -> None:
     assert Scenario.sealed(spec)[1] != commitment
 
 
-def test_neither_key_nor_seed_is_in_sight() -> None:
+def test_key_and_seed_are_hidden() -> None:
     seed = 8_723_412_987
     spec = ScenarioSpec("hard", **SMALL)
     sealed, _ = Scenario.sealed(spec)
@@ -193,7 +193,7 @@ def test_neither_key_nor_seed_is_in_sight() -> None:
 
 
 def found(data: oo.Dataset, n_seeds: int) -> list[tuple[str, int]]:
-    """Return the seeds below `n_seeds`, of any split, whose market begins as this one does."""
+    """Return the seeds below `n_seeds`, of any split, whose market begins like this one."""
     guesses = ((split, seed) for split in ("train", "validation", "test") for seed in range(n_seeds))
     spec = ScenarioSpec("hard", n_symbols=2, n_days=3)
     shown = data.close[:3, :2].tobytes()
@@ -202,8 +202,8 @@ def found(data: oo.Dataset, n_seeds: int) -> list[tuple[str, int]]:
     ]
 
 
-def test_a_small_seed_is_found_by_trying_and_a_sealed_key_is_not() -> None:
-    # More symbols and days change nothing that was there: an attacker needs the first prices alone.
+def test_a_small_seed_is_found_by_enumeration_and_a_sealed_key_is_not() -> None:
+    # More symbols and days do not change existing values, so an attacker needs only the first prices.
     spec = ScenarioSpec("hard", n_symbols=2, n_days=300)
     assert found(Scenario(spec, 137, split="validation").dataset(), 150) == [("validation", 137)]
     assert found(Scenario.sealed(spec)[0].dataset(), count(20_000, 500)) == []
@@ -225,13 +225,13 @@ def test_a_small_seed_is_found_by_trying_and_a_sealed_key_is_not() -> None:
         (lambda: Scenario.revealed("hard", "ab"), "`key` must be 64 hexadecimal digits"),
     ],
 )
-def test_what_is_no_scenario_is_refused_by_name(make: Any, said: str) -> None:
+def test_an_invalid_scenario_is_refused_with_its_field(make: Any, said: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=said) as refused:
         make()
     assert refused.value.slug == "argument_invalid"
 
 
 @pytest.mark.parametrize("tick", [0.03, 0.4, 0.7])
-def test_a_tick_that_prices_cannot_lie_on_is_refused(tick: float) -> None:
+def test_an_unusable_tick_is_refused(tick: float) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"`tick` must be 1 over a whole number; received {tick}"):
         ScenarioSpec("hard", tick=tick)

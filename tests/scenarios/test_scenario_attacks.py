@@ -1,6 +1,6 @@
-"""What gets the state of other generators back does not get ours; and no secret is in sight of an agent.
+"""State recovery attacks that break weak generators do not break ours, and agents see no secret.
 
-Each attacker first shows on a market of its own generator that it can tell the next price.
+Each attack first predicts the next price of a market of its own weak generator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEY = hashlib.sha256(b"a key that nobody was told").hexdigest()
 SEED = 8_723_412_987_001_234_567
 EXACT = 1e-11
 
-# Of 64 bits a day, a symbol of `calm` takes six.
+# A symbol of `calm` uses six words of 64 bits per day.
 INVERSIONS: dict[str, Callable[[Array, float], float | None]] = {
     **{f"xorshift, {k} words apart": partial(known.invert_xorshift, stride=k) for k in (1, 2, 6)},
     **{f"congruence of 48 bits, {k} apart": partial(known.invert_congruence, stride=k) for k in (1, 6)},
@@ -56,7 +56,7 @@ def twister(seed: int, n: int) -> list[float]:
         (INVERSIONS["twister"], twister(19_937, 640)),
     ],
 )
-def test_the_next_price_of_a_market_of_a_known_generator_is_foretold(inversion: Any, uniforms: list[float]) -> None:
+def test_the_attack_predicts_the_next_price_of_its_weak_generator(inversion: Any, uniforms: list[float]) -> None:
     *shown, hidden = known.walk_of(uniforms)
     told = inversion(known.uniforms_of(np.array(shown)), EXACT)
     assert told is not None
@@ -70,14 +70,14 @@ def test_the_next_price_of_a_market_of_a_known_generator_is_foretold(inversion: 
         (INVERSIONS["xorshift, 6 words apart"], known.xorshift(SEED)),
     ],
 )
-def test_they_need_no_more_than_the_upper_bits(inversion: Any, words: Iterator[int]) -> None:
+def test_the_attacks_need_only_the_upper_bits(inversion: Any, words: Iterator[int]) -> None:
     uniforms = np.array(unit(words, 64, 360)[5::6])
     error = 2.0**-13
     seen = uniforms + np.random.default_rng(0).uniform(-error, error, len(uniforms)) / 2.0
     assert inversion(seen[:-1], error) == pytest.approx(uniforms[-1], abs=1e-9)
 
 
-def test_two_returns_give_away_a_market_of_splitmix() -> None:
+def test_two_returns_reveal_a_market_of_splitmix() -> None:
     prices = known.prices_of(known.box_muller(known.splitmix(SEED), 20))
     for n_returns in (2, 3, 8):
         told = known.invert_splitmix(known.normals_of(prices[: n_returns + 1]), 1e-13)
@@ -86,10 +86,10 @@ def test_two_returns_give_away_a_market_of_splitmix() -> None:
 
 
 def clean_channel() -> Array:
-    """Return uniforms of a market's own stream to 2^-13, one for each day.
+    """Return uniforms of the market's own stream to 2^-13, one per day.
 
-    No other spec shows more: volume without slope or reaction is noise alone, whose law is known. The level of volume
-    is a gift to the attacker, by a market of the same key without that noise.
+    This spec reveals the most: volume without slope or reaction is pure noise of a known distribution. The attacker
+    also gets the level of volume, from a market of the same key without that noise.
     """
 
     def log_volume(noise: float) -> Array:
@@ -104,14 +104,14 @@ def clean_channel() -> Array:
     return np.array([known.NORMAL.cdf(z) for z in normals])
 
 
-def test_the_cleanest_channel_shows_what_the_stream_drew() -> None:
+def test_the_cleanest_channel_reveals_the_draws_of_the_stream() -> None:
     uniforms = clean_channel()
     steps = np.sort(uniforms) - (np.arange(len(uniforms)) + 0.5) / len(uniforms)
-    assert np.abs(steps).max() < 1.63 / np.sqrt(len(uniforms))  # Kolmogorov and Smirnov at 1 %
+    assert np.abs(steps).max() < 1.63 / np.sqrt(len(uniforms))  # Kolmogorov-Smirnov at 1 %
 
 
-def json_door(data: oo.Dataset) -> Array:
-    """Return the closes that an agent is shown in JSON, shape `(n_steps, n_symbols)`."""
+def json_closes(data: oo.Dataset) -> Array:
+    """Return the closes in JSON observations, shape `(n_steps, n_symbols)`."""
     env = native.TradingEnv.from_dataset(
         data._core, window=(1, data.n_bars), costs=oo.CostModel(), limits=oo.Limits(), lookback=1, seed=0
     )
@@ -123,21 +123,21 @@ def json_door(data: oo.Dataset) -> Array:
 
 
 def channels(data: oo.Dataset) -> list[Array]:
-    """Return uniforms as an attacker works them out of the doors: of closes, of flat returns, of days and nights."""
-    closes = json_door(data)
+    """Return uniforms that an attacker computes from observations: closes, flat returns, days and nights."""
+    closes = json_closes(data)
     n = data.n_bars - 1
     env = oo.OpenOutcryEnv(dataset=data, observation="flat", lookback=n, window=(n - 1, n + 1))
     flat = env.reset(seed=0)[0][: n * data.n_symbols].reshape(-1, data.n_symbols)
     columns = [np.diff(np.log(closes), axis=0), np.asarray(flat, np.float64)]
     columns.append(np.log(data.close / data._core.column("open")))
     shown = [each[:, i] for each in columns for i in range(data.n_symbols)]
-    # The volatility is a gift too: it takes the returns to normals as well as one number can.
+    # The attacker also gets the volatility that best maps returns to normals.
     return [np.array([known.NORMAL.cdf(z) for z in each[1:] / each.std()]) for each in shown]
 
 
 @pytest.mark.parametrize("market", ["sealed", "synthetic"])
 @pytest.mark.parametrize("inversion", INVERSIONS.values(), ids=INVERSIONS)
-def test_no_inversion_gets_a_state_of_ours(inversion: Any, market: str) -> None:
+def test_no_attack_recovers_our_state(inversion: Any, market: str) -> None:
     if market == "sealed":
         data = Scenario.revealed(ScenarioSpec("calm", n_symbols=2, n_days=800), KEY).dataset()
         assert inversion(clean_channel(), 2.0**-13) is None
@@ -149,7 +149,7 @@ def test_no_inversion_gets_a_state_of_ours(inversion: Any, market: str) -> None:
 
 
 def held(data: oo.Dataset, symbol: int) -> dict[str, Any]:
-    """Return the record, parsed, of one symbol that is bought at the first close and kept."""
+    """Return the parsed record of buying one symbol at the first close and holding it."""
     weights = np.full((data.n_bars, data.n_symbols), np.nan)
     weights[0] = np.arange(data.n_symbols) == symbol
     window, rules = (0, data.n_bars), (oo.CostModel.zero(), oo.Limits.off())
@@ -170,7 +170,7 @@ def navs_of(run: dict[str, Any]) -> Array:
         (INVERSIONS["xorshift, 1 words apart"], unit(known.xorshift(SEED), 64, 40)),
     ],
 )
-def test_the_next_price_is_foretold_from_a_record_on_a_market_of_a_known_generator(
+def test_the_attack_predicts_the_next_price_from_a_record_of_its_weak_generator(
     inversion: Any, uniforms: list[float]
 ) -> None:
     *shown, hidden = known.walk_of(uniforms)
@@ -183,7 +183,7 @@ def test_the_next_price_is_foretold_from_a_record_on_a_market_of_a_known_generat
 
 @pytest.fixture(scope="module")
 def of_records() -> list[Array]:
-    """Return uniforms as an attacker works them out of records alone: of NAVs, and of digests taken for draws."""
+    """Return uniforms that an attacker computes from records: from NAVs, and from digests used as draws."""
     data = Scenario.revealed(ScenarioSpec("calm", n_symbols=2, n_days=800), KEY).dataset()
     shown = []
     for symbol in range(data.n_symbols):
@@ -196,13 +196,13 @@ def of_records() -> list[Array]:
 
 
 @pytest.mark.parametrize("inversion", INVERSIONS.values(), ids=INVERSIONS)
-def test_no_inversion_gets_a_state_of_ours_from_a_record(inversion: Any, of_records: list[Array]) -> None:
+def test_no_attack_recovers_our_state_from_a_record(inversion: Any, of_records: list[Array]) -> None:
     for uniforms in of_records:
         for error in (2.0**-13, 2.0**-34, EXACT):
             assert inversion(uniforms, error) is None
 
 
-def test_a_record_holds_no_secret_of_its_market() -> None:
+def test_a_record_contains_no_secret_of_its_market() -> None:
     spec = ScenarioSpec("calm", n_symbols=2, n_days=40)
     for scenario in (Scenario.revealed(spec, KEY), Scenario(spec, SEED, split="test")):
         text = json.dumps(held(scenario.dataset(), 0))
@@ -210,7 +210,7 @@ def test_a_record_holds_no_secret_of_its_market() -> None:
         assert not any(secret in text for secret in (scenario.reveal(), str(SEED), hex(SEED)[2:], spec.digest))
 
 
-def test_no_pair_of_returns_gives_away_ours() -> None:
+def test_no_pair_of_returns_reveals_our_market() -> None:
     sealed = Scenario.revealed(ScenarioSpec("calm", n_symbols=1, n_days=40), KEY).dataset()
     for data in (sealed, oo.Dataset.synthetic(1, 40, 7)):
         for uniforms in channels(data):
@@ -232,14 +232,14 @@ def python_normals(source: random.Random) -> Array:
 
 
 def scan(returns: Array, of: Callable[[int], Array], n_seeds: int) -> list[int]:
-    """Return the seeds below `n_seeds` whose normals are in proportion to the returns, whatever the volatility."""
+    """Return the seeds below `n_seeds` whose normals are proportional to the returns, at any volatility."""
     made = np.stack([of(seed) for seed in range(n_seeds)])
     likeness = made @ returns / np.linalg.norm(made, axis=1) / np.linalg.norm(returns)
     return np.flatnonzero(likeness > 0.9995).tolist()
 
 
 @pytest.mark.parametrize("name", SCANNED)
-def test_a_small_seed_of_another_generator_is_found_by_trying_and_none_makes_our_market(name: str) -> None:
+def test_a_small_seed_of_a_weak_generator_is_found_by_enumeration_and_none_gives_our_market(name: str) -> None:
     of, n_seeds = SCANNED[name], count(200_000, 2_000)
     shown = np.round(known.prices_of(of(1_234)), 2)
     assert scan(np.diff(np.log(shown)), of, 2_000) == [1_234]
@@ -248,12 +248,12 @@ def test_a_small_seed_of_another_generator_is_found_by_trying_and_none_makes_our
     assert scan(np.diff(np.log(ours.close[:, 0])), of, n_seeds) == []
 
 
-def test_the_seed_of_a_synthetic_market_is_found_by_trying() -> None:
-    # No generator is inverted here: the seed of `Dataset.synthetic`, of `TradingEnv(seed)` and of the ids is small.
+def test_the_seed_of_a_synthetic_market_is_found_by_enumeration() -> None:
+    # No inversion is needed: seeds of `Dataset.synthetic`, `TradingEnv(seed)` and the environment ids are small.
     env = oo.OpenOutcryEnv(seed=1_871)
     shown, _ = env.reset(seed=0)
     text = json.loads(native.TradingEnv(4, 120, 1_871).reset())
     assert [each["close_history"][-1] for each in text["symbols"]] == shown["closes"].tolist()
-    # The default window begins at the close of bar 19, and later days change none before.
+    # The default window begins at the close of bar 19, and later days do not change earlier ones.
     guesses = (seed for seed in range(3_000) if (oo.Dataset.synthetic(4, 20, seed).close[-1] == shown["closes"]).all())
     assert list(guesses) == [1_871]

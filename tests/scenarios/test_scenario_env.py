@@ -1,4 +1,4 @@
-"""Environments trade scenarios as they trade datasets, and a split parts the markets of training from the others."""
+"""Environments accept scenarios like datasets, and splits separate training markets from others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WINDOWS: dict[str, Any] = {"window": "random", "episode_bars": 12, "observation"
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
-def test_a_spec_is_the_market_of_the_seed_and_split_of_the_environment(split: str) -> None:
+def test_a_spec_uses_the_seed_and_split_of_the_environment(split: str) -> None:
     market = Scenario(SPEC, 5, split=split).dataset()
     env = OpenOutcryEnv(dataset=SPEC, seed=5, split=split, **WINDOWS)
     assert env.dataset == market
@@ -26,7 +26,7 @@ def test_a_spec_is_the_market_of_the_seed_and_split_of_the_environment(split: st
     assert OpenOutcryEnv(dataset=SPEC, seed=6, split=split, **WINDOWS).dataset != market
 
 
-def test_a_scenario_keeps_its_own_key_whatever_the_environment_says() -> None:
+def test_a_scenario_uses_its_own_key_and_not_the_seed_of_the_environment() -> None:
     sealed, _ = Scenario.sealed(SPEC)
     for scenario in (Scenario(SPEC, 5, split="test"), sealed):
         env = OpenOutcryEnv(dataset=scenario, seed=1, split="train", **WINDOWS)
@@ -37,14 +37,14 @@ def test_a_scenario_keeps_its_own_key_whatever_the_environment_says() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_name_of_a_tier_is_its_market(name: str) -> None:
+def test_a_tier_name_selects_its_market(name: str) -> None:
     env = OpenOutcryEnv(dataset=name, seed=2, observation="flat")
     assert env.dataset == Scenario(name, 2).dataset()
     env.reset(seed=0)
     assert np.isfinite(env.step(np.zeros(env.dataset.n_symbols, np.float32))[1])
 
 
-def test_lanes_of_scenarios_are_scalar_environments_of_theirs() -> None:
+def test_sub_environments_equal_scalar_environments() -> None:
     worlds = [*scenarios(SPEC, 3, seed=4), Scenario(SPEC, 9).dataset(), ScenarioSpec("calm", n_symbols=3, n_days=120)]
     batch = OpenOutcryVectorEnv(7, dataset=worlds, seed=3, autoreset_mode="SameStep", **WINDOWS)
     lanes = [OpenOutcryEnv(dataset=worlds[i % 5], seed=3, **WINDOWS) for i in range(7)]
@@ -60,14 +60,14 @@ def test_lanes_of_scenarios_are_scalar_environments_of_theirs() -> None:
             np.testing.assert_array_equal(seen[i], env.reset()[0] if terminated or truncated else observation)
 
 
-def test_one_scenario_given_twice_is_one_market() -> None:
+def test_a_repeated_scenario_is_one_market() -> None:
     one, other = scenarios(SPEC, 2)
     batch = OpenOutcryVectorEnv(4, dataset=[one, other, one], **WINDOWS)
     assert batch.datasets[0] is batch.datasets[2]
     assert batch.datasets[0] != batch.datasets[1]
 
 
-def test_scenarios_of_blocks_and_splits_share_no_market() -> None:
+def test_seed_blocks_and_splits_share_no_market() -> None:
     blocks = [scenarios(SPEC, 20), scenarios(SPEC, 20, seed=20)]
     blocks += [scenarios(SPEC, 20, split=split) for split in ("validation", "test")]
     prints = [each.dataset().fingerprint for block in blocks for each in block]
@@ -92,13 +92,13 @@ def test_scenarios_of_blocks_and_splits_share_no_market() -> None:
         (lambda: scenarios("wild", 2), r"argument_invalid: `name` must be one of calm"),
     ],
 )
-def test_what_is_no_market_is_refused_by_name(make: Any, said: str) -> None:
+def test_an_invalid_market_is_refused_with_its_argument(make: Any, said: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=said):
         make()
 
 
 @pytest.mark.parametrize("name", ["Calm", "Hard", "Extreme", "Fx"])
-def test_an_id_of_a_tier_takes_a_seed_and_a_split(name: str) -> None:
+def test_an_environment_id_of_a_tier_accepts_a_seed_and_a_split(name: str) -> None:
     made = gymnasium.make(f"openoutcry.gym:OpenOutcry/{name}-v1", seed=3, split="test").unwrapped
     assert isinstance(made, OpenOutcryEnv)
     assert made.dataset == Scenario(name.lower(), 3, split="test").dataset()
@@ -107,7 +107,7 @@ def test_an_id_of_a_tier_takes_a_seed_and_a_split(name: str) -> None:
     assert batch.dataset == made.dataset
 
 
-def test_a_field_of_another_form_is_named_with_what_came() -> None:
+def test_a_field_of_the_wrong_type_is_refused_with_its_value() -> None:
     assert ScenarioSpec("hard", n_symbols=np.int64(3), tick=np.float64(0.01)).n_symbols == 3
     for changes, said in (
         ({"n_symbols": "x"}, "`n_symbols` must be of the same form as 20; received 'x'"),

@@ -1,4 +1,4 @@
-"""Nothing that an agent is handed holds the key, the seed or a digest of either."""
+"""No input of an agent contains the key, the seed, or a digest of either."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ KINDS = ("dict", "flat", "cursor")
 
 
 def traces(secret: bytes) -> dict[str, bytes]:
-    """Return what would betray some bytes: themselves either way round, as texts, and their digests."""
+    """Return encodings that would reveal some bytes: both byte orders, as text, and their digests."""
     found = {}
     for name, raw in (("key", secret), ("digest", hashlib.sha256(secret).digest())):
         found |= {name: raw, f"{name} reversed": raw[::-1], f"{name} in hexadecimal": raw.hex().encode()}
         found |= {f"{name} in base64": base64.b64encode(raw)[:20]}
-        # Eight bytes are enough to go on with, and no text of an observation holds eight given ones by chance.
+        # Eight bytes suffice for an attack, and do not occur in an observation by chance.
         found |= {f"word {k} of the {name}": raw[k : k + 8] for k in range(0, len(raw) - 7, 8)}
         found |= {f"number {k} of the {name}": str(int.from_bytes(raw[k : k + 8], "little")).encode() for k in (0, 8)}
     return found
@@ -49,19 +49,19 @@ def secrets_of(scenario: Scenario, seed: int | None) -> dict[str, bytes]:
     return found
 
 
-def told_by(value: Any) -> bytes:
-    """Return a value as bytes and as text: arrays by what is in them."""
+def content_of(value: Any) -> bytes:
+    """Return a value as bytes and as text; arrays by their content."""
     parts = [repr(value).encode()]
     if isinstance(value, np.ndarray):
         parts.append(pickle.dumps(value.tolist()) if value.dtype == object else value.tobytes())
     elif isinstance(value, dict):
-        parts += [told_by(each) for pair in value.items() for each in pair]
+        parts += [content_of(each) for pair in value.items() for each in pair]
     elif isinstance(value, (tuple, list)):
-        parts += [told_by(each) for each in value]
+        parts += [content_of(each) for each in value]
     return b"\0".join(parts)
 
 
-def json_door(data: oo.Dataset) -> Iterator[Any]:
+def json_interface(data: oo.Dataset) -> Iterator[Any]:
     env = native.TradingEnv.from_dataset(
         data._core, window=(30, 60), costs=oo.CostModel(slippage_jitter=0.5), limits=oo.Limits(), lookback=20, seed=3
     )
@@ -72,7 +72,7 @@ def json_door(data: oo.Dataset) -> Iterator[Any]:
     yield from (repr(env), env.info(), env.observation_json())
 
 
-def scalar_doors(data: oo.Dataset) -> Iterator[Any]:
+def scalar_interfaces(data: oo.Dataset) -> Iterator[Any]:
     ids = ("EcbFx-v1", "UsTreasury-v1")
     made = [gymnasium.make(f"openoutcry.gym:OpenOutcry/{name}", dataset=data, window=(30, 50)) for name in ids]
     made += [oo.OpenOutcryEnv(dataset=data, window=(30, 50), observation=kind, render_mode="ansi") for kind in KINDS]
@@ -89,7 +89,7 @@ def scalar_doors(data: oo.Dataset) -> Iterator[Any]:
         yield env.render() if env.render_mode else None
 
 
-def batch_doors(data: oo.Dataset) -> Iterator[Any]:
+def batch_interfaces(data: oo.Dataset) -> Iterator[Any]:
     for mode in AutoresetMode:
         for kind in KINDS:
             vec = oo.OpenOutcryVectorEnv(3, dataset=data, window=(30, 40), observation=kind, autoreset_mode=mode)
@@ -128,12 +128,12 @@ def failing(call: Any, *args: Any) -> Any:
 
 def everything(scenario: Scenario) -> Iterator[bytes]:
     data = scenario.dataset()
-    for door in (json_door(data), scalar_doors(data), batch_doors(data), records(scenario, data)):
-        yield from map(told_by, door)
+    for door in (json_interface(data), scalar_interfaces(data), batch_interfaces(data), records(scenario, data)):
+        yield from map(content_of, door)
 
 
 @pytest.mark.parametrize("kind", ["seeded", "sealed"])
-def test_no_door_shows_a_key_or_a_seed(kind: str) -> None:
+def test_no_interface_reveals_a_key_or_a_seed(kind: str) -> None:
     scenario = Scenario(SPEC, SEED) if kind == "seeded" else Scenario.sealed(SPEC)[0]
     secrets = secrets_of(scenario, SEED if kind == "seeded" else None)
     shown = list(everything(scenario))
@@ -141,16 +141,16 @@ def test_no_door_shows_a_key_or_a_seed(kind: str) -> None:
     assert [name for name, secret in secrets.items() for each in shown if secret in each] == []
 
 
-def test_the_seed_of_a_registered_synthetic_market_is_not_shown() -> None:
+def test_the_seed_of_a_registered_synthetic_market_is_hidden() -> None:
     env = gymnasium.make("openoutcry.gym:OpenOutcry/Synthetic-v2", seed=SEED)
     vec = gymnasium.make_vec("openoutcry.gym:OpenOutcry/Synthetic-v2", num_envs=2, seed=SEED)
     shown = [env.reset(seed=0), env.step(np.zeros(4, np.float32)), vec.reset(seed=0)]
     shown += [vec.step(np.zeros((2, 4), np.float32)) for _ in range(260)]
-    texts, secrets = [told_by(each) for each in shown], secrets_of(Scenario(SPEC, SEED), SEED)
+    texts, secrets = [content_of(each) for each in shown], secrets_of(Scenario(SPEC, SEED), SEED)
     assert [name for name, secret in secrets.items() for text in texts if secret in text] == []
 
 
-def test_a_secret_in_sight_would_be_found() -> None:
+def test_an_exposed_secret_is_detected() -> None:
     scenario = Scenario(SPEC, SEED)
     key, secrets = bytes.fromhex(scenario.reveal()), secrets_of(scenario, SEED)
     for planted in (
@@ -161,24 +161,24 @@ def test_a_secret_in_sight_would_be_found() -> None:
         {"seed": np.array([SEED], dtype=object)},
         hashlib.sha256(key).hexdigest(),
     ):
-        assert [name for name, secret in secrets.items() if secret in told_by(planted)]
+        assert [name for name, secret in secrets.items() if secret in content_of(planted)]
 
 
-def test_what_is_published_is_the_same_for_every_key() -> None:
-    # Names, dates, spec and schemas are told before the first bar: two keys must not differ there.
+def test_public_information_is_the_same_for_every_key() -> None:
+    # Names, dates, spec and schemas are public before the first bar, so they must not depend on the key.
     told = []
     for seed in (1, 2):
         scenario = Scenario(SPEC, seed)
         data = scenario.dataset()
         told.append((data.name, data.dates, data.symbols, repr(scenario), scenario.spec.to_json()))
     assert told[0] == told[1]
-    # A record is read after the run; what an agent reads and writes has no place for a key.
+    # A record is read after the run; observations and decisions have no field for a key.
     texts = [(CONTRACT / f"{name}.schema.json").read_text(encoding="utf-8") for name in ("observation", "decision")]
     assert re.findall(r'"[^"]*(?:seed|secret|commitment)[^"]*":', "".join(texts)) == []
 
 
-def test_a_commitment_tells_nothing_that_was_not_known() -> None:
-    # It is a digest of 32 unknown bytes: that of no small seed, and another for each key.
+def test_a_commitment_reveals_nothing_about_the_key() -> None:
+    # A digest of 32 secret bytes: it matches no small seed, and differs for each key.
     commitments = {Scenario.sealed(SPEC)[1] for _ in range(50)}
     guesses = {Scenario(SPEC, seed, split=split).commitment for seed in range(300) for split in ("train", "test")}
     assert len(commitments) == 50

@@ -1,7 +1,7 @@
-"""Neither other markets, other streams, last digits nor the other symbols tell what a symbol does next.
+"""Other markets, other streams, last digits and other symbols do not predict the next return of a symbol.
 
-Every statistic is held against its own values under permutation of days, and each attack first finds something that was
-planted. Seeds are fixed: a chance of one in a thousand is the level of each test, and what was drawn stays below it.
+Every statistic is compared with its distribution under permutation of days, and each attack first detects a planted
+signal. Seeds are fixed, and the level of each test is 0.001.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.once
 Array = npt.NDArray[np.float64]
 LEVEL = 0.001
 N_DAYS = 1_001
-# Volatility that stays, so that days can be permuted; and own moves alone, so that symbols have no factor in common.
+# Constant volatility, so that days can be permuted; idiosyncratic returns only, so that symbols share no factor.
 STILL = {"swings": [{"half_life": 5.0, "sd": 0.0}] * 2, "own_swings": [{"half_life": 5.0, "sd": 0.0}] * 2}
 OWN = {**STILL, "market_vol": 0.0, "sector_vol": 0.0, "n_symbols": 4, "n_days": N_DAYS}
-# No symbol comes, goes or halts: every day has a return.
+# No listings, settlements or halts: every day has a return.
 WHOLE = {"late_listings": 0.0, "delisting_rate": 0.0, "halt_rate": 0.0, "dividend_yield": 0.0, "split_above": 0.0}
 
 
@@ -34,19 +34,19 @@ def returns(name: str, seed: int, split: str = "train", **changes: object) -> Ar
 
 
 def ranks(table: Array) -> Array:
-    """Return each column as its centred ranks, of unit length: heavy tails do not speak louder."""
+    """Return the centred ranks of each column, scaled to unit length. Ranks are robust to heavy tails."""
     placed = table.argsort(axis=0).argsort(axis=0) - (len(table) - 1) / 2.0
     return np.asarray(placed / np.sqrt((placed**2).sum(axis=0)))
 
 
 def strongest(a: Array, b: Array, reach: int = 2) -> float:
-    """Return the largest correlation of any columns of two tables of ranks, in size, within some days of each other."""
+    """Return the largest absolute correlation of columns of two rank tables, at lags up to `reach`."""
     n, lags = len(a) - 2 * reach, range(-reach, reach + 1)
     return float(max(np.abs(a[reach : reach + n].T @ b[reach + lag : reach + lag + n]).max() for lag in lags))
 
 
 def chance(a: Array, b: Array, statistic: Callable[[Array, Array], float], n: int) -> float:
-    """Return how often permuted days of `b` give a statistic of ranks as large; 1 / (n + 1) at least."""
+    """Return the permutation p-value of a rank statistic over days of `b`; at least 1 / (n + 1)."""
     rng, a, b = np.random.default_rng(0), ranks(a), ranks(b)
     found = statistic(a, b)
     return (1 + sum(statistic(a, b[rng.permutation(len(b))]) >= found for _ in range(n))) / (n + 1)
@@ -68,15 +68,15 @@ SIZES = (np.asarray, np.abs)
         ((5, "train"), (5 ^ 2**63, "train")),
     ],
 )
-def test_markets_of_neighbouring_seeds_and_splits_are_not_alike(
+def test_markets_of_neighbouring_seeds_and_splits_are_independent(
     one: tuple[int, str], other: tuple[int, str], of: Callable[[Array], Array]
 ) -> None:
     a, b = (of(returns("hard", *each, **OWN)) for each in (one, other))
     assert chance(a, b, strongest, N_PERMUTED) > LEVEL
 
 
-def test_markets_of_one_key_and_two_specs_are_alike() -> None:
-    # Streams depend on the key alone: a key is for one market, and `docs/scenarios.md` says so.
+def test_markets_of_one_key_and_two_specs_are_correlated() -> None:
+    # Streams depend only on the key, so use a key for one market (`docs/scenarios.md`).
     a, b = returns("hard", 5, **OWN), returns("hard", 5, **OWN, own_vol=0.4, tick=0.05)
     assert chance(a, b, strongest, N_PERMUTED) < LEVEL
     assert strongest(ranks(a), ranks(b)) > 0.7
@@ -84,12 +84,12 @@ def test_markets_of_one_key_and_two_specs_are_alike() -> None:
 
 @pytest.mark.parametrize("of", SIZES, ids=["returns", "sizes"])
 @pytest.mark.parametrize("symbol", [0, 1, 2])
-def test_symbols_of_one_key_share_no_noise(symbol: int, of: Callable[[Array], Array]) -> None:
+def test_symbols_of_one_key_have_independent_noise(symbol: int, of: Callable[[Array], Array]) -> None:
     own = of(returns("hard", 8, **OWN))
     assert chance(own[:, [symbol]], own[:, symbol + 1 :], strongest, N_PERMUTED) > LEVEL
 
 
-def test_the_streams_of_market_sectors_and_symbols_share_no_noise() -> None:
+def test_streams_of_market_sectors_and_symbols_are_independent() -> None:
     shape = {**STILL, "beta_spread": 0.0, "n_sectors": 2, "n_symbols": 2, "n_days": N_DAYS}
     parts = {
         "market": {"sector_vol": 0.0, "own_vol": 0.0},
@@ -103,7 +103,7 @@ def test_the_streams_of_market_sectors_and_symbols_share_no_noise() -> None:
     assert chance(tables[0], tables[0] + tables[2], strongest, N_PERMUTED) < LEVEL
 
 
-def test_volume_noise_tells_nothing_of_later_returns() -> None:
+def test_volume_noise_does_not_predict_returns() -> None:
     spec = ScenarioSpec("hard", **(WHOLE | OWN))
     data = Scenario(spec, 10).dataset()
     volume, moves = np.diff(np.log(data._core.column("volume")), axis=0), np.diff(np.log(data.close), axis=0)
@@ -111,17 +111,17 @@ def test_volume_noise_tells_nothing_of_later_returns() -> None:
 
 
 def digits(close: Array, volume: Array) -> list[npt.NDArray[np.int64]]:
-    """Return what the last digits and bits of a day's numbers are, a table each."""
+    """Return the last digits and bits of the values of each day, one table each."""
     ticks, shares = np.round(close * 100.0).astype(np.int64), volume.astype(np.int64)
     mantissa = np.ascontiguousarray(close).view(np.int64)
     return [ticks % 10, ticks % 16, ticks // 10 % 10, shares % 2, shares % 16, shares % 10, mantissa % 16,
             ticks % 4 * 4 + shares % 4]  # fmt: skip
 
 
-def looked_up(feature: npt.NDArray[np.int64], later: Array) -> float:
-    """Return the t of what a table of the first half's mean next return by digit earns in the second half.
+def digit_t_statistic(feature: npt.NDArray[np.int64], later: Array) -> float:
+    """Return the t-statistic, in the second half, of the mean next return by digit of the first half.
 
-    Days are one observation each: their symbols move together.
+    Each day is one observation, because symbols are correlated.
     """
     half = len(later) // 2
     shown, paid = feature[:half].reshape(-1), later[:half].reshape(-1)
@@ -134,23 +134,23 @@ def looked_up(feature: npt.NDArray[np.int64], later: Array) -> float:
 def earned(close: Array, volume: Array) -> Array:
     moves = np.diff(np.log(close), axis=0)
     later = np.sign(moves - np.median(moves, axis=1, keepdims=True))
-    return np.array([looked_up(feature[:-1], later) for feature in digits(close, volume)])
+    return np.array([digit_t_statistic(feature[:-1], later) for feature in digits(close, volume)])
 
 
-# Two-sided at one in a thousand for eight tables: 3.9 standard errors and no more.
+# Two-sided at 0.001 over eight tables: 3.9 standard errors.
 MOST = 3.9
 
 
 @pytest.mark.parametrize("name", ["calm", "hard", "extreme"])
-def test_last_digits_tell_nothing_of_the_next_return(name: str) -> None:
+def test_last_digits_do_not_predict_the_next_return(name: str) -> None:
     for seed in range(count(20, 3)):
         data = Scenario(ScenarioSpec(name, **WHOLE), seed, split="test").dataset()
         found = earned(data.close, np.asarray(data._core.column("volume")))
         assert np.abs(found).max() < MOST, (seed, found)
 
 
-def test_last_digits_of_a_congruence_would_tell() -> None:
-    # The low bits of a congruence have short periods: here they are the volume's, and the next bit is the next sign.
+def test_last_digits_of_a_linear_congruence_do_predict() -> None:
+    # Low bits of a linear congruence have short periods. Here volume shows them, and the next bit is the next sign.
     states = np.empty((2_000, 20), np.int64)
     states[0] = np.arange(20) * 7_919 + 1
     for day in range(1, len(states)):
@@ -161,9 +161,9 @@ def test_last_digits_of_a_congruence_would_tell() -> None:
 
 
 def unexplained(known: Array, hidden: Array, half: int) -> tuple[Array, Array]:
-    """Return what the honest forecast leaves of each, its betas being those of the first half.
+    """Return the residuals of the baseline forecast, with betas of the first half.
 
-    The honest forecast of a symbol is what the others did on the same day, by least squares.
+    The baseline forecast of a symbol is the least-squares fit on the other symbols of the same day.
     """
 
     def left(of: Array, by: Array) -> Array:
@@ -174,11 +174,12 @@ def unexplained(known: Array, hidden: Array, half: int) -> tuple[Array, Array]:
     return np.column_stack(others), left(hidden, known)
 
 
-def foretold(known: Array, hidden: Array, lags: tuple[int, ...] = (1, -1)) -> float:
-    """Return how often chance explains the hidden second half as well as the attacker does, beyond the honest forecast.
+def attack_p_value(known: Array, hidden: Array, lags: tuple[int, ...] = (1, -1)) -> float:
+    """Return the p-value of the attacker's fit of the hidden second half, beyond the baseline forecast.
 
-    He knows every price of the others, later ones too, and fits a ridge on what is left of them the day before and the
-    day after (`lags`), on the sizes of that, and on what was left of the hidden symbol in the two days before.
+    The attacker knows all prices of the other symbols, including later ones. The features of the ridge regression are
+    the residuals of the other symbols at `lags`, their absolute values, and the last two residuals of the hidden
+    symbol.
     """
     half = len(hidden) // 2
     others, rest = unexplained(known, hidden, half)
@@ -195,26 +196,26 @@ def foretold(known: Array, hidden: Array, lags: tuple[int, ...] = (1, -1)) -> fl
 
 @pytest.mark.parametrize("name", ["calm", "hard", "extreme"])
 @pytest.mark.parametrize("symbol", [0, 7, 19])
-def test_nineteen_symbols_and_the_first_half_do_not_give_the_second_half(name: str, symbol: int) -> None:
+def test_nineteen_symbols_and_the_first_half_do_not_predict_the_second_half(name: str, symbol: int) -> None:
     table = returns(name, 21, "validation")
-    assert foretold(np.delete(table, symbol, axis=1), table[:, symbol]) > LEVEL
+    assert attack_p_value(np.delete(table, symbol, axis=1), table[:, symbol]) > LEVEL
 
 
-def test_nor_does_the_same_day_where_least_squares_are_the_best_forecast() -> None:
-    # Where tails are heavy and volatility swings they are not, and ranks of the same day's moves do better than they.
+def test_the_same_day_does_not_either_where_least_squares_are_optimal() -> None:
+    # With heavy tails and changing volatility they are not, and ranks of the same day predict better.
     none = {"rate": 0.0, "mean": 0.0, "sd": 0.0}
     gaussian = {**STILL, "degrees": 64, "own_degrees": 64, "market_jumps": none, "own_jumps": none, "tick": 1e-4}
     plain, heavy = returns("extreme", 21, "validation", **gaussian), returns("extreme", 21, "validation")
     for symbol in (0, 7, 19):
-        assert foretold(np.delete(plain, symbol, axis=1), plain[:, symbol], (1, 0, -1)) > LEVEL
-    assert foretold(np.delete(heavy, 0, axis=1), heavy[:, 0], (0,)) <= LEVEL
+        assert attack_p_value(np.delete(plain, symbol, axis=1), plain[:, symbol], (1, 0, -1)) > LEVEL
+    assert attack_p_value(np.delete(heavy, 0, axis=1), heavy[:, 0], (0,)) <= LEVEL
 
 
-def test_a_clue_in_another_symbol_would_be_found() -> None:
+def test_a_planted_signal_in_another_symbol_is_detected() -> None:
     table = returns("hard", 21, "validation")
     hidden, rng = table[:, 19].copy(), np.random.default_rng(0)
-    # A tenth of the variance is another symbol's own move of the day before.
+    # A tenth of the variance is the idiosyncratic return of another symbol on the previous day.
     others, rest = unexplained(table[:, :19], hidden, len(hidden) // 2)
     clue = np.roll(others[:, 3], 1)
     hidden += clue * rest.std() / clue.std() / 3.0 * (1.0 + 0.1 * rng.standard_normal(len(hidden)))
-    assert foretold(table[:, :19], hidden) <= LEVEL
+    assert attack_p_value(table[:, :19], hidden) <= LEVEL
