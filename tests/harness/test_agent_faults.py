@@ -26,7 +26,7 @@ WINDOW = (19, 27)
 
 
 class Scripted(TextAgent):
-    """An agent that gives these answers in turn."""
+    """An agent that returns given answers in order."""
 
     def __init__(self, answers: Sequence[str | Answer], harness: Harness | None = None) -> None:
         self._answers = iter(answers)
@@ -83,8 +83,8 @@ HARNESS: Harness = {"allow_net": False, "tier": "T2", "transport": "stdio"}
 def test_the_record_digest_covers_the_harness_and_the_run_is_unchanged(tmp_path: Path) -> None:
     sandboxed = oo.run_backtest(DATA, Scripted((HOLD,) * 7, HARNESS), WINDOW, name="x", capture=True).record
     inside = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, name="x", capture=True).record
-    told = {name: value for name, value in sandboxed.headers[0].items() if name.startswith("harness.")}
-    assert told == {"harness.allow_net": "false", "harness.tier": "T2", "harness.transport": "stdio"}
+    message = {name: value for name, value in sandboxed.headers[0].items() if name.startswith("harness.")}
+    assert message == {"harness.allow_net": "false", "harness.tier": "T2", "harness.transport": "stdio"}
     assert not any(name.startswith("harness") for name in inside.headers[0])
     assert oo.replay(sandboxed, DATA).verified
     assert oo.RunRecord.from_json(sandboxed.to_json()) == sandboxed
@@ -96,7 +96,9 @@ def test_the_record_digest_covers_the_harness_and_the_run_is_unchanged(tmp_path:
     sandboxed.save(tmp_path / "x.jsonl.zst")
     assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == sandboxed
     ((knobs, parting),) = compare(sandboxed, inside).runs
-    assert [(knob.field, knob.left, knob.right) for knob in knobs] == [(name, told[name], "absent") for name in told]
+    assert [(knob.field, knob.left, knob.right) for knob in knobs] == [
+        (name, message[name], "absent") for name in message
+    ]
     assert parting is None
 
 
@@ -111,7 +113,7 @@ def test_an_invalid_harness_description_is_refused(harness: Any) -> None:
 
 
 def scored(answers: Sequence[str | Answer], harness: Harness | None) -> Score:
-    """Return the score of an agent that gives these answers in two windows."""
+    """Return the score of an agent with the given answers in two windows."""
     windows = [(19, 19 + len(answers) + 1), (40, 40 + len(answers) + 1)]
     runs = [
         oo.run_backtest(DATA, Scripted(answers, harness), window, name="a", capture=True).record for window in windows
@@ -139,8 +141,8 @@ def test_the_page_of_a_run_counts_its_faults(tmp_path: Path) -> None:
     run = oo.run_backtest(DATA, Scripted(ANSWERS), WINDOW, capture=True)
     page = Path(run.report(tmp_path / "run.html")).read_text(encoding="utf-8")
     rows = re.findall(r'<th scope="row">(\w+)</th><td>(\d+)</td><td class="help">([^<]+)</td></tr>', page)
-    told = {slug: (int(count), FAULTS[slug] == words) for slug, count, words in rows if slug in FAULTS}
-    assert told == {"malformed": (1, True), "agent_died": (1, True), "answer_too_early": (1, True)}
+    message = {slug: (int(count), FAULTS[slug] == words) for slug, count, words in rows if slug in FAULTS}
+    assert message == {"malformed": (1, True), "agent_died": (1, True), "answer_too_early": (1, True)}
     honest = oo.run_backtest(DATA, Scripted((HOLD,) * 7), WINDOW, capture=True)
     assert "Faults of the run" not in Path(honest.report(tmp_path / "run.html")).read_text(encoding="utf-8")
 

@@ -23,7 +23,7 @@ from openoutcry.harness.conformance.kit import kit
 pytestmark = pytest.mark.once
 
 
-# An agent that does what it must
+# A correct agent
 
 
 def test_a_good_agent_passes_every_check() -> None:
@@ -71,9 +71,9 @@ def test_behavior_on_invalid_input_is_advice_and_not_a_failure(before: str, did:
     assert advice[0].is_hold == (did == "a decision without orders")
 
 
-# Agents with a fault
+# Agents with faults
 
-# Known without the kit, which takes a while to make.
+# Listed here, since building the kit takes a while.
 CASES = sorted(native.conformance_files().keys() - {"negative.json", "positive.json"})
 
 FAULTS = {
@@ -212,13 +212,13 @@ def test_the_start_time_does_not_extend_the_time_for_a_large_observation() -> No
     assert "agent_late: an agent must answer within 1 s" in failure_text(report.failure)
 
 
-@pytest.mark.parametrize(("asked", "check", "told"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_found_by_the_check_for_it(asked: CommandAgent, check: str, told: str) -> None:
+@pytest.mark.parametrize(("asked", "check", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_is_found_by_the_check_for_it(asked: CommandAgent, check: str, message: str) -> None:
     kits = {"case": small(), "drawn_episode": played()}
     report = judged(asked, kits.get(check.partition(".")[0], tiny()))
     assert report.failure is not None
     assert report.failure.check == check
-    assert told in failure_text(report.failure)
+    assert message in failure_text(report.failure)
     states = [finding.state for finding in report.findings]
     assert set(states[: states.index("failed")]) <= {"passed", "not_applicable"}
     assert set(states[states.index("failed") + 1 :]) <= {"not_run"}
@@ -238,11 +238,11 @@ def test_a_fault_in_one_case_fails_that_case(name: str) -> None:
 def test_a_failure_shows_the_exchanged_texts_in_ascii() -> None:
     report = judged(agent(change_text="print('deciding', n, file=sys.stderr); text = text + chr(27) + '[2J'"))
     assert report.failure is not None
-    told = failure_text(report.failure)
-    assert told.isascii()
-    assert r"0.25}]}\x1b[2J" in told
-    assert f"sent, {len(kit().opening)} bytes: {kit().opening}" in told
-    assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in told
+    message = failure_text(report.failure)
+    assert message.isascii()
+    assert r"0.25}]}\x1b[2J" in message
+    assert f"sent, {len(kit().opening)} bytes: {kit().opening}" in message
+    assert "first_answer: bad_json: a decision must be one JSON object; received text that is not JSON" in message
 
 
 def test_bytes_that_are_not_utf8_are_shown() -> None:
@@ -254,10 +254,10 @@ def test_bytes_that_are_not_utf8_are_shown() -> None:
 def test_long_texts_are_shortened_and_state_their_length() -> None:
     report = judged(agent(change_text="text = '{}' if len(line) > 10**6 else text"), kit())
     assert report.failure is not None
-    told = failure_text(report.failure)
-    assert len(told) < 3_000
-    assert f"sent, {len(case('huge_history').text):,} bytes: {{" in told
-    assert re.search(r"\[\.\.\. [\d,]+ characters \.\.\.\]", told)
+    message = failure_text(report.failure)
+    assert len(message) < 3_000
+    assert f"sent, {len(case('huge_history').text):,} bytes: {{" in message
+    assert re.search(r"\[\.\.\. [\d,]+ characters \.\.\.\]", message)
 
 
 def test_standard_error_of_a_crashed_agent_is_shown() -> None:
@@ -277,6 +277,6 @@ def test_standard_error_of_a_crashed_agent_is_shown() -> None:
     ],
 )
 def test_common_json_mistakes_get_a_hint(answer: str, hint: str) -> None:
-    told = decision_error(answer, ["AAA"])
-    assert told is not None
-    assert told.partition("; hint: ")[1:] == hint.partition("; hint: ")[1:]
+    message = decision_error(answer, ["AAA"])
+    assert message is not None
+    assert message.partition("; hint: ")[1:] == hint.partition("; hint: ")[1:]

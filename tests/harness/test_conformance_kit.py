@@ -33,7 +33,7 @@ def test_the_package_has_the_files_of_the_contract() -> None:
 def test_the_observations_of_the_kit_match_the_schema_and_have_their_stated_sizes() -> None:
     validator = Draft202012Validator(json.loads((CONTRACT / "observation.schema.json").read_text("utf-8")))
     for each in kit().cases:
-        # Lists of 200,000 numbers take the validator seconds, and hold nothing that short ones do not.
+        # The validator takes seconds for lists of 200,000 numbers; short ones cover the same cases.
         if each.name not in ("long_history", "huge_history"):
             assert validator.is_valid(each.observation) == ("ignore_unknown_fields" not in each.duties)
             assert validator.is_valid(json.loads(each.known_text))
@@ -67,7 +67,7 @@ def test_the_kit_contains_edge_cases_of_json_readers() -> None:
 
 
 def mutants() -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield kits with one thing changed that a reader of decisions can notice."""
+    """Yield kits with one change that a decision reader can detect."""
     files = native.conformance_files()
     for name in ("negative.json", "positive.json", "signed_book.json", "unicode_symbols.json"):
         content = json.loads(files[name])

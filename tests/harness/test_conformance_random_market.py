@@ -23,7 +23,7 @@ pytestmark = pytest.mark.once
 
 
 def shown(seed: int) -> tuple[list[dict[str, Any]], oo.Run]:
-    """Return what an agent in all that is listed is shown, and its run."""
+    """Return the observations and the run of an agent that buys every listed symbol."""
     seen: list[dict[str, Any]] = []
 
     def decide(observation: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ KEY, OTHER = bytes(range(32)), bytes(32)
 
 
 class Ran(NamedTuple):
-    """What a command did."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -194,8 +194,8 @@ def test_a_callable_has_the_time_limits_of_the_report() -> None:
         late.failure
     )
     assert verify_report(late.to_json())[0].startswith("the report must have the ")
-    begun = CallableAgent(slow_to_begin, bounds=Bounds(start_seconds=0.01, answer_seconds=0.01))
-    late = examine(begun, with_kit=tiny(), seed=SEED)
+    started = CallableAgent(slow_to_begin, bounds=Bounds(start_seconds=0.01, answer_seconds=0.01))
+    late = examine(started, with_kit=tiny(), seed=SEED)
     assert late.failure is not None
     assert late.failure.check == "first_answer"
     kept = {"start_seconds": 60.0, "answer_seconds": 60.0, "answer_bytes": 2**20}
@@ -219,7 +219,7 @@ def test_an_agent_that_calls_exit_does_not_end_the_examiner(where: str) -> None:
     with pytest.raises(ConformanceError, match="received its end, SystemExit: 0") as caught:
         check_agent(Exits() if where == "reset" else Exits)
     assert caught.value.check == "first_answer"
-    # Where it was asked it is a fault as any other, and its traceback is told.
+    # In a call, `SystemExit` is a fault with a traceback.
     assert ("in __call__" in str(caught.value)) == (where == "asked")
 
 
@@ -246,7 +246,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run the command in this process, which has the kit."""
+    """Run the command in this process, which has loaded the kit."""
 
     def run(*words: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["openoutcry", "conformance", *words])
@@ -352,7 +352,7 @@ def test_the_command_prints_the_first_failure_with_the_exchanged_texts(ran: Call
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], 'an agent is required, such as `openoutcry conformance "cmd:python agent.py"`'),
         (["unheard-of"], "unknown_agent"),
@@ -368,10 +368,10 @@ def test_the_command_prints_the_first_failure_with_the_exchanged_texts(ran: Call
         (["good.py"], 'hint: `"cmd:python good.py"`, or `good:decide` to call a function in it'),
     ],
 )
-def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], told: str) -> None:
+def test_the_command_refuses_what_it_cannot_examine(ran: Callable[..., Ran], words: list[str], message: str) -> None:
     done = ran(*words)
     assert done.code == 2, done.out + done.err
-    assert told in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
 
 
@@ -379,7 +379,7 @@ def test_infrastructure_faults_give_no_verdict(ran: Callable[..., Ran], monkeypa
     monkeypatch.setattr("openoutcry.harness.http_agent._REACH_SECONDS", 0.3)
     done = ran("http://127.0.0.1:1")
     assert (done.code, done.err.startswith("error: agent_unreachable: ")) == (2, True)
-    # The limit is one of their numbers, not of how many are open: what earlier tests closed has left gaps.
+    # The limit applies to descriptor numbers, and earlier tests have left unused lower numbers.
     free = [os.dup(0) for _ in range(3)]
     for each in free:
         os.close(each)
@@ -390,5 +390,5 @@ def test_infrastructure_faults_give_no_verdict(ran: Callable[..., Ran], monkeypa
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert (done.code, done.err.startswith("error: agent_not_started: ")) == (2, True), done.err
-    # One that is to blame.
+    # A fault of the agent.
     assert ran("cmd:sh -c 'exit 126'", "--sandbox", "none").code == 1

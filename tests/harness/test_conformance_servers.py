@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 
 
 def decided(post: Post) -> None:
-    """Answer a post as the good agent does, and what is no observation by status 400."""
+    """Answer a request as the correct agent does, and an invalid observation with status 400."""
     try:
         names = [view["symbol"] for view in json.loads(post.body)["symbols"] if view["close_history"]]
     except (KeyError, ValueError):
@@ -54,7 +54,7 @@ def test_a_server_gets_all_checks_except_those_of_programs() -> None:
 
 
 def test_a_server_that_mixes_runs_fails() -> None:
-    """It answers a step that is asked again as before, as it should, whoever asks."""
+    """The server repeats the answer to a repeated step, but ignores which run requested it."""
     last: dict[str, Any] = {"step": None, "answer": b""}
 
     def decided_once(post: Post) -> None:
@@ -65,9 +65,9 @@ def test_a_server_that_mixes_runs_fails() -> None:
             last.update(step=step, answer=json.dumps({"orders": parts}).encode())
         post.answer(last["answer"])
 
-    check, told = found_at(asked(decided_once, deterministic=False))
+    check, message = found_at(asked(decided_once, deterministic=False))
     assert check == "interleaved"
-    assert "every order must name a symbol of `symbols[]`" in told
+    assert "every order must name a symbol of `symbols[]`" in message
 
 
 def test_a_server_that_depends_on_concurrent_runs_fails_if_it_claims_to_be_deterministic() -> None:
@@ -79,17 +79,17 @@ def test_a_server_that_depends_on_concurrent_runs_fails_if_it_claims_to_be_deter
         seen.append(post.headers["openoutcry-run"])
         post.answer(json.dumps({"orders": [], "reasoning": f"bar {len(seen)}"}).encode())
 
-    check, told = found_at(asked(counted))
+    check, message = found_at(asked(counted))
     assert check == "deterministic"
-    assert "the same episode, alone or interleaved with another, must get the same answer" in told
+    assert "the same episode, alone or interleaved with another, must get the same answer" in message
 
 
 def test_a_failure_of_a_server_shows_its_status() -> None:
     report = asked(lambda post: post.answer(b"of its own doing", 500))
-    check, told = found_at(report)
+    check, message = found_at(report)
     assert check == "first_answer"
-    assert "answer_status: an answer must have status 200; received 500: of its own doing" in told
-    assert "infrastructure" not in told
+    assert "answer_status: an answer must have status 200; received 500: of its own doing" in message
+    assert "infrastructure" not in message
     assert not any("infrastructure" in each for each in report.to_dict()["checks"])
 
 
@@ -105,9 +105,9 @@ def test_an_overloaded_server_is_an_infrastructure_fault() -> None:
             decided(post)
 
     report = asked(overloaded, seconds=0.5)
-    check, told = found_at(report)
+    check, message = found_at(report)
     assert check == "episode"
-    assert "agent_unavailable" in told
-    assert "an infrastructure fault, between harness and agent: the agent may not be the cause" in told
+    assert "agent_unavailable" in message
+    assert "an infrastructure fault, between harness and agent: the agent may not be the cause" in message
     (failed,) = (each for each in report.to_dict()["checks"] if each["state"] == "failed")
     assert failed["infrastructure"] is True

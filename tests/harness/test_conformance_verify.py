@@ -28,26 +28,26 @@ DESCRIBING = {"$schema", "$id", "$defs", "title", "description", "examples"}
 
 
 def report_of(name: str) -> dict[str, Any]:
-    """Return the report of an agent that passed, that failed, or that was asked in this process."""
+    """Return the report of a passed, a failed or an in-process agent."""
     made = {"passed": passed, "failed": failed, "in_process": in_process}
     return made[name]().to_dict()
 
 
-def told(report: dict[str, Any]) -> str:
-    """Return a report that somebody has changed, with the digest of what it is now."""
+def with_digest(report: dict[str, Any]) -> str:
+    """Return a modified report with a matching digest."""
     return json.dumps(signed({name: value for name, value in report.items() if name != "digest"}))
 
 
 def changed(name: str, **changes: Any) -> str:
     report = report_of(name) | changes
-    return told({field: value for field, value in report.items() if value is not None})
+    return with_digest({field: value for field, value in report.items() if value is not None})
 
 
 # The schema
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield a schema and those in it."""
+    """Yield a schema and its subschemas."""
     yield schema
     inside = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     for each in [*inside, *([schema["items"]] if "items" in schema else [])]:
@@ -71,7 +71,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def at(report: dict[str, Any], path: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return a copy of a report, and what is at a path in it."""
+    """Return a copy of a report, and the value at a path in it."""
     mutant = found = copy.deepcopy(report)
     for name in path:
         found = found[name]
@@ -79,7 +79,7 @@ def at(report: dict[str, Any], path: tuple[Any, ...]) -> tuple[Any, Any]:
 
 
 def mutants(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a report with each of its values replaced or left out, and with one more in each object."""
+    """Yield copies of a report with one value replaced, removed or added."""
     for path in [(), *places(report)]:
         mutant, found = at(report, path)
         if isinstance(found, dict):
@@ -107,7 +107,7 @@ def test_schema_validation_agrees_with_jsonschema() -> None:
     assert sum(wrong is not None for _, wrong in found) > 400
 
 
-# What is said
+# Consistency
 
 
 MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
@@ -275,9 +275,9 @@ def test_inconsistent_reports_are_found_even_with_a_correct_digest(
     name: str, change: Callable[[dict[str, Any]], object], wanted: str
 ) -> None:
     report = report_of(name)
-    assert verify_report(told(report)) == []
+    assert verify_report(with_digest(report)) == []
     change(report)
-    text = told(report) if "signature" not in report else json.dumps(report)
+    text = with_digest(report) if "signature" not in report else json.dumps(report)
     try:
         found = verify_report(text)
     except oo.OpenOutcryError as error:
@@ -298,7 +298,7 @@ def test_checks_without_observations_have_no_answers() -> None:
     assert {check.name for check in checks_of(kit())} > WITHOUT_ANSWERS
 
 
-# What is told of one
+# The summary
 
 
 def test_the_summary_shows_the_content_of_a_report() -> None:
@@ -338,7 +338,12 @@ def test_texts_of_a_report_contain_no_control_characters() -> None:
     for text in [*summary(report), conclusion(report)]:
         assert text.isascii()
         assert text.isprintable()
-    for foreign in (told(report), told({**report, wild: 1}), f'{{"{wild}": 1}}', told({**report, "date": wild})):
+    for foreign in (
+        with_digest(report),
+        with_digest({**report, wild: 1}),
+        f'{{"{wild}": 1}}',
+        with_digest({**report, "date": wild}),
+    ):
         try:
             found = verify_report(foreign)
         except oo.OpenOutcryError as error:
@@ -349,7 +354,7 @@ def test_texts_of_a_report_contain_no_control_characters() -> None:
             assert text.isprintable()
 
 
-# The conclusion and the kit
+# Conclusion and kit
 
 
 def test_a_conclusion_that_contradicts_the_checks_is_found() -> None:

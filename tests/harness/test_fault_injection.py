@@ -37,14 +37,14 @@ def command(episode: int, share: float = SHARE) -> CommandAgent:
 
 
 def run(agent: Launcher) -> tuple[oo.Run, list[tuple[int, str]]]:
-    """Run an episode, and return what was told of it while it went on."""
-    told: list[tuple[int, str]] = []
-    with SupervisedAgent(agent, lambda fault, step: told.append((step, fault.slug))) as session:
-        return oo.run_backtest(MARKET, session, WINDOW, capture=True), told
+    """Run an episode, and return the faults that were reported during the run."""
+    message: list[tuple[int, str]] = []
+    with SupervisedAgent(agent, lambda fault, step: message.append((step, fault.slug))) as session:
+        return oo.run_backtest(MARKET, session, WINDOW, capture=True), message
 
 
 def expected(kinds: list[str | None], slugs: dict[str, str | None]) -> dict[int, str]:
-    """Return the faults of an episode, from what the agent did on each bar."""
+    """Return the expected faults of an episode, from the fault kind of each bar."""
     faults: dict[int, str] = {}
     in_a_row, ahead = 0, False
     for step, kind in enumerate(kinds):
@@ -62,15 +62,15 @@ def expected(kinds: list[str | None], slugs: dict[str, str | None]) -> dict[int,
 @pytest.fixture(scope="module")
 def clean() -> oo.Run:
     """Return the episode without a fault."""
-    done, told = run(command(0, 0.0))
-    assert told == []
+    done, message = run(command(0, 0.0))
+    assert message == []
     assert done.faults == {}
     assert len(np.unique(done.decisions)) > 1
     return done
 
 
 def children() -> list[str]:
-    """Return the processes that this one has started and not reaped."""
+    """Return the child processes that were not reaped."""
     found = []
     for each in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -90,12 +90,12 @@ def test_programs_that_misbehave_at_random(clean: oo.Run) -> None:
     assert (len(children()), sum(1 for _ in Path("/proc/self/fd").iterdir())) == before
     assert len(made) == EPISODES
     seen: Counter[str] = Counter()
-    for episode, (done, told) in enumerate(made):
+    for episode, (done, message) in enumerate(made):
         kinds = [faulty_program.wrong_at(episode, SHARE, date) for date in DATES[:-1]]
         faults = expected(kinds, faulty_program.FAULTS)
         assert done.faults == faults, episode
         asked = {step: slug for step, slug in faults.items() if slug != "agent_given_up"}
-        assert dict(told) == asked
+        assert dict(message) == asked
         for step in set(range(N_BARS - 1)) - set(faults):
             np.testing.assert_array_equal(done.decisions[step], clean.decisions[step])
             assert done.record.decisions[0][step] == clean.record.decisions[0][step]
@@ -106,7 +106,7 @@ def test_programs_that_misbehave_at_random(clean: oo.Run) -> None:
     print(f"{EPISODES} episodes of {N_BARS - 1} decisions, held for faults: {dict(seen)}")
 
 
-# Of servers
+# Servers
 
 STATUSES = {"busy for a moment": None, "fails": "answer_status", "hangs up": "answer_cut_short", "junk": "malformed"}
 
@@ -120,7 +120,7 @@ def test_servers_that_misbehave_at_random(clean: oo.Run) -> None:
         return None if kind is None else list(STATUSES)[list(faulty_program.FAULTS).index(kind) % len(STATUSES)]
 
     def handle(post: Post) -> None:
-        # Its number is drawn, so that the order in which runs begin tells which it is.
+        # The run id is random, so the order of the first requests identifies the run.
         headers = {name.lower(): value for name, value in post.headers.items()}
         with lock:
             episode = runs.setdefault(headers["openoutcry-run"], len(runs))
@@ -146,10 +146,10 @@ def test_servers_that_misbehave_at_random(clean: oo.Run) -> None:
     assert sum(retried.values()) > 0
     assert len(runs) == n_episodes
     seen_faults: set[str] = set()
-    for episode, (done, told) in enumerate(made):
+    for episode, (done, message) in enumerate(made):
         kinds = enumerate(wrong_at(episode, date) for date in DATES[:-1])
         assert done.faults == {step: slug for step, kind in kinds if kind and (slug := STATUSES[kind])}
-        assert dict(told) == done.faults
+        assert dict(message) == done.faults
         for step in set(range(N_BARS - 1)) - set(done.faults):
             assert done.record.decisions[0][step] == clean.record.decisions[0][step]
         seen_faults.update(done.faults.values())

@@ -53,7 +53,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads `
 
 @pytest.fixture(autouse=True)
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers find the agents, and give agents a folder to meet in."""
+    """Make the agents importable for workers, and give them a common temporary folder."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -69,12 +69,12 @@ def ask(session: TextAgent, n_bars: int = 6) -> oo.Run:
 
 
 def program(text: str, bounds: Bounds = QUICK, **more: Any) -> StdioSession:
-    """Return a session of a program of Python that is no worker of ours."""
+    """Return a session of a Python program that is not the package's worker."""
     return StdioSession([sys.executable, "-u", "-c", text], agent_environment(), bounds, **more)
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether there is such a process that is not merely waiting to be reaped."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -88,17 +88,17 @@ def within(seconds: float, what: Callable[[], bool]) -> bool:
     return what()
 
 
-# The same numbers
+# Identical results
 
 
 def test_a_record_equals_that_of_the_agent_in_process(tmp_path: Path) -> None:
-    made, told = [], []
+    made, message = [], []
     for kind, agent in (("ours", process_agents.rising), ("theirs", "process_agents:rising")):
-        on_run, record = partial(told.append, kind), tmp_path / f"{kind}.json"
+        on_run, record = partial(message.append, kind), tmp_path / f"{kind}.json"
         made.append(small().run(agent, "rising", in_sample_trials=2, record=record, on_run=on_run))
         assert RunRecord.load(record) == made[-1]
-    assert told == ["ours"] * 4 + ["theirs"] * 4
-    # What was shown and decided is the same to the bit; who asked it is another.
+    assert message == ["ours"] * 4 + ["theirs"] * 4
+    # Observations and decisions are identical; only the harness description differs.
     assert made[0].run_digests == made[1].run_digests
     assert made[0].decisions == made[1].decisions
     assert made[0].digest != made[1].digest
@@ -136,7 +136,7 @@ def ask_ours_hold(n_decisions: int) -> list[list[str]]:
     return [[json.dumps(process_agents.HOLD)] * n_decisions]
 
 
-# What goes wrong
+# Faults
 
 
 FAULTS = [
@@ -150,8 +150,8 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "slug", "told"), FAULTS)
-def test_a_fault_states_its_slug_and_bar(name: str, slug: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "slug", "message"), FAULTS)
+def test_a_fault_states_its_slug_and_bar(name: str, slug: str, message: str) -> None:
     is_late = slug == "agent_late"
     bounds = Bounds(0.2 if is_late else 60.0, 0.2 if is_late else 60.0, end_seconds=0.3, answer_bytes=1000)
     with PythonAgent(f"process_agents:{name}", bounds=bounds, show=lambda line: None).start() as session:
@@ -166,7 +166,7 @@ def test_a_fault_states_its_slug_and_bar(name: str, slug: str, told: str) -> Non
             assert "in raises" in lines[1]
             assert lines[-1] == "ValueError: of its own doing"
     assert caught.value.slug == slug
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(caught.value))
     bar = 23 if name == "raises" else 19
     assert caught.value.__notes__ == [f"in the decision at the close of bar {bar} ({MARKET.dates[bar]})"]
@@ -221,20 +221,20 @@ def test_a_start_check_ends_while_a_fork_holds_the_pipes() -> None:
 def test_every_fault_slug_of_agents_is_raised_in_these_tests() -> None:
     documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] == "agent"}
     raised = {slug for _, slug, _ in (*FAULTS, *OTHER_FAULTS)}
-    # Of servers, and of whoever asks no more: `test_transports.py`.
+    # The slugs of servers and of abandoned agents are in `test_transports.py`.
     assert documented - raised == {"answer_status", "agent_given_up"}
     assert raised <= set(TEMPLATES)
 
 
-@pytest.mark.parametrize(("text", "slug", "told"), OTHER_FAULTS)
-def test_a_fault_of_a_program_states_its_slug(text: str, slug: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "slug", "message"), OTHER_FAULTS)
+def test_a_fault_of_a_program_states_its_slug(text: str, slug: str, message: str) -> None:
     seconds = 1.0 if slug == "agent_late" else 60.0
     with program(text, Bounds(seconds, 0.1, end_seconds=0.3, answer_bytes=1000)) as session:
         if text.startswith(ANSWER):
             assert within(5.0, lambda: bool(session._poll.poll(0)))
         with pytest.raises(oo.OpenOutcryError) as caught:
             ask(session)
-    assert (caught.value.slug, told in str(caught.value)) == (slug, True), str(caught.value)
+    assert (caught.value.slug, message in str(caught.value)) == (slug, True), str(caught.value)
     assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(caught.value))
 
 
@@ -250,7 +250,7 @@ def test_excess_standard_error_is_dropped_and_the_program_answers() -> None:
 
 
 def test_an_observation_larger_than_a_pipe_is_written_while_the_answer_is_read() -> None:
-    # It answers before it has read: only whoever reads while he writes gets both through.
+    # The program answers before it has read everything: the harness must read while it writes.
     text = (
         "import os\nos.write(1, b' ' * 300000)\nheld = b''\n"
         "while not held.endswith(b'\\n'):\n    held += os.read(0, 2**16)\n"
@@ -268,11 +268,11 @@ def test_no_such_program_or_agent_is_refused() -> None:
     for name in ("process_agents", ":hold", "process_agents:"):
         with pytest.raises(oo.OpenOutcryError, match="unknown_agent: an agent must be `module:function`"):
             PythonAgent(name)
-    for name, told in (
+    for name, message in (
         ("process_agents:nobody", "must have a callable `nobody`"),
         ("nowhere:f", "no module 'nowhere'"),
     ):
-        with pytest.raises(oo.OpenOutcryError, match=told) as caught:
+        with pytest.raises(oo.OpenOutcryError, match=message) as caught:
             PythonAgent(name).check()
         assert caught.value.slug == "unknown_agent"
     PythonAgent("process_agents:hold").check()
@@ -282,7 +282,7 @@ def test_no_such_program_or_agent_is_refused() -> None:
         agent_environment(["NO_SUCH_VARIABLE"])
 
 
-# What is left
+# Cleanup
 
 
 @linux
@@ -324,17 +324,17 @@ def test_a_run_leaves_no_descriptor_open() -> None:
 
 
 def test_a_run_continues_after_every_fault_and_reports_the_holds() -> None:
-    told: list[str] = []
-    record = small().run("process_agents:raises", on_fault=lambda fault: told.append(str(fault)))
+    message: list[str] = []
+    record = small().run("process_agents:raises", on_fault=lambda fault: message.append(str(fault)))
     n_bars = [len(run) for run in record.decisions]
-    # Begun anew after each fault, it raises on every fifth bar that it is asked.
+    # Restarted after each fault, the agent raises on every fifth bar.
     assert record.faults == [dict.fromkeys(range(4, n, 5), "agent_died") for n in n_bars]
-    assert len(told) == sum(map(len, record.faults))
-    assert told[0].startswith(
+    assert len(message) == sum(map(len, record.faults))
+    assert message[0].startswith(
         "held: agent_died: an agent must answer until its run ends; received its end, exit code 1"
     )
     start, end = small().windows[1].start, small().windows[1].end
-    assert any(each.endswith(f"window [{start}, {end}) of `ecb-fx` under seed 1") for each in told), told
+    assert any(each.endswith(f"window [{start}, {end}) of `ecb-fx` under seed 1") for each in message), message
     assert oo.replay(record, small().markets(), *small().rules()).verified
     gone = small().run("process_agents:half_json").faults
     assert [set(run.values()) for run in gone] == [{"malformed"}] * 4

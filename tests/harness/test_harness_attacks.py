@@ -1,6 +1,6 @@
-"""What agents of a suite try: to know more than their bar, by memory, by files and by the process that asks them.
+"""Attacks of agents in a suite: look-ahead through shared memory and files, and reading the harness process.
 
-Each attack wins where the wall it meets is taken away, so that a wall that falls is seen.
+Each attack succeeds without the protection under test, so that a missing protection fails a test.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ SUITE: dict[str, Any] = {
     "edition": "1",
     "markets": [{"name": "hidden", "scenario": SPEC, "windows": [[20, 110], [110, 200], [200, 290]]}],
     "seeds": [1, 2, 3],
-    # Noise, so that no two runs are the same: seeds that change nothing count once.
+    # Random slippage makes runs differ: seeds without effect would count once.
     "costs": {"slippage_bps": 1.0, "slippage_jitter": 0.5},
     "draws": {"replicates": 200},
     "luck_floor": {"agents": 0},
 }
-# The last remembers by files, too, and tries to be ahead of its twins.
+# The last one uses files, too, and lets one run go ahead of the others.
 PROPHETS = ("by_module", "by_file", "by_scout")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads `/proc`")
 
 
 @pytest.fixture(autouse=True)
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers find the agents, and give agents a folder to meet in."""
+    """Make the agents importable for workers, and give them a common temporary folder."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -91,7 +91,7 @@ def test_fresh_processes_one_after_the_other_are_not_enough() -> None:
 def test_a_prophet_in_lockstep_never_knows_the_next_bar(name: str) -> None:
     evaluation, _ = sealed()
     record = evaluation.run(f"process_agents:{name}")
-    # What it answers when it knows nothing, on every bar of every run.
+    # The decision without look-ahead knowledge, on every bar of every run.
     assert {text for run in record.decisions for text in run} == {json.dumps(process_agents.HOLD)}
     assert verdict(record, evaluation) == "not_eligible"
 
@@ -100,7 +100,7 @@ def test_a_prophet_in_lockstep_never_knows_the_next_bar(name: str) -> None:
 
 
 def memory_of(pid: int) -> list[bytes]:
-    """Return what a process can write to of its memory, and so all that it was told, mapping by mapping."""
+    """Return the writable memory mappings of a process, which contain all data that it received."""
     found = []
     with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
         for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines():
@@ -133,12 +133,12 @@ def test_the_memory_of_an_agent_contains_neither_keys_nor_future_prices() -> Non
         return any(needle in each for each in held)
 
     def shapes(bar: int) -> list[bytes]:
-        """Return how three bars of a symbol, or all symbols of a bar, may stand in memory."""
+        """Return representations of three bars of a symbol, and of all symbols of a bar, in memory."""
         columns = place.dataset.close[bar : bar + 3]
         text = native.canonicalize(json.dumps(columns[:, 0].tolist()))
         return [text[1:-1].encode(), columns[0].tobytes()]
 
-    # What it was shown is found, so that the search can find; the bar after is the first that it must not know.
+    # The search finds a bar that was shown; the following bars must not be found.
     assert holds(shapes(place.start + 27)[0])
     assert json.loads(shown[29])["date"] == place.dataset.dates[place.start + 29]
     assert not any(holds(shape) for bar in range(place.start + 30, place.start + 40) for shape in shapes(bar))
@@ -159,21 +159,21 @@ def test_an_agent_sees_neither_arguments_nor_environment_of_the_harness(
     command += ["--agent", "process_agents:environment", "--env", "MODEL_KEY", "--sandbox", "none"]
     command += ["--record", tmp_path / "r.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = json.loads(done.stderr.splitlines()[0])
-    assert told["argv"][1:] == ["process_agents:environment"]
-    assert told["environ"]["MODEL_KEY"] == "for the agent"
-    assert "BROKER_TOKEN" not in told["environ"]
+    message = json.loads(done.stderr.splitlines()[0])
+    assert message["argv"][1:] == ["process_agents:environment"]
+    assert message["environ"]["MODEL_KEY"] == "for the agent"
+    assert "BROKER_TOKEN" not in message["environ"]
     assert not any(word in done.stderr for word in ("hunter2", str(secret), str(season)))
 
 
-# A process of nobody's, and a child of it that looks for what its parent holds.
+# A process of `nobody`, and a child of it that tries to read its parent.
 HOLDER = """
 import ctypes, os, sys
 from contextlib import nullcontext
 names = {}
 exec(sys.argv[1], names)
 if os.geteuid() == 0:
-    # The superuser may read everything. Whoever changes its user is closed; open it, as an ordinary process is.
+    # Root may read everything. A change of user clears the dumpable flag: set it, as in an ordinary process.
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
@@ -193,15 +193,15 @@ with names["private_process"]() if sys.argv[2] == "closed" else nullcontext(Fals
 
 
 @linux
-@pytest.mark.parametrize(("how", "told"), [("closed", "refused"), ("open", "read")])
-def test_a_process_of_the_same_user_cannot_read_the_harness(how: str, told: str) -> None:
+@pytest.mark.parametrize(("how", "message"), [("closed", "refused"), ("open", "read")])
+def test_a_process_of_the_same_user_cannot_read_the_harness(how: str, message: str) -> None:
     source = Path(process_privacy.__file__).read_text(encoding="utf-8")
     command = [sys.executable, "-I", "-c", HOLDER, source, how]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     closed, *seen = done.stdout.splitlines()
     assert closed == str(how == "closed")
-    # Where no process may trace its parent, none can read its memory, closed or not.
-    assert seen == [f"environ {told}", f"maps {told}", f"mem {told}"]
+    # `mem` has the same result with and without Yama restrictions on tracing.
+    assert seen == [f"environ {message}", f"maps {message}", f"mem {message}"]
 
 
 @linux

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.once
 
 @pytest.fixture(autouse=True)
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers find the agents, and give agents a folder to meet in."""
+    """Make the agents importable for workers, and give them a common temporary folder."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -47,7 +47,7 @@ def test_the_command_shows_a_fault_with_its_traceback(tmp_path: Path, season: tu
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         lines = done.stderr.splitlines()
         assert (done.returncode, any(line.startswith(last) for line in lines)) == (code, True), done.stderr
-        # Nothing of ours is in the trace: it begins with the agent.
+        # The traceback starts in the agent, without frames of the package.
         assert "openoutcry/" not in done.stderr
         assert ("ValueError: of its own doing" in lines) == (name == "raises")
         assert ("; held for faults: " in done.stdout) == (name != "nobody"), done.stdout
@@ -109,23 +109,23 @@ def test_a_program_that_cannot_start_is_an_error_and_leaves_no_file(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "message"),
     [
         ('{"orders":[]}', "the agent placed no orders"),
         ('{"order":[]}', "no response was a valid decision; run `openoutcry conformance` to see the errors"),
     ],
 )
-def test_an_agent_without_orders_is_reported(answer: str, told: str) -> None:
+def test_an_agent_without_orders_is_reported(answer: str, message: str) -> None:
     text = f"import sys\nfor line in sys.stdin: print({answer!r}, flush=True)"
     agent = f"cmd:{shlex.join([sys.executable, '-c', text])}"
     base = [COMMAND, "run", "--window", "+20:+40", "--agent"]
     done = subprocess.run(
         [*base, agent], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "200"}
     )
-    assert f"  · {told}\n" in done.stdout
-    # Who means to hold cash is told nothing.
+    assert f"  · {message}\n" in done.stdout
+    # `hold-cash` gets no message.
     done = subprocess.run([*base, "hold-cash"], capture_output=True, text=True, check=True)
-    assert told not in done.stdout
+    assert message not in done.stdout
 
 
 @linux
@@ -137,7 +137,7 @@ def test_a_terminal_shows_the_progress_of_decisions() -> None:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=other) as running:
         os.close(other)
         shown = b""
-        # The end of a terminal is an error.
+        # Reading a closed pseudo-terminal raises an error.
         with suppress(OSError):
             while chunk := os.read(terminal, 2**16):
                 shown += chunk

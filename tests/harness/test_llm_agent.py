@@ -59,15 +59,15 @@ llm = load()
 
 
 class Asked:
-    """What the agent answered, and said on standard error."""
+    """Answers and standard error of the agent."""
 
     def __init__(self, url: str, observations: list[Any], seconds: float) -> None:
-        self.told: list[str] = []
+        self.shown: list[str] = []
         command = [sys.executable, str(AGENT), "--url", url, "--model", "tiny", "--seconds", str(seconds)]
         environment = agent_environment() | {"OPENAI_API_KEY": KEY}
-        with StdioSession(command, environment, show=self.told.append) as session:
+        with StdioSession(command, environment, show=self.shown.append) as session:
             self.answers = [json.loads(session.answer(json.dumps(each))) for each in observations]
-        self.words = "\n".join(self.told)
+        self.words = "\n".join(self.shown)
 
 
 def asked(server: Endpoint, n_bars: int = 1, seconds: float = 20.0) -> Asked:
@@ -75,7 +75,7 @@ def asked(server: Endpoint, n_bars: int = 1, seconds: float = 20.0) -> Asked:
 
 
 def held(got: Asked, *words: str) -> bool:
-    """Return whether the answer is a hold for reasons that it and standard error give."""
+    """Return whether the answer is a hold, with the given words in its reasoning and on standard error."""
     (answer,) = got.answers
     reason = answer["reasoning"]
     assert answer["orders"] == []
@@ -83,7 +83,7 @@ def held(got: Asked, *words: str) -> bool:
     return reason.startswith("held, for ") and "holds all, for " in got.words
 
 
-# What it sends
+# Requests
 
 
 def test_the_agent_trades_a_run_and_sends_its_account_to_the_model() -> None:
@@ -135,7 +135,7 @@ def test_an_invalid_observation_causes_no_request() -> None:
     assert len(server.requests) == 1
 
 
-# What it makes of replies
+# Replies
 
 
 READ = {
@@ -183,7 +183,7 @@ def test_an_invalid_decision_is_refused_completely(name: str) -> None:
 
 @given(st.text(alphabet='{}"\\ax', max_size=40), st.text(alphabet="}ax\\", max_size=40))
 def test_the_parser_finds_an_object_after_balanced_text(before: str, after: str) -> None:
-    """Whatever stands there, no text is lost that balances by itself after the last open brace was closed."""
+    """Text after the last closed brace is always searched, whatever stands before it."""
     closed = before.replace("{", "").replace('"', "")
     assert llm.balanced(closed + GOOD + after)[-1] == GOOD
     assert all(text[0] + text[-1] == "{}" for text in llm.balanced(before + GOOD + after))
@@ -197,7 +197,7 @@ def test_unknown_fields_of_orders_are_removed_and_reported() -> None:
     assert "left out of an order: stop_loss" in got.words
 
 
-# What endpoints do to it
+# Faults of endpoints
 
 
 def test_a_busy_endpoint_is_retried() -> None:

@@ -18,7 +18,7 @@ MARKET = oo.Dataset.synthetic(2, 60, 1)
 
 
 class Noted(Launcher):
-    """Agents that note when they are asked and when they answer, after a while of their own."""
+    """Agents that record the times of their observations and answers, with different delays."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[str, int, int]] = []
@@ -72,12 +72,12 @@ def test_no_run_gets_its_next_observation_before_all_active_runs_have_answered()
 def test_a_failed_run_stops_the_others_at_the_same_bar_and_the_first_error_is_raised() -> None:
     noted = Noted()
 
-    def failing_at(last: int, told: str) -> Callable[[TextAgent], None]:
+    def failing_at(last: int, message: str) -> Callable[[TextAgent], None]:
         def run(agent: TextAgent) -> None:
             for bar in range(9):
                 agent.answer("")
                 if bar == last:
-                    raise ValueError(told)
+                    raise ValueError(message)
 
         return run
 

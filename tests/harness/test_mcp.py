@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp_sessions import HOLD, RULES, backtest, begun, manager_of, played, without_session
+from mcp_sessions import HOLD, RULES, backtest, manager_of, new_session, played, without_session
 from recorded_run import DATA, trend
 
 import openoutcry as oo
@@ -38,7 +38,7 @@ WINDOW = "2010-01-01:2010-02-01"
 
 
 def over(talk: Callable[..., Awaitable[Any]], *given: Any) -> Any:
-    """Return what a talk comes to, which ends in time."""
+    """Run a conversation with a timeout and return its result."""
 
     async def in_time() -> Any:
         with anyio.fail_after(SECONDS):
@@ -54,7 +54,7 @@ def stdio(*options: str, cwd: Path) -> Any:
 
 
 async def call_tool(client: Any, tool: str, **given: Any) -> dict[str, Any]:
-    """Call a tool and return its structured answer, which is its text, too."""
+    """Call a tool and return its structured content, which equals its text."""
     result = await client.call_tool(tool, given)
     assert not result.is_error, result.content
     assert result.content[0].text == native.canonicalize(json.dumps(result.structured_content))
@@ -69,7 +69,7 @@ async def refusal(client: Any, tool: str, **given: Any) -> str:
 
 
 async def traded(client: Any, **given: Any) -> list[dict[str, Any]]:
-    """Trade a whole episode and return all answers, the score last."""
+    """Trade a complete episode and return all responses, the score last."""
     answers = [await call_tool(client, "reset", **given)]
     session = answers[0]["session"]
     while not answers[-1].get("done"):
@@ -88,7 +88,7 @@ def test_an_episode_in_memory_is_the_backtest_of_its_decisions(mode: str) -> Non
     assert [answer["info"]["nav"] for answer in answers[1:-1]] == run.nav[1:].tolist()
     assert answers[-1]["metrics"] == run.metrics
     manager = manager_of()
-    assert without_session(answers[1:-1]) == without_session(played(manager, begun(manager)))
+    assert without_session(answers[1:-1]) == without_session(played(manager, new_session(manager)))
 
 
 def test_an_episode_over_stdio_is_the_backtest_of_its_decisions(tmp_path: Path) -> None:
@@ -114,17 +114,17 @@ def test_clients_of_two_servers_are_independent(tmp_path: Path) -> None:
             first, second = [
                 await ends.enter_async_context(mcp.Client(stdio("--data", "us-treasury", cwd=tmp_path))) for _ in "ab"
             ]
-            begun = [await call_tool(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
-            assert begun[0]["session"] != begun[1]["session"]
-            assert begun[0]["observation"] == begun[1]["observation"]
-            error = await refusal(second, "step", session=begun[0]["session"], decision=HOLD)
+            started = [await call_tool(each, "reset", window="2000-01-03:2000-02-01") for each in (first, second)]
+            assert started[0]["session"] != started[1]["session"]
+            assert started[0]["observation"] == started[1]["observation"]
+            error = await refusal(second, "step", session=started[0]["session"], decision=HOLD)
             assert error.startswith("unknown_session: ")
             for _ in range(3):
-                await call_tool(first, "step", session=begun[0]["session"], decision=HOLD)
-            assert (await call_tool(first, "observe", session=begun[0]["session"]))["n_left"] == begun[0][
+                await call_tool(first, "step", session=started[0]["session"], decision=HOLD)
+            assert (await call_tool(first, "observe", session=started[0]["session"]))["n_left"] == started[0][
                 "n_decisions"
             ] - 3
-            assert (await call_tool(second, "observe", session=begun[1]["session"]))["n_left"] == begun[1][
+            assert (await call_tool(second, "observe", session=started[1]["session"]))["n_left"] == started[1][
                 "n_decisions"
             ]
 
@@ -306,16 +306,16 @@ def test_the_command_refuses_what_it_cannot_serve(changed: dict[str, Any], slug:
     with pytest.raises(oo.OpenOutcryError) as caught:
         command(periods_per_year=None, **options | changed)
     assert caught.value.slug == slug
-    # By the name that the command has for it.
+    # The message uses the name of the command line option.
     assert all(f"`--{name}`" in str(caught.value) for name in changed if name in ("records", "idle"))
 
 
 @pytest.mark.parametrize("mask", [None, "levels", "calendar", "full"])
 def test_the_window_description_shows_a_valid_form(mask: str | None) -> None:
-    told = tool_schemas.inputs(markets_of([DATA], mask))["reset"]["properties"]["window"]["description"]
-    assert ("ISO dates" in told) == (mask in (None, "levels"))
+    message = tool_schemas.inputs(markets_of([DATA], mask))["reset"]["properties"]["window"]["description"]
+    assert ("ISO dates" in message) == (mask in (None, "levels"))
     manager = SessionManager(markets_of([oo.data.load("us-treasury")], mask))
-    assert manager.reset({"window": re.findall(r"`(\S+:\S+)`", told)[-1]})["n_decisions"] > 1
+    assert manager.reset({"window": re.findall(r"`(\S+:\S+)`", message)[-1]})["n_decisions"] > 1
 
 
 def test_the_help_shows_client_settings() -> None:

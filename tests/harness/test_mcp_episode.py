@@ -13,10 +13,10 @@ from mcp_sessions import (
     HOLD,
     WINDOW,
     backtest,
-    begun,
     bought,
     manager_of,
     market_with,
+    new_session,
     played,
     refused,
     stepped,
@@ -37,7 +37,7 @@ CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 
 def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) -> None:
     manager = manager_of(records=RecordFolder(tmp_path))
-    first = begun(manager)
+    first = new_session(manager)
     steps = played(manager, first)
     run = backtest(DATA)
     assert [step["info"]["nav"] for step in steps] == run.nav[1:].tolist()
@@ -59,7 +59,7 @@ def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) 
         "market": None,
         "fault": None,
     }
-    # How whoever trades is spoken to is bound beside them.
+    # The record also contains the harness description.
     assert record.run_digests == run.record.run_digests
     assert replay(record, DATA).verified
 
@@ -67,7 +67,7 @@ def test_an_episode_is_the_backtest_of_its_decisions_to_the_bit(tmp_path: Path) 
 def test_the_record_states_the_market_and_the_transport(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
-    steps = played(manager, begun(manager))
+    steps = played(manager, new_session(manager))
     kept = manager.score({"session": steps[-1]["session"]})["record"]
     record = RunRecord.load(tmp_path / kept["file"])
     assert str(replay(record, market)).startswith("verified")
@@ -82,7 +82,7 @@ NEGATIVE = json.loads((CONTRACT / "conformance/negative.json").read_text("utf-8"
 
 
 def parsed(case: dict[str, Any]) -> Any:
-    """Return a decision as a client would have it, or None where it could not say it."""
+    """Return a decision as parsed JSON, or None if a client could not send it."""
     pairs: list[int] = []
     try:
         value = json.loads(case["decision"], object_pairs_hook=lambda given: pairs.append(len(given)) or dict(given))
@@ -94,12 +94,12 @@ def parsed(case: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("case", [case for case in NEGATIVE if parsed(case) is not None], ids=lambda case: case["name"])
 def test_a_malformed_decision_is_refused_with_its_slug_and_the_state_is_unchanged(case: dict[str, Any]) -> None:
     manager = manager_of()
-    first = begun(manager)
+    first = new_session(manager)
     error = refused(lambda: manager.step({"session": first["session"], "decision": parsed(case)}))
     assert error.slug == case["slug"]
     assert "nothing has moved; hint: " in str(error)
     assert manager.observe({"session": first["session"]})["observation"] == first["observation"]
-    assert without_session(played(manager, first)) == without_session(played(manager, begun(manager)))
+    assert without_session(played(manager, first)) == without_session(played(manager, new_session(manager)))
 
 
 def test_the_malformed_decisions_cover_every_slug() -> None:
@@ -118,7 +118,7 @@ def test_the_malformed_decisions_cover_every_slug() -> None:
 )
 def test_values_that_are_not_json_objects_are_refused(decision: Any, slug: str) -> None:
     manager = manager_of()
-    first = begun(manager)
+    first = new_session(manager)
     assert refused(lambda: manager.step({"session": first["session"], "decision": decision})).slug == slug
 
 
@@ -126,7 +126,7 @@ def test_an_order_for_an_unlisted_symbol_is_refused_as_unknown() -> None:
     said = []
     for symbol in ("LATE", "NONE"):
         manager = manager_of(market_with("listing", bar=30))
-        came = stepped(manager, begun(manager), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
+        came = stepped(manager, new_session(manager), lambda seen, name=symbol: bought(name))  # type: ignore[misc]
         assert came["info"]["events"][0]["reason"] == "unknown_symbol"
         said.append(json.dumps(without_session([came])).replace(symbol, "?"))
     assert said[0] == said[1]
@@ -134,7 +134,7 @@ def test_an_order_for_an_unlisted_symbol_is_refused_as_unknown() -> None:
 
 def test_after_the_end_steps_are_refused_and_the_score_is_constant() -> None:
     manager = manager_of()
-    steps = played(manager, begun(manager))
+    steps = played(manager, new_session(manager))
     session = {"session": steps[-1]["session"]}
     before = manager.score(session)
     error = refused(lambda: manager.step({**session, "decision": HOLD}))
@@ -160,13 +160,13 @@ def test_an_account_that_is_ruined_ends_its_episode(tmp_path: Path) -> None:
 
 def test_a_score_needs_at_least_one_decision() -> None:
     manager = manager_of()
-    error = refused(lambda: manager.score({"session": begun(manager)["session"]}))
+    error = refused(lambda: manager.score({"session": new_session(manager)["session"]}))
     assert error.slug == "argument_invalid"
 
 
 def test_a_running_score_covers_the_bars_so_far() -> None:
     manager = manager_of()
-    answer = begun(manager)
+    answer = new_session(manager)
     for _ in range(7):
         answer = stepped(manager, answer)
     score = manager.score({"session": answer["session"]})
@@ -176,7 +176,7 @@ def test_a_running_score_covers_the_bars_so_far() -> None:
 
 def test_the_total_size_of_decisions_is_limited() -> None:
     manager = manager_of(bounds=Bounds(run_bytes=1000))
-    first = begun(manager)
+    first = new_session(manager)
     session = {"session": first["session"]}
     said = {"orders": [], "reasoning": "x" * 400}
     for _ in range(2):

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mcp_sessions import HOLD, KINDS, WINDOW, Decide, begun, manager_of, market_with, played, stepped, without_session
+from mcp_sessions import (
+    HOLD,
+    KINDS,
+    WINDOW,
+    Decide,
+    manager_of,
+    market_with,
+    new_session,
+    played,
+    stepped,
+    without_session,
+)
 from recorded_run import DATA, trend
 
 import openoutcry as oo
@@ -21,13 +32,13 @@ from openoutcry.records.run_record import RunRecord
 pytestmark = pytest.mark.once
 
 BARS = (19, 23, 30)
-# A digest of what was shown, what was decided, and what the account held.
+# The digest covers observations, decisions and accounts.
 STEP = {"cash", "decision", "nav", "observation"}
 
 
 def told_until(manager: SessionManager, bar: int) -> list[dict[str, Any]]:
-    """Return all that a session is told until the close of a bar."""
-    answers = [begun(manager)]
+    """Return all responses of a session up to the close of a bar."""
+    answers = [new_session(manager)]
     session = {"session": answers[0]["session"]}
     for _ in range(bar - WINDOW[0]):
         answers.append(stepped(manager, answers[-1]))
@@ -47,10 +58,10 @@ def test_events_of_a_market_appear_at_their_bar(kind: str) -> None:
     scores = []
     for dataset in (market_with(), market_with(kind, bar=19)):
         manager = manager_of(dataset)
-        answers = [begun(manager)]
+        answers = [new_session(manager)]
         answers += played(manager, answers[0])
         scores.append(without_session([*answers, manager.score({"session": answers[0]["session"]})]))
-    # Only the data as a whole has notices, and a length.
+    # Notices and length belong to the complete data.
     assert (scores[0][:-1] != scores[1][:-1]) == (kind not in ("risk_free", "notices", "length"))
     assert scores[0] != scores[1]
 
@@ -58,8 +69,8 @@ def test_events_of_a_market_appear_at_their_bar(kind: str) -> None:
 def test_sessions_are_independent() -> None:
     manager, apart = manager_of(), [manager_of(), manager_of()]
     agents: list[Decide] = [trend, lambda seen: HOLD]
-    alone = [played(each, begun(each), decide) for each, decide in zip(apart, agents, strict=True)]
-    sessions = [[begun(manager)], [begun(manager)]]
+    alone = [played(each, new_session(each), decide) for each, decide in zip(apart, agents, strict=True)]
+    sessions = [[new_session(manager)], [new_session(manager)]]
     assert sessions[0][0]["session"] != sessions[1][0]["session"]
     while not sessions[0][-1].get("done"):
         for steps, decide in zip(sessions, agents, strict=True):
@@ -69,26 +80,26 @@ def test_sessions_are_independent() -> None:
 
 
 def steps_of(path: Path) -> list[dict[str, Any]]:
-    """Return the steps of a record that is being written, without the links, which bind what the market is."""
+    """Return the steps of a running record without the hash links, which depend on the complete market."""
     steps = [json.loads(line) for line in path.read_text("utf-8").split("\n")[2:-1]]
     return [{name: value for name, value in step.items() if name != "link"} for step in steps]
 
 
 @pytest.mark.parametrize("bar", BARS[1:])
 def test_a_session_that_is_ahead_does_not_affect_another(bar: int, tmp_path: Path) -> None:
-    told, written = [], []
+    message, written = [], []
     for place, (dataset, is_alone) in enumerate([(market_with(), True), (market_with(*KINDS, bar=bar), False)]):
         folder = tmp_path / str(place)
         manager = manager_of(dataset, records=RecordFolder(folder))
         if not is_alone:
-            ahead = begun(manager)
+            ahead = new_session(manager)
             played(manager, ahead)
             manager.score({"session": ahead["session"]})
         known = set(folder.iterdir())
-        told.append(told_until(manager, bar))
+        message.append(told_until(manager, bar))
         written.append([steps_of(path) for path in set(folder.iterdir()) - known])
         manager.close()
-    assert told[0] == told[1]
+    assert message[0] == message[1]
     assert written[0] == written[1]
 
 
@@ -101,7 +112,7 @@ def test_looking_ahead_in_another_session_counts_as_a_trial(tmp_path: Path) -> N
     knows, looks = (manager.reset({"window": "+19:+40"}) for _ in range(2))
     shown = [manager.step({"session": looks["session"], "decision": HOLD})["observation"] for _ in range(3)]
     steps = played(manager, knows, lambda seen: HOLD)
-    # A disguise keeps returns, by which the session that looks ahead has told the bars of the other one.
+    # A mask keeps returns, so the session that is ahead reveals the bars of the other one.
     returns = [
         sorted(view["close_history"][-1] / view["close_history"][-2] for view in each["symbols"]) for each in shown
     ]
@@ -130,13 +141,13 @@ def test_a_record_counts_the_episodes_that_showed_its_bars_before_it_ended(tmp_p
 def test_the_trial_count_is_final_when_a_session_ends(tmp_path: Path) -> None:
     now = [0.0]
     manager = manager_of(records=RecordFolder(tmp_path), bounds=Bounds(idle_seconds=60.0), clock=lambda: now[0])
-    replaced, idle, open_ = (stepped(manager, begun(manager)) for _ in range(3))
-    begun(manager, replaces=replaced["session"])
+    replaced, idle, open_ = (stepped(manager, new_session(manager)) for _ in range(3))
+    new_session(manager, replaces=replaced["session"])
     now[0] = 50.0
     stepped(manager, open_)
     now[0] = 100.0
-    begun(manager)
-    begun(manager)
+    new_session(manager)
+    new_session(manager)
     manager.close()
     assert [trials_of(tmp_path, each) for each in (replaced, idle, open_)] == [2, 3, 5]
 

@@ -42,13 +42,13 @@ def called(number: int, tool: str, **given: Any) -> dict[str, Any]:
 
 
 class Wire:
-    """A server of its own process, to which lines are written."""
+    """A server in a separate process that receives lines."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
     def answered(self, *lines: str) -> dict[str, Any]:
-        """Write lines and return the answer to the last."""
+        """Write lines and return the response to the last one."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write("".join(line + "\n" for line in lines))
@@ -69,7 +69,7 @@ def served(folder: Path, log: Path) -> Iterator[Wire]:
         log.open("w") as errors,
         subprocess.Popen(words, cwd=folder, text=True, stderr=errors, env=dict(os.environ), **pipes) as process,  # type: ignore[call-overload]
     ):
-        # What is never answered would be waited for without end.
+        # The timeout ends a wait for a missing response.
         watch = Timer(SECONDS, process.kill)
         watch.start()
         try:
@@ -81,8 +81,8 @@ def served(folder: Path, log: Path) -> Iterator[Wire]:
             process.kill()
 
 
-def begun(wire: Wire) -> str:
-    """Begin a session, make a decision in it, and return its id."""
+def new_session(wire: Wire) -> str:
+    """Start a session, make one decision and return its id."""
     session: str = wire.request(READY, called(2, "reset"))["structuredContent"]["session"]
     assert wire.request(called(3, "step", session=session, decision=HOLD))["structuredContent"]["reward"] == 0.0
     return session
@@ -98,7 +98,7 @@ def check_left(folder: Path, session: str) -> None:
 def test_a_terminated_server_leaves_the_record_so_far(end: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
-        session = begun(wire)
+        session = new_session(wire)
         wire.process.send_signal(end)
         assert wire.process.wait(SECONDS) == (128 + end if end == signal.SIGTERM else -end)
     assert log.read_text() == ""
@@ -108,7 +108,7 @@ def test_a_terminated_server_leaves_the_record_so_far(end: signal.Signals, tmp_p
 def test_a_server_ends_even_if_its_records_cannot_be_written(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
-        begun(wire)
+        new_session(wire)
         (tmp_path / "kept").rename(tmp_path / "away")
         wire.process.send_signal(signal.SIGTERM)
         assert wire.process.wait(SECONDS) == 128 + signal.SIGTERM
@@ -133,7 +133,7 @@ REFUSED = [
 def test_an_invalid_line_is_answered_and_the_server_ends_with_its_client(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with served(tmp_path, log) as wire:
-        session = begun(wire)
+        session = new_session(wire)
         for line, number, code in REFUSED:
             answer = wire.answered(line)
             assert (answer["id"], answer["error"]["code"]) == (number, code), line[:80]
@@ -166,5 +166,5 @@ def test_the_id_of_a_line_is_that_of_the_outermost_object(line: str, found: int 
 
 
 def test_the_id_of_a_long_line_with_an_unterminated_string_is_found_in_linear_time() -> None:
-    # Were its end looked for anew from each quote, this would take hours, and no signal would be served.
+    # A quadratic search would take hours and block signals.
     assert id_of('{"id":7,"x":"' + '\\"' * 500_000) == 7

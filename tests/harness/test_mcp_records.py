@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mcp_sessions import HOLD, begun, manager_of, played, refused, stepped
+from mcp_sessions import HOLD, manager_of, new_session, played, refused, stepped
 
 import openoutcry as oo
 from openoutcry.backtest.replay import replay
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once
 def test_each_decision_is_on_disk_when_its_step_returns(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
-    answer, untouched = begun(manager), begun(manager)
+    answer, untouched = new_session(manager), new_session(manager)
     path = tmp_path / f"{answer['session']}.jsonl"
     for n_made in range(1, 4):
         answer = stepped(manager, answer)
@@ -36,7 +36,7 @@ def test_each_decision_is_on_disk_when_its_step_returns(tmp_path: Path) -> None:
 def test_a_finished_record_equals_that_of_its_backtest(tmp_path: Path) -> None:
     market = oo.Dataset.synthetic(3, 60, 5)
     manager = manager_of(market, records=RecordFolder(tmp_path))
-    steps = played(manager, begun(manager))
+    steps = played(manager, new_session(manager))
     record = RunRecord.load(tmp_path / f"{steps[-1]['session']}.jsonl")
     assert replay(record, market).verified
     assert record.digest == manager.score({"session": steps[-1]["session"]})["record"]["digest"]
@@ -53,7 +53,7 @@ def test_the_folder_of_records_is_created(tmp_path: Path) -> None:
 def test_writing_a_failed_record_is_retried(when: str, tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
     manager = manager_of(records=RecordFolder(folder))
-    answer = stepped(manager, begun(manager))
+    answer = stepped(manager, new_session(manager))
     folder.rename(away)
     steps = played(manager, answer)
     assert steps[-1]["done"]
@@ -73,12 +73,12 @@ def test_writing_a_failed_record_is_retried(when: str, tmp_path: Path) -> None:
 def test_a_closed_session_with_an_unwritten_record_keeps_its_place(tmp_path: Path) -> None:
     folder, away = tmp_path / "records", tmp_path / "away"
     manager = manager_of(records=RecordFolder(folder), bounds=Bounds(sessions=2))
-    first = stepped(manager, begun(manager))
+    first = stepped(manager, new_session(manager))
     folder.rename(away)
-    second = stepped(manager, begun(manager, replaces=first["session"]))
+    second = stepped(manager, new_session(manager, replaces=first["session"]))
     assert refused(lambda: manager.observe({"session": first["session"]})).slug == "unknown_session"
-    assert refused(lambda: begun(manager)).slug == "too_many_sessions"
-    assert refused(lambda: begun(manager, replaces=second["session"])).slug == "too_many_sessions"
+    assert refused(lambda: new_session(manager)).slug == "too_many_sessions"
+    assert refused(lambda: new_session(manager, replaces=second["session"])).slug == "too_many_sessions"
     second = stepped(manager, second)
     with pytest.raises(RuntimeError, match="not every record could be written"):
         manager.close()

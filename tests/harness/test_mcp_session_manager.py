@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_sessions import HOLD, begun, manager_of, played, refused
+from mcp_sessions import HOLD, manager_of, new_session, played, refused
 from recorded_run import DATA
 
 from openoutcry.backtest.replay import replay
@@ -54,7 +54,7 @@ pytestmark = pytest.mark.once
 def test_invalid_arguments_of_reset_are_refused_without_a_session(given: dict[str, Any], slug: str) -> None:
     manager = manager_of(bounds=Bounds(sessions=1))
     assert refused(lambda: manager.reset(given)).slug == slug
-    assert begun(manager)["session"]
+    assert new_session(manager)["session"]
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,18 @@ def test_invalid_arguments_of_reset_are_refused_without_a_session(given: dict[st
 )
 def test_a_call_without_a_session_is_refused(tool: str, given: dict[str, Any], slug: str) -> None:
     manager = manager_of()
-    begun(manager)
+    new_session(manager)
     assert refused(lambda: getattr(manager, tool)(given)).slug == slug
 
 
 def test_the_number_of_sessions_is_limited_and_finished_ones_are_replaced() -> None:
     manager = manager_of(bounds=Bounds(sessions=2))
-    first, second = begun(manager), begun(manager)
-    assert refused(lambda: begun(manager)).slug == "too_many_sessions"
-    third = begun(manager, replaces=first["session"])
+    first, second = new_session(manager), new_session(manager)
+    assert refused(lambda: new_session(manager)).slug == "too_many_sessions"
+    third = new_session(manager, replaces=first["session"])
     assert refused(lambda: manager.observe({"session": first["session"]})).slug == "unknown_session"
     played(manager, second)
-    fourth = begun(manager)
+    fourth = new_session(manager)
     assert refused(lambda: manager.score({"session": second["session"]})).slug == "unknown_session"
     assert not manager.observe({"session": third["session"]})["done"]
     assert not manager.observe({"session": fourth["session"]})["done"]
@@ -90,7 +90,7 @@ def test_the_number_of_sessions_is_limited_and_finished_ones_are_replaced() -> N
 def test_an_idle_session_is_closed() -> None:
     now = [0.0]
     manager = manager_of(bounds=Bounds(sessions=2, idle_seconds=60.0), clock=lambda: now[0])
-    first, second = begun(manager), begun(manager)
+    first, second = new_session(manager), new_session(manager)
     now[0] = 50.0
     manager.observe({"session": first["session"]})
     now[0] = 100.0
@@ -135,9 +135,9 @@ def test_a_masked_market_has_no_name_and_a_new_mask_in_each_session(tmp_path: Pa
     assert first["observation"]["date"] >= "2100"
     assert first["observation"]["symbols"] != second["observation"]["symbols"]
     steps = played(manager, first)
-    told = json.dumps([first, *steps, manager.score({"session": first["session"]})])
-    assert "ecb-fx" not in told
-    assert "USD" not in told
+    message = json.dumps([first, *steps, manager.score({"session": first["session"]})])
+    assert "ecb-fx" not in message
+    assert "USD" not in message
     kept = manager.score({"session": first["session"]})["record"]
     manager.close()
     assert replay(RunRecord.load(tmp_path / kept["file"]), open_dataset(str(tmp_path / kept["market"]))).verified
@@ -167,6 +167,6 @@ def test_a_window_of_masked_dates_must_consist_of_indices(mask: str | None) -> N
     for asked in (window, f"{DATA.dates[40]}:", "2224-10-08:+50"):
         error = refused(lambda asked=asked: manager.reset({"window": asked}))  # type: ignore[misc]
         assert error.slug == "window_invalid"
-        # Neither the dates of the market nor those of a disguise that is thrown away.
+        # Neither the dates of the market nor those of another mask.
         assert re.findall(r"\d{4}-\d\d", str(error)) == re.findall(r"\d{4}-\d\d", asked)
     assert "-" not in str(refused(lambda: manager.reset({"window": "+70:+99"}))).partition(": ")[2]

@@ -44,7 +44,7 @@ ODD = [
     {"symbols": [view('\u2028\U0001f600é"\\', 1, 3)], "portfolio": [], "news": ["two\u2028lines\u0085or\u2029three"]},
     {"symbols": [view(f"N{k}", 100, 101 + k) for k in range(300)], "portfolio": []},
     {"symbols": [view("A", *(100 + (k * 7919 % 101) / 7 for k in range(100_000)))], "portfolio": []},
-    # Ten times the same close is above its mean where doubles are added from left to right, and only there.
+    # Ten equal closes exceed their mean only if doubles are summed from left to right.
     {"symbols": [view("A", *[0.1] * 10), view("B", *[0.1] * 3)], "portfolio": [{"symbol": "B"}]},
     {"symbols": [view("A", 2, 2)], "portfolio": [{"symbol": "gone"}]},
 ]
@@ -113,7 +113,7 @@ def record_of(agent: Any) -> oo.RunRecord:
 
 @pytest.fixture(scope="module")
 def wanted() -> oo.RunRecord:
-    """What the strategy decides, read from its words rather than from an agent."""
+    """The decisions of the strategy, computed from its description rather than by an agent."""
 
     def decide(observation: dict) -> str:
         above = [each["symbol"] for each in observation["symbols"] if is_above(each["close_history"])]
@@ -148,9 +148,9 @@ def test_the_strategy_trades(wanted: oo.RunRecord) -> None:
 
 
 def test_a_command_makes_the_reference_decisions(command: list[str], wanted: oo.RunRecord) -> None:
-    told: list[str] = []
-    assert digest_of(connect(f"cmd:{shlex.join(command)}", show=told.append)) == wanted.digest
-    assert told == []
+    message: list[str] = []
+    assert digest_of(connect(f"cmd:{shlex.join(command)}", show=message.append)) == wanted.digest
+    assert message == []
 
 
 def test_an_http_agent_makes_the_reference_decisions(address: str, wanted: oo.RunRecord) -> None:
@@ -158,11 +158,11 @@ def test_an_http_agent_makes_the_reference_decisions(address: str, wanted: oo.Ru
 
 
 def test_unusual_observations_get_identical_bytes(command: list[str], posted: Session) -> None:
-    observations, told = odd(), list[str]()
-    with StdioSession(command, agent_environment(), show=told.append) as session:
+    observations, message = odd(), list[str]()
+    with StdioSession(command, agent_environment(), show=message.append) as session:
         got = answers(session, observations)
     assert got == answers(posted, observations)
-    assert told == []
+    assert message == []
     orders = [[(each["symbol"], each["target_weight"]) for each in json.loads(text)["orders"]] for text in got[-6:]]
     assert orders[0] == [("A", 0.5), ("B", 0)]
     assert orders[1] == [('\u2028\U0001f600é"\\', 0.5)]
@@ -175,13 +175,13 @@ def test_unusual_observations_get_identical_bytes(command: list[str], posted: Se
 def test_an_invalid_observation_gets_a_hold_and_a_message(command: list[str], posted: Session) -> None:
     good = odd()[-6]
     texts = [each for bad in BAD for each in (bad, good)]
-    told: list[str] = []
-    with StdioSession(command, agent_environment(), show=told.append) as session:
+    message: list[str] = []
+    with StdioSession(command, agent_environment(), show=message.append) as session:
         got = answers(session, texts)
         assert got == answers(posted, texts)
     assert got[::2] == [HOLD] * len(BAD)
     assert set(got[1::2]) == {got[1]} != {HOLD}
-    words = "\n".join(told).split("\n")
+    words = "\n".join(message).split("\n")
     assert len(words) == len(BAD)
     assert all("holds all, for this is no observation" in each for each in words)
 
@@ -212,7 +212,7 @@ def conforms(launcher: Launcher, *, deterministic: bool) -> bool:
 
 
 def test_a_command_conforms(command: list[str]) -> None:
-    """The claim costs as many processes again: of those that are slow to begin it is checked at full counts."""
+    """Determinism doubles the number of processes: slow starters are checked for it in full runs only."""
     is_slow = Path(command[0]).name in ("bash", "node")
     assert conforms(connect(f"cmd:{shlex.join(command)}"), deterministic=bool(count(1, not is_slow)))
 
@@ -222,7 +222,7 @@ def test_an_http_agent_conforms(address: str) -> None:
 
 
 def test_each_reference_agent_is_one_self_contained_file() -> None:
-    """A fork needs nothing of ours, and two in Python need nothing but the standard library."""
+    """A copy of the file needs no other file; the two Python agents need only the standard library."""
     for path in EXAMPLES.glob("reference-agent*"):
         assert "import openoutcry" not in path.read_text(encoding="utf-8"), path.name
     for name in ("reference-agent.py", "reference-agent-llm.py"):

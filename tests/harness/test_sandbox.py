@@ -34,16 +34,16 @@ def needs(tier: Tier) -> pytest.MarkDecorator:
     return pytest.mark.skipif(HOST.tier < tier, reason=f"{tier.name}: {missing}")
 
 
-def run(launch: Launch, told: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run what a launch starts to its end."""
+def run(launch: Launch, message: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a launch to its end."""
     settings: dict[str, Any] = {"capture_output": True} | options
     return subprocess.run(
-        launch.command, env=launch.environment, input=told, text=True, timeout=60, start_new_session=True, **settings
+        launch.command, env=launch.environment, input=message, text=True, timeout=60, start_new_session=True, **settings
     )
 
 
-def printed(launch: Launch, told: str = "") -> str:
-    made = run(launch, told)
+def printed(launch: Launch, message: str = "") -> str:
+    made = run(launch, message)
     assert made.returncode == 0, made.stderr
     return made.stdout
 
@@ -78,7 +78,7 @@ print(sorted(os.environ))
 """
     agent = script(tmp_path / "agent", text)
     files, libraries, variables = printed(Sandbox.open(Profile(tmp_path / "agent")).script(agent), "line").splitlines()
-    # In namespaces it is not there.
+    # In namespaces the path does not exist.
     assert files in {"7 Permission denied", "7 No such file or directory"}
     assert libraries == "200.0 Europe/Paris line"
     assert "PATH" not in variables
@@ -95,17 +95,17 @@ def test_hidden_paths_in_the_folder_are_unreadable_and_others_readable(tmp_path:
     names = ["open.txt", "deep/deeper/open.txt", "hidden.txt", "deep/deeper/hidden.txt", "link.txt"]
     agent = script(tmp_path, f"{TRIES}\nfor name in {names}: print(tried(lambda: open(name).read()))")
     profile = Profile(tmp_path, hidden=[tmp_path / "hidden.txt", deep / "hidden.txt"])
-    told = printed(Sandbox.open(profile, max_tier=Tier.T2).script(agent)).splitlines()
-    assert told == ["open", "open", *["Permission denied"] * 3]
+    message = printed(Sandbox.open(profile, max_tier=Tier.T2).script(agent)).splitlines()
+    assert message == ["open", "open", *["Permission denied"] * 3]
     if HOST.tier >= Tier.T3:
-        told = printed(Sandbox.open(profile).script(agent)).splitlines()
-        assert told[:2] == ["open", "open"]
-        assert "hidden" not in told
+        message = printed(Sandbox.open(profile).script(agent)).splitlines()
+        assert message[:2] == ["open", "open"]
+        assert "hidden" not in message
 
 
 @needs(Tier.T2)
 def test_the_plan_of_a_folder_with_many_files_is_split_over_arguments(tmp_path: Path) -> None:
-    """Their names are longer than one argument of a command may be."""
+    """The names are longer than one command line argument may be."""
     for index in range(3000):
         (tmp_path / f"{'n' * 40}{index}").write_text("", encoding="utf-8")
     (tmp_path / "hidden.txt").write_text("", encoding="utf-8")
@@ -119,7 +119,7 @@ def test_the_plan_of_a_folder_with_many_files_is_split_over_arguments(tmp_path: 
 
 @needs(Tier.T2)
 def test_links_next_to_a_program_in_the_folder_grant_nothing(tmp_path: Path) -> None:
-    """What lies beside a program is granted, as `lib` of `bin`; the folder's author decides what that is there."""
+    """The installation prefix of a program is granted; inside the agent's folder its author would control it."""
     agent, other = tmp_path / "agent", tmp_path / "other"
     for folder in (agent / "bin", other):
         folder.mkdir(parents=True)
@@ -141,17 +141,17 @@ def test_a_module_is_imported_from_the_package_parent_and_from_the_folder(tmp_pa
 
 @needs(Tier.T2)
 def test_threads_started_by_a_library_are_restricted_too(tmp_path: Path) -> None:
-    """Both Landlock and the filter bind the calling thread alone, unless they are set with care."""
+    """By default both Landlock and seccomp apply to the calling thread only."""
     (tmp_path / "agent").mkdir()
     (tmp_path / "secret").write_text("7", encoding="utf-8")
     text = f"""
 import socket, threading
 {TRIES}
-go, told = threading.Event(), []
+go, message = threading.Event(), []
 def work():
     go.wait()
-    told.append(tried(lambda: open({str(tmp_path / "secret")!r}).read()))
-    told.append(tried(socket.socket))
+    message.append(tried(lambda: open({str(tmp_path / "secret")!r}).read()))
+    message.append(tried(socket.socket))
 thread = threading.Thread(target=work)
 thread.start()
 """
@@ -161,7 +161,7 @@ thread.start()
     )
     launch = Sandbox.open(Profile(tmp_path / "agent"), max_tier=Tier.T2).module("agent", imports=["library"])
     assert launch.plan is not None
-    # As if it lay among the libraries.
+    # As if it were an installed library.
     plan = launch.plan | {"path": [*launch.plan["path"], str(tmp_path / "agent")]}
     at = launch.command.index(LAUNCHER) + 1
     launch = replace(launch, command=(*launch.command[:at], *plan_arguments(plan)))
@@ -170,7 +170,7 @@ thread.start()
 
 @needs(Tier.T2)
 def test_no_line_of_the_agent_runs_before_the_filter_is_installed(tmp_path: Path) -> None:
-    """A module of its own that is called like a library would, if its folder came first too early."""
+    """A module of the agent with the name of a library would run early if its folder came first too soon."""
     shadow = "import socket\ntry:\n    socket.socket()\n    print('open')\nexcept OSError:\n    print('locked')"
     for name in ("numpy", "openoutcry", "marshal", "ctypes"):
         script(tmp_path, shadow, f"{name}.py")
@@ -180,7 +180,7 @@ def test_no_line_of_the_agent_runs_before_the_filter_is_installed(tmp_path: Path
 
 @needs(Tier.T2)
 def test_an_agent_started_by_root_has_no_privileges(tmp_path: Path) -> None:
-    """Below a home directory that is closed it stays the user, without capabilities."""
+    """Below a private home directory the agent stays root, without capabilities."""
     if os.geteuid() != 0:
         pytest.skip("the user is no superuser")
     text = "while read name value rest; do case $name in Uid:|CapEff:|CapBnd:) echo $value;; esac; done"
@@ -189,14 +189,14 @@ def test_an_agent_started_by_root_has_no_privileges(tmp_path: Path) -> None:
         for mode, user in ((0o755, "65534"), (0o700, "0")):
             os.chmod(name, mode)  # noqa: PTH101
             sandbox = Sandbox.open(Profile(name, readable=["/proc"]), max_tier=Tier.T2)
-            told = printed(sandbox.command(["bash", "-c", text])).split()
-            assert told[:3] == [user, "0" * 16, "0" * 16]
-            assert (told[3] == "unlimited" or int(told[3]) > 5000) == (user == "0")
+            message = printed(sandbox.command(["bash", "-c", text])).split()
+            assert message[:3] == [user, "0" * 16, "0" * 16]
+            assert (message[3] == "unlimited" or int(message[3]) > 5000) == (user == "0")
 
 
 @needs(Tier.T3)
 def test_an_agent_started_by_root_becomes_nobody_in_namespaces(tmp_path: Path) -> None:
-    """A file that is closed to others is closed to it, and a number of processes is a limit."""
+    """Files that are not world-readable are unreadable, and the limit of processes applies."""
     if os.geteuid() != 0 or not HOST.setpriv:
         pytest.skip("the user is no superuser, or there is no `setpriv`")
     with TemporaryDirectory() as name:
@@ -204,22 +204,22 @@ def test_an_agent_started_by_root_becomes_nobody_in_namespaces(tmp_path: Path) -
         (Path(name) / "closed.txt").write_text("closed", encoding="utf-8")
         (Path(name) / "closed.txt").chmod(0o600)
         sandbox = Sandbox.open(Profile(name))
-        told = printed(sandbox.command(["bash", "-c", "cat closed.txt || echo no; ulimit -u"])).split()
-        # Unless the interpreter itself is closed to others, as one below a home directory is.
+        message = printed(sandbox.command(["bash", "-c", "cat closed.txt || echo no; ulimit -u"])).split()
+        # Unless the interpreter itself is not world-readable, as below a private home directory.
         if all(map(is_open, [INTERPRETER, LAUNCHER])):
-            assert told[0] == "no"
-            assert int(told[1]) < 5000
+            assert message[0] == "no"
+            assert int(message[1]) < 5000
         else:
-            assert told[0].startswith("closed")
+            assert message[0].startswith("closed")
 
 
 @pytest.mark.parametrize("tier", [pytest.param(each, marks=needs(each), id=each.name) for each in Tier if each])
 def test_the_agent_is_the_first_oom_victim_and_writes_no_core_dump(tier: Tier, tmp_path: Path) -> None:
-    """A core of 0 bytes is still handed to a program that the host has for that, as a superuser's; one of 1 is not."""
+    """With a core limit of 0 the kernel still pipes the dump to a handler that runs as root; with 1 it does not."""
     text = "import resource\nprint(open('/proc/self/oom_score_adj').read().strip(), resource.getrlimit(4))"
     sandbox = Sandbox.open(Profile(tmp_path, readable=["/proc"]), min_tier=tier, max_tier=tier)
-    told = printed(sandbox.script(script(tmp_path, text))), printed(sandbox.command([sys.executable, "-c", text]))
-    assert set(told) == {"1000 (1, 1)\n"}
+    message = printed(sandbox.script(script(tmp_path, text))), printed(sandbox.command([sys.executable, "-c", text]))
+    assert set(message) == {"1000 (1, 1)\n"}
 
 
 COMMANDS = {
@@ -320,7 +320,7 @@ def test_an_agent_ends_when_the_harness_is_killed(tier: Tier, tmp_path: Path) ->
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n", harness.stderr and harness.stderr.read()
         harness.kill()
-        # The agent held the other end of the pipe.
+        # The pipe closes when the agent exits.
         ended = threading.Thread(target=harness.stdout.read)
         ended.start()
         ended.join(10.0)
@@ -341,5 +341,5 @@ def test_a_command_ends_with_all_its_child_processes(tmp_path: Path) -> None:
         os.killpg(agent.pid, signal.SIGKILL)
         until = monotonic() + 10.0
         assert agent.stdout.read() == b""
-        # All of them held its end of the pipe.
+        # The pipe closes when all processes have exited.
         assert monotonic() < until

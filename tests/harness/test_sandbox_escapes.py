@@ -23,7 +23,7 @@ IS_FULL = count(full=1, quick=0) == 1
 T2 = pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {HOST.missing}")
 T3 = pytest.mark.skipif(HOST.tier < Tier.T3, reason=f"T3: {HOST.missing}")
 
-# What breaks out where a lock is taken away.
+# Attempts that escape without a protection.
 OPENED = {
     Protection.ENVIRONMENT: ["environment"],
     Protection.DESCRIPTORS: ["inherited"],
@@ -35,7 +35,7 @@ OPENED = {
 }
 
 
-# At least one against each lock, without those that take their time.
+# At least one attempt for each protection, without the slow ones.
 QUICK = [
     *(name for names in OPENED.values() for name in names),
     *(
@@ -81,7 +81,7 @@ def found() -> Examination:
 
 @T2
 def test_no_attempt_escapes(found: Examination) -> None:
-    # What the second tier is known not to stop, the third does; not every disk keeps the time of reading.
+    # T3 stops what T2 is documented not to stop; not every file system records access times.
     known = {"metadata", "existence", "read_time"} if HOST.tier == Tier.T2 else set()
     others = {
         row.attempt.name: row.findings for row in found.rows if {each.state for each in row.findings} != {"stopped"}
@@ -94,7 +94,7 @@ def test_no_attempt_escapes(found: Examination) -> None:
 
 @T2
 def test_the_attempts_work_without_the_sandbox(found: Examination) -> None:
-    # These work on any machine; others may be stopped by its own settings.
+    # These succeed on every machine; others depend on its settings.
     needed = {"open_data", "udp", "tcp", "fork", "memory", "frame_walk", "environment", "inherited", "code_in_memory"}
     assert needed <= {row.attempt.name for row in found.rows if row.control is not None}
     assert found.n_shown >= min(len(QUICK) - 8, LEAST_ATTEMPTS)
@@ -103,11 +103,10 @@ def test_the_attempts_work_without_the_sandbox(found: Examination) -> None:
 @T2
 def test_the_table_names_every_attempt_and_the_tier(found: Examination, capsys: pytest.CaptureFixture[str]) -> None:
     _show(found)
-    told = capsys.readouterr().out
-    assert all(row.attempt.text.split("`")[0] in told for row in found.rows)
-    assert (
-        f"{HOST.tier.name}: {found.n_shown} attempts succeed without the sandbox; in the sandbox none escapes" in told
-    )
+    message = capsys.readouterr().out
+    assert all(row.attempt.text.split("`")[0] in message for row in found.rows)
+    succeed = f"{HOST.tier.name}: {found.n_shown} attempts succeed without the sandbox"
+    assert f"{succeed}; in the sandbox none escapes" in message
     assert json.loads(json.dumps(found.to_dict()))["escaped"] == 0
 
 
@@ -141,7 +140,7 @@ def test_without_a_protection_some_attempt_escapes(lock: Protection) -> None:
 @T2
 @pytest.mark.parametrize("version", [3, 5])
 def test_filters_compensate_for_an_older_landlock(version: int) -> None:
-    """Without rights over devices, scopes and ports, filters hold what it does not."""
+    """Filters restrict devices, signals and ports where an older Landlock does not."""
 
     def older(sandbox: Sandbox) -> Sandbox:
         return replace(sandbox, host=replace(sandbox.host, landlock=min(version, sandbox.host.landlock)))

@@ -31,7 +31,7 @@ OWN = 4242
 
 
 def decided(program: Program, audit: int, number: int, arguments: tuple[int, ...] = ()) -> int:
-    """Return what a filter makes of a system call."""
+    """Return the action of a filter for a system call."""
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
     given = struct.pack("=IIQ6Q", number, audit, 0, *(each & (2**64 - 1) for each in padded))
     code = [list(struct.unpack_from("=HBBI", program.code, at)) for at in range(0, len(program.code), 8)]
@@ -66,7 +66,7 @@ def test_calls_of_other_architectures_kill_the_process(machine: str) -> None:
         worker_filter(machine, allow_net=False),
         command_filter(machine, allow_net=True, landlock_abi=7),
     ):
-        # What `getpid` is on 32 bits, and the numbers of x32.
+        # `getpid` on 32 bits, and x32 numbers.
         assert decided(program, 0x40000003, 20) == KILL
         assert decided(program, audit, 0x40000000 | 39) == KILL
         assert decided(program, audit, 2**31) in {EPERM, ENOSYS}
@@ -135,19 +135,19 @@ def test_a_command_may_thread_and_fork_but_reaches_no_other_process(machine: str
     assert on(machine, program, "socketpair", 1, 2) == EPERM
     assert on(machine, program, "prlimit64", OWN, 7, 1) == ALLOW
     assert on(machine, program, "prlimit64", 1, 7, 1) == EPERM
-    # To type into a terminal; what kind it is, and how much there is to read.
+    # Inserting terminal input; terminal attributes, and the number of bytes to read.
     assert on(machine, program, "ioctl", 0, 0x5412) == EPERM
     assert {on(machine, program, "ioctl", 1, each) for each in (0x5401, 0x541B, 0x5421, 0x802C542A)} == {ALLOW}
-    # Interfaces of the network, for who has one.
+    # Network interfaces, allowed with `allow_net`.
     assert on(machine, program, "ioctl", 0, 0x8913) == ENOTTY
     assert on(machine, command_filter(machine, allow_net=True, landlock_abi=7), "ioctl", 0, 0x8913) == ALLOW
     assert {on(machine, program, each) for each in ("getxattr", "lgetxattr", "listxattr", "llistxattr")} == {ENOTSUP}
     assert on(machine, program, "io_setup", 128) == ENOSYS
-    # Attributes, generation and subvolumes of files; FIFREEZE.
+    # File attributes, generation and subvolumes; FIFREEZE.
     for each in (0x40086602, 0x401C5820, 0x40087602, 0x5000940E, 0xC0045877):
         assert on(machine, program, "ioctl", 0, each) == ENOTTY
     assert {on(machine, program, "fcntl", 0, each) for each in (0, 3, 4, 6, 1030, 1031)} == {ALLOW}
-    # The owner, a lease, a notice, a hint, and what is newer than our tables.
+    # Owner, lease, notification, hint, and a command newer than the tables.
     assert {on(machine, program, "fcntl", 0, each) for each in (8, 10, 15, 1024, 1026, 1036, 1040)} == {EPERM}
     assert on(machine, program, "prctl", 1) == EPERM
     assert on(machine, program, "setsid") == EPERM

@@ -37,7 +37,7 @@ def test_a_link_is_granted_by_both_names_unless_its_target_is_hidden(tmp_path: P
 
 
 def test_hidden_files_are_identified_by_inode_and_not_by_name(tmp_path: Path) -> None:
-    """A file may have a second name; and where case does not matter, each has many."""
+    """A file may have hard links, and on case-insensitive file systems many names."""
     (tmp_path / "deep").mkdir()
     for name in ("keys.txt", "deep/data.txt", "open.txt", "deep/open.txt"):
         (tmp_path / name).write_text("", encoding="utf-8")
@@ -68,7 +68,7 @@ def test_links_that_lead_out_of_an_installation_are_not_granted(tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONHOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "GLIBC_TUNABLES"])
 def test_variables_that_load_code_are_refused(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With `PYTHONPATH` a `ctypes.py` of the agent's folder would run in the launcher, before its first lock."""
+    """With `PYTHONPATH` a `ctypes.py` in the agent's folder would run in the launcher before any protection."""
     monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(oo.OpenOutcryError, match=f"must not load code before .*; received `{name}`"):
         Profile(tmp_path, pass_on=[name])
@@ -97,8 +97,8 @@ def test_the_best_sandbox_states_why_no_higher_tier_is_available(
     sandbox = Sandbox.best(Profile(tmp_path))
     assert sandbox is not None
     assert sandbox.tier is Tier.T1
-    told = "sandbox T1; no T2: no Landlock; no T3: no bwrap; an agent can read all your files, including keys and data"
-    assert describe_sandbox(sandbox).startswith(told)
+    message = "sandbox T1; no T2: no Landlock; no T3: no bwrap; an agent can read all your files, including keys"
+    assert describe_sandbox(sandbox).startswith(message)
     host = Host("x86_64", 0, None, MappingProxyType({Tier.T1: "this is Darwin", **missing}))
     assert Sandbox.best(Profile(tmp_path)) is None
     assert (
@@ -140,7 +140,7 @@ def test_an_invalid_profile_is_refused(
 
 @pytest.mark.skipif(HOST.tier < Tier.T2, reason=f"T2: {dict(HOST.missing)}")
 def test_a_version_manager_shim_is_refused_with_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would look for the program in a home directory that it may not read, and end with exit code 127."""
+    """A shim would search in an unreadable home directory and exit with code 127."""
     (tmp_path / "shims").mkdir()
     stand_in = tmp_path / "shims" / "python"
     stand_in.write_text("#!/bin/sh\n", encoding="utf-8")

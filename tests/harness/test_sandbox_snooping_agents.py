@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture
 def den(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The agents' folder, with data in it, as the working directory."""
+    """The agents' folder with a data file, as the working directory."""
     folder = tmp_path / "den"
     folder.mkdir()
     shutil.copy(snooping_agents.__file__, folder / "zoo.py")
@@ -67,7 +67,7 @@ def test_without_the_sandbox_the_attack_finds_something(animal: Callable[..., An
 
 
 def test_the_seed_of_a_market_is_guessed_unless_it_is_sealed(den: Path) -> None:
-    """No sandbox keeps an agent from our engine, which anybody has; a key of 32 bytes does."""
+    """An agent may use the public engine to regenerate a market with a small seed, but not with a 32-byte key."""
     spec = ScenarioSpec(**snooping_agents.MARKET)
     for scenario, expected in ((Scenario(spec, 5), {1.0}), (Scenario.sealed(spec)[0], {snooping_agents.WEIGHT})):
         with PythonAgent("zoo:guesser", sandbox=sandbox_of(den), show=lambda text: None).start() as agent:
@@ -92,7 +92,7 @@ def test_a_missing_agent_is_reported_in_the_sandbox(den: Path) -> None:
 
 
 def test_the_harness_imports_nothing_from_the_agents_folder(den: Path) -> None:
-    """Modules called like those of the harness would run there, outside of every sandbox."""
+    """Modules that shadow those of the harness would run in the harness, outside the sandbox."""
     shadow = "import pathlib\npathlib.Path('ran').touch()\nraise ImportError('not what was meant')\n"
     for name in (*sys.stdlib_module_names, "httpx", "pandas", "rich", "typer"):
         (den / f"{name}.py").write_text(shadow, encoding="utf-8")
@@ -123,7 +123,7 @@ def test_a_suite_is_run_in_the_sandbox(den: Path) -> None:
     (den / "open.json").write_text(json.dumps(suite), encoding="utf-8")
     runner = CliRunner()
     assert runner.invoke(app, ["suite", "seal", "open.json", "season.json", "--keys", "season.keys"]).exit_code == 0
-    # What holds the keys is hidden by its name on the command line.
+    # The file of keys is hidden, since the command line names it.
     text = (den / "zoo.py").read_text(encoding="utf-8").replace("prices.csv", "season.keys")
     (den / "zoo.py").write_text(text, encoding="utf-8")
     command = ["suite", "run", "season.json", "--keys", "season.keys", "--agent", "zoo:reader", "--record"]

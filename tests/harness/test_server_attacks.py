@@ -23,7 +23,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 @contextmanager
 def saying(first: bytes, again: bytes = b"") -> Iterator[str]:
-    """Serve bytes in answer to each post, and others for as long as they are taken."""
+    """Send bytes in response to each request, then repeat others while the connection lasts."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_serve, args=(server, first, again), daemon=True).start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
@@ -39,7 +39,7 @@ def _serve(server: socket.socket, first: bytes, again: bytes) -> None:
 
 def _say(peer: socket.socket, first: bytes, again: bytes) -> None:
     with peer, suppress(OSError):
-        # The body is a write of its own, and as short as it can be.
+        # The body is a separate write.
         while (post := peer.recv(2**16)) and (post.endswith(b"{}") or peer.recv(2**16)):
             peer.sendall(first)
             while again:
@@ -64,7 +64,7 @@ def _say(peer: socket.socket, first: bytes, again: bytes) -> None:
         (CHUNKED + b"zz\r\n", b"", "answer_cut_short"),
         (CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: a\r\n", "agent_late"),
         (b"HTTP/1.1 302 Away\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n", b"", "answer_status"),
-        # What a gateway says of itself is no answer that is too long or late.
+        # The body of a gateway error does not count as a long or late answer.
         (BUSY + b" " * 100_000, b"", "agent_unavailable"),
         (BUSY, b" ", "agent_unavailable"),
         (BUSY, b"", "agent_unavailable"),
@@ -82,7 +82,7 @@ def test_malformed_responses_are_faults_in_time(
         assert caught.value.slug == slug, caught.value
         assert time.monotonic() - began < 5.0
     assert threading.active_count() <= n_threads + 3
-    # Nothing is left in the loop that would complain of its end.
+    # No pending task remains in the event loop.
     assert capsys.readouterr().err == ""
 
 
@@ -99,7 +99,7 @@ def test_a_server_that_accepts_no_connection_is_unreachable() -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen(0)
-        # A full queue: who comes now waits for a connection, and never has one.
+        # The accept queue is full: further connections never complete.
         for _ in range(4):
             client = socket.socket()
             client.setblocking(False)

@@ -30,7 +30,7 @@ LOST = Answer("", "agent_lost")
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("momentum", "an agent must be `module:function`, `cmd:PROGRAM` or `http://HOST:PORT`; received 'momentum'"),
         ("cmd:", "an agent must be a command; received ''"),
@@ -40,10 +40,10 @@ LOST = Answer("", "agent_lost")
         (":f", "an agent must be `module:function`; received ':f'"),
     ],
 )
-def test_an_invalid_agent_name_is_refused(name: str, told: str) -> None:
+def test_an_invalid_agent_name_is_refused(name: str, message: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as caught:
         connect(name)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_names_on_boards_contain_no_password() -> None:
@@ -74,9 +74,9 @@ def test_a_command_is_split_and_started() -> None:
 def test_a_command_that_cannot_start_is_an_error_before_the_run(code: int) -> None:
     with pytest.raises(AgentError, match=f"received its end, exit code {code}, before the first observation"):
         python(f"import sys; sys.exit({code})").check()
-    # What a program makes of no input at all is its own affair.
+    # The exit code at the end of an empty input is ignored.
     python("import sys; sys.stdin.read(); sys.exit(3)").check()
-    # That it ends before its input does is not.
+    # An exit while the input is open is a fault.
     with pytest.raises(AgentError, match="received its end, exit code 3, before the first observation"):
         python("import sys; sys.exit(3)").check()
     with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
@@ -103,7 +103,7 @@ def test_lines_written_ahead_are_found_at_any_pace() -> None:
     with SupervisedAgent(python(AHEAD)) as agent:
         first, second = agent.answer(HOLD), agent.answer(HOLD)
     assert "written at 0" in first.text
-    # Its surplus comes before it has read what it would answer.
+    # The surplus line arrives before the observation is read.
     assert second == Answer("", "answer_too_early")
 
 
@@ -117,7 +117,7 @@ def test_an_answer_after_closing_the_input_is_a_fault() -> None:
 
 
 def test_reading_up_to_the_last_brace_counts_as_reading_the_observation() -> None:
-    """A decoder of JSON may return an object before the end of its line has come."""
+    """A JSON decoder may return an object before it has read the line end."""
     text = f"import os\nwhile os.read(0, {len(HOLD)}): os.write(1, b'{HOLD}\\n'); os.read(0, 1)"
     with python(text).start() as session:
         assert [session.answer(HOLD) for _ in range(3)] == [HOLD] * 3
@@ -145,7 +145,7 @@ def test_observations_are_posted_over_one_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("handle", "slug", "told"),
+    ("handle", "slug", "message"),
     [
         (agent_servers.dripping, "agent_late", "must answer within 0.7 s; received no complete answer"),
         (agent_servers.cut_short, "answer_cut_short", "must come whole"),
@@ -160,26 +160,26 @@ def test_observations_are_posted_over_one_connection() -> None:
         (partial(Post.answer, status=429, retry_after="3600"), "agent_unavailable", "received 429"),
     ],
 )
-def test_each_server_fault_has_a_slug(handle: Callable[[Post], None], slug: str, told: str) -> None:
+def test_each_server_fault_has_a_slug(handle: Callable[[Post], None], slug: str, message: str) -> None:
     with serving(handle) as server, HttpAgent(server.url, QUICK).start() as session:
         began = time.monotonic()
         with pytest.raises(AgentError) as caught:
             session.answer("{}")
-        assert (caught.value.slug, told in str(caught.value)) == (slug, True), caught.value
+        assert (caught.value.slug, message in str(caught.value)) == (slug, True), caught.value
         assert caught.value.is_of_infrastructure == (slug in ("agent_unreachable", "agent_unavailable"))
         assert time.monotonic() - began < 5.0
 
 
 def test_a_response_before_its_request_is_a_fault() -> None:
-    """What follows a response at once would answer the next post."""
-    told: list[tuple[str, int]] = []
+    """Bytes after a response would be parsed as the next response."""
+    message: list[tuple[str, int]] = []
     with serving(agent_servers.twice) as server:
-        agent = SupervisedAgent(HttpAgent(server.url, QUICK), lambda fault, step: told.append((fault.slug, step)))
+        agent = SupervisedAgent(HttpAgent(server.url, QUICK), lambda fault, step: message.append((fault.slug, step)))
         with agent:
             answers = [agent.answer(HOLD) for _ in range(6)]
     assert [answer.fault for answer in answers] == [None, "answer_too_early"] * 3
     assert [answer.text[-3] for answer in answers if answer.text] == ["1", "3", "5"]
-    assert told == [("answer_too_early", step) for step in (1, 3, 5)]
+    assert message == [("answer_too_early", step) for step in (1, 3, 5)]
 
 
 def test_transient_errors_are_retried_with_the_same_step_header() -> None:
@@ -240,7 +240,7 @@ def test_runs_leave_no_descriptor_and_no_thread() -> None:
             with HttpAgent(server.url).start() as session:
                 session.answer("{}")
             session.close()
-        # The server's own threads take a moment to see that the connection is gone.
+        # The server threads detect the closed connection with a delay.
         until = time.monotonic() + 5.0
         while left() != before and time.monotonic() < until:
             time.sleep(0.01)

@@ -47,8 +47,8 @@ def _put(path: Path, folder: Path) -> Path:
 def _need(program: str) -> str:
     found = shutil.which(program)
     if found is None:
-        told = f"not run: needs {program}; hint: scripts/install-system tests"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(told)
+        message = f"not run: needs {program}; hint: scripts/install-system tests"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(message)
     assert found is not None
     return found
 
@@ -65,19 +65,19 @@ def _compile(agent: Path) -> None:
     compiler = _compiler() / "node_modules"
     types = ["--typeRoots", str(compiler / "@types")]
     where = ["--outDir", str(agent.parent), str(agent)]
-    told = subprocess.run([_need("node"), compiler / "typescript/bin/tsc", *words, *types, *where], capture_output=True)
-    assert told.returncode == 0, told.stdout.decode()
+    done = subprocess.run([_need("node"), compiler / "typescript/bin/tsc", *words, *types, *where], capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()
 
 
 def _compiler() -> Path:
     """Return the folder of the TypeScript compiler, downloaded at first use."""
     kept = ROOT / "target" / "-".join(["tsc", *(name.rpartition("@")[2] for name in COMPILER)])
     if not kept.exists():
-        begun = kept.with_name(f"{kept.name}.{os.getpid()}")
-        begun.mkdir(parents=True)
+        download = kept.with_name(f"{kept.name}.{os.getpid()}")
+        download.mkdir(parents=True)
         options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run([_need("npm"), "install", "--prefix", begun, *options, *COMPILER], check=True, cwd=begun)
-        begun.rename(kept)
+        subprocess.run([_need("npm"), "install", "--prefix", download, *options, *COMPILER], check=True, cwd=download)
+        download.rename(kept)
     return kept
 
 

@@ -1,7 +1,7 @@
 """Agents as processes and HTTP servers: start them, send observations, bound their resources, record their faults.
 
 `connect` turns the value of `--agent` into a launcher: `PythonAgent`, `CommandAgent` or `HttpAgent`. `SupervisedAgent`
-is one run of a launcher whose faults become hold decisions. `sandbox` restricts what a process may do, `conformance`
+is one run of a launcher and turns faults into hold decisions. `sandbox` restricts what a process may do, `conformance`
 tests agents against the contract, `mcp` serves episodes. Imports `agents`, `records`, `backtest` and `data`.
 """
 

@@ -1,4 +1,4 @@
-"""Agents in this process: trusted callables whose exceptions are faults."""
+"""Agents in this process: trusted callables; an exception is a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An MCP server whose tools are the methods of a `SessionManager`."""
+"""An MCP server for a `SessionManager`: its methods are the tools."""
 
 from __future__ import annotations
 

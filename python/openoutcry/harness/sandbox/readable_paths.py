@@ -1,7 +1,7 @@
 """Paths that an agent may read: its folder, and the interpreter and libraries of its language.
 
 Landlock grants everything below a path, without exceptions. A folder that contains a hidden path is therefore granted
-child by child, without symbolic links, whose targets must be granted separately.
+child by child, without symbolic links; their targets must be granted separately.
 """
 
 from __future__ import annotations
