@@ -1,4 +1,4 @@
-"""`openoutcry arena`: from an empty folder to a receipt that verifies, as a newcomer goes."""
+"""`openoutcry arena` end to end: a new user registers, submits and verifies a receipt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ httpx = pytest.importorskip("httpx")
 pytestmark = pytest.mark.once
 
 
-def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
+def test_a_new_user_registers_submits_and_verifies_a_receipt_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(tmp_path, "--register-cap", "1") as url:
@@ -31,7 +31,7 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
         assert (again.returncode, "slug_taken" in again.stderr) == (2, True)
         given = {"X-Forwarded-For": "192.0.2.7"}
         elsewhere = httpx.post(f"{url}/v2/competition/register", json={"slug": "other"}, headers=given)
-        assert elsewhere.status_code == 429, "R-38: whom no --proxy names is not believed, though he is this machine"
+        assert elsewhere.status_code == 429, "R-38: without --proxy, X-Forwarded-For of the same machine is not trusted"
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
         first = {"market_id": "kalshi:KXIRANSTRIKE-DEMO1", "yes_probability": 0.04, "confidence": 0.82}
         unknown = {"market_id": "kalshi:KXNOSUCH", "yes_probability": 0.5}
@@ -44,19 +44,19 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
         (receipt,) = tmp_path.glob("*.receipt.json")
         told = json.loads(receipt.read_text())
         assert told["submission_id"] == receipt.name.partition(".")[0]
-        # Not on the newest snapshot, which may be another one by now.
+        # `--as-of` because the newest snapshot may have changed.
         same = (*words, "--as-of", told["snapshot_as_of"])
         again = typed(*same, cwd=tmp_path)
         assert (again.returncode, again.stdout) == (0, done.stdout), "R-29"
         (tmp_path / "decisions.json").write_text(json.dumps([first]))
         refused = typed(*same, cwd=tmp_path)
         assert (refused.returncode, "duplicate_market" in refused.stderr) == (2, True)
-        # Before anything is sent: what is accepted must not be without its receipt.
+        # Refused before the request: an accepted submission must not lose its receipt.
         for path in (receipt, tmp_path / "none" / "receipt.json"):
             refused = typed(*words, "--receipt", str(path), cwd=tmp_path)
             assert (refused.returncode, "a new file" in refused.stderr) == (2, True)
     exported = typed("arena", "export", "season", "--data-dir", "arena", cwd=tmp_path)
-    # A snapshot more, where an edge came meanwhile.
+    # One more record if a snapshot was published meanwhile.
     assert re.fullmatch(r"exported: [5-8] records to season\n", exported.stdout)
     checked = typed("arena", "verify", "season", cwd=tmp_path)
     assert (checked.returncode, checked.stdout) == (0, "ok\n")
@@ -70,8 +70,8 @@ def test_a_newcomer_registers_submits_and_verifies_a_receipt_offline(
     assert typed("arena", "verify", "season", cwd=tmp_path).returncode == 1
 
 
-def test_nobody_there_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_server_is_reported_in_one_line(tmp_path: Path) -> None:
     done = typed("arena", "register", "one", "--url", "http://127.0.0.1:1", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: a server of the Arena at http://127.0.0.1:1 is required; received")
-    assert os.listdir(tmp_path) == []  # noqa: PTH208 nothing was made
+    assert done.stderr.startswith("error: an Arena server at http://127.0.0.1:1 is required; received")
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 no file was created

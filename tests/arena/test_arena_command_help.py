@@ -1,4 +1,4 @@
-"""Every command of the Arena has an example in its help, and each example is one that the command takes."""
+"""Every Arena command has an example in its help, and every example parses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = {name: each for name, each in GROUP.commands.items() if isinstance(ea
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_examples_of_a_command_are_taken_as_they_are_written(name: str) -> None:
+def test_every_example_of_a_command_parses(name: str) -> None:
     found = re.findall(r"`([^`]*openoutcry arena [^`]+)`", COMMANDS[name].epilog or "")
     assert any(f"openoutcry arena {name}" in each for each in found)
     for each in found:

@@ -1,4 +1,4 @@
-"""What an operator types: seasons, markets, results, keys and backups (R-37, R-44, Q-4, Q-9)."""
+"""Operator commands: seasons, markets, results, keys and backups (R-37, R-44, Q-4, Q-9)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Floor]:
-    """Open a season of May in which two agents have decided on a market that has closed."""
+    """Open a season in which two agents decided on a market that is closed now."""
     with floor(tmp_path / "arena") as found:
         found.publish()
         for slug, share in (("ada", 0.1), ("bob", 0.8)):
@@ -56,15 +56,15 @@ def refused(tmp_path: Path, *words: str) -> str:
 
 
 def records(ground: Floor, kind: str) -> list[dict[str, Any]]:
-    """Return the records of a type, as the database has them now."""
+    """Return the records of a type from the database."""
     with ground.arena.reading.connect() as connection:
         texts = connection.exec_driver_sql("SELECT record FROM records ORDER BY seq").scalars()
         found = [json.loads(bytes(text)) for text in texts]
     return [each for each in found if each["type"] == kind]
 
 
-def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tmp_path: Path) -> None:
-    """R-44: the first result stays in the log, and an export of what came of it recomputes."""
+def test_an_amended_result_recomputes_all_scores_and_is_public(ground: Floor, tmp_path: Path) -> None:
+    """R-44: the first result stays in the log, and the scores of an export can be recomputed."""
     assert "use `resolve` for the first one" in refused(tmp_path, "amend", MARKET, "yes")
     assert said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no") == [
         f"record 7: {MARKET} is finalized, no",
@@ -84,7 +84,7 @@ def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tm
     said(tmp_path, "export", "season")
     assert audit(tmp_path / "season") == []
     assert score_faults(tmp_path / "season") == []
-    # A server that was there all along says the same, once its clock is the command's.
+    # A running server has the same board once its clock equals the command's.
     ground.clock[0] = now()
     ground.arena.writer.write(_Nothing())
     rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
@@ -92,19 +92,19 @@ def test_an_amended_result_scores_everybody_anew_and_in_public(ground: Floor, tm
 
 
 class _Nothing:
-    """An entry with which a writer reads what others wrote."""
+    """An empty entry; the writer reloads the log before it."""
 
     has_own_transaction = True
 
     def plan(self, batch: Any) -> None:
         """Add nothing."""
 
-    def answer(self, planned: Any, log: Any, sealed: Any, batch: Any) -> None:
-        """Say nothing."""
+    def result(self, planned: Any, log: Any, sealed: Any, batch: Any) -> None:
+        """Return None."""
 
 
-def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> None:
-    """R-32, R-44: a score before the cutoff would tell what was decided."""
+def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
+    """R-32, R-44: a score before the cutoff would reveal decisions."""
     with floor(tmp_path / "arena") as found:
         found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
         found.publish()
@@ -112,15 +112,15 @@ def test_a_result_that_does_not_count_yet_says_when_it_will(tmp_path: Path) -> N
         (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
         (stated,) = records(found, "resolution")
         after = format_timestamp(parse_timestamp("at", stated["at"]) + DAY)
-        assert told.endswith(f"is determined, no; it counts after {after}, where nobody disputes it until then")
+        assert told.endswith(f"is determined, no; it counts after {after}, unless it is disputed before")
         (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
         assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
         (told,) = said(tmp_path, "resolve", MARKET, "void")
         assert told.endswith(f"{MARKET} is void")
 
 
-def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> None:
-    """R-44: an outcome where there is a result and none elsewhere, on a market that there is."""
+def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> None:
+    """R-44: the market must exist, and the outcome must match the status."""
     for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
         assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
     assert "a status of determined" in refused(tmp_path, "resolve", MARKET, "settled")
@@ -129,8 +129,8 @@ def test_a_result_that_cannot_be_is_refused(ground: Floor, tmp_path: Path) -> No
     assert records(ground, "resolution") == []
 
 
-def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(ground: Floor, tmp_path: Path) -> None:
-    """R-43: also after an amendment, which says nothing of the close."""
+def test_decisions_in_the_last_two_hours_before_an_early_close_do_not_count(ground: Floor, tmp_path: Path) -> None:
+    """R-43. An amendment without a close time keeps the close time."""
     assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
     assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["-", "ada", "0"], ["-", "bob", "0"]]
@@ -140,19 +140,19 @@ def test_a_market_that_closed_early_counts_no_decision_of_its_last_two_hours(gro
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "yes")
     with floor(tmp_path / "arena") as again:
         market = again.arena.state.markets[MARKET]
-    assert market.actual_close_time == parse_timestamp("t", closes[0]), "what says nothing of the close leaves it"
+    assert market.actual_close_time == parse_timestamp("t", closes[0]), "a result without a close time keeps it"
     assert [line.split()[2] for line in said(tmp_path, "season", "all")] == ["0", "0"]
 
 
-def test_a_close_that_is_yet_to_come_is_refused(ground: Floor, tmp_path: Path) -> None:
+def test_a_close_in_the_future_is_refused(ground: Floor, tmp_path: Path) -> None:
     """R-43."""
     words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
     assert "a close time not after" in refused(tmp_path, "resolve", *words)
     assert records(ground, "resolution") == []
 
 
-def test_a_result_that_is_final_is_corrected_in_the_open(ground: Floor, tmp_path: Path) -> None:
-    """R-44, Q-1: `finalized` again with another outcome would be an amendment that is not called one."""
+def test_a_final_result_changes_only_by_an_explicit_correction(ground: Floor, tmp_path: Path) -> None:
+    """R-44, Q-1: a second `finalized` with another outcome is refused; corrections use `amended`."""
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
     for words in (["finalized", "--outcome", "yes"], ["determined", "--outcome", "yes"], ["disputed"]):
         assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, *words)
@@ -164,8 +164,8 @@ def test_a_result_that_is_final_is_corrected_in_the_open(ground: Floor, tmp_path
     assert [each["outcome"] for each in records(ground, "resolution")] == ["no", "no", "yes", None, "no"]
 
 
-def test_seasons_are_quarters_and_a_market_is_of_the_one_in_which_it_was_final(ground: Floor, tmp_path: Path) -> None:
-    """Q-4: nothing is lost when a quarter ends."""
+def test_a_market_belongs_to_the_quarter_in_which_its_result_was_final(ground: Floor, tmp_path: Path) -> None:
+    """Q-4: no market is lost at the end of a quarter."""
     ground.resolve(MARKET, "no")
     lines = said(tmp_path, "season")
     assert lines[0] == "log: openoutcry.arena/local, 8 records since 2026-05-08"
@@ -198,7 +198,7 @@ def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
 
 
 def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -> None:
-    """R-37, Q-9: a slug is taken once, an old key dies, and the log has both without a secret."""
+    """R-37, Q-9: slugs are unique, an old key is invalid, and the log contains no key."""
     (key,) = said(tmp_path, "issue-key", "Cy-1", "--name", "Cy")
     assert "slug_taken" in refused(tmp_path, "issue-key", "cy-1")
     assert "invalid_registration" in refused(tmp_path, "issue-key", "not a slug")
@@ -217,7 +217,7 @@ def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -
     assert key not in str(issued)
 
 
-def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(ground: Floor, tmp_path: Path) -> None:
+def test_a_suspension_prints_its_change_and_is_refused_without_one(ground: Floor, tmp_path: Path) -> None:
     """R-37."""
     assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
     for blank in ("", "  "):
@@ -230,18 +230,19 @@ def test_a_suspension_says_what_changed_and_one_that_changes_nothing_is_refused(
     assert told == [(7, True, "two keys"), (8, False, "settled")]
 
 
-def test_a_typing_error_makes_no_arena(tmp_path: Path) -> None:
+def test_a_misspelled_folder_creates_no_arena(tmp_path: Path) -> None:
     for words in (["season"], ["market"], ["resolve", MARKET, "void"], ["rotate-key", "ada"], ["export", "out"]):
         assert "the folder of an arena" in refused(tmp_path, *words, "--data-dir", "arean")
-    assert "a folder with `arena.sqlite` and `log.key` is required" in refused(tmp_path, "backup", "out", "--data-dir", "arean")
+    wanted = "a folder with `arena.sqlite` and `log.key` is required"
+    assert wanted in refused(tmp_path, "backup", "out", "--data-dir", "arean")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_backup_of_an_arena_that_is_served_is_served_in_its_place(ground: Floor, tmp_path: Path) -> None:
-    """R-28: what was acknowledged before it is in it; records, keys and agents go on."""
+def test_a_backup_of_a_served_arena_can_be_served(ground: Floor, tmp_path: Path) -> None:
+    """R-28: a backup contains all acknowledged records, and records, keys and agents continue."""
     (ground.arena.folder / "cosignatures").mkdir()
     (ground.arena.folder / "cosignatures" / "0a0b0c0d").write_text("x")
-    assert said(tmp_path, "backup", "copy") == ["backed up: 7 records to copy; keep it as secret as the key in it"]
+    assert said(tmp_path, "backup", "copy") == ["backed up: 7 records to copy; it contains the log's private key"]
     assert "a backup must go to an empty folder" in refused(tmp_path, "backup", "copy")
     assert ((tmp_path / "copy").stat().st_mode & 0o777, (tmp_path / "copy" / "log.key").stat().st_mode & 0o777) == (
         0o700,
@@ -266,7 +267,7 @@ def spoil(statement: str) -> Callable[[Path], object]:
     return change
 
 
-# By its member: three letters alone may stand in a hash.
+# With the member name: three letters alone may occur in a hash.
 RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'slug":"adx"') AS BLOB) WHERE seq = 3"""
 
 
@@ -283,7 +284,7 @@ RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'sl
         (lambda folder: (folder / "log.key").write_text("PRIVATE+KEY+x"), "a signer key"),
     ],
 )
-def test_a_backup_that_is_no_whole_log_says_so(
+def test_an_incomplete_backup_is_reported(
     change: Callable[[Path], object], told: str, ground: Floor, tmp_path: Path
 ) -> None:
     backup(tmp_path / "arena", tmp_path / "spoiled")

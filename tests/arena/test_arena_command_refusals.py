@@ -1,4 +1,4 @@
-"""What the Arena's commands cannot use is told in one line, with exit code 2, and no traceback."""
+"""Invalid input of Arena commands is reported in one line with exit code 2 and no traceback."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from openoutcry.arena.season_scheduler import SetSeasonKind
 pytestmark = pytest.mark.once
 
 MARKET = "kalshi:KXIRANSTRIKE-DEMO1"
-NOBODY = ("--url", "http://127.0.0.1:1")
+NO_SERVER = ("--url", "http://127.0.0.1:1")
 SERVE = ("serve", "--port", "0", "--data-dir", "new")
 OWN = ("--data-dir", "arena")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An arena with an agent, and files that are not what a command wants."""
+    """Create an arena with an agent, and files that commands must refuse."""
     found = tmp_path_factory.mktemp("refused")
     with floor(found / "arena") as ground:
         ground.publish()
@@ -53,17 +53,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("submit", "ada", "broken.json", *NOBODY), "a JSON file"),
-        (("submit", "ada", "bytes.json", *NOBODY), "a JSON file"),
-        (("submit", "ada", "nan.json", *NOBODY), "a JSON file"),
+        (("submit", "ada", "broken.json", *NO_SERVER), "a JSON file"),
+        (("submit", "ada", "bytes.json", *NO_SERVER), "a JSON file"),
+        (("submit", "ada", "nan.json", *NO_SERVER), "a JSON file"),
         (("questions", "full", "--out", "file"), "`--out` must be a new file"),
         (("questions", "full", "--out", "q", "--every-hours", "1e300"), "at most 1,000,000"),
-        (("submit", "ada", "none.json", *NOBODY), "a JSON file"),
-        (("submit", "ada", "full", *NOBODY), "a JSON file"),
-        (("submit", "ada", "object.json", *NOBODY), "a JSON list"),
-        (("submit", "ada", "good.json", *NOBODY), "an Arena server"),
+        (("submit", "ada", "none.json", *NO_SERVER), "a JSON file"),
+        (("submit", "ada", "full", *NO_SERVER), "a JSON file"),
+        (("submit", "ada", "object.json", *NO_SERVER), "a JSON list"),
+        (("submit", "ada", "good.json", *NO_SERVER), "an Arena server"),
         (("submit", "ada", "good.json", "--url", "junk"), "an Arena server"),
-        (("submit", "ada", "good.json", "--as-of", "yesterday", *NOBODY), "`--as-of` must be a time in UTC"),
+        (("submit", "ada", "good.json", "--as-of", "yesterday", *NO_SERVER), "`--as-of` must be a time in UTC"),
         ((*SERVE, "--proxy", "junk"), "networks such as 10.0.0.0/8"),
         ((*SERVE, "--public", "foo"), "an address such as https://arena.example, without a trailing slash"),
         ((*SERVE, "--public", "https://arena.example/"), "received 'https://arena.example/'"),
@@ -105,7 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=lambda told: " ".join(told).encode("ascii", "replace").decode() if isinstance(told, tuple) else "",
 )
-def test_what_cannot_be_used_is_told_in_one_line(
+def test_invalid_input_is_reported_in_one_line(
     folder: Path, words: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", "tarena_x")
@@ -114,19 +114,19 @@ def test_what_cannot_be_used_is_told_in_one_line(
     assert done.stderr.startswith("error: ")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
-    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "words of Python"
+    assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "text of Python itself"
 
 
-def test_a_key_that_no_header_can_hold_is_refused_before_anything_is_sent(
+def test_a_key_that_is_no_valid_header_is_refused_before_a_request(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for key in ("", "tarena_\u00e9", "a\nb"):
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
-        done = typed("arena", "submit", "ada", "good.json", *NOBODY, cwd=folder)
+        done = typed("arena", "submit", "ada", "good.json", *NO_SERVER, cwd=folder)
         assert (done.returncode, "must be the agent's API key" in done.stderr) == (2, True)
 
 
-def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -> None:
+def test_a_folder_that_is_no_export_has_faults_and_no_traceback(folder: Path) -> None:
     for name in ("none", "file", "full"):
         done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
         assert (done.returncode, done.stderr) == (1, ""), name
@@ -134,8 +134,8 @@ def test_an_export_of_something_else_has_faults_and_no_traceback(folder: Path) -
 
 
 @pytest.mark.parametrize("words", [["--sandbox"], ["--plan", "shipped"]])
-def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_path: Path) -> None:
-    """R-46: made-up markets stay out of a real log, and real ones out of a demo's."""
+def test_a_season_cannot_continue_as_another_kind(words: list[str], tmp_path: Path) -> None:
+    """R-46: synthetic markets stay out of a live log, and real ones out of a demo's log."""
     with floor(tmp_path / "arena") as ground:
         ground.arena.writer.write(SetSeasonKind("demo"))
         size = ground.arena.writer.log.end.seq
@@ -146,7 +146,7 @@ def test_a_season_does_not_go_on_as_one_of_another_kind(words: list[str], tmp_pa
         assert ground.arena.writer.log.end.seq == size
 
 
-def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_port_in_use_is_refused_before_any_file_is_created(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         done = typed("arena", "serve", "--port", port, "--data-dir", "new", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The OpenAPI document against the server: every status that it names is reached, and answered as it says."""
+"""The server conforms to its OpenAPI document: every documented status is reached with its schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from openoutcry.arena.timestamps import parse_timestamp
 
 pytestmark = pytest.mark.once
 
-# R-04, and what R-03 adds to it.
+# R-04 with the additions of R-03.
 TABLE = {
     400: {"invalid_payload"},
     401: {"bad_auth"},
@@ -46,14 +46,14 @@ TABLE = {
 
 @pytest.fixture
 def contract(monkeypatch: pytest.MonkeyPatch) -> list[Contract]:
-    """The document that clients of this test hold answers against, once one has asked."""
+    """Return the list that gets the OpenAPI document at the first request."""
     known = list[Contract]()
     monkeypatch.setattr(ContractClient, "known", known)
     return known
 
 
 def walk(ground: Floor) -> None:
-    """Ask so that each status is answered, by each route, that a client can bring about."""
+    """Send requests that cause every documented status that a client can cause."""
     client, own = ground.client, {"Authorization": f"Bearer {ground.keys['one']}"}
     registered = {"Content-Type": "text/plain"}
     big = b" " * ((1 << 20) + 1)
@@ -94,8 +94,8 @@ def walk(ground: Floor) -> None:
     ground.submit("one", (second["market_id"], 0.5))
 
 
-def hurry(ground: Floor) -> None:
-    """Ask more often than anybody may."""
+def exceed_limits(ground: Floor) -> None:
+    """Send more requests than the rate limits allow."""
     own = {"Authorization": f"Bearer {ground.register('one')}"}
     ground.client.post(f"{BASE}/register", json={"slug": "two"})
     for _ in range(2):
@@ -105,38 +105,38 @@ def hurry(ground: Floor) -> None:
             ground.client.post(f"{BASE}/{path}", headers=own)
 
 
-def test_every_status_that_is_documented_is_reached_and_is_as_documented(
+def test_every_documented_status_is_reached_with_its_schema(
     contract: list[Contract], ground: Floor, tmp_path: Path
 ) -> None:
-    """R-03, R-04: but for faults of the server, and for a disk that is full."""
+    """R-03, R-04, except for server errors and a full disk."""
     walk(ground)
-    with floor(tmp_path / "hurry", rate_key=1, rate_anon=1, register_cap=1) as other:
+    with floor(tmp_path / "limits", rate_key=1, rate_anon=1, register_cap=1) as other:
         other.publish()
-        hurry(other)
+        exceed_limits(other)
     (found,) = contract
     named = {
         (path, method, status)
-        for path, told in found.document["paths"].items()
-        for method, operation in told.items()
+        for path, operations in found.document["paths"].items()
+        for method, operation in operations.items()
         for status in operation["responses"]
     }
-    # What only a witness that is known can do has tests of its own.
+    # Responses to known witnesses have their own tests.
     apart = {("/registry/cosignatures", "post", "200"), ("/registry/cosignatures/{key_id}", "get", "200")}
-    foul = {each for each in named if each[2] == "500" or (each[1] == "post" and each[2] == "503")}
-    # No value of a path is malformed: what is no slug is nobody's.
-    foul.add((f"{BASE}/agents/{{slug}}", "get", "400"))
-    assert sorted(named - found.seen - apart - foul) == []
+    not_caused = {each for each in named if each[2] == "500" or (each[1] == "post" and each[2] == "503")}
+    # No path value is malformed: an invalid slug is an unknown agent.
+    not_caused.add((f"{BASE}/agents/{{slug}}", "get", "400"))
+    assert sorted(named - found.seen - apart - not_caused) == []
 
 
-def test_the_codes_of_errors_are_those_of_the_protocol() -> None:
+def test_error_codes_match_the_protocol() -> None:
     """R-04."""
-    told: dict[int, set[str]] = {}
+    codes: dict[int, set[str]] = {}
     for code, status in STATUS.items():
-        told.setdefault(status, set()).add(code)
-    assert told == TABLE
+        codes.setdefault(status, set()).add(code)
+    assert codes == TABLE
 
 
-def test_no_answer_is_documented_as_an_empty_object(contract: list[Contract], ground: Floor) -> None:
+def test_no_response_schema_is_an_empty_object(contract: list[Contract], ground: Floor) -> None:
     ground.client.get(f"{BASE}/markets")
     for path, told in contract[0].document["paths"].items():
         for operation in told.values():
@@ -148,11 +148,11 @@ def test_no_answer_is_documented_as_an_empty_object(contract: list[Contract], gr
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=12)
 JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner))
-"""Whatever JSON can say, NaN and half surrogates among it."""
+"""Any JSON value, including NaN and lone surrogates."""
 
 
-def test_whatever_comes_is_answered_as_documented(ground: Floor) -> None:
-    """R-03, R-21, R-35: bodies of which a member is anything; never 500."""
+def test_any_body_gets_a_documented_response(ground: Floor) -> None:
+    """R-03, R-21, R-35: bodies with one arbitrary member never cause status 500."""
     market = ground.markets()[0]
     bodies: dict[str, Any] = {
         "decisions": ground.body(
@@ -166,7 +166,7 @@ def test_whatever_comes_is_answered_as_documented(ground: Floor) -> None:
 
     @settings(max_examples=n_examples)
     @given(st.sampled_from(names), JSON)
-    def ask(place: tuple[str, str], value: Any) -> None:
+    def send(place: tuple[str, str], value: Any) -> None:
         path, name = place
         body = dict(bodies[path])
         if name.startswith("decisions.0."):
@@ -177,25 +177,25 @@ def test_whatever_comes_is_answered_as_documented(ground: Floor) -> None:
         answer = ground.client.post(f"{BASE}/{path}", content=json.dumps(body), headers=headers)
         assert answer.status_code != 500
 
-    ask()
+    send()
 
 
-def test_whatever_is_asked_for_is_answered_as_documented(ground: Floor) -> None:
-    """R-01, R-03, R-07, R-14, R-33: paths and queries of any text; never 500."""
-    paths = _readings(ground)
+def test_any_path_or_query_gets_a_documented_response(ground: Floor) -> None:
+    """R-01, R-03, R-07, R-14, R-33: arbitrary path and query values never cause status 500."""
+    paths = _get_paths(ground)
     n_examples = 3000 if os.environ.get("OPENOUTCRY_FULL") else 120
 
     @settings(max_examples=n_examples)
     @given(st.sampled_from(paths), st.text(min_size=1, max_size=20) | st.integers().map(str))
-    def ask(path: str, value: str) -> None:
+    def send(path: str, value: str) -> None:
         answer = ground.client.get(path.replace("VALUE", quote(value, safe="")))
         assert answer.status_code != 500
 
-    ask()
+    send()
 
 
-def _readings(ground: Floor) -> list[str]:
-    """Return the paths with one part or one parameter to fill in."""
+def _get_paths(ground: Floor) -> list[str]:
+    """Return the GET paths, each with `VALUE` in place of one path part or query parameter."""
     found = []
     for path, told in ground.client.contract.document["paths"].items():
         if "get" in told:

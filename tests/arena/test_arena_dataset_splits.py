@@ -1,4 +1,4 @@
-"""Splits of a past season's questions: which market is in which, and that none says what became of it."""
+"""Train, validation and test splits of a past season: disjoint, ordered in time, and without result leaks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.once
 HOURS = [0.0, 1.0, 2.0, 30.0]
 
 
-def test_a_result_that_is_said_again_is_known_since_it_was_said_first(tmp_path: Path) -> None:
-    """An operator may type a result twice: its market stays in its split."""
+def test_a_repeated_result_is_known_from_its_first_record(tmp_path: Path) -> None:
+    """An operator may enter a result twice; its market stays in its split."""
 
     def known(*told: Told) -> set[str]:
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
@@ -36,13 +36,13 @@ def test_a_result_that_is_said_again_is_known_since_it_was_said_first(tmp_path: 
     assert known(Told(50), Told(90), Told(200, "amended")) == {at(50)}
     assert known(Told(50, "determined"), Told(60)) == {at(60)}
     assert known(Told(50, "determined"), Told(60, "determined"), Told(200)) == {at(74)}
-    # Another result, or a dispute, begins anew.
+    # A different result or a dispute restarts the time.
     assert known(Told(50, outcome="no"), Told(90, "amended"), Told(200)) == {at(90)}
     assert known(Told(50), Told(60, "disputed", None), Told(90), Told(200)) == {at(90)}
     assert known(Told(50), Told(60, "amended", "no"), Told(90, "amended")) == {at(90)}
 
 
-def test_results_that_are_all_said_again_move_no_split(tmp_path: Path) -> None:
+def test_repeated_results_do_not_move_markets_between_splits(tmp_path: Path) -> None:
     outcomes = ["yes" if place % 2 else "no" for place in range(30)]
     once = [
         Listed(f"KX{n}", n * 24, n * 24 + 40, n * 24 + 48, (Told(n * 24 + 50, outcome=each),))
@@ -61,8 +61,8 @@ def test_results_that_are_all_said_again_move_no_split(tmp_path: Path) -> None:
     assert {each.split for each in first} == set(SPLITS)
 
 
-def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> None:
-    """A deadline is settled YES when it happens and NO at its end: closes past a split's end would all be YES."""
+def test_the_scheduled_close_does_not_reveal_the_result(tmp_path: Path) -> None:
+    """Deadline markets settle YES early and NO at the close: a close after a split's end would imply YES."""
     rng = random.Random(7)
     markets = []
     for place in range(200):
@@ -88,7 +88,7 @@ def test_the_close_that_is_shown_says_nothing_of_the_result(tmp_path: Path) -> N
 @pytest.mark.parametrize("seed", range(count(20, 2)))
 @pytest.mark.parametrize("embargo", [0.0, 24.0])
 def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path: Path) -> None:
-    """The last result of a split is older than the first question of the next, by the embargo."""
+    """The first question of a split comes at least the embargo after the last result of the previous split."""
     folder = exported(tmp_path, *season(seed, n_markets=80))
     found = asked(folder, Sampling(12, embargo, 24))
     parts = [[each for each in found if each.split == split] for split in SPLITS]
@@ -101,15 +101,15 @@ def test_splits_share_no_market_and_no_time(seed: int, embargo: float, tmp_path:
     assert [each.key for each in found] == [each.key for each in asked(folder, Sampling(12, embargo, 24))]
 
 
-def test_a_market_whose_result_is_not_due_when_the_log_ends_is_not_asked_about(tmp_path: Path) -> None:
-    """Of those, there would be only what happened early."""
+def test_a_market_whose_result_is_not_due_at_the_end_of_the_log_has_no_question(tmp_path: Path) -> None:
+    """Such markets have only early results, which are biased to YES."""
     folder = exported(tmp_path, [Listed("KXA", 0, 30, 40, (Told(31),))], [*HOURS, 50.0])
     assert asked(folder, Sampling(settling_hours=11)) == []
     assert len(asked(folder, Sampling(settling_hours=10))) == 2
 
 
 def deadlines(folder: Path, status: str, lag: int, n_markets: int = 120) -> tuple[list[Listed], Path]:
-    """Export a season of markets that are settled YES when it happens and NO at their close, each so much later."""
+    """Export a season of deadline markets: YES at the event, NO at the close, each `lag` hours later."""
     rng, markets, end = random.Random(7), [], 24 * 50.0
     for place in range(n_markets):
         first, length = rng.randint(0, 24 * 40), rng.randint(24, 24 * 10)
@@ -123,8 +123,8 @@ def deadlines(folder: Path, status: str, lag: int, n_markets: int = 120) -> tupl
 
 
 @pytest.mark.parametrize(("status", "lag"), [("finalized", 48), ("determined", 24)])
-def test_all_that_is_due_by_a_splits_end_is_in_it_whatever_became_of_it(status: str, lag: int, tmp_path: Path) -> None:
-    """Results may come two days after the close, or a day after it and for good a day later."""
+def test_every_result_due_by_a_splits_end_is_in_the_split(status: str, lag: int, tmp_path: Path) -> None:
+    """Results come two days after the close, or one day after it with a day of grace."""
     markets, folder = deadlines(tmp_path, status, lag)
     layout = PastSeason.read(folder).layout(Sampling())
     for place, end in enumerate(layout.ends):
@@ -133,8 +133,8 @@ def test_all_that_is_due_by_a_splits_end_is_in_it_whatever_became_of_it(status: 
     assert layout.warning is None
 
 
-def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -> None:
-    """Said again here: of what was due when a split ended, whose result was not known then."""
+def test_late_results_are_counted_in_the_warning(tmp_path: Path) -> None:
+    """Recomputes the late markets: due at the end of a split, but without a known result."""
     markets, folder = deadlines(tmp_path, "finalized", 48)
     past = PastSeason.read(folder)
     layout = past.layout(Sampling(settling_hours=24))
@@ -158,8 +158,8 @@ def test_results_that_come_later_than_they_are_due_are_counted(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
-def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> None:
-    """Splits end elsewhere with other hours; disputes and amendments are late by days."""
+def test_the_hours_that_a_warning_recommends_are_enough(seed: int, tmp_path: Path) -> None:
+    """Other hours move the splits; disputes and amendments are days late."""
     past = PastSeason.read(exported(tmp_path, *season(seed)))
     warned = past.layout(Sampling(settling_hours=0)).warning
     said = re.search(r"`settling_hours` of (\d+) cover", warned or "")
@@ -168,7 +168,7 @@ def test_the_hours_that_a_warning_says_are_enough(seed: int, tmp_path: Path) -> 
     assert again is None or "`settling_hours`" not in again
 
 
-def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_late(tmp_path: Path) -> None:
+def test_the_command_reports_late_results_and_ignores_void_markets(tmp_path: Path) -> None:
     markets = [
         Listed("KXA", 0, 30, 40, (Told(130, outcome="no"),)),
         Listed("KXB", 0, 30, 40, (Told(31),)),
@@ -185,12 +185,12 @@ def test_who_is_settled_late_is_told_by_the_command_and_void_markets_are_not_lat
     assert f"\nof 5 markets: 1 in train, {told} between the embargo and the result\n" in done.stdout
 
 
-def test_a_season_or_a_split_that_nothing_can_be_asked_of_is_refused_with_why(tmp_path: Path) -> None:
-    """A practice season whose closes are hours away, one that nobody settled, and one settled in a moment."""
+def test_a_season_or_split_without_questions_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """Seasons with open markets, without results, and without markets."""
     open_ = [Listed(name, 0, 30, 40, (Told(31),)) for name in ("KXA", "KXB")]
     refused = {
-        (): f"received 'all', of none: 2 markets: 2 with results that are due until {at(112)}",
-        ("--settling-hours", "0", "--split", "test"): "received 'test', of none: 2 markets: 2 in train",
+        (): f"received 'all': 2 markets: 2 with results due by {at(112)}",
+        ("--settling-hours", "0", "--split", "test"): "received 'test': 2 markets: 2 in train",
     }
     folder = exported(tmp_path / "open", open_, [*HOURS, 50.0])
     for words, told in refused.items():
@@ -199,14 +199,14 @@ def test_a_season_or_a_split_that_nothing_can_be_asked_of_is_refused_with_why(tm
         assert done.stderr == f"error: argument_invalid: a split with questions is required; {told}\n"
     folder = exported(tmp_path / "unsettled", [replace(each, told=()) for each in open_], [*HOURS, 50.0])
     done = typed("arena", "questions", folder, "--out", tmp_path / "q")
-    assert done.stderr.endswith("of none: 2 markets: 2 without a result for good\n")
+    assert done.stderr.endswith("received 'all': 2 markets: 2 without a final result\n")
     done = typed("arena", "questions", exported(tmp_path / "none", [], HOURS), "--out", tmp_path / "q")
-    assert done.stderr.endswith("received 'all', of none: 0 markets\n")
+    assert done.stderr.endswith("received 'all': 0 markets\n")
     assert not list(tmp_path.glob("q*"))
 
 
-def test_a_sandbox_that_was_settled_can_be_asked_about_as_the_page_says(tmp_path: Path) -> None:
-    """The newcomer's lines: its markets close two hours after their cutoffs, and nobody settles them at once."""
+def test_a_settled_sandbox_season_gives_questions_as_documented(tmp_path: Path) -> None:
+    """The documented commands: markets close two hours after their cutoffs and settle later."""
     for name in ("fastapi", "sqlalchemy"):
         pytest.importorskip(name)
     from arena_in_process import BEGAN, floor
@@ -226,11 +226,11 @@ def test_a_sandbox_that_was_settled_can_be_asked_about_as_the_page_says(tmp_path
     page = (Path(__file__).resolve().parents[2] / "docs" / "arena-agents.md").read_text(encoding="utf-8")
     plain, sandbox = [line.split()[1:] for line in page.splitlines() if line.startswith("openoutcry arena questions")]
     done = typed(*plain, cwd=tmp_path)
-    assert (done.returncode, "none: 8 markets: 8 with results that are due until" in done.stderr) == (2, True)
+    assert (done.returncode, "8 markets: 8 with results due by" in done.stderr) == (2, True)
     done = typed(*sandbox, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("warning: 3 of 8 markets had no result when it was due and a split ended, ")
     assert done.stdout.splitlines()[1:] == [
         "questions: 5 train, 0 validation, 0 test in questions.jsonl",
-        "of 8 markets: 5 in train, 3 not shown open between the embargo and the result",
+        "of 8 markets: 5 in train, 3 without an open snapshot between the embargo and the result",
     ]

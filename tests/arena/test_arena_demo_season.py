@@ -1,4 +1,4 @@
-"""The season that ships: open whenever it begins, complete, labelled, and the same for the same beginning."""
+"""The demo season: open at any start time, complete, labelled as synthetic, and reproducible."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from openoutcry.arena.sources.observer import Observer
 pytestmark = pytest.mark.once
 
 
-BEGINNINGS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000001", "2099-01-01T00:00:00"]
+STARTS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000001", "2099-01-01T00:00:00"]
 
 
-@pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in BEGINNINGS])
-def test_its_markets_are_open_whenever_it_begins(began: datetime) -> None:
+@pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in STARTS])
+def test_its_markets_are_open_at_any_start_time(began: datetime) -> None:
     snapshot = Demo(began).first()
     assert snapshot.as_of == last_edge(began)
     rows = markets_of(snapshot.body)
@@ -35,8 +35,8 @@ def test_its_markets_are_open_whenever_it_begins(began: datetime) -> None:
     assert not any(row.degraded for row in rows)
 
 
-def test_in_practice_every_cutoff_is_within_the_hour_and_two_hours_before_the_close() -> None:
-    """R-40; and a folder that is served again has other markets."""
+def test_practice_cutoffs_are_within_an_hour_and_two_hours_before_the_close() -> None:
+    """R-40. A second start has new markets."""
     began = AS_OF + timedelta(minutes=9, microseconds=7)
     rows = markets_of(Demo(began, is_practice=True).first().body)
     after = [(row.decision_cutoff - began.replace(microsecond=0)).total_seconds() for row in rows]
@@ -47,7 +47,7 @@ def test_in_practice_every_cutoff_is_within_the_hour_and_two_hours_before_the_cl
     assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in again)
 
 
-def test_it_has_every_kind_and_every_theater_and_says_that_it_is_made_up() -> None:
+def test_it_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
     demo = Demo(AS_OF)
     items = json.loads(demo.first().body)["items"]
     assert set(Counter(each["kind"] for each in items)) == {kind.kind for kind in KINDS}
@@ -59,7 +59,7 @@ def test_it_has_every_kind_and_every_theater_and_says_that_it_is_made_up() -> No
     assert all(each is not None for item in items for each in item.values())
 
 
-def test_the_same_beginning_is_the_same_season(tmp_path: Path) -> None:
+def test_the_same_start_time_gives_the_same_season(tmp_path: Path) -> None:
     began = AS_OF + timedelta(minutes=3, seconds=7)
     assert Demo(began).first().body == Demo(began).first().body
     edges = [AS_OF + timedelta(minutes=10) * n for n in range(8)]
@@ -68,7 +68,7 @@ def test_the_same_beginning_is_the_same_season(tmp_path: Path) -> None:
     snapshots = list(replay(tmp_path))
     assert [each.as_of for each in snapshots] == edges
     assert snapshots[0].body == Demo(began).first().body
-    # Prices move between hours; the articles stay.
+    # Prices change between hours; articles do not.
     prices = {tuple(row.yes_mid_price for row in markets_of(each.body)) for each in snapshots}
     assert len(prices) > 1
 
@@ -76,7 +76,7 @@ def test_the_same_beginning_is_the_same_season(tmp_path: Path) -> None:
 PAGE = Path(__file__).parents[2] / "docs" / "arena-snapshots.md"
 
 
-def test_the_page_shows_one_item_of_every_kind_as_it_is_served() -> None:
+def test_the_docs_show_one_item_of_every_kind_as_served() -> None:
     shown = [json.loads(text) for text in re.findall(r"^```json\n(.*?)^```$", PAGE.read_text("utf-8"), re.S | re.M)]
     assert {each["kind"] for each in shown} == {kind.kind for kind in KINDS}
     served = json.loads(Demo(AS_OF).first().body)["items"]

@@ -1,4 +1,4 @@
-"""What a server refuses it says in the protocol's words: what was wanted, and what came (R-03)."""
+"""Error responses state what is required and what was received, in the protocol's form (R-03)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ FOREIGN = re.compile(
     r"|Not Found|Not Allowed|Error\b|Traceback",
     re.ASCII,
 )
-"""Words of a library or of Python."""
+"""Text of a library or of Python itself."""
 AT_LEAST = "a number of at least 0 is required; received -1.5"
-FEWER = f'a whole number of fewer digits is required; received "{"9" * 79}'
+FEWER = f'an integer with fewer digits is required; received "{"9" * 79}'
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def detail(answer: Any, status: int, field: str | None) -> str:
 @pytest.mark.parametrize(
     ("change", "field", "told"),
     [
-        ({"schema_version": 1}, "schema_version", "a text is required; received 1"),
-        ({"agent_slug": None}, "agent_slug", "a text is required; received null"),
-        ({"snapshot_as_of": []}, "snapshot_as_of", "a text is required; received []"),
+        ({"schema_version": 1}, "schema_version", "a string is required; received 1"),
+        ({"agent_slug": None}, "agent_slug", "a string is required; received null"),
+        ({"snapshot_as_of": []}, "snapshot_as_of", "a string is required; received []"),
         ({"decisions": {"a": 1}}, "decisions", "a list is required; received an object"),
         ({"decisions": []}, "decisions", "a list of at least 1 is required; received []"),
         ({"decisions": [3] * 501}, "decisions", "a list of at most 500 is required; received a list of 501"),
@@ -65,16 +65,16 @@ def detail(answer: Any, status: int, field: str | None) -> str:
         ),
         ({"yes_probability": 2}, "decisions[0].yes_probability", "a number of at most 1 is required; received 2"),
         ({"confidence": []}, "decisions[0].confidence", "a number is required; received []"),
-        ({"reasoning": {"a": 1}}, "decisions[0].reasoning", "a text is required; received an object"),
+        ({"reasoning": {"a": 1}}, "decisions[0].reasoning", "a string is required; received an object"),
         (
             {"market_id": "x" * 300},
             "decisions[0].market_id",
-            f'a text of at most 256 characters is required; received "{"x" * 79}',
+            f'a string of at most 256 characters is required; received "{"x" * 79}',
         ),
     ],
     ids=str,
 )
-def test_a_submission_is_told_what_was_wanted_and_what_came(
+def test_an_invalid_submission_names_the_requirement_and_the_value(
     change: dict[str, Any], field: str, told: str, ground: Floor
 ) -> None:
     body = ground.body("one", (MARKET, 0.5))
@@ -83,16 +83,16 @@ def test_a_submission_is_told_what_was_wanted_and_what_came(
 
 
 @pytest.mark.parametrize("name", ["schema_version", "agent_slug", "submitted_at", "snapshot_as_of", "decisions"])
-def test_a_member_that_is_missing_is_named(name: str, ground: Floor) -> None:
+def test_a_missing_member_is_named(name: str, ground: Floor) -> None:
     body = ground.body("one", (MARKET, 0.5))
     del body[name]
     assert detail(ground.post("one", body), 400, name) == "a value is required; received none"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b"\xff", b'{"a":1,"a":2}', b'{"a":NaN}', b"[" * 1000])
-def test_what_is_no_object_is_told_as_such(body: bytes, ground: Floor) -> None:
+def test_a_body_that_is_no_object_is_refused(body: bytes, ground: Floor) -> None:
     told = detail(ground.post("one", body), 400, None)
-    assert not re.search("EOF|expected|escape", told), "words of a parser"
+    assert not re.search("EOF|expected|escape", told), "text of a parser"
     detail(ground.client.post(f"{BASE}/register", content=body), 400, None)
 
 
@@ -101,11 +101,11 @@ def test_what_is_no_object_is_told_as_such(body: bytes, ground: Floor) -> None:
     [
         ("leaderboard?limit=0", "limit", 'a number of at least 1 is required; received "0"'),
         ("leaderboard?limit=501", "limit", 'a number of at most 500 is required; received "501"'),
-        ("leaderboard?limit=1.5", "limit", 'a whole number is required; received "1.5"'),
+        ("leaderboard?limit=1.5", "limit", 'an integer is required; received "1.5"'),
         (
             f"leaderboard?min_n={'9' * 5000}",
             "min_n",
-            f'a whole number of fewer digits is required; received "{"9" * 79}',
+            f'an integer with fewer digits is required; received "{"9" * 79}',
         ),
         ("leaderboard?season=2026Q5", "season", "one of all, 2026Q2 is required; received '2026Q5'"),
         (
@@ -117,12 +117,12 @@ def test_what_is_no_object_is_told_as_such(body: bytes, ground: Floor) -> None:
         ("markets?status=x", "status", "a status of open, closed, settled is required; received 'x'"),
     ],
 )
-def test_a_query_is_told_what_was_wanted_and_what_came(asked: str, field: str, told: str, ground: Floor) -> None:
+def test_an_invalid_query_names_the_requirement_and_the_value(asked: str, field: str, told: str, ground: Floor) -> None:
     answer = ground.client.get(asked if asked.startswith("/") else f"{BASE}/{asked}")
     assert detail(answer, 400, field) == told
 
 
-def test_a_path_or_a_method_that_is_not_served_is_told_what_is(ground: Floor) -> None:
+def test_an_unknown_path_or_method_is_refused(ground: Floor) -> None:
     for path in ("/nope", f"{BASE}/nope"):
         told = detail(ground.client.get(path), 404, None)
         assert told == f"a path of this server is required; received '{path}'"
@@ -139,7 +139,7 @@ def test_a_path_or_a_method_that_is_not_served_is_told_what_is(ground: Floor) ->
         assert answer.headers["Allow"] == allowed, "RFC 9110, 15.5.6"
 
 
-def test_a_registration_is_told_what_came(ground: Floor) -> None:
+def test_an_invalid_registration_names_the_received_value(ground: Floor) -> None:
     for body, field in (
         ({}, "slug"),
         ({"slug": "a b"}, "slug"),
@@ -149,8 +149,8 @@ def test_a_registration_is_told_what_came(ground: Floor) -> None:
         assert told.endswith(f"; received {json.dumps(body.get(field))}")
 
 
-def test_what_answers_get_answers_head_with_the_same_but_the_body(ground: Floor) -> None:
-    """RFC 9110, 9.3.2: of every route that the document has, the pages, and what is refused."""
+def test_head_responses_equal_get_responses_without_the_body(ground: Floor) -> None:
+    """RFC 9110, 9.3.2, for every documented route, the pages and error responses."""
     ground.submit("one", (MARKET, 0.4))
     named = {"slug": "one", "path": "0/000", "submission_id": "0" * 26, "key_id": "00000000"}
     document = ground.client.get("/openapi.json").json()["paths"]
@@ -158,9 +158,9 @@ def test_what_answers_get_answers_head_with_the_same_but_the_body(ground: Floor)
     assert len(paths) == 10
     pages = ["/", "/markets", f"/markets/{MARKET}", "/agents/one", "/snapshots", "/registry", "/docs", "/openapi.json"]
     for path in [*paths, *pages, "/registry/consistency?from=1&to=3", "/nope", "/agents?slug=one"]:
-        whole = ground.client.get(path, follow_redirects=False)
+        full = ground.client.get(path, follow_redirects=False)
         head = ground.client.head(path, follow_redirects=False)
-        assert (head.status_code, head.content) == (whole.status_code, b""), path
-        assert dict(head.headers) == dict(whole.headers), path
+        assert (head.status_code, head.content) == (full.status_code, b""), path
+        assert dict(head.headers) == dict(full.headers), path
     answer = ground.client.head(f"{BASE}/decisions")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")

@@ -1,4 +1,4 @@
-"""A live season: sources asked before each edge, snapshots published at it, and made again from what was kept."""
+"""A live season fetches sources before each snapshot, publishes on time, and can be replayed from its captures."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from openoutcry.arena.timestamps import CADENCE, SECOND
 pytestmark = pytest.mark.once
 
 
-class World:
-    """An arena, a clock that the test turns, and sources that count who asks."""
+class LiveArena:
+    """An arena with a controlled clock and recorded sources that count requests."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.at, self.asked, self.is_down = folder, to_microseconds(AS_OF) - 5 * 60 * SECOND, 0, False
+        self.folder, self.at, self.n_requests, self.is_down = folder, to_microseconds(AS_OF) - 5 * 60 * SECOND, 0, False
         self.arena = Arena(folder / "arena", clock=lambda: self.at)
         self.begin()
 
@@ -44,11 +44,11 @@ class World:
         return AS_OF + timedelta(microseconds=self.at - to_microseconds(AS_OF))
 
     def answer(self, request: httpx.Request) -> httpx.Response:
-        self.asked += 1
+        self.n_requests += 1
         return httpx.Response(503) if self.is_down else recorded(request)
 
     def go(self, moment: int) -> None:
-        """Let the clock run to a moment, a tick every 25 seconds."""
+        """Advance the clock to a time, with a tick every 25 seconds."""
         while self.at < moment:
             self.at = min(moment, self.at + 25 * SECOND)
             self.season.tick()
@@ -58,24 +58,24 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path) -> LiveArena:
+    return LiveArena(tmp_path)
 
 
-def test_r15_sources_are_asked_before_an_edge_and_its_snapshot_is_published_at_it(world: World) -> None:
+def test_r15_sources_are_fetched_before_a_snapshot_and_it_is_published_on_time(world: LiveArena) -> None:
     edge = to_microseconds(AS_OF)
     world.go(edge - LEAD - SECOND)
-    assert (world.asked, world.published()) == (0, [])
+    assert (world.n_requests, world.published()) == (0, [])
     world.go(edge - SECOND)
-    asked = world.asked
-    assert asked > 0
+    n_requests = world.n_requests
+    assert n_requests > 0
     assert world.published() == []
     world.go(edge)
-    assert (world.asked, world.published()) == (asked, [edge])
+    assert (world.n_requests, world.published()) == (n_requests, [edge])
     assert len(world.arena.state.markets) > 0
 
 
-def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None:
+def test_r16_captures_reproduce_the_published_bytes(world: LiveArena) -> None:
     world.go(to_microseconds(AS_OF) + 2 * CADENCE)
     bodies = [each.body for each in replay(world.folder / "captures")]
     with world.arena.reading.connect() as connection:
@@ -84,8 +84,8 @@ def test_r16_what_was_kept_makes_the_published_bytes_again(world: World) -> None
     assert len(bodies) == 3
 
 
-def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_later(
-    world: World, caplog: pytest.LogCaptureFixture
+def test_r14_and_r20_without_a_source_no_snapshot_is_published_then_or_later(
+    world: LiveArena, caplog: pytest.LogCaptureFixture
 ) -> None:
     edge = to_microseconds(AS_OF)
     world.go(edge)
@@ -95,33 +95,33 @@ def test_r14_and_r20_an_edge_at_which_no_source_answers_has_no_snapshot_then_or_
     first, lost, last = (words.partition(": ")[2] for words in caplog.messages)
     assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
     assert "1 kalshi.no_answer" in lost
-    assert last == "nothing is published, since no source answered", "the operator is told"
+    assert last == "nothing is published, since no source answered", "logged for the operator"
     kept = (world.folder / "captures" / MEMORY).stat().st_mtime_ns
     caplog.clear()
     world.go(edge + 2 * CADENCE - LEAD - SECOND)
-    assert caplog.messages == [], "once an edge, however often it is looked whether there is something to publish"
+    assert caplog.messages == [], "once per snapshot time, at any number of ticks"
     assert (world.folder / "captures" / MEMORY).stat().st_mtime_ns == kept
     world.is_down = False
     world.go(edge + 2 * CADENCE)
     assert world.published() == [edge, edge + 2 * CADENCE]
 
 
-def test_who_is_stopped_between_asking_and_the_edge_goes_on_with_what_was_kept(world: World) -> None:
+def test_a_restart_between_fetch_and_publication_continues_from_the_captures(world: LiveArena) -> None:
     edge = to_microseconds(AS_OF)
     world.go(edge + CADENCE - SECOND)
-    asked = world.asked
+    n_requests = world.n_requests
     world.begin()
     world.go(edge + CADENCE)
-    # Of the tick of the edge itself, the season was told nothing before: the slot stays empty.
+    # The restart was at the snapshot time without an earlier tick, so that snapshot is missed.
     assert world.published() == [edge]
     world.at -= 2 * SECOND
     world.begin()
     world.go(edge + CADENCE - SECOND)
     world.go(edge + CADENCE)
-    assert (world.asked, world.published()) == (asked, [edge, edge + CADENCE])
+    assert (world.n_requests, world.published()) == (n_requests, [edge, edge + CADENCE])
 
 
-def test_a_source_of_ours_that_breaks_costs_its_slot_and_is_not_asked_again_for_it(world: World) -> None:
+def test_a_failing_fetch_is_not_retried_for_the_same_snapshot(world: LiveArena) -> None:
     broken: list[datetime] = []
 
     def prepare(edge: datetime) -> None:
@@ -136,10 +136,10 @@ def test_a_source_of_ours_that_breaks_costs_its_slot_and_is_not_asked_again_for_
     assert broken == [AS_OF]
 
 
-def test_a_calendar_is_read_before_each_edge_and_kept_with_its_captures(
-    world: World, caplog: pytest.LogCaptureFixture
+def test_a_calendar_is_read_before_each_snapshot_and_captured(
+    world: LiveArena, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What the operator curates is of the edge, too; a replay reads it as it was then."""
+    """A replay reads the operator's calendar as it was at each snapshot."""
     file, folder, edge = world.folder / "events.ics", world.folder / "captures", to_microseconds(AS_OF)
     file.write_bytes(fixture("calendar.ics"))
     plan = replace(PLAN, calendar=None, files={"calendar": file})

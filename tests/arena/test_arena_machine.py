@@ -1,4 +1,4 @@
-"""An arena against a small model of it, whatever happens in whatever order, with a clock that the test turns.
+"""Stateful property test: an arena behaves like a small model under random sequences of operations.
 
 R-09, R-10, R-23, R-25 to R-29, R-32, R-35, R-37, R-39 to R-44.
 """
@@ -60,7 +60,7 @@ SHARED = st.tuples(st.sampled_from((*MARKETS, "kalshi:NONE")), st.sampled_from(S
 
 
 class Machine(RuleBasedStateMachine):
-    """Does the same to a server and to the model, and compares."""
+    """Applies each operation to a server and to the model, and compares them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
         self.model = Model(self.ground.clock[0])
         self.receipts: list[dict[str, Any]] = []
         self.bodies: dict[int, bytes] = {}
-        self.told: dict[tuple[str, str], tuple[bytes, bytes]] = {}
+        self.replies: dict[tuple[str, str], tuple[bytes, bytes]] = {}
 
     @initialize()
     def begin(self) -> None:
@@ -87,7 +87,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(closes=st.dictionaries(st.sampled_from(TICKERS), CLOSES, min_size=1))
     def publish(self, closes: dict[str, int | None]) -> None:
-        """Publish the snapshot of the last edge, or of the next where that one is there."""
+        """Publish the snapshot of the last multiple of ten minutes, or of the next if it is published."""
         edge = max([self.model.clock - self.model.clock % CADENCE] + [each + CADENCE for each in self.model.snapshots])
         self.turn(max(self.model.clock, edge))
         made = _snapshot(edge, closes)
@@ -123,8 +123,8 @@ class Machine(RuleBasedStateMachine):
         body = json.dumps(self.ground.body(slug, *told, snapshot_as_of=format_timestamp(as_of))).encode()
         answer = self.ground.post(slug, body, **({} if key is None else {"Idempotency-Key": key}))
         is_formed = as_of in self.model.snapshots and len(dict(shares)) == len(shares)
-        if is_formed and key is not None and (slug, key) in self.told:
-            first, content = self.told[slug, key]
+        if is_formed and key is not None and (slug, key) in self.replies:
+            first, content = self.replies[slug, key]
             expected = (200, content) if first == body else (409, answer.content)
             assert (answer.status_code, answer.content) == expected
             return
@@ -135,7 +135,7 @@ class Machine(RuleBasedStateMachine):
         if wanted.status == 200:
             self.accepted(slug, dict(shares), answer)
             if key is not None:
-                self.told[slug, key] = body, answer.content
+                self.replies[slug, key] = body, answer.content
 
     def accepted(self, slug: str, shares: dict[str, str], answer: Any) -> None:
         told = answer.json()
@@ -182,7 +182,7 @@ class Machine(RuleBasedStateMachine):
                     parse_timestamp("t", each["settlement_at"]),
                 )
                 assert {"market_id": each["market_id"], "decision_cutoff": cutoff} == one
-                # R-40, but where a market that was closed is told to close earlier than it was.
+                # R-40, except for a closed market whose close was moved to an earlier time.
                 assert cutoff <= close - 2 * HOUR or self.model.clock > cutoff
 
     @invariant()
@@ -203,7 +203,7 @@ class Machine(RuleBasedStateMachine):
             assert answer.content == body
         export(self.ground.arena, self.folder / "export", self.model.clock)
         assert audit(self.folder / "export", str(self.ground.arena.key.verifier)) == []
-        assert score_faults(self.folder / "export") == [], "R-44: scores follow from an export, whatever happened"
+        assert score_faults(self.folder / "export") == [], "R-44: the scores of an export can be recomputed"
         lines = (self.folder / "export" / "log.jsonl").read_bytes().splitlines()
         records = [json.loads(line) for line in lines]
         assert [each["record"] for each in self.receipts] == [each for each in records if each["type"] == "submission"]
@@ -216,7 +216,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def _snapshot(edge: int, closes: dict[str, int | None]) -> Snapshot:
-    """Return a snapshot with markets, of which some do not say when they close, as R-11 has it."""
+    """Return a snapshot with markets, some without `close_time` (R-11)."""
     as_of = _time(edge)
     items = [market(name, as_of=as_of, close_time=_time(edge + (after or HOUR))) for name, after in closes.items()]
     made = build(as_of, seen(*items, *theaters(as_of), at=as_of))
@@ -231,9 +231,9 @@ def _time(moment: int) -> datetime:
     return datetime.fromtimestamp(moment // 10**6, timezone.utc)
 
 
-def test_an_arena_does_what_the_model_does() -> None:
+def test_an_arena_behaves_like_its_model() -> None:
     is_full = bool(os.environ.get("OPENOUTCRY_FULL"))
-    # To shrink what is found takes minutes: only where there are as many.
+    # Shrinking takes minutes, so only the full run shrinks.
     phases = (Phase.generate, Phase.shrink) if is_full else (Phase.generate,)
     n_examples, n_steps = (400, 60) if is_full else (6, 20)
     told = settings(max_examples=n_examples, stateful_step_count=n_steps, phases=phases, report_multiple_bugs=False)

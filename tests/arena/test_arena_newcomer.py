@@ -1,4 +1,4 @@
-"""A newcomer's path, on a server of its own: the page's commands, the agent in bash, the rank, the receipt."""
+"""End to end as a new user: the commands of the first-agent page, the bash agent, the rank and the receipt."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def ranked(url: str, slug: str) -> dict[str, Any]:
 
 @contextmanager
 def breaking(url: str) -> Iterator[str]:
-    """Stand before a server, and break the connection of its first receipt, once it has been told."""
+    """Proxy a server and break the connection of its first receipt after the submission."""
     broken = list[bool]()
 
-    def hand(path: str, ask: Callable[[], httpx.Response]) -> tuple[int, bytes] | None:
-        told = ask()
-        if path.endswith("/decisions") and told.is_success and not broken:
+    def hand(path: str, forward: Callable[[], httpx.Response]) -> tuple[int, bytes] | None:
+        response = forward()
+        if path.endswith("/decisions") and response.is_success and not broken:
             broken.append(True)
             return None
-        return told.status_code, told.content
+        return response.status_code, response.content
 
     with between(url, hand) as place:
         yield place
@@ -71,7 +71,7 @@ def breaking(url: str) -> Iterator[str]:
 
 
 def paste(page: Any, folder: Path) -> str:
-    """Run every command of the first agent's page, as it is shown, and return what a terminal shows."""
+    """Run the commands of the first-agent page as shown, and return their output."""
     shown = page.locator(".commands code").all_inner_texts()
     assert len(shown) == 4
     done = subprocess.run(
@@ -82,22 +82,22 @@ def paste(page: Any, folder: Path) -> str:
 
 
 def first_steps(page: Any, url: str, folder: Path) -> dict[str, Any]:
-    """Go the way of the page, and return the receipt: register, read, decide, check."""
+    """Follow the page (register, read, decide, check) and return the receipt."""
     page.goto(f"{url}/first-agent")
     shown = paste(page, folder)
     receipt: dict[str, Any] = json.loads((folder / "receipt.json").read_text())
     key = (folder / "my-agent.key").read_text().strip()
-    assert key in shown, "it is shown"
+    assert key in shown, "the key is shown"
     assert receipt["submission_id"] in shown
-    assert shown.endswith("\nok\n"), "the verifier that the server serves"
+    assert shown.endswith("\nok\n"), "the verifier served by the server"
     assert (folder / "my-agent.key").stat().st_mode & 0o077 == 0
     page.reload()
-    assert "SLUG=my-agent-2" in page.locator(".commands code").first.inner_text(), "who comes next has a slug, too"
+    assert "SLUG=my-agent-2" in page.locator(".commands code").first.inner_text(), "the next user gets another slug"
     return receipt
 
 
 def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
-    """Let the agent in bash decide twice, over a connection that breaks, and return its last receipt."""
+    """Run the bash agent twice, once over a breaking connection, and return its last receipt."""
     agent = ("bash", ROOT / "examples" / "arena-agent.sh")
     with breaking(url) as place:
         done = run(*agent, place, "my-agent", cwd=folder)
@@ -105,13 +105,13 @@ def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
     assert re.match(rf"accepted: [1-8] of [1-{len(QUESTIONS)}]\n", done.stdout)
     (kept,) = folder.glob("my-agent.*.receipt.json")
     receipt: dict[str, Any] = json.loads(kept.read_text())
-    assert kept.name == f"my-agent.{receipt['submission_id']}.receipt.json", "no other is written over"
+    assert kept.name == f"my-agent.{receipt['submission_id']}.receipt.json", "no receipt is overwritten"
     assert done.stdout.endswith(f"receipt: ./{kept.name}\n")
     assert {each["reason"] for each in receipt["rejected"]} <= {"decision_cutoff_passed", "duplicate_market"}
     is_same = first["snapshot_as_of"] == receipt["snapshot_as_of"]
-    assert is_same == ("duplicate_market" in done.stdout), "the page's decision is on the snapshot already"
+    assert is_same == ("duplicate_market" in done.stdout), "the page's decision was on the same snapshot"
     again = run(*agent, url, "my-agent", cwd=folder)
-    # What is decided again on a snapshot is the same, and told the same, or a market has closed since.
+    # A repeated submission returns the same receipt, unless a market has closed since.
     assert again.returncode == 0 or "duplicate_market" in again.stderr
     for name in folder.glob("my-agent.*.receipt.json"):
         receipt = max(receipt, json.loads(name.read_text()), key=lambda each: str(each["submission_id"]))
@@ -121,8 +121,8 @@ def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
     return receipt
 
 
-def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path) -> None:
-    """R-28, R-29, R-40, R-42, R-43, R-44: whatever is told is kept, settled and checked by files alone."""
+def test_a_new_user_gets_a_rank_with_the_page_and_the_bash_agent(tmp_path: Path) -> None:
+    """R-28, R-29, R-40, R-42, R-43, R-44: decisions are stored, settled, scored and verified offline."""
     pytest.importorskip("playwright")
     with served(tmp_path, "--sandbox") as url, chromium() as browser:
         page = browser.new_page()
@@ -130,14 +130,14 @@ def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path
         markets = httpx.get(f"{url}{BASE}/markets").json()["markets"]
         for market in markets:
             cutoff = parse_timestamp("t", market["decision_cutoff"])
-            assert parse_timestamp("t", market["settlement_at"]) - cutoff == 2 * HOUR, "R-40, in practice too"
+            assert parse_timestamp("t", market["settlement_at"]) - cutoff == 2 * HOUR, "R-40, in practice seasons too"
         opened = {each["market_id"]: each["yes_probability"] for each in newest["salts"]}
         first = next(each for each in markets if each["market_id"] in opened)
         words = ("arena", "resolve", first["market_id"], "finalized", "--outcome", "yes")
         assert typed(*words, cwd=tmp_path).returncode == 0
         if now() <= parse_timestamp("t", first["decision_cutoff"]):
             row = httpx.get(f"{url}{BASE}/leaderboard").json()["rows"][0]
-            assert row["n_scored"] == 0, "R-32: a result opens nothing before the cutoff"
+            assert row["n_scored"] == 0, "R-32: a result reveals nothing before the cutoff"
         row = ranked(url, "my-agent")
         assert (row["rank"], row["n_scored"]) == (1, 1)
         assert row["brier"] == pytest.approx((float(opened[first["market_id"]]) - 1) ** 2)
@@ -148,7 +148,7 @@ def test_a_newcomer_gets_a_rank_by_the_page_and_the_agent_in_bash(tmp_path: Path
         assert line.locator("[data-label=Brier]").inner_text() == f"{row['brier']:.3f}"
         page.get_by_role("link", name="my-agent").click()
         page.get_by_role("heading", name="Scores", exact=True).wait_for()
-        # Twice where an edge came meanwhile, and the market was decided on anew.
+        # Two if a snapshot was published meanwhile and the agent decided again.
         assert 1 <= page.locator("[data-label=Result]", has_text="YES").count() <= 2
     file = ROOT / "python" / "openoutcry" / "arena" / "verifier.py"
     (tmp_path / "last.json").write_text(json.dumps(newest))

@@ -1,4 +1,4 @@
-"""What an operator chooses of the rules, and who beats whom (R-46, R-51, R-54, Q-8)."""
+"""Scoring rules that an operator sets, and pairwise comparison of agents (R-46, R-51, R-54, Q-8)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROW = {"theater": "iran", "rate": "0.3", "n": 40, "source": "a book, p. 7", "per
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Floor]:
-    """Open a season in which two agents decided on all markets, which came true in turns."""
+    """Open a season in which two agents decided on all markets, with mixed results."""
     with floor(tmp_path / "arena") as found:
         found.publish()
         names = found.markets()
@@ -55,7 +55,7 @@ def said(tmp_path: Path, *words: object) -> list[str]:
 
 
 def tick(ground: Floor) -> None:
-    """Let the server hear of what another process wrote, as it does every second."""
+    """Make the server reload what another process wrote, as it does every second."""
     ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
 
 
@@ -64,8 +64,8 @@ def profile(ground: Floor, slug: str) -> dict[str, Any]:
     return told
 
 
-def test_past_rates_are_set_on_the_log_and_score_everybody_anew(ground: Floor, tmp_path: Path) -> None:
-    """R-46, steps 2 and 3: with source, n and period; an export of it recomputes."""
+def test_base_rates_are_recorded_in_the_log_and_recompute_all_scores(ground: Floor, tmp_path: Path) -> None:
+    """R-46, steps 2 and 3: rates have source, n and period, and an export can be recomputed."""
     assert said(tmp_path, "rules")[-1] == "base rates: none"
     before = {each["theater"]: each for each in profile(ground, "ada")["per_theater"]}
     assert {each["reference_source"] for each in before.values()} == {"platform_global"}
@@ -80,10 +80,10 @@ def test_past_rates_are_set_on_the_log_and_score_everybody_anew(ground: Floor, t
     assert after["iran"]["reference_citation"] == "a book, p. 7, 1990-2020"
     assert "a book, p. 7" in ground.client.get("/agents/ada").text
     assert any(line.startswith("ada: skill ") for line in told)
-    # 0.3 of 40 and 0.5 of 10, each by its count.
+    # 0.3 of 40 and 0.5 of 10, weighted by count.
     assert (after["ukraine"]["reference_source"], after["ukraine"]["base_rate"]) == ("historical_blend", 0.34)
     again = said(tmp_path, "rules", "--base-rates", "rates.json")
-    assert again == told[-len(again) :], "no record of what stays"
+    assert again == told[-len(again) :], "unchanged rules write no record"
     export(ground.arena, tmp_path / "season", now())
     assert audit(tmp_path / "season") == score_faults(tmp_path / "season") == []
 
@@ -113,7 +113,7 @@ def test_the_fee_model_is_chosen_and_named(ground: Floor, tmp_path: Path) -> Non
         (("--base-rates", "missing.json"), "readable and writable files are required"),
     ],
 )
-def test_rules_that_are_none_are_refused_in_one_line(
+def test_invalid_rules_are_refused_in_one_line(
     words: tuple[str, ...], wanted: str, ground: Floor, tmp_path: Path
 ) -> None:
     n_records = ground.arena.writer.log.end.seq
@@ -150,13 +150,13 @@ def test_rules_that_are_none_are_refused_in_one_line(
         ),
     ],
 )
-def test_a_table_that_is_none_never_comes_into_a_log(content: str | bytes, wanted: str) -> None:
+def test_an_invalid_table_of_base_rates_is_refused(content: str | bytes, wanted: str) -> None:
     with pytest.raises(OpenOutcryError, match="a table of past rates needs") as refused:
         table_of(content if isinstance(content, bytes) else content.encode())
     assert wanted in str(refused.value)
 
 
-def test_a_table_is_the_same_bytes_in_any_order() -> None:
+def test_a_table_has_the_same_bytes_in_any_order() -> None:
     rows = [ROW, ROW | {"theater": "korea"}]
     assert table_of(json.dumps(rows).encode()) == table_of(json.dumps(rows[::-1], indent=2).encode())
     assert table_of(b"[]") == b"[]"
@@ -168,25 +168,25 @@ def test_a_table_is_the_same_bytes_in_any_order() -> None:
     assert chosen(Parameters(), {"fee_rate": "0.1"}) == replace(Parameters(), fee_rate="0.1")
 
 
-def test_the_demos_past_is_labelled_and_a_real_seasons_is_empty() -> None:
-    """R-46: nobody takes a rate that was made up for one that was found."""
+def test_the_base_rates_of_the_demo_are_labelled_synthetic() -> None:
+    """R-46: a synthetic rate must not be mistaken for a real one."""
     assert {each["theater"] for each in json.loads(table_of(json.dumps(BASE_RATES).encode()))} == {
         "iran", "israel", "ukraine", "taiwan", "korea", "yemen",
     }  # fmt: skip
     assert all("synthetic" in str(each["source"]) for each in BASE_RATES)
 
 
-def test_whether_one_agent_beats_another_is_said_of_an_export(ground: Floor, tmp_path: Path) -> None:
-    """R-54: on the markets of both, as the library has it; too few are undecided."""
+def test_two_agents_of_an_export_are_compared(ground: Floor, tmp_path: Path) -> None:
+    """R-54: the comparison uses common markets and is undecided with too few."""
     export(ground.arena, tmp_path / "season", ground.clock[0])
     facts = facts_of_export(tmp_path / "season")
     assert said(tmp_path, "compare", "season", "ada", "bob") == [
-        "markets of both: 8",
-        "undecided: at least 10 are needed",
+        "common markets: 8",
+        "undecided: at least 10 common markets are required",
     ]
     few = replace(facts, parameters=replace(facts.parameters, min_markets=8))
     found = compare(select(few), "ada", "bob")
-    # Six came true and two did not: 0.9 loses 0.01 and 0.81, 0.6 loses 0.16 and 0.36.
+    # Six markets are YES and two NO: 0.9 loses 0.01 and 0.81, 0.6 loses 0.16 and 0.36.
     assert found.difference == pytest.approx((6 * (0.01 - 0.16) + 2 * (0.81 - 0.36)) / 8)
     for words in (("ada", "eve"), ("ada", "Ada")):
         done = typed("arena", "compare", "season", *words, cwd=tmp_path)

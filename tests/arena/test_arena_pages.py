@@ -1,4 +1,4 @@
-"""Pages for people: whole, linked, honest about every state; R-28, R-31, R-33, R-34."""
+"""HTML pages: well formed, linked, and correct in every state; R-28, R-31, R-33, R-34."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
 
 
 def season(ground: Floor, *outcomes: str | None) -> None:
-    """Let three agents decide on all markets, and settle them after the last cutoff."""
+    """Submit decisions of three agents on all markets, and settle the markets after the last cutoff."""
     ground.publish()
     for place, slug in enumerate(("one", "two", "three")):
         ground.register(slug, display_name=f"Agent {slug}")
@@ -50,8 +50,8 @@ def season(ground: Floor, *outcomes: str | None) -> None:
             ground.resolve(market, outcome)
 
 
-def test_every_page_is_whole_and_every_link_leads_somewhere(ground: Floor) -> None:
-    """Well formed, one h1, captions, labels, scopes; empty, open and settled."""
+def test_every_page_is_well_formed_and_every_link_works(ground: Floor) -> None:
+    """Pages have one h1, captions, labels and scopes; the season is empty, open and settled."""
     crawl(ground, *NOTHING)
     season(ground)
     found = crawl(ground, *NOTHING)
@@ -63,8 +63,8 @@ def test_every_page_is_whole_and_every_link_leads_somewhere(ground: Floor) -> No
     assert len(crawl(ground, *NOTHING)) > 30
 
 
-def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
-    """R-28: also of a submission at the very end of a day, whose record and id come in the next."""
+def test_the_address_of_an_anchor_shows_its_row(ground: Floor) -> None:
+    """R-28, also for a submission at the end of a day whose record and id belong to the next day."""
     ground.publish()
     ground.register("one")
     end = ground.clock[0] - ground.clock[0] % DAY + DAY
@@ -79,13 +79,13 @@ def test_the_address_of_an_anchor_leads_to_its_row(ground: Floor) -> None:
     ground.arena.writer.write(CloseDay("2026-05-08", end))
     closed, today = page(ground, "/registry?date=2026-05-08"), page(ground, "/registry?date=2026-05-09")
     record = ground.client.get("/registry/checkpoint").text.split("\n")
-    assert record[2] in today.text, "the newest root is that of a day that goes on"
+    assert record[2] in today.text, "an open day shows the newest root"
     assert "not closed yet" in today.said
     assert "not closed yet" not in closed.said
     note = re.search(r"openoutcry\.arena/local\n(\d+)\n\S+\n\n— \S+ \S+\n", closed.text)
     assert note is not None
     size, _ = verifier.open_checkpoint(note[0], verifier.parse_key(str(ground.arena.key.verifier)))
-    assert size == int(record[1]) - 1, "the day's record is not among those that it closes"
+    assert size == int(record[1]) - 1, "the day's own record is not included"
     for wrong, status in (("2026-05-07", 404), ("2026-05-10", 404), ("2026-13-01", 400), ("x", 400)):
         page(ground, f"/registry?date={wrong}", status)
     assert {"row-2026-05-08", "row-2026-05-09"} <= set(page(ground, "/registry").ids)
@@ -104,8 +104,8 @@ def test_the_submissions_of_a_day_are_paged(ground: Floor, monkeypatch: pytest.M
     assert shown == [made[:4:-1], made[4:1:-1], made[1::-1]]
 
 
-def test_a_submission_verifies_offline_with_what_its_page_tells_to_fetch(ground: Floor, tmp_path: Path) -> None:
-    """R-42: once all is open; before, only its agent has the salts."""
+def test_a_submission_verifies_offline_with_the_commands_of_its_page(ground: Floor, tmp_path: Path) -> None:
+    """R-42: after all cutoffs. Before, only the agent has all salts."""
     ground.publish()
     ground.register("one")
     name = ground.submit("one", *((market, 0.5) for market in ground.markets()[:2])).json()["submission_id"]
@@ -128,7 +128,7 @@ def test_a_submission_verifies_offline_with_what_its_page_tells_to_fetch(ground:
         assert ground.client.get(served).content == Path(verifier.__file__).with_name(name).read_bytes()
 
 
-def test_the_pages_say_the_limits_that_the_server_has(tmp_path: Path) -> None:
+def test_the_pages_state_the_limits_of_the_server(tmp_path: Path) -> None:
     with floor(tmp_path, rate_key=7, stale_after=CADENCE) as ground:
         ground.publish()
         assert "7 requests a minute." in page(ground, "/first-agent").said
@@ -138,8 +138,10 @@ def test_the_pages_say_the_limits_that_the_server_has(tmp_path: Path) -> None:
         assert "requests a minute" not in page(ground, "/first-agent").said
 
 
-def test_the_board_is_that_of_the_protocol_in_every_order(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-33, R-34: rows by rank; by other columns the best first; a page at a time."""
+def test_the_leaderboard_page_matches_the_protocol_in_every_order(
+    ground: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R-33, R-34: rows by rank, other columns best first, with paging."""
     monkeypatch.setattr(agent_pages, "PAGE", 4)
     season(ground, "no", "no", "yes", "no", "no", "yes", "no", "no")
     for place in range(7):
@@ -162,12 +164,12 @@ def test_the_board_is_that_of_the_protocol_in_every_order(ground: Floor, monkeyp
     assert shown("/?theater=iran&min_n=1") == [row["slug"] for row in theater]
     found = page(ground, "/?sort=brier&sort=roi")
     sorted_by = [told["aria-sort"] for tag, told in found.tags if tag == "th" and "aria-sort" in told]
-    assert sorted_by == ["descending"], "a header's button comes after what the form holds"
+    assert sorted_by == ["descending"], "a header button overrides the form's hidden field"
     assert [told["href"] for tag, told in found.tags if told.get("rel") == "next"] == ["/?sort=roi&page=2"]
 
 
-def test_every_state_of_an_agent_is_told(ground: Floor) -> None:
-    """Nobody, no score, provisional, tie, suspended, always 50, a snapshot that is old."""
+def test_every_state_of_an_agent_is_shown(ground: Floor) -> None:
+    """No agent, no score, provisional, tied, suspended, reference always 50, stale snapshot."""
     assert "No snapshot is published yet" in page(ground, "/").said
     assert "Nobody has registered yet" in page(ground, "/").said
     season(ground)
@@ -192,7 +194,7 @@ def test_every_state_of_an_agent_is_told(ground: Floor) -> None:
     assert "nothing of it is scored" in page(ground, "/agents/one").said
 
 
-def test_an_agent_is_found_by_its_slug_however_it_is_written(ground: Floor) -> None:
+def test_an_agent_is_found_by_its_slug_in_any_case(ground: Floor) -> None:
     ground.publish()
     ground.register("long-" + "x" * 35, display_name="W" * 80)
     ground.register("rtl", display_name="\u0633\u0648\u0642")
@@ -204,8 +206,8 @@ def test_an_agent_is_found_by_its_slug_however_it_is_written(ground: Floor) -> N
     assert page(ground, "/agents/RTL").said.startswith("\u0633\u0648\u0642")
 
 
-def test_a_snapshot_is_found_in_the_log_whichever_is_asked_for_first(ground: Floor) -> None:
-    """R-16: its leaf is the record that has its hash."""
+def test_a_snapshot_shows_its_log_record_in_any_order_of_requests(ground: Floor) -> None:
+    """R-16: its leaf is the record with its hash."""
     moments = [ground.publish()]
     for place in range(3):
         ground.register(f"agent-{place}")
@@ -218,7 +220,7 @@ def test_a_snapshot_is_found_in_the_log_whichever_is_asked_for_first(ground: Flo
         assert str(json.loads(record)["seq"]) in found.words
 
 
-def test_a_market_says_what_became_of_it(ground: Floor) -> None:
+def test_a_market_page_shows_its_result(ground: Floor) -> None:
     season(ground, "yes", None)
     markets = ground.markets("settled") + ground.markets("closed")
     assert "YES" in page(ground, f"/markets/{markets[0]}").words
@@ -237,10 +239,10 @@ def test_a_market_says_what_became_of_it(ground: Floor) -> None:
         ("finalized", "yes", "YES"),
     ],
 )
-def test_every_page_tells_the_same_result_of_a_market(
+def test_every_page_shows_the_same_result_of_a_market(
     ground: Floor, status: str, outcome: str | None, told: str
 ) -> None:
-    """R-44: the market's own page, the lists, the agent's and the submission's."""
+    """R-44: the pages of the market, the market list, the agent and the submission."""
     ground.publish()
     ground.register("one")
     market = ground.markets()[0]
@@ -252,16 +254,16 @@ def test_every_page_tells_the_same_result_of_a_market(
         assert told in page(ground, path).words, path
 
 
-def test_the_calibration_is_drawn_and_told_as_numbers(ground: Floor) -> None:
-    """R-31: the picture, and a table with the same."""
+def test_the_calibration_is_a_chart_and_a_table(ground: Floor) -> None:
+    """R-31: the chart and the table have the same numbers."""
     season(ground, "no", "no", "yes", "no", "yes", "no", "no", "no")
     found = page(ground, "/agents/one")
     assert "Probability of YES, share that came true, and count: 0.20 came true 0.25 (8)." in found.said
     assert "0.2 to 0.3 8 0.20 25%" in found.said
 
 
-def test_the_registry_tells_who_witnesses(tmp_path: Path) -> None:
-    """R-42: and how much of the log each has cosigned, which is there to be fetched."""
+def test_the_registry_lists_the_witnesses(tmp_path: Path) -> None:
+    """R-42: with the size of each witness's newest cosigned checkpoint."""
     seen, new = (SignerKey(name, bytes([place]) * 32, WITNESS) for place, name in enumerate(("w.example", "v.example")))
     with floor(tmp_path, witnesses=(seen.verifier, new.verifier)) as ground:
         ground.publish()
@@ -275,8 +277,8 @@ def test_the_registry_tells_who_witnesses(tmp_path: Path) -> None:
         crawl(ground, "/registry")
 
 
-def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Floor) -> None:
-    """R-33: of skill and of rank, in words and beside them as a picture."""
+def test_intervals_are_shown_and_drawn_with_enough_markets(ground: Floor) -> None:
+    """R-33: intervals of skill and rank, as text and as a chart."""
     as_of = ground.clock[0] - ground.clock[0] % CADENCE
     ids = [f"kalshi:M{place}" for place in range(12)]
     listings = [MarketListing(each, "kalshi", each, ("iran",), as_of + HOUR, as_of + 3 * HOUR, "0.5") for each in ids]
@@ -304,7 +306,7 @@ def test_an_interval_is_told_and_drawn_where_there_are_markets_enough(ground: Fl
     assert f"{low} to {high}" in page(ground, "/agents/one").words
 
 
-def test_a_column_of_intervals_has_zero_and_leaves_far_ones_outside() -> None:
+def test_a_column_of_intervals_includes_zero_and_clips_outliers() -> None:
     near = [(0.1, 0.0, 0.2), (0.2, None, None), (-0.1, -0.3, 0.1), (None, None, None)]
     low, high = svg_charts.bounds([*near, (-40.0, -90.0, 3.0)])
     assert (-0.5 < low < -0.3, 0.2 < high < 0.5) == (True, True)

@@ -1,4 +1,4 @@
-"""Every requirement of the protocol and every goal is named where it is held: at a test, or at what measures it."""
+"""Every requirement (R) and goal (G) is named by the test or script that checks it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ REQUIREMENTS = {f"R-{number:02}" for number in range(1, 56)}
 GOALS = {f"G{number}" for number in range(1, 8)}
 
 
-def held(words: str) -> set[str]:
-    """Return the numbers that a text names, those of a span with both ends among them."""
+def named_in(words: str) -> set[str]:
+    """Return the requirements and goals that a text names, with ranges expanded."""
     found = set(re.findall(r"R-\d\d|\bG[1-7]\b", words))
     for first, last in re.findall(r"R-(\d\d) to R-(\d\d)", words):
         found |= {f"R-{number:02}" for number in range(int(first), int(last) + 1)}
@@ -27,7 +27,7 @@ def held(words: str) -> set[str]:
 
 
 def functions() -> Iterator[str]:
-    """Yield the source of each test of the Arena; what a module says of itself names no test."""
+    """Yield the source of each Arena test; module docstrings do not count."""
     for path in sorted(TESTS.glob("test_arena_*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
@@ -36,12 +36,12 @@ def functions() -> Iterator[str]:
 
 
 def test_every_requirement_is_named_by_a_test() -> None:
-    named = set().union(*map(held, functions()))
+    named = set().union(*map(named_in, functions()))
     assert sorted(REQUIREMENTS - named) == []
     assert sorted(name for name in named if name.startswith("R-") and name not in REQUIREMENTS) == []
 
 
-def test_every_goal_is_named_by_a_test_or_by_what_measures_it() -> None:
+def test_every_goal_is_named_by_a_test_or_a_script() -> None:
     scripts = (path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "scripts").glob("arena_*.py"))
-    named = set().union(*map(held, functions()), *map(held, scripts))
+    named = set().union(*map(named_in, functions()), *map(named_in, scripts))
     assert sorted(GOALS - named) == []

@@ -153,7 +153,7 @@ def retry_request(
             if error.status < 500 and error.retry_after is None:
                 raise
             why, wait = str(error), max(pause, error.retry_after or 0)
-        report(f"unavailable: {why}; retry in {wait} s")
+        report(f"retry in {wait} s: {why}")
         sleep(wait)
         pause = min(2 * pause, _LONGEST_PAUSE)
 

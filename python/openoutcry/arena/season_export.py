@@ -107,8 +107,8 @@ def score_faults(folder: Path) -> list[str]:
         return [str(error).partition(": ")[2] or str(error)]
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # A signed record may lack members that `rescoring` does not read.
-        received = f"one without {error}" if isinstance(error, KeyError) else "a malformed one"
-        return [f"a complete export is required; received {received}"]
+        received = f"one without {error}" if isinstance(error, KeyError) else "another"
+        return [f"a whole export is required; received {received}"]
     return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), exported))
 
 
