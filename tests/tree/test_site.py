@@ -1,0 +1,59 @@
+"""The site: glossary terms are linked, errors are listed by slug, and few entries are visible at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.once
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+hooks = pytest.importorskip("mkdocs_hooks")
+yaml = pytest.importorskip("yaml")
+
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+MOST_ENTRIES = 8
+
+
+def test_the_first_use_of_a_term_is_linked_and_no_later_one() -> None:
+    linked = hooks.link_terms("# Turnover\n\nTurnover costs; turnover again.\n", "score.md")
+    assert linked == "# Turnover\n\n[Turnover](glossary.md#turnover) costs; turnover again.\n"
+
+
+def test_code_links_and_tables_keep_their_words() -> None:
+    page = "`turnover` and [turnover](x.md)\n\n```python\nturnover = 1\n```\n\n| turnover |\n"
+    assert hooks.link_terms(page, "score.md") == page
+
+
+def test_every_glossary_term_is_explained_in_at_most_two_lines() -> None:
+    entries = re.findall(r"^### (.+)\n((?:(?!#|\n).+\n)*)", GLOSSARY, re.MULTILINE)
+    assert len(entries) > 50
+    assert {term: text for term, text in entries if not 1 <= text.count("\n") <= 2} == {}
+
+
+def test_every_slug_of_the_contract_is_a_section_of_the_error_page() -> None:
+    errors = json.loads((ROOT / "contract" / "errors.json").read_text(encoding="utf-8"))["errors"]
+    assert re.findall(r"^### (.+)$", hooks.error_table(), re.MULTILINE) == [each["slug"] for each in errors]
+
+
+def groups(entries: list[Any]) -> list[list[Any]]:
+    """Return the entries of each level of the navigation."""
+    inner = [value for each in entries for value in each.values() if isinstance(value, list)]
+    return [entries, *(group for each in inner for group in groups(each))]
+
+
+def test_the_navigation_has_four_groups_of_at_most_eight_entries() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    nav = yaml.safe_load(text[text.index("nav:") : text.index("theme:")])["nav"]
+    assert [next(iter(each)) for each in nav] == ["Get started", "Guides", "Concepts", "Reference"]
+    assert [len(group) for group in groups(nav) if len(group) > MOST_ENTRIES] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 130
