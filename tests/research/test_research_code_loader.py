@@ -103,7 +103,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 import numpy as np
-from openoutcry.backtest.strategies import WindowStrategy, windows
+from openoutcry.backtest.strategies import WindowStrategy, rolling_windows
 
 @dataclass
 class State:
@@ -119,7 +119,7 @@ class Usual(WindowStrategy):
         assert last.max() >= np.median(last) >= last.min() and last.std() >= 0.0 and np.cov(last.T).shape == (3, 3)
         np.linalg.eigvalsh(np.corrcoef(last.T)), np.percentile(last, 5), np.einsum('ij->j', last)
         statistics.fmean([math.pi]), partial(max, 1)(2), np.polyfit(range(6), last[:, 0], 1), np.random.default_rng(0)
-        return windows.mean(ends) * 0.0 + State.half / ends.shape[2]
+        return rolling_windows.mean(ends) * 0.0 + State.half / ends.shape[2]
 """
 
 
@@ -237,7 +237,7 @@ def test_an_attack_ends_as_a_fault(name: str, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     (tmp_path / "secret").write_text("the key", encoding="utf-8")
     body, message = ATTACKS[name]
-    prices = Path(oo.__file__).parent / "data" / "us_treasury.csv.gz"
+    prices = Path(oo.__file__).parent / "data" / "bundled" / "us_treasury.csv.gz"
     assert prices.exists()
     for mark, value in (("{folder}", tmp_path), ("{pid}", os.getpid()), ("{data}", prices)):
         body = body.replace(mark, str(value))

@@ -53,8 +53,8 @@ def test_the_page_shows_proposals_gates_counts_and_the_holdout(session: tuple[Pa
         assert trial.candidate.proposal.rationale in text
     for reason in (reason for trial in result.trials for reason in trial.reasons):
         assert reason.split(";")[0].replace(">", "&gt;") in page
-    assert "deflated by all 8 trials" in text
-    assert "DSR if one trial" in text
+    assert "deflated for all 8 trials" in text
+    assert "DSR, one trial" in text
     assert result.seal is not None
     assert " .. ".join(result.seal.window) in text
     assert result.session_id in text
@@ -99,7 +99,7 @@ def test_an_empty_short_list_is_presented_as_a_valid_result(tmp_path: Path) -> N
     result, page = session_of_proposer(tmp_path, RandomProposer(), replace(CONFIG, gates=Thresholds(min_sharpe=99.0)))
     assert result.shortlist == ()
     text = text_of(page)
-    assert "None of 8 trials is worth your time" in text
+    assert "None of 8 trials passed the gates" in text
     assert "The best discarded trials" in text
     assert json.loads((tmp_path / "out" / "shortlist.json").read_text())["candidates"] == []
 

@@ -35,7 +35,7 @@ def test_training_is_deterministic_and_uses_its_own_split() -> None:
     assert np.array_equal(*twice)
     assert not np.array_equal(twice[0], example.train(MARKET, 64, seed=2))
     rows = [example.row_of(MARKET, split, 0) for split in ("train", "validation")]
-    closes = [example.markets.draw(row, 0).close for row in rows]
+    closes = [example.row_markets.draw(row, 0).close for row in rows]
     assert not np.array_equal(*closes)
 
 

@@ -65,14 +65,14 @@ TOOLS = {
     "no call": (Reply("I shall hold."), "must call one of"),
     "nothing": (Reply(), "must call one of"),
     "thoughts": (Reply(f"<think>{HOLD}</think>"), "must call one of"),
-    "a question with a list": (call("observe", "[]"), "must be a JSON object; received list"),
-    "a question of no JSON": (call("history", "{"), "must be a JSON object; received text that is not JSON"),
-    "a question of a field": (call("observe", '{"bar":9}'), "must be among none; received `bar`"),
-    "a question of no symbol": (call("history", '{"symbol":"GOLD"}'), "`symbol` must be one of the market"),
-    "a question of a list of symbols": (call("history", '{"symbol":["S000"]}'), "`symbol` must be one of the market"),
-    "a question of no bars": (call("history", '{"n_bars":0}'), "`n_bars` must be an integer of at least 1"),
-    "a question of half a letter": (call("history", '{"symbol":"\\ud800"}'), "`symbol` must be one of the market"),
-    "a question of a field of half a letter": (call("observe", '{"\\ud800":9}'), "must be among none"),
+    "a read call with a list": (call("observe", "[]"), "must be a JSON object; received list"),
+    "a read call of no JSON": (call("history", "{"), "must be a JSON object; received text that is not JSON"),
+    "a read call of a field": (call("observe", '{"bar":9}'), "must be among none; received `bar`"),
+    "a read call of no symbol": (call("history", '{"symbol":"GOLD"}'), "`symbol` must be one of the market"),
+    "a read call of a list of symbols": (call("history", '{"symbol":["S000"]}'), "`symbol` must be one of the market"),
+    "a read call of no bars": (call("history", '{"n_bars":0}'), "`n_bars` must be an integer of at least 1"),
+    "a read call of half a letter": (call("history", '{"symbol":"\\ud800"}'), "`symbol` must be one of the market"),
+    "a read call of a field of half a letter": (call("observe", '{"\\ud800":9}'), "must be among none"),
     "depth": (call("observe", "[" * 500), "must be a JSON object"),
 }
 TEXTS = {
@@ -113,7 +113,7 @@ def test_a_malformed_answer_is_a_hold_with_an_error_and_a_penalty(style: str, wh
     assert episode.ok, episode
     (each,) = episode.traces
     state = json.loads(messages_after(each)[-1])
-    assert state["error"].endswith("Everything was held for this bar.")
+    assert state["error"].endswith("All positions were held for this bar.")
     assert re.search(CASES[style][what][1], state["error"]), state["error"]
     assert state["bars_left"] == 10 - PLACE - 1
     held = scripted_policies.play(episode.task.data.row, lambda rollout: HOLD if rollout.n_answers else BUY)
@@ -159,7 +159,7 @@ def test_the_calls_of_a_message_are_executed_in_order() -> None:
     first, *seen, last = (json.loads(str(message.content)) for message in each.messages if message.role == "tool")
     assert [state["bars_left"] for state in (first, *seen, last)] == [9] * (1 + MAX_READS) + [8, 8, 7]
     assert [place for place, state in enumerate(seen) if "error" in state] == [MAX_READS]
-    assert "at most 4 questions are answered per bar" in seen[MAX_READS]["error"]
+    assert "at most 4 read calls are allowed per bar" in seen[MAX_READS]["error"]
     # The episode ends during the second message; its remaining calls do nothing.
     assert each.num_turns == 2
     assert facts(each)["n_answers"] == 10

@@ -82,7 +82,7 @@ def test_a_plugged_reward_is_described_with_its_weight(
 
 def test_a_judge_is_described_in_the_prompt() -> None:
     env = environment(task={"judges": [{"id": "reference", "name": "style", "weight": 0.5}]})
-    assert "0.5 times what `style` returns, a function that is not of this environment" in prompt_of(env)
+    assert "0.5 times the result of `style`, a function outside this environment" in prompt_of(env)
 
 
 def test_an_unknown_reward_is_refused_by_name() -> None:

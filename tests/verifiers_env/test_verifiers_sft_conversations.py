@@ -235,7 +235,7 @@ def test_invalid_answers_are_dropped_replaced_by_holds_or_kept(tmp_path: Path) -
     (held,), (kept,) = lines(tmp_path / "held.jsonl"), lines(tmp_path / "kept.jsonl")
     assert [each["content"] for each in held["messages"][1::2]] == [HOLD] * 5
     assert kept["messages"][3]["content"] == BAD
-    assert "Everything was held for this bar" in kept["messages"][4]["content"]
+    assert "All positions were held for this bar" in kept["messages"][4]["content"]
     assert "error" not in held["messages"][4]["content"]
     # Both use the same market.
     assert held["messages"][-2] == kept["messages"][-2]
