@@ -1,4 +1,4 @@
-"""Hold the baselines against their rules written anew in Python, and load agents by name."""
+"""Test the baselines against independent Python implementations, and load agents by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLUGS = {
 
 
 def total(values: Iterable[float]) -> float:
-    """Add from left to right: `sum` of newer Pythons compensates."""
+    """Add from left to right; `sum` in newer Python versions compensates for rounding."""
     result = 0.0
     for value in values:
         result += value
@@ -102,7 +102,7 @@ def rotated(word: int, n: int) -> int:
 
 
 def key_of(seed: int) -> list[int]:
-    """Return eight words of a seed, each a draw of PCG32 (O'Neill 2014): how `rand_core` spreads 64 bits."""
+    """Return the eight key words of a seed, drawn from PCG32 (O'Neill 2014) as `rand_core` does."""
     words = []
     for _ in range(8):
         seed = (seed * 6364136223846793005 + 11634580027462260723) % 2**64
@@ -161,7 +161,7 @@ def decided(weights: Weights) -> dict[str, Any]:
 
 
 def markets() -> Iterator[tuple[int, Draw]]:
-    """Yield random markets, and one of each that ships."""
+    """Yield random markets, and each bundled one."""
     for seed in range(N_MARKETS):
         yield seed, draw(seed, odd_names=True)
     for seed, dataset in enumerate(
@@ -171,7 +171,7 @@ def markets() -> Iterator[tuple[int, Draw]]:
 
 
 @pytest.mark.parametrize("name", oo.agents.NAMES)
-def test_a_baseline_decides_the_same_in_rust_in_python_and_by_its_rule(name: str) -> None:
+def test_a_baseline_decides_the_same_in_rust_in_python_and_in_the_reference(name: str) -> None:
     n_decisions = 0
     for seed, drawn in markets():
         options = {"window": drawn.window, "costs": drawn.costs, "limits": drawn.limits, "seed": seed}
@@ -188,7 +188,7 @@ def test_a_baseline_decides_the_same_in_rust_in_python_and_by_its_rule(name: str
 
 
 @pytest.mark.parametrize("name", oo.agents.NAMES)
-def test_a_baseline_says_what_the_contract_accepts(name: str) -> None:
+def test_a_baseline_returns_valid_decisions(name: str) -> None:
     drawn = draw(2, odd_names=True)
     env, agent = env_of(drawn), oo.agents.load(name)
     text = env.reset()
@@ -204,13 +204,13 @@ def test_a_baseline_says_what_the_contract_accepts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", oo.agents.NAMES)
-def test_a_baseline_ignores_what_a_later_version_shows(name: str) -> None:
+def test_a_baseline_ignores_unknown_fields_of_an_observation(name: str) -> None:
     observation = json.loads(env_of(draw(2)).reset())
     later = observation | {"regime": "calm", "symbols": [each | {"sector": 3} for each in observation["symbols"]]}
     assert oo.agents.load(name)(later) == oo.agents.load(name)(observation)
 
 
-def test_a_baseline_begins_anew_in_every_backtest_and_after_a_reset() -> None:
+def test_a_baseline_starts_a_new_session_in_every_backtest_and_after_a_reset() -> None:
     dataset, agent = oo.Dataset.synthetic(3, 60, 1), oo.agents.buy_and_hold()
     runs = [oo.run_backtest(dataset, agent) for _ in range(2)]
     assert runs[0].nav.tobytes() == runs[1].nav.tobytes()
@@ -222,14 +222,14 @@ def test_a_baseline_begins_anew_in_every_backtest_and_after_a_reset() -> None:
     assert agent(observation) == first
 
 
-def test_each_maker_makes_the_baseline_of_its_name() -> None:
+def test_each_constructor_returns_the_baseline_of_its_name() -> None:
     makers = {name: getattr(oo.agents, name.replace("-", "_")) for name in oo.agents.NAMES}
     assert {name: make().name for name, make in makers.items()} == {name: name for name in oo.agents.NAMES}
     assert len(makers) == 7
     assert repr(oo.agents.momentum()) == "Baseline('momentum')"
 
 
-def test_a_seed_decides_what_random_decides() -> None:
+def test_the_seed_determines_the_decisions_of_random() -> None:
     observation = json.loads(oo.TradingEnv(seed=1).reset())
     first = [oo.agents.random(seed)(observation) for seed in (0, 0, 1, 2**64 - 1)]
     assert first[0] == first[1]
@@ -256,7 +256,7 @@ number = 3
 """
 
 
-def test_load_takes_a_name_a_function_a_class_or_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load_accepts_a_name_a_function_a_class_or_an_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "agents_of_mine.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     dataset = oo.Dataset.synthetic(2, 40, 1)
@@ -276,14 +276,14 @@ def test_load_takes_a_name_a_function_a_class_or_an_object(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("name", ["", "Momentum", "buy_and_hold", "no-such-agent"])
-def test_a_name_of_no_baseline_is_refused_with_those_there_are(name: str) -> None:
+def test_an_unknown_baseline_is_refused_with_the_known_ones(name: str) -> None:
     for use in (oo.agents.load, lambda name: oo.run_backtest(oo.Dataset.synthetic(2, 40, 1), name)):
         with pytest.raises(oo.OpenOutcryError, match="buy-and-hold, equal-weight") as refused:
             use(name)
         assert refused.value.slug in SLUGS
 
 
-def test_a_delayed_agent_is_the_delayed_array_where_a_symbol_lists_in_between() -> None:
+def test_a_delayed_agent_equals_the_delayed_weights_if_a_symbol_lists_in_between() -> None:
     close = np.array([[1.0, np.nan], [1.1, np.nan], [1.2, np.nan], [1.1, 5.0], [1.3, 6.0], [1.2, 4.0]])
     dataset = oo.Dataset.from_arrays([f"2020-01-{day:02d}" for day in range(1, 7)], ["A", "LATE"], close)
     order = {"symbol": "LATE", "action": "buy", "target_weight": 0.5}

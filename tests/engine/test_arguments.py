@@ -1,4 +1,4 @@
-"""What the Python side is given is what it takes it for, or is refused with a slug of the contract."""
+"""Arguments of the Python API are used as given, or refused with a slug of the contract."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_cannot_be_used_is_refused_with_a_slug_of_the_contract(name: str) -> None:
+def test_an_invalid_argument_is_refused_with_a_slug_of_the_contract(name: str) -> None:
     refuse, message = REFUSALS[name]
     with pytest.raises(oo.OpenOutcryError, match=rf"(?s)^{message}") as refused:
         refuse()
@@ -175,14 +175,14 @@ FRAMES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("name", FRAMES)
-def test_a_fault_of_a_frame_names_its_row_in_the_frame(name: str, make: Callable[[Any], Any]) -> None:
+def test_an_invalid_cell_is_refused_with_its_row_in_the_frame(name: str, make: Callable[[Any], Any]) -> None:
     columns, message = FRAMES[name]
     with pytest.raises(oo.OpenOutcryError) as refused:
         oo.Dataset.from_frame(make(columns))
     assert message in str(refused.value)
 
 
-def test_a_day_that_is_none_names_its_row_in_the_frame() -> None:
+def test_an_invalid_date_is_refused_with_its_row_in_the_frame() -> None:
     days = pd.to_datetime(pd.Series(["2024-01-04", None, "2024-01-02"]))
     for columns in ({"A": [1.0] * 3}, {"symbol": ["A"] * 3, "close": [1.0] * 3}):
         with pytest.raises(oo.OpenOutcryError, match=r"date_invalid: `date` at row 1 must be .*NaT"):
@@ -194,7 +194,7 @@ HALVES = [np.float64(0.5), np.float32(0.5), np.array(0.5), decimal.Decimal("0.5"
 
 
 @pytest.mark.parametrize("half", HALVES, ids=repr)
-def test_a_number_of_any_library_is_what_float_makes_of_it(half: Any) -> None:
+def test_a_number_of_any_library_is_converted_with_float(half: Any) -> None:
     expected = run(lambda _: {"orders": [ORDER]}).nav
     orders = [MappingProxyType(ORDER | {"target_weight": half, "confidence": np.int64(1)})]
     assert run(lambda _: MappingProxyType({"orders": orders})).nav.tobytes() == expected.tobytes()
@@ -207,7 +207,7 @@ def test_a_number_of_any_library_is_what_float_makes_of_it(half: Any) -> None:
     [np.True_, np.array([0.5]), np.timedelta64(1, "s"), datetime.date(2024, 1, 2), 1j, {1}, {(1, 2): 3}],
     ids=repr,
 )
-def test_what_is_no_number_of_a_decision_is_a_wrong_type(weight: Any) -> None:
+def test_a_weight_that_is_not_a_number_is_a_wrong_type(weight: Any) -> None:
     with pytest.raises(oo.OpenOutcryError, match="wrong_type") as refused:
         run(lambda _: {"orders": [ORDER | {"target_weight": weight}]})
     assert refused.value.slug == "wrong_type"
@@ -226,7 +226,7 @@ def failing(bar: int, error: BaseException) -> Callable[[Any], Any]:
     return agent
 
 
-def test_an_error_of_an_agent_says_the_bar_and_date() -> None:
+def test_an_error_of_an_agent_states_bar_and_date() -> None:
     for error in (ZeroDivisionError("mine"), oo.OpenOutcryError("of another run"), KeyError("close")):
         with pytest.raises(type(error)) as caught:
             run(failing(34, error))
@@ -239,7 +239,7 @@ def test_an_error_of_an_agent_says_the_bar_and_date() -> None:
     assert f"bar 19 ({MARKET.dates[19]})" in "".join(traceback.format_exception(caught.value))
 
 
-def test_where_exceptions_have_no_notes_the_place_is_their_first_cause() -> None:
+def test_without_exception_notes_the_note_is_the_first_cause() -> None:
     def fail() -> None:
         try:
             int("x")
@@ -288,13 +288,13 @@ def test_an_edge_of_a_window_may_be_a_date_of_any_library(edge: Any) -> None:
     ],
     ids=repr,
 )
-def test_an_edge_that_the_bars_cannot_tell_is_refused(edge: Any) -> None:
+def test_an_edge_finer_than_the_bars_is_refused(edge: Any) -> None:
     for window in ((edge, None), (None, edge)):
         with pytest.raises(oo.OpenOutcryError, match="window_invalid: an edge of a window must be"):
             run(window=window)
 
 
-def test_edges_are_as_precise_as_the_bars() -> None:
+def test_edges_have_the_resolution_of_the_bars() -> None:
     times = [f"2024-01-{day:02d}T{hour}:00:00Z" for day in (2, 3) for hour in ("09", "12", "16")]
     dataset = oo.Dataset.from_arrays(times, ["A"], np.ones((6, 1)))
     for window, bars in {"2024-01-02T12:00:00Z:2024-01-03T16:00:00Z": (1, 5), "2024-01-03:": (3, 6)}.items():
@@ -305,7 +305,9 @@ def test_edges_are_as_precise_as_the_bars() -> None:
 
 def test_a_window_of_years_or_bars_is_refused_with_both_spellings() -> None:
     for text in ("2010:2012", ":2012", " 1999 : "):
-        with pytest.raises(oo.OpenOutcryError, match=r"years or bars; hint: write .*-01-01.* for years, .*\+.* for bars") as refused:
+        with pytest.raises(
+            oo.OpenOutcryError, match=r"years or bars; hint: write .*-01-01.* for years, .*\+.* for bars"
+        ) as refused:
             oo.Window.parse(text)
         assert refused.value.slug == "window_invalid"
     assert oo.Window.parse("+2010:+2012") == oo.Window(2010, 2012)
@@ -314,7 +316,7 @@ def test_a_window_of_years_or_bars_is_refused_with_both_spellings() -> None:
 
 
 @pytest.mark.parametrize("max_weight", [0.1, 0.3, 1 / 3, 1.0, 1e-50, np.inf])
-def test_no_sampled_action_is_above_the_limit_of_a_weight(max_weight: float) -> None:
+def test_no_sampled_action_exceeds_max_weight(max_weight: float) -> None:
     env = OpenOutcryEnv(
         n_symbols=3, limits=oo.Limits(max_weight=max_weight, max_gross=np.inf), costs=oo.CostModel.zero()
     )
@@ -334,7 +336,7 @@ def test_values_can_be_pickled_and_copied(thing: Any) -> None:
         assert repr(back) == repr(thing)
 
 
-def test_a_copied_baseline_begins_anew() -> None:
+def test_a_copied_baseline_starts_a_new_session() -> None:
     agent = oo.agents.random(7)
     observation = json.loads(oo.TradingEnv().reset())
     first = agent(observation)
@@ -354,7 +356,7 @@ def test_a_run_can_be_copied_but_not_pickled_and_an_environment_neither() -> Non
             use(OpenOutcryEnv())
 
 
-def test_a_type_checker_finds_a_name_that_is_none(tmp_path: Path) -> None:
+def test_a_type_checker_reports_an_unknown_name(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     code = "import openoutcry as oo\n\noo.run_backtest\noo.data.load\noo.run_bakctest\n"
     (tmp_path / "user.py").write_text(code, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The contract's own files: schemas, fixtures, slugs, and the promise to only grow. No engine is involved."""
+"""Test the files of the contract without the engine: schemas, fixtures, slugs and backward compatibility."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RefusedError(Exception):
 
 
 def read_decision(text: str) -> dict[str, Any]:
-    """Return the decision with its defaults, or raise `RefusedError`: a second reader, beside the engine's."""
+    """Return the decision with its defaults, or raise `RefusedError`. Independent of the parser of the engine."""
 
     def fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(pairs) != len(dict(pairs)):
@@ -90,7 +90,7 @@ def read_decision(text: str) -> dict[str, Any]:
 
 
 def reading_order(fault: ValidationError) -> tuple[int, bool]:
-    # A missing field is only known at the end of its object.
+    # A missing field is detected at the end of its object.
     return len(fault.absolute_path), fault.validator == "required"
 
 
@@ -130,7 +130,7 @@ def test_every_example_in_a_schema_validates(name: str) -> None:
     schema = SCHEMAS[name]
     for message in (schema, *schema["$defs"].values()):
         for part in (message, *message["properties"].values()):
-            # An `$id` inside a wrapper would move the base of `#/$defs`.
+            # An `$id` inside a wrapper would change the base of `#/$defs`.
             wrapped = {key: value for key, value in part.items() if key != "$id"} | {"$defs": schema["$defs"]}
             for example in part.get("examples", []):
                 Draft202012Validator(wrapped).validate(example)
@@ -148,7 +148,7 @@ def test_the_optional_fields_of_a_decision_have_the_defaults_of_the_page() -> No
 # The conformance kit
 
 
-def test_the_kit_holds_every_situation_the_contract_names() -> None:
+def test_the_kit_covers_every_situation_of_the_contract() -> None:
     assert {fixture["name"] for fixture in FIXTURES} >= {
         "empty_start",
         "single_symbol_with_a_position",
@@ -160,7 +160,7 @@ def test_the_kit_holds_every_situation_the_contract_names() -> None:
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=by_name)
-def test_a_fixture_validates_or_says_that_it_does_not(fixture: dict[str, Any]) -> None:
+def test_a_fixture_validates_or_states_that_it_does_not(fixture: dict[str, Any]) -> None:
     assert VALIDATORS["observation"].is_valid(fixture["observation"]) == fixture["validates"]
     assert ("ignore_unknown_fields" in fixture["agent_must"]) != fixture["validates"]
     listed = [view["symbol"] for view in fixture["observation"]["symbols"]]
@@ -169,7 +169,7 @@ def test_a_fixture_validates_or_says_that_it_does_not(fixture: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=by_name)
-def test_the_decisions_of_a_fixture_parse_as_it_says(fixture: dict[str, Any]) -> None:
+def test_the_decisions_of_a_fixture_parse_as_stated(fixture: dict[str, Any]) -> None:
     listed = {view["symbol"] for view in fixture["observation"]["symbols"]}
     assert fixture["decisions"]
     for case in fixture["decisions"]:
@@ -178,12 +178,12 @@ def test_the_decisions_of_a_fixture_parse_as_it_says(fixture: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("fixture", FIXTURES, ids=by_name)
-def test_what_an_agent_must_do_is_defined_on_the_page(fixture: dict[str, Any]) -> None:
+def test_every_requirement_for_agents_is_defined_on_the_page(fixture: dict[str, Any]) -> None:
     assert {f"`{duty}`" for duty in fixture["agent_must"]} <= set(re.findall(r"^\| (`\w+`) \|", PAGE, re.MULTILINE))
 
 
 @pytest.mark.parametrize("case", POSITIVE, ids=by_name)
-def test_an_accepted_decision_parses_as_the_kit_says(case: dict[str, Any]) -> None:
+def test_an_accepted_decision_parses_as_stated(case: dict[str, Any]) -> None:
     assert read_decision(case["decision"]) == case["parsed"]
 
 
@@ -194,7 +194,7 @@ def test_a_refused_decision_is_refused_with_its_slug(case: dict[str, Any]) -> No
     assert refusal.value.slug == case["slug"]
 
 
-def test_a_case_of_the_kit_has_a_name_of_its_own() -> None:
+def test_case_names_of_the_kit_are_unique() -> None:
     names = [case["name"] for case in (*POSITIVE, *NEGATIVE, *FIXTURES)]
     assert len(set(names)) == len(names)
 
@@ -212,14 +212,14 @@ def test_the_version_is_one() -> None:
     assert (CONTRACT / "VERSION").read_text(encoding="utf-8") == ERRORS["contract_version"] + "\n"
 
 
-def test_a_slug_names_one_thing() -> None:
+def test_slugs_are_unique() -> None:
     slugs = [entry["slug"] for entry in ERRORS["errors"] + ERRORS["events"]]
     assert len(set(slugs)) == len(slugs)
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", slug) for slug in slugs)
 
 
 @pytest.mark.parametrize("error", ERRORS["errors"], ids=lambda error: error["slug"])
-def test_an_error_says_what_is_required_and_what_was_received(error: dict[str, Any]) -> None:
+def test_an_error_states_what_is_required_and_what_was_received(error: dict[str, Any]) -> None:
     assert error["kind"] in KINDS
     assert all(error["message"].partition("; received "))
     assert not error["message"].endswith(".")
@@ -239,7 +239,7 @@ def test_the_example_of_a_decision_error_is_refused_with_its_slug(error: dict[st
 
 
 @pytest.mark.parametrize("event", ERRORS["events"], ids=lambda event: event["slug"])
-def test_the_example_of_an_event_has_its_fields_and_a_reason_it_names(event: dict[str, Any]) -> None:
+def test_the_example_of_an_event_has_its_fields_and_a_documented_reason(event: dict[str, Any]) -> None:
     assert event["severity"] in {"info", "block"}
     example = dict(event["example"])
     assert example.pop("slug") == event["slug"]
@@ -251,7 +251,7 @@ def test_the_example_of_an_event_has_its_fields_and_a_reason_it_names(event: dic
     assert example.get("reason") in (event["reasons"] or [None])
 
 
-def test_a_limit_or_a_loss_is_never_a_breach_of_process() -> None:
+def test_limits_and_losses_are_not_breaches_of_process() -> None:
     assert {event["slug"] for event in ERRORS["events"] if event["severity"] == "block"} == set()
 
 
@@ -271,7 +271,7 @@ def test_the_page_starts_with_the_timeline_and_numbers_its_fifteen_steps() -> No
     assert re.findall(r"^(\d+)\. ", steps, re.MULTILINE) == [str(n) for n in range(1, 16)]
 
 
-def test_the_fill_hash_of_the_page_is_what_its_recipe_gives() -> None:
+def test_the_fill_hash_of_the_page_follows_its_definition() -> None:
     key = hashlib.sha256(b"openoutcry/fill-key/v1\0" + (7).to_bytes(8, "little")).digest()
     digest = hashlib.sha256(b"openoutcry/fill/v1\0" + key + (20).to_bytes(8, "little") + b"AAA").digest()
     u = (int.from_bytes(digest[:8], "little") >> 11) * 2.0**-53
@@ -298,7 +298,7 @@ def test_the_agent_of_the_docs_conforms(fixture: dict[str, Any]) -> None:
     assert set(named) <= {view["symbol"] for view in fixture["observation"]["symbols"]}
 
 
-def test_the_messages_shown_in_the_docs_belong_together() -> None:
+def test_the_messages_in_the_docs_belong_together() -> None:
     docs = (ROOT / "docs/contract.md").read_text(encoding="utf-8")
     observation, decision = (json.loads(text) for text in re.findall(r"```json\n(.*?)```", docs, re.DOTALL))
     VALIDATORS["observation"].validate(observation)
@@ -307,11 +307,11 @@ def test_the_messages_shown_in_the_docs_belong_together() -> None:
     assert scope["decide"](observation) == decision
 
 
-# Only to grow
+# Backward compatibility
 
 
 @pytest.mark.parametrize("name", FROZEN)
-def test_the_schema_breaks_nothing_of_the_frozen_one(name: str) -> None:
+def test_the_schema_is_compatible_with_the_frozen_one(name: str) -> None:
     assert breaking_changes(load(f"frozen/v1.0/{name}.schema.json"), SCHEMAS[name]) == []
 
 
@@ -321,7 +321,7 @@ def test_the_frozen_schema_is_the_one_released(name: str) -> None:
     assert hashlib.sha256(content).hexdigest() == FROZEN_SHA256[name]
 
 
-def test_no_frozen_slug_event_field_or_reason_is_gone() -> None:
+def test_no_frozen_slug_event_field_or_reason_was_removed() -> None:
     frozen, events = load("frozen/v1.0/slugs.json"), {event["slug"]: event for event in ERRORS["events"]}
     assert set(frozen["errors"]) <= {error["slug"] for error in ERRORS["errors"]}
     for slug, event in frozen["events"].items():
@@ -381,7 +381,7 @@ ADDITIVE = {
 
 
 def planted(name: str, edit: str) -> list[str]:
-    """Return what the diff says of a schema after `edit`: `s` is the schema, `p` its properties, `d` its `$defs`."""
+    """Return the breaking changes of a schema after `edit`: `s` is the schema, `p` its properties, `d` its `$defs`."""
     schema = copy.deepcopy(SCHEMAS[name])
     exec(edit, {"s": schema, "d": schema["$defs"], "p": schema["properties"]})
     assert schema != SCHEMAS[name]
@@ -389,7 +389,7 @@ def planted(name: str, edit: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "edit"), BREAKING.values(), ids=BREAKING)
-def test_a_planted_breaking_change_is_found(name: str, edit: str) -> None:
+def test_a_planted_breaking_change_is_detected(name: str, edit: str) -> None:
     assert planted(name, edit)
 
 

@@ -1,4 +1,4 @@
-"""A chained log: what is appended stays, and what is tampered with shows."""
+"""Chained logs: appended records persist, and tampering is detected."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def test_a_line_is_the_canonical_json_of_its_record(payload: dict[str, Any]) -> 
         ({"a": "x" * (32 * 2**20)}, "must take at most"),
     ],
 )
-def test_what_is_no_json_is_refused_before_anything_is_written(tmp_path: Path, payload: Any, told: str) -> None:
+def test_a_payload_that_is_not_json_is_refused_before_anything_is_written(
+    tmp_path: Path, payload: Any, told: str
+) -> None:
     log = log_at(tmp_path / "log.jsonl")
     log.append("trial", {"a": 1})
     before = log.path.read_bytes()
@@ -117,7 +119,7 @@ def test_what_is_no_json_is_refused_before_anything_is_written(tmp_path: Path, p
     assert log.path.read_bytes() == before
 
 
-def test_nesting_beyond_what_readers_take_is_refused(tmp_path: Path) -> None:
+def test_nesting_beyond_the_limit_of_readers_is_refused(tmp_path: Path) -> None:
     nested: Any = 1
     for _ in range(70):
         nested = [nested]
@@ -141,51 +143,51 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
-def is_found(content: bytes, path: Path) -> bool:
+def is_detected(content: bytes, path: Path) -> bool:
     path.write_bytes(content)
     return not verify(path).is_intact
 
 
 @pytest.mark.once
-def test_every_change_of_one_byte_is_found(log: bytes, tmp_path: Path) -> None:
+def test_every_change_of_one_byte_is_detected(log: bytes, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    assert not is_found(log, path)
+    assert not is_detected(log, path)
     others = [*b'"{}[],:\\0a1\n\0x ', 255]
-    # The end of the last line says nothing that a reader uses.
+    # Readers do not depend on the end of the last line.
     missed = [
         (at, byte)
         for at in range(0, len(log) - 1, 1 if FULL else 17)
         for byte in others
-        if byte != log[at] and not is_found(log[:at] + bytes([byte]) + log[at + 1 :], path)
+        if byte != log[at] and not is_detected(log[:at] + bytes([byte]) + log[at + 1 :], path)
     ]
     assert missed == []
 
 
 @pytest.mark.once
-def test_every_change_of_a_byte_of_the_last_line_is_found(log: bytes, tmp_path: Path) -> None:
+def test_every_change_of_a_byte_of_the_last_line_is_detected(log: bytes, tmp_path: Path) -> None:
     path, start = tmp_path / "log.jsonl", log[:-1].rindex(b"\n") + 1
     last = log[start:]
     for at in range(len(last) - 1):
         for byte in b'"{}[],:\\0a1\n\0x ' if FULL else b'"}0\0':
             if byte != last[at]:
-                assert is_found(log[:start] + last[:at] + bytes([byte]) + last[at + 1 :], path), (at, byte)
+                assert is_detected(log[:start] + last[:at] + bytes([byte]) + last[at + 1 :], path), (at, byte)
 
 
-def test_lines_taken_out_put_in_or_moved_are_found(log: bytes, tmp_path: Path) -> None:
+def test_deleted_inserted_and_moved_lines_are_detected(log: bytes, tmp_path: Path) -> None:
     path, lines = tmp_path / "log.jsonl", log.splitlines(keepends=True)
     for one in range(4):
         if one < 3:
-            assert is_found(b"".join(lines[:one] + lines[one + 1 :]), path)
-        assert is_found(b"".join([*lines[:one], lines[one], *lines[one:]]), path)
-        assert is_found(b"".join([*lines[:one], b"\n", *lines[one:]]), path)
-        assert is_found(b"".join([*lines[:one], b"{}\n", *lines[one:]]), path)
+            assert is_detected(b"".join(lines[:one] + lines[one + 1 :]), path)
+        assert is_detected(b"".join([*lines[:one], lines[one], *lines[one:]]), path)
+        assert is_detected(b"".join([*lines[:one], b"\n", *lines[one:]]), path)
+        assert is_detected(b"".join([*lines[:one], b"{}\n", *lines[one:]]), path)
         for other in range(one):
             moved = list(lines)
             moved[one], moved[other] = lines[other], lines[one]
-            assert is_found(b"".join(moved), path)
+            assert is_detected(b"".join(moved), path)
 
 
-def test_a_cut_end_and_a_log_made_anew_take_an_anchor(log: bytes, tmp_path: Path) -> None:
+def test_an_anchor_detects_a_truncated_or_rewritten_log(log: bytes, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(log)
     head = verify(path).head.hash
@@ -198,10 +200,10 @@ def test_a_cut_end_and_a_log_made_anew_take_an_anchor(log: bytes, tmp_path: Path
     assert not verify(tmp_path / "gone.jsonl", head=head).is_intact
 
 
-# Torn ends
+# Truncated ends
 
 
-def test_a_record_cut_anywhere_is_chained_over_and_no_tampering(tmp_path: Path) -> None:
+def test_the_chain_continues_past_a_truncated_record_without_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log_at(path).append_all([("trial", payload) for payload in PAYLOADS])
     whole = path.read_bytes()
@@ -220,7 +222,7 @@ def test_a_record_cut_anywhere_is_chained_over_and_no_tampering(tmp_path: Path) 
             assert (found.is_intact, found.n_records, found.n_torn) == (True, n_before + 1, n_torn), cut
 
 
-def test_a_writer_sees_what_others_added_and_tore(tmp_path: Path) -> None:
+def test_a_writer_continues_after_records_and_truncated_lines_of_others(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     one, two = log_at(path, "one"), log_at(path, "two")
     for number in range(3):
@@ -232,7 +234,7 @@ def test_a_writer_sees_what_others_added_and_tore(tmp_path: Path) -> None:
     assert one.link() == two.link() == verify(path).head
 
 
-def test_a_changed_end_is_chained_over_and_stays_a_fault(tmp_path: Path) -> None:
+def test_the_chain_continues_past_a_changed_end_with_a_fault(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     log_at(path).append_all([("trial", {"n": number}) for number in range(3)])
     path.write_bytes(path.read_bytes().replace(b'"n":2', b'"n":7'))
@@ -242,7 +244,7 @@ def test_a_changed_end_is_chained_over_and_stays_a_fault(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", ["cut", "removed", "replaced"])
-def test_a_log_that_is_no_longer_what_its_writer_left_is_refused(tmp_path: Path, how: str) -> None:
+def test_a_log_truncated_or_replaced_under_its_writer_is_refused(tmp_path: Path, how: str) -> None:
     log = log_at(tmp_path / "log.jsonl")
     log.append_all([("trial", {"n": number}) for number in range(3)])
     content = log.path.read_bytes()
@@ -259,7 +261,7 @@ def test_a_log_that_is_no_longer_what_its_writer_left_is_refused(tmp_path: Path,
 # Schema evolution
 
 
-def test_members_that_are_unknown_and_later_versions_are_whole_records(tmp_path: Path) -> None:
+def test_unknown_members_and_later_versions_are_valid_records(tmp_path: Path) -> None:
     record = {"v": 2, "seq": 0, "ts": "later", "session_id": "s", "event": "new.kind", "prev_hash": "0" * 64}
     record |= {"payload": {"a": 1}, "host": {"name": "x"}}
     record["hash"] = sha256(native.canonicalize(json.dumps(record)).encode()).hexdigest()
@@ -274,7 +276,7 @@ def test_members_that_are_unknown_and_later_versions_are_whole_records(tmp_path:
 
 
 @pytest.mark.parametrize("line", [b"[" * 5_000, b"[]", b"7", b"\xff\xfe", b'{"event":"trial"}', b'{"hash":1}'])
-def test_lines_that_are_no_records_are_faults_and_not_read(tmp_path: Path, line: bytes) -> None:
+def test_invalid_lines_are_faults_and_are_skipped(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(line + b"\n")
     log_at(path).append("trial", {"n": 0})
@@ -292,7 +294,7 @@ def _append(path: Path, name: str, n: int) -> None:
 
 
 @pytest.mark.once
-def test_eight_writers_lose_nothing_and_the_chain_holds(tmp_path: Path) -> None:
+def test_eight_writers_lose_no_record_and_the_chain_is_intact(tmp_path: Path) -> None:
     n = 5_000 if FULL else 100
     path = tmp_path / "log.jsonl"
     with get_context("spawn").Pool(8) as pool:
@@ -331,7 +333,7 @@ while True:
 
 
 @pytest.mark.once
-def test_a_writer_that_is_killed_in_the_middle_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
+def test_a_log_continues_after_its_writer_is_killed(tmp_path: Path) -> None:
     path, n_kills = tmp_path / "log.jsonl", 50 if FULL else 4
     for number in range(n_kills):
         size = path.stat().st_size if path.exists() else 0
@@ -349,7 +351,7 @@ def test_a_writer_that_is_killed_in_the_middle_leaves_a_log_that_goes_on(tmp_pat
     assert all(numbers == list(range(len(numbers))) for numbers in told.values())
 
 
-def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_log_unchanged(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path = tmp_path / "log.jsonl"
     log_at(path).append("trial", {"n": 0})

@@ -1,4 +1,4 @@
-"""Records: the same bytes from two writers, and every change is named."""
+"""Records: two independent writers give the same bytes, and every change is reported."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ CONTRACT = Path(__file__).resolve().parents[2] / "contract"
 SCHEMA = Draft202012Validator(json.loads((CONTRACT / "record.schema.json").read_text(encoding="utf-8")))
 
 
-# A second writer, from the contract's page alone
+# A second writer, implemented from the contract alone
 
 
 def canonical(value: Any) -> str:
-    """Return a value as RFC 8785 writes it; of numbers those that occur here."""
+    """Return the RFC 8785 text of a value, for the numbers that occur here."""
     if isinstance(value, dict):
         fields = sorted(value.items(), key=lambda field: field[0].encode("utf-16-be"))
         return "{" + ",".join(f"{canonical(name)}:{canonical(item)}" for name, item in fields) + "}"
@@ -52,7 +52,7 @@ def digest(value: Any) -> str:
 
 
 def written(env: native.TradingEnv, header: dict[str, Any], agent_id: str) -> str:
-    """Return the record of an agent, made by stepping the JSON door."""
+    """Return the record of an agent, by stepping the JSON interface."""
     link = first = digest({"domain": "openoutcry/record/1", "header": header})
     steps, text, info, done = [], env.reset(), json.dumps({"nav": 1.0}), False
     while not done:
@@ -72,7 +72,7 @@ def written(env: native.TradingEnv, header: dict[str, Any], agent_id: str) -> st
     return canonical(whole)
 
 
-def test_a_record_written_in_python_from_the_page_has_the_same_bytes() -> None:
+def test_a_record_of_the_second_writer_has_the_same_bytes() -> None:
     env = native.TradingEnv.from_dataset(
         DATA._core, window=WINDOW, costs=COSTS, limits=LIMITS, lookback=20, seed=2**64 - 1
     )
@@ -89,7 +89,7 @@ def test_a_record_written_in_python_from_the_page_has_the_same_bytes() -> None:
     assert written(env, header, "trend") == RECORD.to_json()
 
 
-def test_a_record_is_of_its_schema_and_holds_no_result() -> None:
+def test_a_record_matches_its_schema_and_contains_no_result() -> None:
     signed = RECORD.sign(KEY)
     SCHEMA.validate(json.loads(signed.to_json()))
     text = signed.to_json()
@@ -107,7 +107,7 @@ def market(name: str) -> oo.Dataset:
 
 
 @pytest.mark.parametrize("name", VECTOR["shown"])
-def test_what_a_run_was_shown_has_the_digest_that_every_platform_gives(name: str) -> None:
+def test_observations_have_the_same_digest_on_every_platform(name: str) -> None:
     costs = oo.CostModel(**(oo.CostModel.zero().to_dict() | VECTOR["costs"]))
     agent, window, seed = VECTOR["agent"], tuple(VECTOR["window"]), VECTOR["seed"]
     record = oo.run_backtest(market(name), agent, window, costs, seed=seed, capture=True).record
@@ -117,14 +117,14 @@ def test_what_a_run_was_shown_has_the_digest_that_every_platform_gives(name: str
 
 
 @pytest.mark.parametrize("name", ["record", "faulty"])
-def test_the_records_of_the_vector_are_of_their_schema_and_replay(name: str) -> None:
+def test_the_records_of_the_vectors_match_their_schema_and_replay(name: str) -> None:
     SCHEMA.validate(VECTOR[name])
     record = oo.RunRecord.from_json(canonical(VECTOR[name]))
     replay = oo.replay(record, market("synthetic"), public_key=records.public_key(KEY))
     assert replay.verified, str(replay)
 
 
-# Doors
+# Interfaces
 
 
 def tables(seed: int) -> np.ndarray[Any, Any]:
@@ -136,7 +136,7 @@ def tables(seed: int) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize(
     "agent", [*native.BASELINES, trend, tables(0), tables(1)], ids=[*native.BASELINES, "trend", "table 0", "table 1"]
 )
-def test_every_door_is_captured_without_changing_a_bit_and_replays(agent: Any) -> None:
+def test_capturing_changes_no_bit_of_any_interface_and_the_record_replays(agent: Any) -> None:
     run, plain = captured(agent), oo.run_backtest(DATA, agent, WINDOW, COSTS, LIMITS, 2**64 - 1)
     np.testing.assert_array_equal(run.nav, plain.nav)
     np.testing.assert_array_equal(run.decisions, plain.decisions)
@@ -149,7 +149,7 @@ def test_every_door_is_captured_without_changing_a_bit_and_replays(agent: Any) -
         _ = plain.record
 
 
-def test_the_answer_of_a_callable_is_kept_character_by_character() -> None:
+def test_the_decision_of_a_callable_is_recorded_verbatim() -> None:
     answer = ' {"orders" : [],\n"reasoning":"\\u00e9\\ud83d\\ude00"} '
     record = captured(lambda _: answer).record
     assert record.decisions == [[answer] * 30]
@@ -163,7 +163,7 @@ def flipped(content: bytes, place: int, mask: int) -> bytes:
     return content[:place] + bytes([content[place] ^ mask]) + content[place + 1 :]
 
 
-def test_no_flipped_byte_of_a_record_of_thirty_steps_goes_unnamed() -> None:
+def test_every_flipped_byte_of_a_record_is_reported() -> None:
     record = captured(lambda observation: {"orders": trend(observation)["orders"][:1]}).record
     content = record.to_json().encode()
     assert len(record.decisions[0]) == 30
@@ -184,7 +184,7 @@ def test_no_flipped_byte_of_a_record_of_thirty_steps_goes_unnamed() -> None:
     assert n_read > 1000
 
 
-def test_a_flipped_byte_of_a_signature_is_named() -> None:
+def test_every_flipped_byte_of_a_signature_is_reported() -> None:
     text = RECORD.sign(KEY).to_json()
     refused, found = set(), set()
     for place in range(text.index('"signature"'), len(text) - 2):
@@ -218,7 +218,7 @@ def edited(change: Any) -> oo.Replay | Any:
         (lambda run: run["header"]["dataset"].update(name="other"), "dataset.name", "market_name", None),
     ],
 )
-def test_an_edit_is_named_with_its_bar_and_cause(change: Any, field: str, cause: str, bar: int | None) -> None:
+def test_an_edit_is_reported_with_its_bar_and_cause(change: Any, field: str, cause: str, bar: int | None) -> None:
     replay = edited(change)
     first = replay.first
     assert (replay.verified, first.field, first.cause, first.bar) == (False, field, cause, bar)
@@ -227,7 +227,7 @@ def test_an_edit_is_named_with_its_bar_and_cause(change: Any, field: str, cause:
     assert field != "nav" or first.ulps == 1
 
 
-def test_steps_of_another_run_and_a_list_of_other_runs_are_named() -> None:
+def test_steps_and_runs_of_another_record_are_reported() -> None:
     other = json.loads(captured("equal-weight").record.to_json())["runs"][0]["steps"]
     replay = edited(lambda run: run["steps"].__setitem__(7, other[7]))
     assert replay.first.place == "step 7"
@@ -241,7 +241,7 @@ def test_steps_of_another_run_and_a_list_of_other_runs_are_named() -> None:
         assert (first.field, first.cause) == ("digest", "digest_edited")
 
 
-def test_other_data_and_other_costs_are_named() -> None:
+def test_other_data_and_other_costs_are_reported() -> None:
     other = Scenario(ScenarioSpec("hard", n_symbols=3, n_days=80, late_listings=0.5), 6).dataset()
     replay = oo.replay(RECORD, other)
     assert replay.first is not None
@@ -262,7 +262,7 @@ def test_other_data_and_other_costs_are_named() -> None:
 # Sealed keys
 
 
-def test_sealed_keys_are_committed_to_and_checked_once_they_are_revealed() -> None:
+def test_revealed_keys_are_checked_against_their_commitments() -> None:
     spec, key = ScenarioSpec("hard", n_symbols=3, n_days=80), bytes(range(32, 64))
     sealed, published = Scenario.sealed(spec)
     record = oo.run_backtest(sealed.dataset(), trend, WINDOW, COSTS, fill_key=key, capture=True).record
@@ -291,7 +291,7 @@ def test_sealed_keys_are_committed_to_and_checked_once_they_are_revealed() -> No
     assert (first.field, first.replayed, first.cause) == ("dataset.commitment", published, "data")
 
 
-def test_a_fill_key_takes_the_place_of_the_seed() -> None:
+def test_a_fill_key_replaces_the_seed() -> None:
     def nav(seed: int, fill_key: bytes | None = None) -> list[float]:
         return oo.run_backtest(DATA, trend, WINDOW, COSTS, seed=seed, fill_key=fill_key).nav.tolist()
 
@@ -305,7 +305,7 @@ def test_a_fill_key_takes_the_place_of_the_seed() -> None:
 # Two records
 
 
-def test_two_records_are_compared_by_knob_and_first_bar() -> None:
+def test_comparison_reports_setting_differences_and_the_first_divergence() -> None:
     assert compare(RECORD, oo.RunRecord.from_json(RECORD.to_json())).same
     dearer = oo.run_backtest(
         DATA, trend, WINDOW, oo.CostModel(slippage_jitter=0.5, cash_bps=80), LIMITS, 3, capture=True
@@ -324,7 +324,7 @@ def test_two_records_are_compared_by_knob_and_first_bar() -> None:
     assert (parting.field, parting.place) == ("decision", "step 0")
 
 
-def test_canonical_json_is_that_of_the_second_writer() -> None:
+def test_canonical_json_equals_that_of_the_second_writer() -> None:
     rng = np.random.default_rng(0)
     numbers = [float(each) for each in np.exp(rng.normal(0, 30, count(20_000, 2_000))) * rng.choice([-1, 1])]
     numbers += [0.0, -0.0, 1e21, 1e20, 123456789012345680000.0, 1e-6, 1e-7, 5e-324, 1.7976931348623157e308]

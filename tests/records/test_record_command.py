@@ -1,4 +1,4 @@
-"""`openoutcry run --record`, `replay` and `diff`, as a user types them."""
+"""Test `openoutcry run --record`, `replay` and `diff`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_recorded_run_is_verified_by_the_command(tmp_path: Path, suffix: str) 
     assert parsed["headers"][0]["dataset.fingerprint"] == ran["fingerprint"]
 
 
-def test_what_differs_is_told_with_its_bar_distance_and_cause(tmp_path: Path) -> None:
+def test_a_difference_is_printed_with_its_bar_size_and_cause(tmp_path: Path) -> None:
     path, edited = tmp_path / "run.json", tmp_path / "edited.json"
     call(*RUN, "--record", path)
     text = path.read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def test_what_differs_is_told_with_its_bar_distance_and_cause(tmp_path: Path) ->
     assert json.loads(call("diff", path, edited, "--json", code=1))["runs"][0][1]["step"] == 20
 
 
-def test_a_signature_is_asked_for_by_its_key(tmp_path: Path) -> None:
+def test_a_signature_is_required_by_its_key(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     call(*RUN, "--record", path)
     key = records.public_key(KEY).hex()
@@ -83,7 +83,7 @@ def test_sealed_noise_is_replayed_with_its_revealed_key(tmp_path: Path) -> None:
     assert call("replay", path, "--data", "ecb-fx", "--fill-key", KEY.hex()).startswith("verified ")
 
 
-def test_a_torn_file_is_told_and_not_verified(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported_and_not_verified(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     call(*RUN, "--record", path)
     path.write_bytes(path.read_bytes()[:9_000])
@@ -92,7 +92,7 @@ def test_a_torn_file_is_told_and_not_verified(tmp_path: Path) -> None:
     assert "truncated by a crash" in told
 
 
-def test_what_cannot_be_read_or_written_is_refused(tmp_path: Path) -> None:
+def test_unreadable_and_unwritable_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
     assert "record_invalid" in call("replay", tmp_path / "bad.json", "--data", "ecb-fx", code=2)
     assert "argument_invalid" in call("replay", tmp_path / "none.json", "--data", "ecb-fx", code=2)
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_or_written_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl.zst"])
-def test_a_record_that_is_there_is_replaced_by_force_alone_and_declares_its_trials(tmp_path: Path, suffix: str) -> None:
+def test_an_existing_record_is_overwritten_only_with_force(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
     words = [*RUN, "--record", str(path), "--json"]
     assert CliRunner().invoke(app, [*words, "--trials", "20"]).exit_code == 0
@@ -118,7 +118,7 @@ def test_a_record_that_is_there_is_replaced_by_force_alone_and_declares_its_tria
     assert (replaced.headers[0]["fill.seed"], replaced.in_sample_trials) == ("7", 0)
 
 
-def test_the_help_teaches_by_example() -> None:
+def test_the_help_has_examples() -> None:
     for verb in ("replay", "diff"):
         told = call(verb, "--help")
         assert f"openoutcry {verb} " in told

@@ -1,4 +1,4 @@
-"""Records as files: every kind reads back, and a crash loses at most what was not told."""
+"""Record files: every format round-trips, and a crash loses at most the last unfinished line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNFINISHED = records.RunRecord(native.Record.from_lines("".join(RECORD._core.to_
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_record_comes_back_from_every_kind_of_file(tmp_path: Path, suffix: str) -> None:
+def test_a_record_round_trips_through_every_file_format(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
     record = oo.RunRecord.join("both", [RECORD, captured("random").record], 7).sign(KEY)
     record.save(path)
@@ -48,24 +48,24 @@ def _crashed_without(path: Path) -> RuntimeError:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst"])
 @pytest.mark.parametrize("is_replaced", [False, True])
-def test_a_file_that_is_taken_away_while_it_is_written_is_no_record(
-    tmp_path: Path, suffix: str, is_replaced: bool
-) -> None:
+def test_a_file_removed_or_replaced_during_the_run_is_refused(tmp_path: Path, suffix: str, is_replaced: bool) -> None:
     path = tmp_path / f"run{suffix}"
     writer = records.RecordWriter(path, "x")
     path.unlink()
     if is_replaced:
         path.write_bytes(b"")
-    with pytest.raises(oo.OpenOutcryError, match="removed or replaced; hint: write it to a folder that the agent cannot"):
+    with pytest.raises(
+        oo.OpenOutcryError, match="removed or replaced; hint: write it to a folder that the agent cannot"
+    ):
         writer.close()
     assert writer.close() is None
-    # What went wrong before is what is told.
+    # An earlier error takes precedence.
     path.unlink(missing_ok=True)
     with pytest.raises(RuntimeError, match="crashed"), records.RecordWriter(path, "x"):
         raise _crashed_without(path)
 
 
-def test_a_compressed_file_that_was_changed_is_refused(tmp_path: Path) -> None:
+def test_a_changed_compressed_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.json.zst"
     RECORD.save(path)
     content = path.read_bytes()
@@ -77,15 +77,15 @@ def test_a_compressed_file_that_was_changed_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst"])
-def test_a_writer_that_crashed_at_any_byte_has_lost_no_whole_line(tmp_path: Path, suffix: str) -> None:
+def test_a_crash_at_any_byte_loses_no_complete_line(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
     with records.RecordWriter(path, "trend") as writer:
         run = oo.run_backtest(DATA, trend, (19, 25), COSTS, capture=writer)
         oo.run_backtest(DATA, "random", (19, 22), COSTS, capture=writer)
-    whole = oo.RunRecord.load(path)
-    assert oo.replay(whole, DATA).verified
-    assert whole.decisions[0] == run.record.decisions[0]
-    lines = whole._core.to_lines()
+    complete = oo.RunRecord.load(path)
+    assert oo.replay(complete, DATA).verified
+    assert complete.decisions[0] == run.record.decisions[0]
+    lines = complete._core.to_lines()
     content, last = path.read_bytes(), 0
     cut = tmp_path / f"cut{suffix}"
     for place in range(0, len(content), count(1, 3)):
@@ -94,19 +94,19 @@ def test_a_writer_that_crashed_at_any_byte_has_lost_no_whole_line(tmp_path: Path
         if isinstance(back, str):
             assert (back, last) == ("record_invalid", 0)
             continue
-        kept = back._core.to_lines()
-        assert lines.startswith(kept)
-        assert len(kept) >= last
-        last = len(kept)
+        recovered = back._core.to_lines()
+        assert lines.startswith(recovered)
+        assert len(recovered) >= last
+        last = len(recovered)
         replay = oo.replay(back, DATA)
         assert replay.differences == ()
-        # Of zstd the check sum alone may be missing, and then the record is whole.
-        assert (replay.verified, back.unfinished is None) == (kept == lines and len(back) > 0,) * 2
+        # If only the zstd checksum is missing, the record is complete.
+        assert (replay.verified, back.unfinished is None) == (recovered == lines and len(back) > 0,) * 2
         assert back.torn or suffix == ".jsonl"
     assert last > len(lines) / 2
 
 
-def test_each_decision_is_on_the_disk_before_it_is_carried_out(tmp_path: Path) -> None:
+def test_each_decision_is_on_disk_before_it_is_executed(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     found = []
 
@@ -129,18 +129,18 @@ def test_each_decision_is_on_the_disk_before_it_is_carried_out(tmp_path: Path) -
     assert refused.value.slug == "record_unfinished"
 
 
-# An agent that tells of its twelfth decision, and is then killed wherever it happens to be.
+# An agent that prints at its twelfth decision, so that the test can kill it at an arbitrary later point.
 ENDLESS = """
 import sys
 import openoutcry as oo
 from openoutcry.records import RecordWriter
 
-asked = 0
+n_calls = 0
 
 def agent(observation):
-    global asked
-    asked += 1
-    if asked == 12:
+    global n_calls
+    n_calls += 1
+    if n_calls == 12:
         print("here", flush=True)
     return {"orders": [], "reasoning": "word " * 100}
 
@@ -151,7 +151,7 @@ print("done", flush=True)
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.zst"])
-def test_a_process_that_is_killed_leaves_a_record_of_all_that_it_did(tmp_path: Path, suffix: str) -> None:
+def test_a_killed_process_leaves_a_record_of_its_decisions(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"run{suffix}"
     with subprocess.Popen([sys.executable, "-c", ENDLESS, path], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -160,7 +160,7 @@ def test_a_process_that_is_killed_leaves_a_record_of_all_that_it_did(tmp_path: P
         assert child.stdout.read() == ""
     back = oo.RunRecord.load(path)
     n_steps = len(back.decisions[0])
-    # What the twelfth answer was asked on is known, its answer perhaps.
+    # At least eleven decisions are on disk; the twelfth may be.
     assert n_steps >= 11
     assert back.unfinished == f"whose run 0 has no end, after {n_steps} steps"
     assert back.torn or suffix == ".jsonl"
@@ -168,7 +168,7 @@ def test_a_process_that_is_killed_leaves_a_record_of_all_that_it_did(tmp_path: P
     assert (replay.differences, replay.n_steps, replay.verified) == ((), n_steps, False)
 
 
-def test_a_writer_refuses_a_file_that_is_there_and_a_run_after_one_that_broke_off(tmp_path: Path) -> None:
+def test_a_writer_refuses_an_existing_file_and_a_run_after_an_unfinished_one(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     writer = records.RecordWriter(path, private_key=KEY)
     with pytest.raises(oo.OpenOutcryError, match="must be a new file"):
@@ -186,7 +186,7 @@ def test_a_writer_refuses_a_file_that_is_there_and_a_run_after_one_that_broke_of
     assert oo.replay(back, DATA).differences == ()
 
 
-def test_a_writer_with_a_key_signs(tmp_path: Path) -> None:
+def test_a_writer_with_a_key_signs_the_record(tmp_path: Path) -> None:
     with records.RecordWriter(tmp_path / "run.jsonl.zst", "a", 3, private_key=KEY, flush_every=9) as writer:
         run = oo.run_backtest(DATA, trend, WINDOW, capture=writer)
     back = oo.RunRecord.load(tmp_path / "run.jsonl.zst")
@@ -221,14 +221,14 @@ def test_a_writer_with_a_key_signs(tmp_path: Path) -> None:
         (lambda: captured(name="x") and oo.run_backtest(DATA, trend, capture="yes"), "argument_invalid"),  # type: ignore[arg-type]
     ],
 )
-def test_what_cannot_be_done_is_refused_with_its_slug_and_words(call: Any, slug: str) -> None:
+def test_invalid_calls_raise_the_message_of_their_template(call: Any, slug: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         call()
     assert refused.value.slug == slug
     assert re.fullmatch(f"{slug}: {of_template(TEMPLATES[slug])}", str(refused.value), re.DOTALL)
 
 
-def test_a_frame_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_refused(tmp_path: Path) -> None:
     frame = native.Compressor()
     content = b"".join(frame.write(bytes(1 << 24)) for _ in range(5)) + frame.finish()
     assert len(content) < 1 << 14
