@@ -143,7 +143,7 @@ def test_arena_tasks_and_trading_tasks_are_found_by_their_names(folder: Path) ->
     [
         ({"season": "nowhere"}, "an export without faults is required"),
         ({"split": "held-out"}, "`split` must be one of train, validation, test; received 'held-out'"),
-        ({"split": "test"}, "a split with questions is required; received 'test', of none: 2 markets: 2 in train$"),
+        ({"split": "test"}, "a split with questions is required; received 'test', which is empty: 2 markets: 2 in train$"),
         ({"vkey": "arena.example/log+00000000+AA=="}, "an export without faults is required; received vkey"),
     ],
 )

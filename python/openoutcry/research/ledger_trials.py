@@ -12,7 +12,7 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data.dataset import Dataset
-from openoutcry.ledger import LedgerRun, Market, RunMetricsSummary, Track, rules_of
+from openoutcry.ledger import LedgerRun, Market, ReturnMoments, RunMetricsSummary, rules_of
 from openoutcry.ledger.run_summary import interval_of
 from openoutcry.research.proposal_checks import digest_of
 from openoutcry.research.sealed_holdout import Verdict
@@ -67,7 +67,7 @@ def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: Valida
     oos, run_id = validation.oos, run_id_of(metadata.session_id, metadata.key)
     return replace(
         _entry(metadata, setup, summary_of(oos, setup.dataset, run_id)),
-        track=None if oos.moments is None else Track(*astuple(oos.moments)),
+        track=None if oos.moments is None else ReturnMoments(*astuple(oos.moments)),
         returns=oos.returns,
         first=oos.dates[0],
         n_configs=validation.n_configs,

@@ -121,8 +121,8 @@ class ArenaTaskset(vf.Taskset[QuestionTask, ArenaTasksetConfig]):  # type: ignor
         # Checked here, although the other tasks are created later.
         first = next(own, None)
         if first is None:
-            told = layout.describe({each.market_id for each in season.questions(sampling)})
-            raise refusal("argument_invalid", f"{EMPTY}; received {config.split!r}, of none: {told}")
+            summary = layout.describe({each.market_id for each in season.questions(sampling)})
+            raise refusal("argument_invalid", f"{EMPTY}; received {config.split!r}, which is empty: {summary}")
         return (self._task(each) for each in chain([first], own))
 
     def _task(self, question: Question) -> QuestionTask:

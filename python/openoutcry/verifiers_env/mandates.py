@@ -55,7 +55,7 @@ MANDATES = {
     "beat-benchmark": Mandate("", "buy-and-hold", _none),
     "long-only": Mandate("no position may be short at any close", "buy-and-hold", _short),
     "market-neutral": Mandate(
-        f"the weights held must add up to a number from -{MOST_NET:g} to {MOST_NET:g} at every close",
+        f"the weights must add up to a number from -{MOST_NET:g} to {MOST_NET:g} at every close",
         "hold-cash",
         _directional,
     ),

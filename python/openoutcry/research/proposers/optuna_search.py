@@ -84,18 +84,18 @@ class OptunaProposer:
         if not isinstance(strategy, str) or strategy not in tuned or not isinstance(params, Mapping):
             return None
         known = {each.name for each in tuned[strategy]}
-        held: dict[str, Any] = {_STRATEGY: strategy}
+        values: dict[str, Any] = {_STRATEGY: strategy}
         spread: dict[str, Any] = {_STRATEGY: self._strategies(tuned)}
         for each in tuned[strategy]:
             value = params.get(each.name, each.default)
             place = value if each.n_values is None else each.place(value)
             if not set(params) <= known or not _is_within(each, place):
                 return None
-            held[f"{strategy}.{each.name}"], spread[f"{strategy}.{each.name}"] = place, self._spread(each)
+            values[f"{strategy}.{each.name}"], spread[f"{strategy}.{each.name}"] = place, self._spread(each)
         score = card.scores.get(self._score)
         states = self._optuna.trial.TrialState
         state = states.PRUNED if score is None else states.COMPLETE
-        return self._optuna.trial.create_trial(params=held, distributions=spread, value=score, state=state)
+        return self._optuna.trial.create_trial(params=values, distributions=spread, value=score, state=state)
 
     def _suggest(self, trial: Any, tuned: Mapping[str, tuple[Range, ...]]) -> tuple[str, dict[str, Any]]:
         strategy: str = trial.suggest_categorical(_STRATEGY, tuple(tuned))
