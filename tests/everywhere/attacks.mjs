@@ -1,4 +1,4 @@
-/** `node attacks.mjs PACKAGE_FOLDER ROUNDS`: what is no input is refused in words, and leaves the engine as it was. */
+/** `node attacks.mjs PACKAGE_FOLDER ROUNDS`: invalid input is refused with a slug and leaves the engine unchanged. */
 
 import { pathToFileURL } from "node:url";
 import { runInNewContext } from "node:vm";
@@ -154,7 +154,7 @@ function endless() {
   return decision;
 }
 
-// What must come through as it was said.
+// Values that must pass through unchanged.
 const close = [[1], [2], [3]], zeros = { ...COLUMNS, dates: [...COLUMNS.dates, "2024-01-04"], close };
 const lossless = {
   "a zero below zero": oo.Dataset.fromColumns({ ...zeros, risk_free: [0, -0, 0] }).fingerprint,
@@ -172,7 +172,7 @@ const lossless = {
 
 function claiming() {
   const bytes = oo.Dataset.synthetic(1, 40, 1).toBytes();
-  // The number of dates stands behind the magic and the name of the field.
+  // The number of dates follows the magic and the field name.
   bytes.fill(0xff, 22 + 8 + 5, 22 + 8 + 5 + 8);
   return bytes;
 }
@@ -186,7 +186,7 @@ function slugOf(act) {
   return "nothing";
 }
 
-/** Numbers that are the same on every machine. */
+/** Random numbers, identical on every machine. */
 function dice(seed) {
   let state = BigInt(seed);
   return (below) => {

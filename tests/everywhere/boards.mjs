@@ -1,6 +1,6 @@
-/** What the package `oo` draws and judges: markets of seeds, the baseline agents, and boards of them. */
+/** Seeded markets, baseline records and boards of the package `oo`. */
 
-/** Returns what comes of it, in the form that `boards.py` has of Python's. */
+/** Returns the results, in the form of `boards.py`. */
 export function boards(oo, { csv, scenarios, splits, seed, market, windows, costs, trials, returns }) {
   const draws = BigInt(seed);
   const board = oo.Dataset.scenario(market, draws).named(market);
@@ -8,7 +8,7 @@ export function boards(oo, { csv, scenarios, splits, seed, market, windows, cost
     const runs = windows.map(([start, end]) => oo.runBacktest(board, name, { window: { start, end }, costs, seed: draws }));
     return oo.joinRecords(name, runs.map((run) => run.record), trials);
   });
-  // Canonical, since a parsed number has lost how it was written, and no bit.
+  // Canonical JSON: parsing loses the notation of a number, but no bit of its value.
   const hashed = (told) => oo.sha256(oo.canonicalize(JSON.stringify(told)));
   return {
     csv: oo.Dataset.fromCsv(csv).fingerprint,

@@ -1,4 +1,4 @@
-"""Markets of seeds, the baselines and boards of them, for other hosts of the engine, and what they come to here."""
+"""Seeded markets, baseline records and boards, with expected results for other hosts of the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.scenarios.scenario import Scenario
 from openoutcry.scoring.scorer import submit
 
-Told = dict[str, Any]
+Fields = dict[str, Any]
 SCENARIOS = ("calm", "hard", "extreme", "fx", "pairs", "regime-shift", "crisis", "martingale")
 SPLITS = ("train", "validation", "test")
 CSV = """date,symbol,close,open,volume
@@ -24,11 +24,11 @@ CSV = """date,symbol,close,open,volume
 """
 
 
-def boards(seed: int) -> tuple[Told, Told]:
-    """Return what is asked, and what it comes to here."""
+def boards(seed: int) -> tuple[Fields, Fields]:
+    """Return the inputs, and the results in Python."""
     market = Scenario("hard", seed).dataset()
     edges = np.linspace(19, market.n_bars - 1, 5, dtype=int).tolist()
-    given: Told = {
+    given: Fields = {
         "csv": CSV,
         "scenarios": SCENARIOS,
         "splits": SPLITS,
@@ -39,10 +39,10 @@ def boards(seed: int) -> tuple[Told, Told]:
         "trials": 3,
         "returns": np.random.default_rng(seed % 2**32).normal(3e-4, 0.01, 600).tolist(),
     }
-    return given, _made(given, oo.Dataset(market._core, name="hard"), seed)
+    return given, _results(given, oo.Dataset(market._core, name="hard"), seed)
 
 
-def _made(given: Told, market: oo.Dataset, seed: int) -> Told:
+def _results(given: Fields, market: oo.Dataset, seed: int) -> Fields:
     costs = oo.CostModel(**given["costs"])
     records = {name: _record(name, market, given, costs, seed) for name in oo.agents.NAMES}
     board = native.score_field([submit(record, market) for record in records.values()], "{}")
@@ -58,7 +58,7 @@ def _made(given: Told, market: oo.Dataset, seed: int) -> Told:
     }
 
 
-def _record(name: str, market: oo.Dataset, given: Told, costs: oo.CostModel, seed: int) -> oo.RunRecord:
+def _record(name: str, market: oo.Dataset, given: Fields, costs: oo.CostModel, seed: int) -> oo.RunRecord:
     runs = [oo.run_backtest(market, name, window, costs, seed=seed, capture=True).record for window in given["windows"]]
     return oo.RunRecord.join(name, runs, given["trials"])
 

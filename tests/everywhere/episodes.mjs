@@ -1,8 +1,8 @@
-/** Episodes that Python has run, run again by the package `oo`: what it comes to, hashed to the last bit. */
+/** Episodes of Python, rerun by the package `oo`; results are hashed bit for bit. */
 
 import { fromBase64 } from "./vectors.mjs";
 
-/** Returns what each episode came to, in the form that `episodes.py` has of Python's. */
+/** Returns the result of each episode, in the form of `episodes.py`. */
 export function outcomes(oo, episodes) {
   return episodes.map((episode) => outcome(oo, episode));
 }

@@ -1,4 +1,4 @@
-"""Random episodes of Python, for other hosts of the engine to run again, and what they came to."""
+"""Random episodes run in Python, with expected results for other hosts of the engine."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 
-Told = dict[str, Any]
+Fields = dict[str, Any]
 ACTIONS = ("buy", "sell", "hold", "close")
 
 
-def episode(seed: int) -> tuple[Told, Told]:
-    """Return a random episode, and what it came to here."""
+def episode(seed: int) -> tuple[Fields, Fields]:
+    """Return the inputs of a random episode, and its results in Python."""
     drawn, rng = draw(seed, odd_names=seed % 3 == 0), np.random.default_rng(seed)
     lookback, fill_seed = int(rng.choice([1, 2, 5, 20])), int(rng.integers(2**64, dtype=np.uint64))
     market = oo.Dataset(drawn.dataset._core, name=f"market {seed}")
-    run, told = _run(market, drawn, lookback, fill_seed, rng)
+    run, results = _run(market, drawn, lookback, fill_seed, rng)
     given = {
         "agent_id": f"agent {seed}",
         "market": base64.b64encode(market._core.to_bytes()).decode(),
@@ -45,29 +45,29 @@ def episode(seed: int) -> tuple[Told, Told]:
     first = None if changed.first is None else asdict(changed.first)
     if first is not None and first["ulps"] is not None:
         first["ulps"] = str(first["ulps"])
-    return given, told | {"first": first, "n_differences": len(changed.differences)}
+    return given, results | {"first": first, "n_differences": len(changed.differences)}
 
 
-def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.random.Generator) -> tuple[Any, Told]:
+def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.random.Generator) -> tuple[Any, Fields]:
     agent, answers = _agent(market.symbols, rng), list[str]()
 
-    def answered(observation: Told) -> str:
+    def recorded(observation: Fields) -> str:
         answers.append(agent(observation))
         return answers[-1]
 
     run = oo.run_backtest(
-        market, answered, drawn.window, drawn.costs, drawn.limits, seed, lookback=lookback, name="agent", capture=True
+        market, recorded, drawn.window, drawn.costs, drawn.limits, seed, lookback=lookback, name="agent", capture=True
     )
     record = oo.RunRecord.join(market.name.replace("market", "agent"), [run.record], 0)
-    door, env = [], env_of(drawn, seed=seed, lookback=lookback)
-    door.append(env.reset())
+    outputs, env = [], env_of(drawn, seed=seed, lookback=lookback)
+    outputs.append(env.reset())
     for answer in record.decisions[0]:
         observation, reward, _, info = env.step(answer)
-        door += [observation, info, _bits([reward, env.nav]), f"{env.terminated} {env.truncated}".lower()]
+        outputs += [observation, info, _bits([reward, env.nav]), f"{env.terminated} {env.truncated}".lower()]
     nav = run.nav
     return record, {
         "fingerprint": market.fingerprint,
-        "door": _sha256("\n".join(door)),
+        "door": _sha256("\n".join(outputs)),
         "nav": _bits(nav),
         "record": _sha256(record.to_json()),
         "verified": True,
@@ -75,11 +75,11 @@ def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.rando
     }
 
 
-def _agent(symbols: tuple[str, ...], rng: np.random.Generator) -> Callable[[Told], str]:
-    """Return an agent whose answers JavaScript writes as it reads them: canonical ones."""
+def _agent(symbols: tuple[str, ...], rng: np.random.Generator) -> Callable[[Fields], str]:
+    """Return an agent with canonical decisions, which JavaScript reproduces byte for byte."""
     names = [*symbols, "no such symbol"]
 
-    def decide(observation: Told) -> str:
+    def decide(observation: Fields) -> str:
         orders = []
         for name in rng.permutation(names)[: rng.integers(len(names) + 1)].tolist():
             weight = round(float(rng.normal(0.0, rng.choice([0.3, 1.0, 60.0]))), 3) + 0.0
@@ -93,9 +93,9 @@ def _agent(symbols: tuple[str, ...], rng: np.random.Generator) -> Callable[[Told
 
 
 def _changed(record: oo.RunRecord, rng: np.random.Generator) -> str:
-    """Return the record with one thing of it changed."""
-    told = json.loads(record.to_json())
-    run, kind = told["runs"][0], int(rng.integers(5))
+    """Return the record with one change."""
+    fields = json.loads(record.to_json())
+    run, kind = fields["runs"][0], int(rng.integers(5))
     step = run["steps"][int(rng.integers(len(run["steps"])))]
     if kind == 0:
         step["decision"] = '{"orders":[]}' if step["decision"] != '{"orders":[]}' else '{"orders":[ ]}'
@@ -104,10 +104,10 @@ def _changed(record: oo.RunRecord, rng: np.random.Generator) -> str:
     elif kind == 2:
         run["header"]["costs"]["fee_bps"] += 1.0
     elif kind == 3:
-        told["in_sample_trials"] += 1
+        fields["in_sample_trials"] += 1
     else:
         run["end"]["cash"] = float(np.nextafter(run["end"]["cash"], 2.0))
-    return native.canonicalize(json.dumps(told))
+    return native.canonicalize(json.dumps(fields))
 
 
 def _bits(values: ArrayLike) -> str:

@@ -1,4 +1,4 @@
-/** `node node.mjs PACKAGE [WHAT FILE]`: prints what Node makes of the vectors, or of the episodes or boards in the file. */
+/** `node node.mjs PACKAGE [WHAT FILE]`: prints the results of the vectors, or of the episodes or boards in the file, in Node. */
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";

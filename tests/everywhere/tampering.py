@@ -1,4 +1,4 @@
-"""What may be done to a page that verifies itself, and what it must then say."""
+"""Modifications of a self-verifying page, with the expected state and message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from report_proofs import flipped, market, part_of, with_bytes, with_part, with_told, with_trace, with_words
+from report_proofs import flipped, market, part_of, with_bytes, with_claims, with_part, with_trace, with_words
 
 import openoutcry as oo
 from openoutcry.report.pages.proof_panel import proof_panel
@@ -17,7 +17,7 @@ from openoutcry.report.self_verifying import market_of, proof_of
 
 
 def edited(step: int, field: str, value: str) -> Callable[[bytes], bytes]:
-    """Return what puts something else into a step of a packed record."""
+    """Return a function that changes a field in a step of a packed record."""
 
     def change(content: bytes) -> bytes:
         end = 4 + int.from_bytes(content[:4], "little")
@@ -37,38 +37,38 @@ def more_nav(trace: dict[str, Any]) -> None:
 
 
 def other(field: str) -> Callable[[dict[str, Any]], None]:
-    def change(told: dict[str, Any]) -> None:
-        told[field] = "0f" * 32
+    def change(claims: dict[str, Any]) -> None:
+        claims[field] = "0f" * 32
 
     return change
 
 
-def other_market(told: dict[str, Any]) -> None:
-    told["markets"][0]["fingerprint"] = "0f" * 32
+def other_market(claims: dict[str, Any]) -> None:
+    claims["markets"][0]["fingerprint"] = "0f" * 32
 
 
-def other_run(told: dict[str, Any]) -> None:
-    told["run"] = 7
+def other_run(claims: dict[str, Any]) -> None:
+    claims["run"] = 7
 
 
 def another_engine(page: str) -> str:
-    """Return a page with an engine that is not the package's, which names that one's SHA-256."""
+    """Return a page with a modified engine and its SHA-256."""
     section = b"\0\3\1x!"
     engine = gzip.decompress(base64.b64decode(part_of(page, "engine"))) + section
-    named = with_told(page, lambda told: told.update(engine=hashlib.sha256(engine).hexdigest()))
+    named = with_claims(page, lambda claims: claims.update(engine=hashlib.sha256(engine).hexdigest()))
     return with_bytes(named, "engine", lambda content: content + section)
 
 
 def another_record(page: str) -> str:
-    """Return a page with a record of the same decisions, by another agent after many trials."""
+    """Return a page with a record of the same decisions by another agent, with many trials."""
     run = oo.run_backtest(market(), "momentum", name="momentum", capture=True)
     record = oo.RunRecord.join("somebody else", [run.record], 5000)
-    named = with_told(page, lambda told: told.update(digest=record.digest))
+    named = with_claims(page, lambda claims: claims.update(digest=record.digest))
     panel = proof_panel(proof_of(record, 0, [market_of(market())]))
     return with_part(named, "record", lambda _: part_of(panel, "record"))
 
 
-# What was done to the page, the state that it must have, and what it must say.
+# Modification, expected state of the page, expected messages.
 TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "a decision": (
         lambda page: with_bytes(page, "record", edited(30, "decision", '"{\\\\"orders\\\\":[]}"')),
@@ -93,26 +93,34 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "a price": (
         lambda page: with_bytes(page, "market-0", lambda content: flipped(content, len(content) // 2)),
         "differs",
-        ["The market prices is not the one that this page names", "Fingerprint computed"],
+        ["The market prices does not have the fingerprint stated by this page", "Fingerprint computed"],
     ),
     "all of the market": (
         lambda page: with_bytes(page, "market-0", lambda _: b"nothing"),
         "not verified",
         ["The market in this page cannot be read"],
     ),
-    "another market and its fingerprint": (
-        lambda page: with_told(
+    "another market with its fingerprint": (
+        lambda page: with_claims(
             with_bytes(page, "market-0", lambda _: market(2).to_bytes()),
-            lambda told: told["markets"][0].update(fingerprint=market(2).fingerprint),
+            lambda claims: claims["markets"][0].update(fingerprint=market(2).fingerprint),
         ),
         "differs",
         ["header", "fingerprint", "Likely cause"],
     ),
-    "the fingerprint named": (lambda page: with_told(page, other_market), "differs", ["Fingerprint named", "0f" * 32]),
-    "the digest named": (lambda page: with_told(page, other("digest")), "differs", ["another digest", "0f" * 32]),
-    "the run named": (lambda page: with_told(page, other_run), "not verified", ["names run 7"]),
-    "what the page says of itself": (
-        lambda page: with_part(page, "told", lambda _: "{"),
+    "the stated fingerprint": (
+        lambda page: with_claims(page, other_market),
+        "differs",
+        ["Fingerprint stated", "0f" * 32],
+    ),
+    "the stated digest": (
+        lambda page: with_claims(page, other("digest")),
+        "differs",
+        ["digest stated by this page", "0f" * 32],
+    ),
+    "the stated run": (lambda page: with_claims(page, other_run), "not verified", ["shows run 7"]),
+    "the claims of the page": (
+        lambda page: with_part(page, "claims", lambda _: "{"),
         "not verified",
         ["cannot be read"],
     ),
@@ -121,30 +129,30 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
         "not verified",
         ["The engine in this page is not the one"],
     ),
-    "the engine named": (
-        lambda page: with_told(page, other("engine")),
+    "the stated engine": (
+        lambda page: with_claims(page, other("engine")),
         "not verified",
         ["The engine in this page is not the one"],
     ),
-    "the NAV bar by bar": (
+    "the bar-by-bar NAV": (
         lambda page: with_trace(page, more_nav),
         "differs",
-        ["another NAV", "Bar", "79, 2021-03-21", "Shown", "Replayed"],
+        ["NAV of this page differs", "Bar", "79, 2021-03-21", "Shown", "Replayed"],
     ),
     "a key figure": (
         lambda page: re.sub(r'(data-metric="return" data-unit="gain">)[^<]*', r"\g<1>+99.9%", page, count=1),
         "differs",
-        ["another number", "return", "+99.9%"],
+        ["metric of this page differs", "return", "+99.9%"],
     ),
     "a metric that is undefined": (
         lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">)[^<]*', "\\g<1>\N{EM DASH}", page, count=1),
         "differs",
-        ["another number", "sharpe"],
+        ["metric of this page differs", "sharpe"],
     ),
     "the verdict": (
         lambda page: re.sub(r'(class="verdict">)[^<]*', r"\g<1>Skill beyond doubt.", page, count=1),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "the equity curve": (
         lambda page: re.sub(
@@ -156,22 +164,22 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "a line of another chart": (
         lambda page: re.sub(r'(class="oo-line c-delayed oo-strong"[^>]* d="M\d+ \d+l)', r"\g<1>1 1 ", page, count=1),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "the end of a number": (
         lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">[^<]*)', r"\g<1>e3", page, count=1),
         "differs",
-        ["another number", "sharpe"],
+        ["metric of this page differs", "sharpe"],
     ),
-    "words in place of a number": (
+    "text in place of a number": (
         lambda page: re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', "+999.9%", page, count=1),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "the standard error": (
         lambda page: re.sub(r'(data-metric="sharpe_se" data-unit="ratio">)[^<]*', r"\g<1>0.01", page, count=1),
         "differs",
-        ["another number", "sharpe_se"],
+        ["metric of this page differs", "sharpe_se"],
     ),
     "the style": (
         lambda page: with_words(
@@ -180,39 +188,39 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
             '[data-metric="return"]{font-size:0}[data-metric="return"]::after{content:"+999.9%"}</style>',
         ),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "an attribute of a drawing": (
         lambda page: with_words(page, '<path class="', '<path transform="scale(1,-1)" class="'),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "a field with a value": (
         lambda page: with_words(page, "<main>", '<main><input readonly value="+999.9%">'),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
-    "words in the box": (
+    "text in the box": (
         lambda page: with_words(page, '<ol class="proof-steps">', '<p>Return +999.9%</p><ol class="proof-steps">'),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "a digit moved to the next cell": (
         lambda page: re.sub(r"(\d)</td><td>", r"</td><td>\g<1>", page, count=1),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "no lines in the equity chart": (
         lambda page: page.replace('class="oo-marks"', 'class="x"'),
         "differs",
         ["The equity curve"],
     ),
-    "the bars bar by bar": (
+    "the bar-by-bar bars": (
         lambda page: with_trace(page, lambda trace: trace.update(first=10**9)),
         "differs",
-        ["has other bars"],
+        ["bars of this page differ"],
     ),
-    "the digits bar by bar": (
+    "the bar-by-bar digits": (
         lambda page: with_trace(page, lambda trace: trace["nav"].update(d=-9)),
         "differs",
         ["fewer digits"],
@@ -220,50 +228,50 @@ TAMPERED: dict[str, tuple[Callable[[str], str], str, list[str]]] = {
     "another style": (
         lambda page: with_words(page, "</head>", '<style media="print">p{top:0}</style></head>'),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "an attribute of the page": (
         lambda page: with_words(page, "<body>", '<body style="transform:scaleX(-1)">'),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "its title": (
         lambda page: with_words(page, "<title>", "<title>+"),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
     "no doctype": (
         lambda page: with_words(page, "<!doctype html>", ""),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
-    "words in an attribute": (
+    "text in an attribute": (
         lambda page: re.sub(r'class="verdict">([^<=]*)', r"""class="verdict" '\g<1>=''>""", page, count=1),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
-    "words in a script that is none": (
+    "text in an inert script": (
         lambda page: with_words(
             page, "<body>", '<body><script type="text/plain" style="display:block">Return +999.9%</script>'
         ),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
-    "another part that is shown": (
+    "a visible additional part": (
         lambda page: with_words(
             page,
-            '<template data-part="told">',
-            '<template data-part="x" style="display:block"></template><template data-part="told">',
+            '<template data-part="claims">',
+            '<template data-part="x" style="display:block"></template><template data-part="claims">',
         ),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
-    "another engine, and its name": (another_engine, "differs", ["This page was changed after it was made"]),
-    "another record, and its name": (another_record, "differs", ["This page was changed after it was made"]),
-    "words behind the script": (
+    "another engine with its SHA-256": (another_engine, "differs", ["This page was changed after it was written"]),
+    "another record with its digest": (another_record, "differs", ["This page was changed after it was written"]),
+    "text after the script": (
         lambda page: with_words(page, "</script>\n</body>", "</script>\n<p>Return +999.9%</p></body>"),
         "differs",
-        ["This page was changed after it was made"],
+        ["This page was changed after it was written"],
     ),
 }
 
@@ -272,24 +280,24 @@ def _unnamed(page: str, *, shown: str) -> str:
     return re.sub(r'<span data-metric="return"[^>]*>[^<]*</span>', shown, page)
 
 
-# Pages whose digest of what they show was made again after the change, and what they must still say.
+# Modifications followed by a recomputed page digest, with the expected state and message.
 FORGED: dict[str, tuple[Callable[[str], str], str, str]] = {
     "a sentence": (lambda page: re.sub(r'(class="verdict">)[^<]*', r"\g<1>Skill.", page, count=1), "verified", ""),
-    "all of a number's places": (lambda page: _unnamed(page, shown="+999.9%"), "differs", "leaves out a number"),
+    "a number in all places": (lambda page: _unnamed(page, shown="+999.9%"), "differs", "omits a metric"),
     "the end of a number": (
         lambda page: re.sub(r'(data-metric="sharpe" data-unit="ratio">[^<]*)', r"\g<1>e3", page, count=1),
         "differs",
-        "another number",
+        "metric of this page differs",
     ),
-    "the bars bar by bar": (
+    "the bar-by-bar bars": (
         lambda page: with_trace(page, lambda trace: (trace.update(first=10**9), trace["nav"].update(v=[10**6]))),
         "differs",
-        "has other bars",
+        "bars of this page differ",
     ),
-    "the dates bar by bar": (
+    "the bar-by-bar dates": (
         lambda page: with_trace(page, lambda trace: trace["dates"].reverse()),
         "differs",
-        "has other bars",
+        "bars of this page differ",
     ),
     "no equity curve": (lambda page: re.sub(r'(data-axis="[^"]*) nav"', r'\1 x"', page), "differs", "The equity curve"),
     "another axis": (
@@ -302,7 +310,7 @@ FORGED: dict[str, tuple[Callable[[str], str], str, str]] = {
         "differs",
         "The equity curve",
     ),
-    "no bars": (lambda page: page.replace('class="inspector"', 'class="x"'), "differs", "bar by bar is missing"),
+    "no bars": (lambda page: page.replace('class="inspector"', 'class="x"'), "differs", "bar-by-bar data is missing"),
     "bars without digits": (
         lambda page: with_trace(
             page, lambda trace: trace.update(nav={"d": 0, "v": [1, *([0] * (len(trace["nav"]["v"]) - 1))]})
@@ -310,9 +318,9 @@ FORGED: dict[str, tuple[Callable[[str], str], str, str]] = {
         "differs",
         "fewer digits",
     ),
-    "digits that look like the mark of a note": (
+    "digits that look like a footnote mark": (
         lambda page: re.sub(r'(data-metric="return"[^>]*>)', r'\1<sup style="font-size:1em">99</sup>', page, count=1),
         "differs",
-        "another number",
+        "metric of this page differs",
     ),
 }

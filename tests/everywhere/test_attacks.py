@@ -1,4 +1,4 @@
-"""What is no input of the JavaScript door: refused in words, never a trap, and nothing is lost."""
+"""Invalid input to the JavaScript interface: refused with a slug, without traps, state changes or leaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_FUZZED = 10
 
 
 @pytest.fixture(scope="module")
-def told() -> Any:
+def results() -> Any:
     print(f"{ROUNDS} changed texts of each of {N_FUZZED} kinds, of fixed seeds")
     package = ROOT / "rust" / "wasm" / "npm" / "dist"
     words = ["node", ROOT / "tests" / "everywhere" / "attacks.mjs", package, str(ROUNDS)]
@@ -29,19 +29,19 @@ def told() -> Any:
     return json.loads(done.stdout)
 
 
-def test_what_is_no_input_is_refused_with_a_slug(told: Any) -> None:
-    assert len(told["refusals"]) == 106
-    assert {name: slug for name, slug in told["refusals"].items() if slug not in SLUGS} == {}
+def test_invalid_input_is_refused_with_a_slug(results: Any) -> None:
+    assert len(results["refusals"]) == 106
+    assert {name: slug for name, slug in results["refusals"].items() if slug not in SLUGS} == {}
 
 
-def test_what_is_said_comes_through_as_it_was_said(told: Any) -> None:
+def test_text_and_numbers_pass_through_unchanged(results: Any) -> None:
     def fingerprint(**more: Any) -> str:
         dates = ["2024-01-02", "2024-01-03", "2024-01-04"]
         return oo.Dataset.from_arrays(dates, ["A"], np.array([[1.0], [2.0], [3.0]]), **more).fingerprint
 
     zero = fingerprint(risk_free=np.array([0.0, -0.0, 0.0]))
     assert zero != fingerprint(risk_free=np.zeros(3))
-    assert told["lossless"] == {
+    assert results["lossless"] == {
         "a zero below zero": zero,
         "rows that are arrays of doubles": fingerprint(),
         "what is undefined": fingerprint(),
@@ -55,14 +55,14 @@ def test_what_is_said_comes_through_as_it_was_said(told: Any) -> None:
     }
 
 
-def test_a_text_that_was_changed_is_taken_or_refused_and_never_a_trap(told: Any) -> None:
-    assert told["wrong"] == []
-    assert told["refused"] > N_FUZZED * ROUNDS / 2
+def test_fuzzed_input_is_accepted_or_refused_without_a_trap(results: Any) -> None:
+    assert results["wrong"] == []
+    assert results["refused"] > N_FUZZED * ROUNDS / 2
 
 
-def test_the_engine_is_as_it_was_after_all_of_them(told: Any) -> None:
-    assert told["again"] is True
+def test_the_engine_is_unchanged_after_all_attacks(results: Any) -> None:
+    assert results["again"] is True
 
 
-def test_a_run_gives_its_memory_back(told: Any) -> None:
-    assert told["grown"] == 0
+def test_a_run_releases_its_memory(results: Any) -> None:
+    assert results["grown"] == 0

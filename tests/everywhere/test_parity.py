@@ -1,4 +1,4 @@
-"""The engine in Node and in Chromium: the contract's vectors, episodes and boards of Python, to the last bit."""
+"""The engine in Node and Chromium: contract vectors, episodes and boards equal to Python, bit for bit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def episodes() -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
-    """Yield a page of a browser, of a server on the checkout."""
+    """Yield a browser page served from the checkout."""
     quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(ROOT))) as server, chromium() as browser:
         thread = Thread(target=server.serve_forever)
@@ -50,15 +50,15 @@ def page() -> Iterator[Any]:
 
 def in_node(*words: str | Path) -> Any:
     command = ["node", ROOT / HERE / "node.mjs", PACKAGE / "node.js", *words]
-    told = subprocess.run(command, capture_output=True, text=True)
-    assert (told.returncode, told.stderr) == (0, "")
-    return json.loads(told.stdout)
+    results = subprocess.run(command, capture_output=True, text=True)
+    assert (results.returncode, results.stderr) == (0, "")
+    return json.loads(results.stdout)
 
 
-def holds_all_vectors(told: dict[str, Any]) -> None:
-    assert {name: faults for name, faults in told["found"].items() if faults} == {}
-    assert len(told["found"]) == 7
-    assert told["count"]["cases"] >= EXPECTED_CASES
+def holds_all_vectors(results: dict[str, Any]) -> None:
+    assert {name: faults for name, faults in results["found"].items() if faults} == {}
+    assert len(results["found"]) == 7
+    assert results["count"]["cases"] >= EXPECTED_CASES
 
 
 def test_the_vectors_of_the_contract_hold_in_node() -> None:
@@ -72,15 +72,15 @@ def test_the_vectors_of_the_contract_hold_in_a_browser(page: Any) -> None:
 def test_episodes_are_the_same_in_node(episodes: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "episodes.json"
     file.write_text(json.dumps([given for given, _ in episodes]), encoding="utf-8")
-    told = in_node("episodes", file)
-    assert told == [expected for _, expected in episodes]
+    results = in_node("episodes", file)
+    assert results == [expected for _, expected in episodes]
 
 
 def test_episodes_are_the_same_in_a_browser(episodes: list[Any], page: Any) -> None:
     for first in range(0, len(episodes), 100):
         part = episodes[first : first + 100]
-        told = page.evaluate("given => window.outcomes(given)", [given for given, _ in part])
-        assert told == [expected for _, expected in part]
+        results = page.evaluate("given => window.outcomes(given)", [given for given, _ in part])
+        assert results == [expected for _, expected in part]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,4 +1,4 @@
-"""The playground in a real browser, opened from a disk, without a network."""
+"""The playground in Chromium, opened from disk, offline."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ CSV = "date,AAA,BBB\n" + "".join(f"20{k // 12:02}-{k % 12 + 1:02}-01,{100 + k},{
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "playground.html"
-    told = subprocess.run([sys.executable, "examples/browser/build.py", path], cwd=ROOT, capture_output=True, text=True)
-    assert (told.returncode, told.stderr) == (0, "")
+    done = subprocess.run([sys.executable, "examples/browser/build.py", path], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
     assert path.stat().st_size < 3_000_000
     return path
 
 
 @pytest.fixture(scope="module")
 def page(built: Path) -> Iterator[Any]:
-    """Yield the page, which says nothing on the console and asks for nothing."""
+    """Yield the page, which must log nothing and send no request."""
     said, asked = list[str](), list[str]()
     with chromium() as browser:
         context = browser.new_context(offline=True)
@@ -57,15 +57,15 @@ def run(page: Any, rule: str) -> None:
 
 
 @contextmanager
-def judged(page: Any) -> Iterator[None]:
-    """Wait until a run that begins in here is judged."""
+def scored_run(page: Any) -> Iterator[None]:
+    """Wait until a run started in the block is scored."""
     before = page.get_attribute("#results", "data-run")
     yield
     page.wait_for_function("run => document.getElementById('results').dataset.run !== run", arg=before)
 
 
 def above_its_mean(observation: dict[str, Any]) -> dict[str, Any]:
-    """The rule that the page begins with, in Python: sums and divisions in the same order."""
+    """The initial rule of the page, in Python: sums and divisions in the same order."""
     views = observation["symbols"]
     wanted = {}
     for view in views:
@@ -94,7 +94,7 @@ def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) 
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "reason"),
     [
         ("function decide() {\n  return missing;\n}", "line 2: missing is not defined"),
         ("const decide = 7;", "a function named `decide` is required"),
@@ -123,12 +123,12 @@ def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) 
         ("self.onmessage = null; const decide = () => 5;", "it returned number"),
     ],
 )
-def test_a_rule_that_fails_is_told_why(page: Any, rule: str, told: str) -> None:
+def test_a_failing_rule_has_a_reason(page: Any, rule: str, reason: str) -> None:
     run(page, rule)
     page.wait_for_selector("#failure:not([hidden])")
-    assert told in page.inner_text("#failure")
+    assert reason in page.inner_text("#failure")
     assert page.get_attribute("#results", "class") == "stale"
-    with judged(page):
+    with scored_run(page):
         run(page, "const decide = () => ({});")
     assert page.is_hidden("#failure")
     assert page.get_attribute("#results", "class") == ""
@@ -136,37 +136,37 @@ def test_a_rule_that_fails_is_told_why(page: Any, rule: str, told: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["fee", "slippage"])
-def test_a_cost_that_is_left_empty_is_not_none(page: Any, field: str) -> None:
+def test_an_empty_cost_field_is_refused(page: Any, field: str) -> None:
     was = page.input_value(f"#{field}")
     page.fill(f"#{field}", "")
     page.click("#run")
     page.wait_for_selector("#failure:not([hidden])")
     assert page.inner_text("#failure") == "fee and slippage are numbers of basis points, from 0"
     page.fill(f"#{field}", was)
-    with judged(page):
+    with scored_run(page):
         run(page, "const decide = () => ({});")
 
 
-def test_a_rule_that_never_ends_is_stopped(page: Any) -> None:
+def test_an_endless_rule_can_be_stopped(page: Any) -> None:
     run(page, "const decide = () => { for (;;); };")
     page.wait_for_selector("#stop:not([hidden])")
     page.click("#stop")
     page.wait_for_selector("#stop", state="hidden")
-    with judged(page):
+    with scored_run(page):
         run(page, "const decide = () => ({});")
     assert page.inner_text("#own") == "1.000"
 
 
-def test_a_rule_is_run_as_soon_as_there_is_an_engine_again(page: Any) -> None:
+def test_a_pending_rule_runs_once_the_engine_has_restarted(page: Any) -> None:
     run(page, "const decide = () => { for (;;); };")
     page.wait_for_selector("#stop:not([hidden])")
-    # Hidden beside a bundled market, and read nevertheless.
+    # The seed field is hidden for a bundled market but still validated.
     page.evaluate("document.getElementById('seed').value = 'x'")
     page.click("#run")
     assert "a seed is a whole number" in page.inner_text("#failure")
     assert page.is_visible("#stop")
     page.evaluate("document.getElementById('seed').value = '7'")
-    with judged(page):
+    with scored_run(page):
         page.evaluate(
             "stop => { stop.click(); document.getElementById('rule').value = 'const decide = () => ({});';"
             " document.getElementById('run').click(); }",
@@ -176,7 +176,7 @@ def test_a_rule_is_run_as_soon_as_there_is_an_engine_again(page: Any) -> None:
     assert page.is_hidden("#failure")
 
 
-def test_a_rule_that_ended_the_page_does_not_begin_by_itself_again(page: Any, built: Path) -> None:
+def test_a_rule_that_crashed_the_page_does_not_start_automatically(page: Any, built: Path) -> None:
     run(page, "const decide = () => { for (;;); };")
     page.wait_for_selector("#stop:not([hidden])")
     page.goto(built.as_uri())
@@ -190,20 +190,20 @@ def test_a_rule_that_ended_the_page_does_not_begin_by_itself_again(page: Any, bu
     page.wait_for_selector("#results[data-run]")
 
 
-def test_weights_that_are_cut_are_told(page: Any) -> None:
-    with judged(page):
+def test_limited_weights_are_reported(page: Any) -> None:
+    with scored_run(page):
         run(page, "const decide = () => ({USD: 2});")
     assert page.inner_text("#ended") == "7,106 decisions asked for more than all of the wealth, and were cut to it."
-    with judged(page):
+    with scored_run(page):
         run(page, "const decide = ({ symbols }) => ({[symbols[0].symbol]: 1});")
     assert page.inner_text("#ended") == ""
 
 
-def test_a_file_of_the_readers_own_is_a_market(page: Any, tmp_path: Path) -> None:
+def test_a_user_file_is_accepted_as_a_market(page: Any, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(CSV, encoding="utf-8")
     page.select_option("#market", "file")
-    with judged(page):
+    with scored_run(page):
         page.set_input_files("#file", str(file))
     market = oo.Dataset.from_csv(file)
     assert oo.replay(record_of(page), market).verified
@@ -219,8 +219,8 @@ def test_a_file_of_the_readers_own_is_a_market(page: Any, tmp_path: Path) -> Non
     page.wait_for_function("() => document.getElementById('failure').textContent === 'latin.csv is no text in UTF-8'")
 
 
-def test_a_synthetic_market_of_the_page_is_that_of_its_seed(page: Any) -> None:
-    with judged(page):
+def test_a_synthetic_market_of_the_page_equals_the_market_of_its_seed(page: Any) -> None:
+    with scored_run(page):
         page.select_option("#market", "calm")
     assert page.inner_text("#fingerprint") == Scenario("calm", seed=7).dataset().fingerprint
 
@@ -239,7 +239,7 @@ def test_the_page_fits_every_width(page: Any, width: int) -> None:
         assert page.evaluate(HIDDEN) == 0
 
 
-def test_a_rule_to_begin_with_is_seen_line_by_line_on_a_desk(page: Any) -> None:
+def test_the_initial_rule_is_fully_visible_on_a_wide_screen(page: Any) -> None:
     page.set_viewport_size({"width": 1180, "height": 800})
     page.evaluate("document.getElementById('rule').style.whiteSpace = 'pre'")
     for rule in page.evaluate("Object.values(RULES)"):

@@ -1,12 +1,12 @@
 /**
- * The vectors of `contract/`, through the doors of the package `oo`: each function returns what is not as it should be.
+ * The vectors of `contract/`, through the interfaces of the package `oo`: each function returns its failures.
  *
- * It runs in Node and in a browser, so it reads no file: `read(path)` gives the text of one below `contract/`.
+ * Runs in Node and in a browser, so it reads no file: `read(path)` returns the text of a file below `contract/`.
  */
 
 const HOLD = '{"orders":[]}';
 
-/** Returns every fault, by the file that it is in, and how many cases there were. */
+/** Returns the failures by file, and the number of cases. */
 export function faults(oo, read) {
   const load = (path) => JSON.parse(read(path));
   const cases = ["step", "episode"].flatMap((name) => load(`vectors/${name}.json`).cases);
@@ -45,7 +45,7 @@ function stepped(oo, { name, given, expected }) {
   return [...found, ...onWeights(oo, name, given, expected)];
 }
 
-/** The array doors: the money alone is there to compare. */
+/** The array interfaces: only amounts of money are comparable. */
 function onWeights(oo, name, given, expected) {
   const infos = expected.steps.map((step) => JSON.parse(step.info));
   const market = oo.Dataset.fromColumns(given.dataset);
@@ -146,7 +146,7 @@ function proofs(oo, all) {
   const bytes = (text) => fromBase64(text ?? "");
   return Object.entries(all).flatMap(([name, each]) => {
     const proof = (each.proof ?? []).map(bytes);
-    // A size below zero, or above 2^63, is none: the door refuses it, as the proof is to be refused.
+    // A negative size, or one above 2^63, is invalid: the interface must refuse it, like an invalid proof.
     const is = slugOf(oo, () => {
       const holds = "leafIdx" in each
         ? oo.verifyInclusion(each.leafIdx, each.treeSize, bytes(each.leafHash), proof, bytes(each.root))
@@ -184,7 +184,7 @@ function kit(oo, negative, positive) {
   return [...refused, ...taken];
 }
 
-/** The examples of `errors.json` that are texts raise the message they show. */
+/** The text examples of `errors.json` raise the message shown. */
 function examples(oo, errors) {
   const texts = errors.filter(({ kind, example }) => kind === "decision" || example.given.startsWith("date,"));
   return texts.flatMap(({ slug, kind, example }) => {

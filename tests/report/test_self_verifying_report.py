@@ -90,8 +90,11 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
         (["--out", "/absent/x.html"], "`--out` must be a writable file"),
         (["--without-data"], "`--without-data` must come with `--self-verifying`"),
         (["--run", "1"], "`--run` must be one of the 1 runs of the record, from 0; received 1"),
-        (["--scenario", "calm"], "`--scenario` and `--scenario-key` belong together; received `--scenario` alone"),
-        (["--scenario", "absent.json", "--scenario-key", "07" * 32], "or a file with the JSON of a spec"),
+        (
+            ["--scenario", "calm"],
+            "`--scenario` and `--scenario-key` must be given together; received `--scenario` alone",
+        ),
+        (["--scenario", "absent.json", "--scenario-key", "07" * 32], "or a JSON file with a spec"),
     ],
 )
 def test_invalid_options_are_refused(record: Path, tmp_path: Path, words: list[str], told: str) -> None:
@@ -241,7 +244,7 @@ def test_a_self_verifying_page_may_run_only_its_own_scripts(tmp_path: Path) -> N
     assert policy
     sources = r"'sha256-[\w+/=]{44}' 'wasm-unsafe-eval'"
     assert re.fullmatch(rf"default-src 'none'; style-src 'unsafe-inline'; script-src {sources}", policy[1])
-    assert market().fingerprint in part_of(page, "told")
+    assert market().fingerprint in part_of(page, "claims")
     assert "<b>not verified</b>" in page
 
 
@@ -277,22 +280,22 @@ def test_an_oversized_page_leaves_its_market_out(tmp_path: Path) -> None:
     words = ["--data", "ecb-fx:all", "--out", str(tmp_path / "x.html"), "--self-verifying"]
     done = report(str(tmp_path / "run.json"), *words)
     assert done.exit_code == 0, done.output
-    assert "it asks its reader for the market" in done.output
+    assert "it asks its reader for the market file" in done.output
 
 
 @needs_engine
 def test_a_page_contains_all_markets_of_its_record(tmp_path: Path) -> None:
     joined_page(tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
-    assert [each["name"] for each in json.loads(part_of(page, "told"))["markets"]] == ["one", "two"]
+    assert [each["name"] for each in json.loads(part_of(page, "claims"))["markets"]] == ["one", "two"]
 
 
 @needs_engine
 def test_the_page_of_a_sealed_market_contains_spec_and_key_instead_of_prices(tmp_path: Path) -> None:
     sealed_page(tmp_path / "x.html", b"\5" * 32, b"\5" * 32)
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
-    told = json.loads(part_of(page, "told"))
-    assert told["markets"][0]["key"] == "07" * 32
-    assert told["held"] == {"fill_key": "05" * 32}
+    claims = json.loads(part_of(page, "claims"))
+    assert claims["markets"][0]["key"] == "07" * 32
+    assert claims["held"] == {"fill_key": "05" * 32}
     assert 'data-part="market-0"' not in page
     assert 'type="file"' not in page

@@ -385,7 +385,7 @@ def test_a_command_that_was_stopped_goes_on(tmp_path: Path, how: signal.Signals)
         running.wait(20.0)
     assert not record.exists()
     told = subprocess.run([*base, "--record", record], capture_output=True, text=True, check=False)
-    assert (told.returncode, "`--resume` goes on with them" in told.stderr) == (2, True), told.stderr
+    assert (told.returncode, "`--resume` continues it" in told.stderr) == (2, True), told.stderr
     subprocess.run([*base, "--record", record, "--resume"], check=True, capture_output=True)
     subprocess.run([*base, "--record", tmp_path / "whole.json"], check=True, capture_output=True)
     assert RunRecord.load(record) == RunRecord.load(tmp_path / "whole.json")

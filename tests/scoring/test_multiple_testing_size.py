@@ -1,6 +1,6 @@
 """How often tests of a field see skill where there is none, and where there is; the seeds are fixed.
 
-Every test prints its table, which `docs/field.md` shows at full counts.
+Every test prints its table, which `docs/multiple-testing.md` shows at full counts.
 """
 
 from __future__ import annotations

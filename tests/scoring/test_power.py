@@ -99,4 +99,4 @@ def test_the_command_prints_a_table_or_json() -> None:
     asked = json.loads(longer.output)
     assert (asked["n_returns"], asked["sharpe"], asked["power"]) == (2520, 0.5, 0.9)
     help_text = CliRunner().invoke(app, ["power", "--help"]).output
-    assert "Reading it" in help_text
+    assert "Interpretation" in help_text

@@ -187,26 +187,29 @@ def test_files_of_one_agent_are_one_entry_and_the_same_run_counts_once(tmp_path:
     (score,) = printed["board"]["scores"]
     assert (score["n_windows"], score["declared"], score["digest"]) == (3, 7, board.scores[0].digest)
     assert printed["notes"] == [
-        "2 of 5 files of 'momentum' came twice, and count once",
-        "3 files of 'momentum' are one entry of 3 runs; 7 trials are the most that one of them declares",
+        "2 of 5 files of 'momentum' are duplicates and count once",
+        "3 files of 'momentum' are joined to one entry of 3 runs; the entry declares 7 trials, the highest number in its"
+        " files",
     ]
     page = tmp_path / "board.html"
     shown = call("score", first, second, third, "--report", page).replace("\n", "")
-    assert "3 files of 'momentum' are one entry of 3 runs" in shown
-    assert "3 files of &#x27;momentum&#x27; are one entry of 3 runs" in page.read_text(encoding="utf-8")
+    assert "3 files of 'momentum' are joined to one entry of 3 runs" in shown
+    assert "3 files of &#x27;momentum&#x27; are joined to one entry of 3 runs" in page.read_text(encoding="utf-8")
     two = RunRecord.join("momentum", [*parts[:2]])
     two.save(tmp_path / "two.json")
     told = read_entries([tmp_path / "two.json", second, third]).notes
     assert told == (
-        "3 files of 'momentum' are one entry of 3 runs; 1 that came twice count once; 7 trials are the most that one of"
-        " them declares",
+        "3 files of 'momentum' are joined to one entry of 3 runs; 1 duplicate runs count once; the entry declares 7"
+        " trials, the highest number in its files",
     )
 
 
 def test_what_is_no_entry_of_one_agent_is_refused_by_its_file(tmp_path: Path) -> None:
     a, b, c = (RunRecord.join("momentum", [run]) for run in runs_of("momentum"))
     signed, unsigned = saved(tmp_path, signed=a.sign(HONEST), unsigned=b)
-    with pytest.raises(oo.OpenOutcryError, match="files of one agent must be signed by one key, or none of them"):
+    with pytest.raises(
+        oo.OpenOutcryError, match="files of one agent must all be signed by one key, or all be unsigned"
+    ):
         read_entries([signed, unsigned])
     both = saved(tmp_path, one=a.sign(HONEST), two=b.sign(HONEST))
     assert f"all signed by {public_key(HONEST).hex()}" in read_entries(both).notes[0]
@@ -288,17 +291,17 @@ def test_tables_of_the_same_days_are_one_board(tmp_path: Path) -> None:
     for digest in list(printed["tables"].values())[:2]:
         assert digest in shown
         assert digest in page.read_text(encoding="utf-8")
-    assert "no digest of a suite: returns alone keep to no protocol" in shown
+    assert "no suite digest: returns alone have no protocol" in shown
     assert "This command recomputes the board from the returns in its files" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("table", "first", "wanted"),
     [
-        ({"b": [0.1, -0.2, 0.1]}, "2020-01-02", "the same dates; received '2020-01-01' beside '2020-01-02'"),
+        ({"b": [0.1, -0.2, 0.1]}, "2020-01-02", "the same dates; received '2020-01-01' and '2020-01-02'"),
         ({"b": [0.1, -0.2]}, "2020-01-01", "the same dates; received 3 returns and 2"),
-        ({"a": [0.1, -0.2, 0.1]}, "2020-01-01", "names of their own; received a second column `a`"),
-        ({"m": [0.1, -0.2, 0.2], "b": [0.0, -0.1, 0.1]}, "2020-01-01", "received other numbers of `m`"),
+        ({"a": [0.1, -0.2, 0.1]}, "2020-01-01", "unique names; received a second column `a`"),
+        ({"m": [0.1, -0.2, 0.2], "b": [0.0, -0.1, 0.1]}, "2020-01-01", "received different values of `m`"),
     ],
 )
 def test_tables_that_do_not_go_together_are_refused(
@@ -321,5 +324,5 @@ def test_tables_without_dates_are_alone_and_records_too(tmp_path: Path) -> None:
     two.write_text("b\n0.1\n-0.2\n0.1\n", encoding="utf-8")
     assert f"must have a first column of dates; received '{two}' without one" in call("score", one, two, code=2)
     (record,) = saved(tmp_path, a=entry("a"))
-    assert "records and CSVs must be on boards of their own" in call("score", one, record, code=2)
-    assert "must come without `--public-key`" in call("score", one, "--public-key", "00", code=2)
+    assert "records and CSV files must be scored separately" in call("score", one, record, code=2)
+    assert "`--public-key` must be left out for CSV files" in call("score", one, "--public-key", "00", code=2)

@@ -80,7 +80,7 @@ def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: 
     assert {each.gate("sealed").reason for each in board.scores} == {"insufficient"}
     assert printed["board"]["luck_floor"]["n_agents"] == 30
     shown = call(*told)
-    for wanted in ("momentum", "insufficient", evaluation.suite.digest, "30 agents without skill", board.sentence[:30]):
+    for wanted in ("momentum", "insufficient", evaluation.suite.digest, "30 random agents", board.sentence[:30]):
         assert wanted in shown.replace("\n", ""), wanted
     assert "`keys` must have the key of `hidden`" in call("score", *paths, "--suite", sealed, code=2)
 
@@ -95,7 +95,9 @@ def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None
         score(cheap.record, suite=evaluation)
     assert caught.value.slug == "record_differs"
     far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)
-    with pytest.raises(oo.OpenOutcryError, match="lookback of the suite, 20, is required; received lookback 40 in run 0"):
+    with pytest.raises(
+        oo.OpenOutcryError, match="lookback of the suite, 20, is required; received lookback 40 in run 0"
+    ):
         score(far.record, suite=evaluation)
     first = evaluation.windows[0]
     costs, limits = evaluation.rules()
@@ -123,7 +125,7 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
     assert printed["suite"]["digest"] == implied.digest
     assert len(printed["board"]["scores"]) == 2
     assert all("no_suite" in each["reasons"] for each in printed["board"]["scores"])
-    assert "under no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
+    assert "no suite: the agents chose windows, costs and limits" in call("score", *paths).replace("\n", " ")
     other = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3300), oo.CostModel(fee_bps=2), capture=True)
     with pytest.raises(oo.OpenOutcryError, match=r"costs, limits and lookback, with `costs.fee_bps` 1; received 2"):
         suite_of([*records, other.record])
@@ -241,7 +243,7 @@ def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None
     assert [board["a"].windows[0][edge] for edge in ("first", "last")] == ["2020-01-01", "2020-05-29"]
     assert printed["board"] == json.loads(board.text)
     assert {each.verdict for each in board.scores} <= {"unknown", "not_eligible"}
-    assert "no luck floor: returns alone name no market" in call("score", path, "--benchmark", "market")
+    assert "no null agents: returns alone do not name a market" in call("score", path, "--benchmark", "market")
 
 
 def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
@@ -260,14 +262,14 @@ def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [
-        ("", "must have a line of names and two of numbers; received 0"),
+        ("", "must have a header and at least two rows; received 0 lines"),
         ("date,a\n2020-01-01,0.1\n2020-01-02\n", "line 3 of .* must have 2 cells; received 1"),
         ("date,a\n2020-01-01,-0.1\n2020-01-02,nan\n", "line 3, column a of .* must be a finite number; received 'nan'"),
-        ("date,a,a\n2020-01-01,-0.1,0\n2020-01-02,0,0\n", "must have names, each its own"),
-        ("date\n2020-01-01\n2020-01-02\n", "must have names, each its own"),
-        ("a\n0.1\n0.2\n", "`--csv` must say whether .* holds equity or returns; received numbers from 0.1 to 0.2"),
-        ("a\n1\n-2\n", "`--csv` must say whether"),
-        ("market\n-0.1\n0.1\n", "must have a column of an agent; received market"),
+        ("date,a,a\n2020-01-01,-0.1,0\n2020-01-02,0,0\n", "must have unique names"),
+        ("date\n2020-01-01\n2020-01-02\n", "must have unique names"),
+        ("a\n0.1\n0.2\n", "`--csv` is required for .*: `equity` or `returns`; received values from 0.1 to 0.2"),
+        ("a\n1\n-2\n", "`--csv` is required for"),
+        ("market\n-0.1\n0.1\n", "must have at least one column of an agent; received market"),
     ],
 )
 def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wanted: str) -> None:
@@ -281,9 +283,9 @@ def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wa
 def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "returns.csv", returns(20))
     for words, wanted in (
-        ((), "at least one file is required"),
+        ((), "at least one record or CSV file is required"),
         ((path, path), "received a second column `market`"),
-        ((path, "--suite", "default"), "must come without `--suite`"),
+        ((path, "--suite", "default"), "`--suite` must be left out for CSV files"),
         ((path, "--benchmark", "x"), "`--benchmark` must be one of market, a, b; received 'x'"),
         ((path, "--csv", "x"), "`--csv` must be equity or returns"),
         ((path, "--csv", "equity"), "equity must be above 0"),

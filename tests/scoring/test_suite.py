@@ -235,9 +235,7 @@ def test_an_evaluation_needs_the_very_markets(tmp_path: Path) -> None:
 def test_windows_that_share_a_return_are_refused() -> None:
     for windows in ([[10, 50], [48, 80]], [[50, 80], [10, 50]]):
         suite, keys = Suite.from_json(json.dumps(changed("markets.1.windows", windows))).seal()
-        with pytest.raises(
-            oo.OpenOutcryError, match="must be in chronological order and share no return"
-        ):
+        with pytest.raises(oo.OpenOutcryError, match="must be in chronological order and share no return"):
             Evaluation(suite, keys)
 
 
@@ -304,9 +302,9 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     assert oo.RunRecord.load(tmp_path / "piped.json") == oo.RunRecord.load(lines)
     other = tmp_path / "other.keys"
     other.write_text(json.dumps({"suite": "0" * 64, "keys": {}}), encoding="utf-8")
-    assert "must be those of the suite" in call(*run, "--keys", other, "--record", tmp_path / "x.json", code=2)
+    assert "must be the keys of the suite" in call(*run, "--keys", other, "--record", tmp_path / "x.json", code=2)
     other.write_text("{}", encoding="utf-8")
-    assert "a file that `openoutcry suite seal` wrote" in call(
+    assert "a file written by `openoutcry suite seal`" in call(
         *run, "--keys", other, "--record", tmp_path / "x.json", code=2
     )
 

@@ -31,7 +31,8 @@ HIDDEN: dict[str, Any] = {
     "windows": [[20, 40]],
 }
 SEEN = (
-    "the agent has seen sealed windows, up to where it stopped, so begun anew under this suite it is not out of sample"
+    "the agent has seen sealed windows up to where it stopped, so a new evaluation under this suite is not out of"
+    " sample"
 )
 
 
@@ -63,7 +64,7 @@ def test_a_failed_evaluation_says_that_its_sealed_windows_are_no_secret(tmp_path
     for markets, is_said in (([PUBLIC, HIDDEN], True), ([PUBLIC], False)):
         command = [*season(tmp_path, *markets, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
         told = failed(limited([*command, "--record", tmp_path / "r.json"]), 1)
-        assert (SEEN in told, "go on with `--resume`" in told) == (is_said, is_said), told
+        assert (SEEN in told, "continue with `--resume`" in told) == (is_said, is_said), told
         shutil.rmtree(tmp_path / "r.json.parts")
     # What has not begun has seen nothing.
     command = season(tmp_path, HIDDEN)

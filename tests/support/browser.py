@@ -1,4 +1,4 @@
-"""A real Chromium for tests, driven by Playwright: the system's, never a download."""
+"""The system's Chromium, driven by Playwright, for browser tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def missing() -> str:
-    """Return what a browser test lacks here, empty if nothing."""
+    """Return the missing requirement of browser tests as a skip reason; empty if there is none."""
     try:
         import playwright.sync_api  # noqa: F401
     except ModuleNotFoundError:
@@ -23,16 +23,16 @@ def missing() -> str:
 
 
 def executable() -> str | None:
-    """Return the path of the system's Chromium; `OPENOUTCRY_CHROMIUM` names another."""
+    """Return the path of Chromium: `OPENOUTCRY_CHROMIUM`, or the system's."""
     named = os.environ.get("OPENOUTCRY_CHROMIUM")
     return named or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Yield a browser, or skip; where `CI` is set, a browser that is missing is a failure."""
-    if lacking := missing():
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(lacking)
+    """Yield a browser. Without one, skip the test, or fail it if `CI` is set."""
+    if reason := missing():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""Pages that verify themselves for tests: made of small runs, and changed in one place."""
+"""Self-verifying pages of small runs for tests, and functions that modify them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from openoutcry.scenarios.scenario import Scenario
 
 
 class Faulty(TextAgent):
-    """Is late, says no decision, and trades, by turns."""
+    """Times out, returns an invalid decision and trades, in turn."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.n_calls = 0
 
     def answer(self, observation: str) -> Answer:
-        self.asked += 1
-        if self.asked % 3 == 0:
+        self.n_calls += 1
+        if self.n_calls % 3 == 0:
             return Answer("", "agent_late")
-        if self.asked % 3 == 1:
+        if self.n_calls % 3 == 1:
             return Answer('{"orders":[{"symbol":"A","action":"buy","target_weight":0.4},{"bad":1}]}')
         return Answer(
             '{"reasoning":"so\\ufeff\\u00a0\\u2028</script>&amp;","orders":[{"symbol":"B","action":"buy","target_weight":0.5,"confidence":0.9,"rationale":"r"}]}'
@@ -43,18 +43,18 @@ class Faulty(TextAgent):
 
 
 def odd_run(case: str) -> oo.Run:
-    asked = {"dataset": market(), "window": (19, 75), **CASES[case]}
-    return oo.run_backtest(**asked, name="x </p>", capture=True)
+    arguments = {"dataset": market(), "window": (19, 75), **CASES[case]}
+    return oo.run_backtest(**arguments, name="x </p>", capture=True)
 
 
-def by_the_minute() -> oo.Dataset:
+def minute_bars() -> oo.Dataset:
     closes = 100.0 + np.arange(160.0).reshape(80, 2) % 7
     minutes = np.datetime64("2021-01-01T23:00:00") + 60 * np.arange(80)
     return oo.Dataset.from_arrays([f"{minute}Z" for minute in minutes], ["A", "B"], closes, name="minutes")
 
 
 def foreseen(data: oo.Dataset) -> np.ndarray:
-    """Return weights that know the next close, whose NAV spans decades."""
+    """Return weights with knowledge of the next close; their NAV spans decades."""
     return 5.0 * np.sign(np.diff(data.close, axis=0, append=data.close[-1:]))
 
 
@@ -91,12 +91,12 @@ CASES: dict[str, dict[str, Any]] = {
     "weights": {"agent_or_weights": np.where(np.arange(160).reshape(80, 2) % 3 == 0, np.nan, 0.3)},
     "one decision": {"agent_or_weights": "equal-weight", "window": (19, 21)},
     "decades": {"agent_or_weights": foreseen(market()), "limits": oo.Limits.off()},
-    "more than a whole number of 64 bits": {
+    "NAV above the range of 64-bit integers": {
         "agent_or_weights": foreseen(market(volatility=0.2)),
         "dataset": market(volatility=0.2),
         "limits": oo.Limits.off(),
     },
-    "minutes": {"agent_or_weights": "momentum", "dataset": by_the_minute()},
+    "minutes": {"agent_or_weights": "momentum", "dataset": minute_bars()},
     "cash": {"agent_or_weights": "hold-cash"},
     "ruin": {"agent_or_weights": np.full((80, 2), [90.0, -90.0]), "limits": oo.Limits.off()},
     "sealed noise": {
@@ -125,12 +125,12 @@ def joined_page(path: Path) -> oo.RunRecord:
     return record
 
 
-def sealed_page(path: Path, fill_key: bytes, told_key: bytes) -> oo.RunRecord:
-    """Write the page of a run on a sealed scenario with sealed noise, and what it tells of the noise's key."""
+def sealed_page(path: Path, fill_key: bytes, stated_key: bytes) -> oo.RunRecord:
+    """Write the page of a run on a sealed scenario with sealed noise, with the stated key of the noise."""
     scenario = Scenario.revealed("calm", "07" * 32)
     data, costs = scenario.dataset(), oo.CostModel(slippage_jitter=0.5)
     record = oo.run_backtest(data, "momentum", (19, 60), costs, fill_key=fill_key, capture=True).record
-    proof = proof_of(record, 0, [market_of(data, scenario)], told_key.hex())
+    proof = proof_of(record, 0, [market_of(data, scenario)], stated_key.hex())
     write_proof(rerun(record, 0, data, fill_key), path, proof)
     return record
 
@@ -148,17 +148,17 @@ def with_part(page: str, name: str, change: Callable[[str], str]) -> str:
     return page.replace(html.escape(was), html.escape(now), 1)
 
 
-def with_told(page: str, change: Callable[[dict[str, Any]], None]) -> str:
+def with_claims(page: str, change: Callable[[dict[str, Any]], None]) -> str:
     def changed(text: str) -> str:
-        told = json.loads(text)
-        change(told)
-        return json.dumps(told)
+        claims = json.loads(text)
+        change(claims)
+        return json.dumps(claims)
 
-    return with_part(page, "told", changed)
+    return with_part(page, "claims", changed)
 
 
 def with_bytes(page: str, name: str, change: Callable[[bytes], bytes]) -> str:
-    """Return a page with a packed part that was unpacked, changed and packed again."""
+    """Return a page with a changed packed part."""
     return with_part(
         page,
         name,
@@ -167,7 +167,7 @@ def with_bytes(page: str, name: str, change: Callable[[bytes], bytes]) -> str:
 
 
 def with_trace(page: str, change: Callable[[dict[str, Any]], None]) -> str:
-    """Return a page whose run bar by bar was changed."""
+    """Return a page with a changed bar-by-bar trace."""
     found = re.search(r'-inspector"><template>([^<]*)</template>', page)
     assert found
     trace = json.loads(zlib.decompress(base64.b64decode(found[1]), -15))
@@ -178,7 +178,7 @@ def with_trace(page: str, change: Callable[[dict[str, Any]], None]) -> str:
 
 
 def with_one_letter(page: str, part: str, draw: Random) -> str:
-    """Return a page with another letter somewhere in a packed part, past the head of its compression."""
+    """Return a page with one changed letter in a packed part, after the compression header."""
 
     def change(text: str) -> str:
         place = draw.randrange(20, len(text.rstrip("=")) - 1)
@@ -199,6 +199,6 @@ def flipped(content: bytes, place: int) -> bytes:
     return bytes(changed)
 
 
-def with_digest_again(page: str) -> str:
-    """Return a changed page that tells the digest of what it now shows, as anybody can who edits the file."""
+def with_recomputed_digest(page: str) -> str:
+    """Return a changed page with a recomputed page digest, as a forger would."""
     return with_part(page, "page", lambda _: content_digest(page))

@@ -1,4 +1,4 @@
-"""Records as they are entered on a board: read, held to keys, and one an agent."""
+"""Entries of a board: records read from files, signatures checked, runs joined per agent."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from openoutcry.errors import refusal, tell
+from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.run_record import SUFFIXES, RunRecord
 
 
 @dataclass(frozen=True)
 class Entries:
-    """What files of records enter on a board.
+    """Records of a board.
 
     Attributes:
-        records: One record an agent, in the order in which they came.
-        notes: What became of files that hold runs of one agent, in words.
+        records: One record per agent, in the order of the files.
+        notes: Notes on joined and duplicate files, one sentence each.
     """
 
     records: tuple[RunRecord, ...]
@@ -31,14 +31,14 @@ class _File:
 
 
 def read_entries(paths: Sequence[Path], public_keys: Sequence[str] = ()) -> Entries:
-    """Return the records of files, those of one agent joined.
+    """Read records from files and join those of one agent.
 
     Args:
         paths: The files.
-        public_keys: Keys by one of which every file must be signed; none asks for no signature.
+        public_keys: Accepted signing keys; empty accepts unsigned records.
 
     Raises:
-        OpenOutcryError: a file holds no record, lacks a good signature, or another key signed runs of the same agent.
+        OpenOutcryError: a file is no record, lacks a valid signature, or runs of one agent have different signers.
     """
     agents: dict[str, list[_File]] = {}
     for path in paths:
@@ -46,22 +46,22 @@ def read_entries(paths: Sequence[Path], public_keys: Sequence[str] = ()) -> Entr
         agents.setdefault(record.agent_id, []).append(_File(path, record))
     records, notes = [], []
     for files in agents.values():
-        record, told = _entry(files)
+        record, entry_notes = _entry(files)
         records.append(record)
-        notes += told
+        notes += entry_notes
     return Entries(tuple(records), tuple(notes))
 
 
 def _read(path: Path, public_keys: Sequence[str]) -> RunRecord:
     if not path.name.endswith(SUFFIXES):
-        wanted = f"a file must be a record, {', '.join(SUFFIXES)}, or a .csv"
+        wanted = f"a file must be a record ({', '.join(SUFFIXES)}) or a CSV file"
         raise refusal("argument_invalid", f"{wanted}; received '{path}'")
     try:
         record = RunRecord.load(path)
         if public_keys:
             _check_signature(record, public_keys)
     except OpenOutcryError as error:
-        tell(error, f"in the file '{path}'")
+        add_note(error, f"in the file '{path}'")
         raise
     return record
 
@@ -78,49 +78,55 @@ def _check_signature(record: RunRecord, public_keys: Sequence[str]) -> None:
 
 
 def _entry(files: list[_File]) -> tuple[RunRecord, list[str]]:
-    """Return the one record of an agent, and what is to be said of it."""
+    """Return the joined record of an agent, and its notes."""
     joined: list[_File] = []
     for file in files:
         if all(file.record != other.record for other in joined):
             joined.append(file)
     first = joined[0].record
-    n_again = len(files) - len(joined)
-    notes = [f"{n_again} of {len(files)} files of {first.agent_id!r} came twice, and count once"] if n_again else []
+    n_duplicates = len(files) - len(joined)
+    notes = (
+        [f"{n_duplicates} of {len(files)} files of {first.agent_id!r} are duplicates and count once"]
+        if n_duplicates
+        else []
+    )
     if len(joined) == 1:
         return first, notes
     for file in joined:
-        _check_whole(file)
+        _check_intact(file)
     signers = {file.record.public_key for file in joined}
     if len(signers) > 1:
         names = " and ".join(f"'{file.path}'" for file in joined)
-        wanted = f"files of one agent must be signed by one key, or none of them; received {names}"
+        wanted = f"files of one agent must all be signed by one key, or all be unsigned; received {names}"
         raise refusal("argument_invalid", f"{wanted} of {first.agent_id!r}, signed by {len(signers)}")
     pieces, n_repeats = _pieces(joined)
     trials = max(file.record.in_sample_trials for file in joined)
-    note = f"{len(joined)} files of {first.agent_id!r} are one entry of {len(pieces)} runs"
+    note = f"{len(joined)} files of {first.agent_id!r} are joined to one entry of {len(pieces)} runs"
     note += f", all signed by {first.public_key}" if first.public_key is not None else ""
-    note += f"; {n_repeats} that came twice count once" if n_repeats else ""
-    note += f"; {trials} trials are the most that one of them declares" if trials else ""
+    note += f"; {n_repeats} duplicate runs count once" if n_repeats else ""
+    note += f"; the entry declares {trials} trials, the highest number in its files" if trials else ""
     return RunRecord.join(first.agent_id, pieces, trials), [*notes, note]
 
 
-def _check_whole(file: _File) -> None:
-    """Refuse what a replay of the joined runs could no longer find."""
+def _check_intact(file: _File) -> None:
+    """Refuse unfinished and changed records, which a replay of the joined runs would not detect."""
     record = file.record
     problem = record.unfinished
     if problem is not None:
         error = refusal("record_unfinished", f"a finished record is required; received one {problem}")
-    elif not record.is_whole():
-        wanted = "a record is required that is as its maker finished it"
-        error = refusal("record_differs", f"{wanted}; received one of {record.agent_id!r} that was changed afterwards")
+    elif not record.is_intact():
+        wanted = "an intact record is required"
+        error = refusal(
+            "record_differs", f"{wanted}; received one of {record.agent_id!r} that was changed after it was finished"
+        )
     else:
         return
-    tell(error, f"in the file '{file.path}'")
+    add_note(error, f"in the file '{file.path}'")
     raise error
 
 
 def _pieces(files: list[_File]) -> tuple[list[RunRecord], int]:
-    """Return all runs in the order of time, each once, and how many came again."""
+    """Return the distinct runs in chronological order, and the number of duplicates."""
     runs: dict[str | None, RunRecord] = {}
     n_given = 0
     for file in files:

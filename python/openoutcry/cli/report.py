@@ -1,4 +1,4 @@
-"""`openoutcry report`: the report of a run, made again from its record."""
+"""`openoutcry report`: write the report of a run from its record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from openoutcry.backtest.replay import replay
 from openoutcry.backtest.run import Run
-from openoutcry.cli.market_options import open_dataset, page_to_write, public_key_of
+from openoutcry.cli.market_options import checked_output_file, open_dataset, public_key_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
@@ -31,33 +31,33 @@ EXAMPLES = """
 
 `openoutcry report run.json --data ecb-fx --self-verifying`, a page that replays its run in the reader's browser
 
-`openoutcry report run.json --data prices.csv --self-verifying --without-data`, for prices that may not be passed on
+`openoutcry report run.json --data prices.csv --self-verifying --without-data`, for prices that must not be shared
 
 `openoutcry report sealed.json --scenario hard --scenario-key <64 digits> --fill-key <64 digits> --self-verifying`
 
-The record is replayed first: one that differs has no report.
+The record is replayed first. If it differs from its replay, no report is written.
 
-**Exit codes** 0: written. 1: the record differs, or is unfinished. 2: it could not be read or replayed.
+**Exit codes** 0: written. 1: the record differs, or is unfinished. 2: the record could not be read or replayed.
 """
-RECORD = typer.Argument(help="A record: `.json` or `.jsonl`, or either with `.zst`.")
-SCENARIO = f"The market is a scenario: its spec as JSON in a file, or one of {', '.join(NAMES)}."
+RECORD = typer.Argument(help="Record file: `.json` or `.jsonl`, optionally with `.zst`.")
+SCENARIO = f"The market is a scenario: a JSON file with its spec, or one of {', '.join(NAMES)}."
 
 
 def report(
     record: Path = RECORD,
     source: list[str] = typer.Option(
-        [], "--data", help="The market: bundled, a file or a snapshot. May be given again for runs on several."
+        [], "--data", help="The market: a bundled name, a file or a snapshot; repeatable for runs on several markets."
     ),
-    out: Path = typer.Option(Path("report.html"), help="The page."),
-    run: int | None = typer.Option(None, min=0, help="Which run of a record that has several, from 0."),
+    out: Path = typer.Option(Path("report.html"), help="Output file."),
+    run: int | None = typer.Option(None, min=0, help="Index of the run, from 0, if the record has several."),
     self_verifying: bool = typer.Option(
-        False, "--self-verifying", help="Put engine, record and market into the page, which then replays its run."
+        False, "--self-verifying", help="Include engine, record and market, so that the page replays its run."
     ),
     without_data: bool = typer.Option(
-        False, "--without-data", help="Leave the market out of such a page, which then asks its reader for the file."
+        False, "--without-data", help="Leave the market out of a self-verifying page; the reader supplies its file."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars a year of a file; 252 by default."),
-    public_key: str | None = typer.Option(None, help="Key that must have signed it: 64 digits, or a file of them."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; default 252."),
+    public_key: str | None = typer.Option(None, help="Required signing key: 64 hexadecimal digits, or a file."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     scenario: str | None = typer.Option(None, help=SCENARIO),
     scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
@@ -88,8 +88,8 @@ def report(
     if self_verifying:
         markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]
         proof = proof_of(read, chosen, markets, fill_key or "", key or "")
-    told = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
-    _show(told | _write(made, out, origin, proof, not without_data), str(done), as_json)
+    summary = {"report": str(out), "digest": done.digest, "run": chosen, "steps": done.n_steps}
+    _show(summary | _write(made, out, origin, proof, not without_data), str(done), as_json)
 
 
 def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
@@ -99,7 +99,7 @@ def _check(out: Path, self_verifying: bool, without_data: bool) -> None:
         raise refusal("argument_invalid", "`--without-data` must come with `--self-verifying`; received it alone")
     if self_verifying:
         require_engine()
-    page_to_write(out, "--out")
+    checked_output_file(out, "--out")
 
 
 def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: bool) -> dict[str, object]:
@@ -113,16 +113,16 @@ def _write(made: Run, out: Path, origin: Origin, proof: Proof | None, has_data: 
     return {"bytes": written.n_bytes, "has_data": written.has_data}
 
 
-def _show(told: dict[str, object], verdict: str, as_json: bool) -> None:
+def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(told))
+        typer.echo(json.dumps(summary))
         return
     typer.echo(verdict)
-    if "bytes" not in told:
-        typer.echo(f"report: {told['report']}")
+    if "bytes" not in summary:
+        typer.echo(f"report: {summary['report']}")
         return
-    asks = "" if told["has_data"] else "; it asks its reader for the market, of which it holds the fingerprint"
-    typer.echo(f"report: {told['report']}, {told['bytes']:,} bytes, verifies itself{asks}")
+    missing = "" if summary["has_data"] else "; it asks its reader for the market file and checks the fingerprint"
+    typer.echo(f"report: {summary['report']}, {summary['bytes']:,} bytes, self-verifying{missing}")
 
 
 def _chosen(record: RunRecord, run: int | None) -> int:
@@ -141,19 +141,19 @@ def _market(datasets: list[Dataset], record: RunRecord, run: int) -> Dataset:
     return next(each for each in datasets if each.fingerprint == wanted)
 
 
-def _scenario(told: str | None, key: str | None) -> Scenario | None:
-    if (told is None) != (key is None):
+def _scenario(name: str | None, key: str | None) -> Scenario | None:
+    if (name is None) != (key is None):
         given = "--scenario" if key is None else "--scenario-key"
         raise refusal(
-            "argument_invalid", f"`--scenario` and `--scenario-key` belong together; received `{given}` alone"
+            "argument_invalid", f"`--scenario` and `--scenario-key` must be given together; received `{given}` alone"
         )
-    if told is None or key is None:
+    if name is None or key is None:
         return None
-    if told in NAMES:
-        return Scenario.revealed(told, key)
+    if name in NAMES:
+        return Scenario.revealed(name, key)
     try:
-        spec = ScenarioSpec.from_json(Path(told).read_text(encoding="utf-8"))
+        spec = ScenarioSpec.from_json(Path(name).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a file with the JSON of a spec"
-        raise refusal("argument_invalid", f"{wanted}; received {told!r}") from error
+        wanted = f"`--scenario` must be one of {', '.join(NAMES)}, or a JSON file with a spec"
+        raise refusal("argument_invalid", f"{wanted}; received {name!r}") from error
     return Scenario.revealed(spec, key)

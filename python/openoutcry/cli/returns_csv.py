@@ -1,4 +1,4 @@
-"""Returns of agents in CSV files, a column an agent."""
+"""Returns of agents from CSV files, one agent per column."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from openoutcry.errors import refusal
 
 COLUMNS = ("equity", "returns")
-# Returns stay below and accounts above, unless most is lost: then it must be said which of the two they are.
+# Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
 
 
@@ -35,21 +35,21 @@ def digest_of(path: Path) -> str:
 def read_tracks(
     paths: Sequence[Path], columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
 ) -> dict[str, Any]:
-    """Return what `score` is told of CSV files.
+    """Read CSV files and return the arguments for `score`.
 
-    The first line of each names its columns. A first column of dates is left out; every other one is an agent, but for
-    those that are named as buy-and-hold and cash. Several files must have the same dates.
+    The first line names the columns. The first column may contain dates. Every other column is an agent, except the
+    columns named by `benchmark` and `cash`. Several files must have the same dates.
 
     Args:
         paths: The files.
-        columns: `equity`, values of an account, or `returns`; None looks at the numbers.
-        benchmark: Column of buy-and-hold.
-        cash: Column of cash.
-        n_windows: Equal windows to cut the days into.
+        columns: `equity` (account values) or `returns`; None detects it.
+        benchmark: Column with buy-and-hold.
+        cash: Column with cash.
+        n_windows: Number of equal windows.
 
     Raises:
-        OpenOutcryError: one is no such file, a cell is no number, a column is missing, or two files have other dates or
-            one name.
+        OpenOutcryError: a file cannot be read, a cell is not a number, a column is missing, or two files differ in
+            dates or share a column name.
     """
     if columns is not None and columns not in COLUMNS:
         raise refusal("argument_invalid", f"`--csv` must be equity or returns; received {columns!r}")
@@ -57,7 +57,7 @@ def read_tracks(
     tracks = dict(files[0].tracks)
     for other in files[1:]:
         _check_dates(files[0], other)
-        tracks |= _beside(tracks, other, (benchmark, cash))
+        tracks |= _new_columns(tracks, other, (benchmark, cash))
     sides = {}
     for side, name in (("benchmark", benchmark), ("cash", cash)):
         if name is not None and name not in tracks:
@@ -65,7 +65,8 @@ def read_tracks(
         sides[side] = None if name is None else tracks[name]
     agents = {name: values for name, values in tracks.items() if name not in (benchmark, cash)}
     if not agents:
-        raise refusal("argument_invalid", f"'{paths[0]}' must have a column of an agent; received {', '.join(tracks)}")
+        message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(tracks)}"
+        raise refusal("argument_invalid", message)
     n_days = len(next(iter(agents.values())))
     if n_windows > n_days:
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
@@ -75,10 +76,10 @@ def read_tracks(
     return {"agents": agents, **sides, "windows": np.diff(edges).tolist(), "dates": known}
 
 
-def _is_day(told: str) -> bool:
-    # Days of another form could be read in two ways, so boards name no window by them.
+def _is_day(text: str) -> bool:
+    # Other date formats are ambiguous, so boards do not use them to name windows.
     try:
-        return date.fromisoformat(told[:10]).isoformat() == told[:10]
+        return date.fromisoformat(text[:10]).isoformat() == text[:10]
     except ValueError:
         return False
 
@@ -87,7 +88,7 @@ def _returns(path: Path, columns: str | None) -> _Returns:
     dates, tracks = _columns(path)
     if (columns or _kind(path, tracks)) == "returns":
         return _Returns(path, dates, tracks)
-    # Each return is of the day on which it is known.
+    # A return belongs to the day of its second value.
     later = None if dates is None else dates[1:]
     return _Returns(path, later, {name: _growth(name, values) for name, values in tracks.items()})
 
@@ -102,18 +103,18 @@ def _check_dates(one: _Returns, other: _Returns) -> None:
         raise refusal("shape_mismatch", message)
     for ours, theirs in zip(one.dates, other.dates, strict=True):
         if ours != theirs:
-            raise refusal("shape_mismatch", f"{names} must have the same dates; received {ours!r} beside {theirs!r}")
+            raise refusal("shape_mismatch", f"{names} must have the same dates; received {ours!r} and {theirs!r}")
 
 
-def _beside(
+def _new_columns(
     tracks: dict[str, npt.NDArray[np.float64]], other: _Returns, sides: tuple[str | None, ...]
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Return what a further file has beside the columns that are known."""
+    """Return the columns of a further file; shared benchmark and cash columns must be equal."""
     for name, values in other.tracks.items():
         is_the_same = name in sides and name in tracks and np.array_equal(tracks[name], values)
         if name in tracks and not is_the_same:
-            what = "other numbers of" if name in sides else "a second column"
-            wanted = "columns of several files must have names of their own"
+            what = "different values of" if name in sides else "a second column"
+            wanted = "columns of several files must have unique names"
             raise refusal("argument_invalid", f"{wanted}; received {what} `{name}` in '{other.path}'")
     return other.tracks
 
@@ -126,7 +127,7 @@ def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[
         raise refusal("argument_invalid", f"a CSV file is required; received '{path}': {error}") from error
     if len(rows) < 3:
         raise refusal(
-            "argument_invalid", f"'{path}' must have a line of names and two of numbers; received {len(rows)}"
+            "argument_invalid", f"'{path}' must have a header and at least two rows; received {len(rows)} lines"
         )
     head, body = [name.strip() for name in rows[0]], rows[1:]
     for place, row in enumerate(body, 2):
@@ -137,7 +138,7 @@ def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[
     first = 0 if _is_number(body[0][0]) else 1
     names = head[first:]
     if len(set(names)) < len(names) or not all(names) or not names:
-        raise refusal("argument_invalid", f"columns of '{path}' must have names, each its own; received {names}")
+        raise refusal("argument_invalid", f"columns of '{path}' must have unique names; received {names}")
     table = np.empty((len(body), len(names)))
     for place, row in enumerate(body):
         for column, cell in enumerate(row[first:]):
@@ -163,10 +164,8 @@ def _kind(path: Path, tracks: dict[str, npt.NDArray[np.float64]]) -> str:
         return "equity"
     if highest < _BETWEEN and lowest < 0.0:
         return "returns"
-    wanted = f"`--csv` must say whether '{path}' holds equity or returns"
-    raise refusal(
-        "argument_invalid", f"{wanted}; received numbers from {lowest:g} to {highest:g}, which could be either"
-    )
+    wanted = f"`--csv` is required for '{path}': `equity` or `returns`"
+    raise refusal("argument_invalid", f"{wanted}; received values from {lowest:g} to {highest:g}, which fit both")
 
 
 def _growth(name: str, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

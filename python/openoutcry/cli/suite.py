@@ -1,4 +1,4 @@
-"""`openoutcry suite`: evaluation protocols, and agents run under them."""
+"""`openoutcry suite`: show, seal and run evaluation suites."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ from openoutcry.scoring.evaluation_journal import journal_of
 from openoutcry.scoring.suite import DEFAULT, Suite
 from openoutcry.scoring.suite_evaluation import Evaluation
 
-app = typer.Typer(help="Show, seal and run evaluation protocols.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="Show, seal and run evaluation suites.", no_args_is_help=True, rich_markup_mode="markdown")
 
 SUITE = typer.Argument(DEFAULT, help="`default`, or a JSON file.")
 KEYS = typer.Option(
-    None, "--keys", help="File of the keys of sealed scenarios, as `suite seal` wrote it; `-` is standard input."
+    None, "--keys", help="Key file of the sealed scenarios, written by `suite seal`; `-` reads standard input."
 )
-DATA = typer.Option(None, "--data", help="A real market of the suite that does not ship; may be given again.")
+DATA = typer.Option(None, "--data", help="A real market of the suite that is not bundled; repeatable.")
 
 SHOW_EXAMPLES = """
 **Examples**
 
 `openoutcry suite show`
 
-`openoutcry suite show default --json > mine.json`, a suite to change and keep
+`openoutcry suite show default --json > mine.json`, a suite to edit
 """
 
 SEAL_EXAMPLES = """
 **Example** `openoutcry suite seal default season.json --keys season.keys`
 
-Publish `season.json` before anybody trades in it, and `season.keys` when all have.
+Publish `season.json` before the first evaluation, and `season.keys` after the last one.
 """
 
 RUN_EXAMPLES = """
@@ -74,10 +74,10 @@ RUN_EXAMPLES = """
 """
 
 
-# What an agent keeps of a run that fails, it can use in the next one, and no record shows that there was another.
-SEEN = (
-    "the agent has seen sealed windows, up to where it stopped, so begun anew under this suite it is not out of sample"
-    "; hint: go on with `--resume`, with all answers as they stand, or `openoutcry suite seal` the suite anew"
+# An agent can keep prices of a failed evaluation and use them in the next one; no record shows that there was another.
+SEEN_WINDOWS_WARNING = (
+    "the agent has seen sealed windows up to where it stopped, so a new evaluation under this suite is not out of"
+    " sample; hint: continue with `--resume`, which keeps all decisions, or seal the suite again with `openoutcry suite seal`"
 )
 
 
@@ -94,18 +94,18 @@ def show(
     console.print(f"{plain(suite.name)} {plain(suite.edition)}", style="bold", highlight=False)
     console.print(f"digest {suite.digest}", style="dim", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in ("market", "what it is", "windows"):
+    for head in ("market", "type", "windows"):
         table.add_column(head)
     for market in suite.markets:
         windows = "\n".join(f"{each.start} .. {each.end}" for each in market.windows)
         table.add_row(plain(market.name), _kind(market), windows)
     console.print(table)
     n_windows = sum(len(market.windows) for market in suite.markets)
-    runs = f"{n_windows} windows under {len(suite.seeds)} seeds, {n_windows * len(suite.seeds)} runs an agent"
-    console.print(f"{runs}; {suite.n_luck} agents without skill beside them", highlight=False)
+    runs = f"{n_windows} windows x {len(suite.seeds)} seeds = {n_windows * len(suite.seeds)} runs per agent"
+    console.print(f"{runs}; {suite.n_luck} null agents for comparison", highlight=False)
     for name, rules in (("costs", suite.costs), ("limits", suite.limits)):
-        told = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
-        console.print(f"{name}: {told}", style="dim", highlight=False)
+        settings = ", ".join(f"{field} {value}" for field, value in rules.to_dict().items() if value is not None)
+        console.print(f"{name}: {settings}", style="dim", highlight=False)
 
 
 def _kind(market: Any) -> str:
@@ -118,8 +118,8 @@ def _kind(market: Any) -> str:
 @app.command(epilog=SEAL_EXAMPLES)
 def seal(
     source: str = SUITE,
-    sealed: Path = typer.Argument(help="The file of the sealed suite, which may be published."),
-    keys: Path = typer.Option(help="The file of its keys: whoever has it knows every price."),
+    sealed: Path = typer.Argument(help="Output file of the sealed suite, which may be published."),
+    keys: Path = typer.Option(help="Output file of the keys. Keep it secret: the keys reveal every price."),
 ) -> None:
     """Draw a secret key for each scenario of a suite, and commit to it."""
     suite = Suite.load(source)
@@ -128,9 +128,9 @@ def seal(
     for path in (sealed, keys):
         checked_output_file(path, "the file")
         if path.exists():
-            raise refusal("argument_invalid", f"a new file is required; received '{path}', which is there")
+            raise refusal("argument_invalid", f"a new file is required; received '{path}', which exists")
     done, drawn = suite.seal()
-    # Nobody else on this machine is to read it: readable by its owner alone from the first byte.
+    # Readable by its owner only, from the first byte.
     keys.touch(mode=0o600, exist_ok=False)
     keys.write_text(json.dumps({"suite": done.digest, "keys": drawn}, indent=1), encoding="utf-8")
     sealed.write_text(done.to_json() + "\n", encoding="utf-8")
@@ -141,13 +141,13 @@ def seal(
 def run(
     source: str = SUITE,
     agent: str = typer.Option(..., help=AGENT),
-    record: Path = typer.Option(..., help="The record to write: .json or .jsonl, or either with .zst."),
-    name: str = typer.Option("", help="What the agent is called on boards; by default as `--agent` says."),
+    record: Path = typer.Option(..., help="Record file to write: .json or .jsonl, optionally with .zst."),
+    name: str = typer.Option("", help="Name of the agent on boards; default: from `--agent`."),
     seed: int = typer.Option(0, help="Seed of the random agent."),
-    jobs: int = typer.Option(1, min=1, max=256, help="Sealed markets that are run at the same time."),
-    resume: bool = typer.Option(False, "--resume", help="Go on where a run of it was cut; all answers stand."),
-    force: bool = typer.Option(False, "--force", help="Replace a record that is there, and begin anew."),
-    trials: int = typer.Option(0, min=0, help="Trials made before on these markets, which you declare."),
+    jobs: int = typer.Option(1, min=1, max=256, help="Number of sealed markets that run in parallel."),
+    resume: bool = typer.Option(False, "--resume", help="Continue an interrupted evaluation; logged decisions stand."),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing record and start from the beginning."),
+    trials: int = typer.Option(0, min=0, help="Earlier trials on these markets that you declare."),
     keys: Path | None = KEYS,
     data: list[str] | None = DATA,
     env: list[str] | None = ENV,
@@ -158,38 +158,38 @@ def run(
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
 
-    An agent of yours answers from processes of its own, a fresh one for every run, and is shown one bar at a time. What
-    it does that is no answer is a hold, which the record names.
+    Your own agent runs in a new process for every run and receives one bar at a time. On a fault the decision defaults
+    to hold, and the record names the fault.
     """
     console = Console(stderr=True)
 
     def show(text: object) -> None:
         console.out(text, highlight=False)
 
-    # Closed before the keys are read.
+    # Private before the keys are read.
     with exit_on_agent_fault(), private_process(), _progress(console) as bar:
         evaluation = open_evaluation(source, keys, data)
-        _make_place(record, force=force, resume=resume)
+        _check_output(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
-        # What holds the future, or will.
-        named = (keys, *map(Path, data or ()))
-        hidden = [record, journal_of(record), *(each for each in named if each is not None and each.exists())]
-        how = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
-        asked = how.launcher(agent) if ":" in agent else load_agent(agent, seed)
-        tell_fault = show_first_faults(show)
-        with _telling_what_it_saw(evaluation) if isinstance(asked, Launcher) else nullcontext():
-            made = evaluation.run(
-                asked,
+        # Files that contain future prices, or will.
+        data_files = (keys, *map(Path, data or ()))
+        hidden = [record, journal_of(record), *(each for each in data_files if each is not None and each.exists())]
+        options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, show)
+        launched = options.launcher(agent) if ":" in agent else load_agent(agent, seed)
+        show_fault = show_first_faults(show)
+        with _warn_of_seen_windows(evaluation) if isinstance(launched, Launcher) else nullcontext():
+            done = evaluation.run(
+                launched,
                 name or public_name(agent),
                 in_sample_trials=trials,
                 record=record,
                 resume=resume,
                 jobs=jobs,
                 on_run=lambda: bar.advance(task),
-                on_fault=lambda fault: tell_fault(str(fault)),
+                on_fault=lambda fault: show_fault(str(fault)),
             )
-    told = [f"{evaluation.n_runs} runs of {name or public_name(agent)}: {record}, digest {made.digest}"]
-    typer.echo("; ".join([*told, *fault_summary(made.faults)]))
+    summary = f"{evaluation.n_runs} runs of {name or public_name(agent)}: {record}, digest {done.digest}"
+    typer.echo("; ".join([summary, *fault_summary(done.faults)]))
 
 
 def _progress(console: Console) -> Progress:
@@ -197,38 +197,38 @@ def _progress(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _make_place(record: Path, *, force: bool, resume: bool) -> None:
-    """See to it that the record can be written, and no old one is in its way."""
+def _check_output(record: Path, *, force: bool, resume: bool) -> None:
+    """Check that the record can be written, and that no journal of another evaluation exists."""
     checked_record_file(record, force=force)
-    kept = journal_of(record)
-    if force and not resume and kept.exists():
-        shutil.rmtree(kept)
-    elif kept.exists() and not resume:
-        wanted = "`--record` must have no runs beside it of an evaluation that was cut"
-        hint = "hint: `--resume` goes on with them, `--force` throws them away"
-        raise refusal("argument_invalid", f"{wanted}; received '{kept}'; {hint}")
+    journal = journal_of(record)
+    if force and not resume and journal.exists():
+        shutil.rmtree(journal)
+    elif journal.exists() and not resume:
+        wanted = "`--record` must have no journal of an interrupted evaluation"
+        hint = "hint: `--resume` continues it, `--force` deletes it"
+        raise refusal("argument_invalid", f"{wanted}; received '{journal}'; {hint}")
 
 
 @contextmanager
-def _telling_what_it_saw(evaluation: Evaluation) -> Iterator[None]:
-    """Say, where an evaluation fails, that the agent has seen markets of it."""
+def _warn_of_seen_windows(evaluation: Evaluation) -> Iterator[None]:
+    """If the evaluation fails, warn that the agent has seen its sealed markets."""
     if not any(window.sealed for window in evaluation.windows):
         yield
         return
     try:
         yield
     except OpenOutcryError as error:
-        add_note(error, f"in an evaluation that cannot be repeated: {SEEN}")
+        add_note(error, f"in an evaluation that cannot be repeated: {SEEN_WINDOWS_WARNING}")
         raise
     except KeyboardInterrupt:
-        typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN}", err=True)
+        typer.echo(f"stopped an evaluation that cannot be repeated: {SEEN_WINDOWS_WARNING}", err=True)
         raise
 
 
 def open_evaluation(
     source: str, keys: Path | None, data: list[str] | None, periods_per_year: float | None = None
 ) -> Evaluation:
-    """Return a suite with its markets, as the command line names them."""
+    """Return the evaluation of a suite from command-line values."""
     suite = Suite.load(source)
     given = [open_dataset(each, periods_per_year) for each in data or ()]
     return Evaluation(suite, _read_keys(keys, suite), given)
@@ -242,9 +242,9 @@ def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:
         keys = dict(fields["keys"])
         digest = fields["suite"]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        wanted = "`--keys` must be a file that `openoutcry suite seal` wrote"
+        wanted = "`--keys` must be a file written by `openoutcry suite seal`"
         raise refusal("argument_invalid", f"{wanted}; received '{path}': {error}") from error
     if digest != suite.digest:
-        wanted = f"`--keys` must be those of the suite, {suite.digest}"
+        wanted = f"`--keys` must be the keys of the suite {suite.digest}"
         raise refusal("argument_invalid", f"{wanted}; received '{path}', of the suite {digest}")
     return keys

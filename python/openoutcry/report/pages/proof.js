@@ -60,7 +60,7 @@
 
   const read = () => {
     try {
-      return JSON.parse(part("told"));
+      return JSON.parse(part("claims"));
     } catch (error) {
       throw new Unable("The description of the run in this page cannot be read: the file was changed.");
     }

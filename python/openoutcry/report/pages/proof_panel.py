@@ -108,7 +108,7 @@ def proof_panel(proof: Proof) -> str:
         "engine": engine_digest(),
         "markets": [_market_fields(market) for market in proof.markets],
     }
-    parts = [_part("page", ""), _part("told", json.dumps(claims))]
+    parts = [_part("page", ""), _part("claims", json.dumps(claims))]
     parts += [_part("engine", _text(packed)), _part("record", _record(proof.record))]
     for place, market in enumerate(proof.markets):
         if market.content is not None and not market.spec:
