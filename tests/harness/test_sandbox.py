@@ -147,17 +147,19 @@ def test_threads_started_by_a_library_are_restricted_too(tmp_path: Path) -> None
     text = f"""
 import socket, threading
 {TRIES}
-go, message = threading.Event(), []
+go, results = threading.Event(), []
 def work():
     go.wait()
-    message.append(tried(lambda: open({str(tmp_path / "secret")!r}).read()))
-    message.append(tried(socket.socket))
+    results.append(tried(lambda: open({str(tmp_path / "secret")!r}).read()))
+    results.append(tried(socket.socket))
 thread = threading.Thread(target=work)
 thread.start()
 """
     script(tmp_path / "agent", text, "library.py")
     script(
-        tmp_path / "agent", "import library\nlibrary.go.set(); library.thread.join(); print(library.told)", "agent.py"
+        tmp_path / "agent",
+        "import library\nlibrary.go.set(); library.thread.join(); print(library.results)",
+        "agent.py",
     )
     launch = Sandbox.open(Profile(tmp_path / "agent"), max_tier=Tier.T2).module("agent", imports=["library"])
     assert launch.plan is not None
