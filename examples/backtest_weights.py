@@ -1,6 +1,6 @@
-"""A moving-average rule as an array of weights, on real exchange rates.
+"""Backtest a moving-average crossover as an array of weights on real exchange rates.
 
-It is run with and without one bar of delay, beside buy and hold, and its report is written to `crossover.html`.
+Prints the result with and without a delay of one bar, next to buy-and-hold, and writes the report to `crossover.html`.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ SHORT, LONG = 20, 100
 
 
 def moving_average(closes: np.ndarray, n: int) -> np.ndarray:
-    """Return the mean of the last `n` closes; NaN for the first bars."""
+    """Return the mean of the last `n` closes; NaN for the first `n` bars."""
     sums = np.cumsum(closes, axis=0)
     means = np.full_like(closes, np.nan)
     means[n:] = (sums[n:] - sums[:-n]) / n
@@ -24,7 +24,7 @@ weights = above / fx.n_symbols
 run = oo.run_backtest(fx, weights, limits=oo.Limits(allow_short=False), name=f"{SHORT}/{LONG} crossover")
 benchmark = oo.run_backtest(fx, "buy-and-hold", limits=oo.Limits(allow_short=False))
 
-for one in (run, run.delayed(), benchmark):
-    sharpe, error = one.metrics["sharpe"], one.metrics["sharpe_se"]
-    print(f"{one.name:32} {one.nav[-1] - 1:+7.1%}  Sharpe {sharpe:+.2f} ± {error:.2f}")
+for result in (run, run.delayed(), benchmark):
+    sharpe, error = result.metrics["sharpe"], result.metrics["sharpe_se"]
+    print(f"{result.name:32} {result.nav[-1] - 1:+7.1%}  Sharpe {sharpe:+.2f} ± {error:.2f}")
 print(run.report("crossover.html"))

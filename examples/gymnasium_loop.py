@@ -1,6 +1,6 @@
-"""A Gymnasium loop with random actions on a synthetic market.
+"""Run random actions in the Gymnasium environment on a synthetic market.
 
-The product of its rewards is its NAV, and the last bar is drawn as a picture.
+The NAV equals the product of `1 + reward`. The last bar is rendered as an image.
 """
 
 import gymnasium
@@ -16,5 +16,5 @@ while not done:
     rewards.append(reward)
     done = terminated or truncated
 
-print(f"{len(rewards)} steps, NAV {info['nav']:.3f}, product of rewards {np.prod(1 + np.array(rewards)):.3f}")
-print(f"picture of shape {env.render().shape}")
+print(f"{len(rewards)} steps, NAV {info['nav']:.3f}, product of 1 + reward {np.prod(1 + np.array(rewards)):.3f}")
+print(f"image of shape {env.render().shape}")

@@ -1,14 +1,13 @@
-"""An evolution strategy, in numpy alone, on the batch environment: exchange rates before 2015, judged by those after.
+"""Train an evolution strategy in numpy on the vector environment: exchange rates before 2015, tested after 2015.
 
-A small network, the same for every currency, scores each by its recent returns and its weight; a softmax over the
-scores and cash is where the portfolio moves, by a part of the way that is learned too. Each generation all members
-play one stretch of the training data, the same for all, and differ in nothing but their parameters.
+A small network, shared by all currencies, scores a currency by its recent returns and its weight. The target portfolio
+is a softmax over the scores and cash; the portfolio moves a learned fraction of the way to it. In a generation, all
+members trade the same window of the training data and differ only in their parameters.
 
-What to expect is nothing: daily exchange rates are close to a random walk, and rates of interest, where the reward of
-holding a currency lies, are not in the data. With the defaults a Sharpe ratio of +0.3 before 2015 is one of 0.0 after,
-within one standard error of buy-and-hold. The print says so in numbers: the Sharpe ratio of each seed before and after
-2015 with its standard error, and by how much a year it differs from buy-and-hold on the same days. `train_es.svg`
-shows the years after 2015.
+Expect no profit: daily exchange rates are close to a random walk, and the data lacks interest rates, the source of
+return of holding a currency. With the defaults, a Sharpe ratio of +0.3 before 2015 becomes 0.0 after 2015, within one
+standard error of buy-and-hold. The script prints the Sharpe ratio of each seed before and after 2015 with its standard
+error, and the excess return per year over buy-and-hold on the same days. `train_es.svg` shows the years after 2015.
 """
 
 import argparse
@@ -26,27 +25,27 @@ from openoutcry.vector import OpenOutcryVectorEnv
 TRAIN, TEST = ":2015-01-01", "2015-01-01:"
 LOOKBACK, HIDDEN, HORIZONS = 20, 8, (1, 5, 20)
 LIMITS = oo.Limits(allow_short=False)
-# Weights and offsets of two layers, the score of cash, and how far to go towards the target.
+# Weights and biases of two layers, the score of cash, and the fraction of the way to the target.
 SHAPES = {"w1": (len(HORIZONS) + 2, HIDDEN), "b1": (HIDDEN,), "w2": (HIDDEN,), "cash": (), "pace": ()}
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--generations", type=int, default=300, help="updates of the parameters of a seed")
+    parser.add_argument("--generations", type=int, default=300, help="parameter updates per seed")
     parser.add_argument("--population", type=int, default=64, help="members of a generation, an even number")
-    parser.add_argument("--bars", type=int, default=504, help="bars of the stretch a generation plays, two years")
-    parser.add_argument("--sigma", type=float, default=0.1, help="deviation of a member from the parameters")
-    parser.add_argument("--rate", type=float, default=0.03, help="step of Adam")
-    parser.add_argument("--seeds", type=int, default=3, help="how often to train from the start")
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: shows that it runs")
-    given = parser.parse_args()
-    if given.quick:
-        given.generations, given.population, given.bars, given.seeds = 5, 16, 126, 2
-    return given
+    parser.add_argument("--bars", type=int, default=504, help="bars of the training window of a generation; two years")
+    parser.add_argument("--sigma", type=float, default=0.1, help="standard deviation of the parameters of the members")
+    parser.add_argument("--rate", type=float, default=0.03, help="learning rate of Adam")
+    parser.add_argument("--seeds", type=int, default=3, help="number of training runs with different seeds")
+    parser.add_argument("--quick", action="store_true", help="a run of seconds to test that the script works")
+    options = parser.parse_args()
+    if options.quick:
+        options.generations, options.population, options.bars, options.seeds = 5, 16, 126, 2
+    return options
 
 
 class Policy:
-    """One network a lane; parameters of shape `(n_lanes, n_parameters)`."""
+    """One network per lane; parameters of shape `(n_lanes, n_parameters)`."""
 
     n_parameters = sum(int(np.prod(shape)) for shape in SHAPES.values())
 
@@ -69,10 +68,10 @@ class Policy:
         scores = np.concatenate([scores, self.layers["cash"][:, None]], axis=1)
         parts = np.exp(scores - scores.max(axis=1, keepdims=True))
         parts /= parts.sum(axis=1, keepdims=True)
-        # A twentieth of the way at the start: going all of it every day would cost more than any forecast earns.
+        # A twentieth of the way at the start: a full move every day would cost more than any forecast earns.
         pace = 1.0 / (1.0 + np.exp(3.0 - self.layers["pace"][:, None]))
-        held = np.concatenate([weights, cash], axis=1)
-        return (held + pace * (parts - held))[:, :-1].clip(0.0, 1.0).astype(np.float32)
+        current = np.concatenate([weights, cash], axis=1)
+        return (current + pace * (parts - current))[:, :-1].clip(0.0, 1.0).astype(np.float32)
 
 
 def play(dataset: oo.Dataset, window: object, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,106 +89,106 @@ def play(dataset: oo.Dataset, window: object, parameters: np.ndarray) -> tuple[n
     )
     policy = Policy(parameters, dataset.n_symbols)
     observations, _ = env.reset(seed=0)
-    growth, decided, done = np.zeros(len(parameters)), [], False
+    growth, decisions, done = np.zeros(len(parameters)), [], False
     while not done:
-        decided.append(policy.act(observations))
-        observations, rewards, terminated, truncated, _ = env.step(decided[-1])
+        decisions.append(policy.act(observations))
+        observations, rewards, terminated, truncated, _ = env.step(decisions[-1])
         growth += rewards
         done = bool((terminated | truncated).all())
     env.close()
-    return growth, np.stack(decided)
+    return growth, np.stack(decisions)
 
 
-def train(dataset: oo.Dataset, given: argparse.Namespace, seed: int) -> np.ndarray:
-    """Return the parameters that training on random stretches before 2015 ends with."""
+def train(dataset: oo.Dataset, options: argparse.Namespace, seed: int) -> np.ndarray:
+    """Return the parameters after training on random windows before 2015."""
     first, end = oo.Window(end="2015-01-01").resolve(dataset, LOOKBACK)
 
-    def stretch(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        start = int(rng.integers(first, end - given.bars))
-        return lambda members: play(dataset, (start, start + given.bars), members)[0]
+    def random_window(rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
+        start = int(rng.integers(first, end - options.bars))
+        return lambda members: play(dataset, (start, start + options.bars), members)[0]
 
-    return evolve(stretch, Policy.n_parameters, given, np.random.default_rng(seed))
+    return evolve(random_window, Policy.n_parameters, options, np.random.default_rng(seed))
 
 
 def evolve(
-    drawn: Callable[[np.random.Generator], Callable[[np.ndarray], np.ndarray]],
+    draw_task: Callable[[np.random.Generator], Callable[[np.ndarray], np.ndarray]],
     n_parameters: int,
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return the parameters that an evolution strategy ends with (Salimans et al. 2017).
+    """Return the final parameters of an evolution strategy (Salimans et al. 2017).
 
     Args:
-        drawn: Draws what a generation plays, the same for all members, and returns their fitness by their parameters.
-        n_parameters: Length of a member's parameters.
-        given: `generations`, `population`, `sigma` and `rate`.
-        rng: Of all that is drawn.
+        draw_task: Draws the task of a generation and returns a function from the members' parameters to their fitness.
+        n_parameters: Number of parameters of a member.
+        options: `generations`, `population`, `sigma` and `rate`.
+        rng: Random generator of all draws.
     """
     centre = 0.1 * rng.standard_normal(n_parameters)
     mean, square = np.zeros_like(centre), np.zeros_like(centre)
-    for generation in range(1, given.generations + 1):
-        fitness_of = drawn(rng)
-        half = rng.standard_normal((given.population // 2, n_parameters))
+    for generation in range(1, options.generations + 1):
+        fitness_of = draw_task(rng)
+        half = rng.standard_normal((options.population // 2, n_parameters))
         noise = np.concatenate([half, -half])
-        fitness = fitness_of(centre + given.sigma * noise)
-        # Ranks, from -1/2 to 1/2: one lucky member must not outweigh the rest.
+        fitness = fitness_of(centre + options.sigma * noise)
+        # Ranks from -1/2 to 1/2, so that one outlier does not dominate.
         ranks = fitness.argsort().argsort() / (len(fitness) - 1) - 0.5
-        gradient = ranks @ noise / (len(fitness) * given.sigma) - 0.01 * centre
+        gradient = ranks @ noise / (len(fitness) * options.sigma) - 0.01 * centre
         mean, square = 0.9 * mean + 0.1 * gradient, 0.99 * square + 0.01 * gradient**2
-        size = given.rate * np.sqrt(1 - 0.99**generation) / (1 - 0.9**generation)
+        size = options.rate * np.sqrt(1 - 0.99**generation) / (1 - 0.9**generation)
         centre = centre + size * mean / (np.sqrt(square) + 1e-8)
     return centre
 
 
-def judge(dataset: oo.Dataset, window: str, parameters: np.ndarray, name: str) -> oo.Run:
-    """Return the run of trained parameters: the weights they decide on, as a backtest, which gives the same NAV."""
+def evaluate(dataset: oo.Dataset, window: str, parameters: np.ndarray, name: str) -> oo.Run:
+    """Return the backtest of the weights that trained parameters decide; its NAV equals that of the environment."""
     start, end = oo.Window.parse(window).resolve(dataset, LOOKBACK)
-    growth, decided = play(dataset, (start, end), parameters[None])
+    growth, decisions = play(dataset, (start, end), parameters[None])
     table = np.full((dataset.n_bars, dataset.n_symbols), np.nan)
-    table[start : end - 1] = decided[:, 0]
+    table[start : end - 1] = decisions[:, 0]
     run = oo.run_backtest(dataset, table, (start, end), limits=LIMITS, name=name)
     assert abs(np.log(run.nav[-1]) - growth[0]) < 1e-9
     return run
 
 
-def above(run: oo.Run, benchmark: oo.Run) -> tuple[float, float]:
-    """Return by how much a year a run returns more than a benchmark on the same days, and its standard error."""
+def excess_return(run: oo.Run, benchmark: oo.Run) -> tuple[float, float]:
+    """Return the excess return per year over a benchmark on the same days, and its standard error."""
     difference, ppy = run.returns - benchmark.returns, run.dataset.periods_per_year
     return ppy * difference.mean(), ppy * difference.std(ddof=1) / len(difference) ** 0.5
 
 
-def line(run: oo.Run, benchmark: oo.Run) -> str:
-    excess, error = above(run, benchmark)
+def summary(run: oo.Run, benchmark: oo.Run) -> str:
+    excess, error = excess_return(run, benchmark)
     sharpe, sharpe_error = run.metrics["sharpe"], run.metrics["sharpe_se"]
     paid = run.dataset.periods_per_year * float((sum(run.costs.values()) / run.nav[:-1]).mean())
-    text = f"{run.nav[-1] - 1:+8.1%}  Sharpe {sharpe:+.2f} ± {sharpe_error:.2f}  a year: costs {paid:5.2%}"
-    return text if run is benchmark else f"{text}, above buy-and-hold {excess:+7.2%} ± {error:.2%}"
+    text = f"{run.nav[-1] - 1:+8.1%}  Sharpe {sharpe:+.2f} ± {sharpe_error:.2f}  per year: costs {paid:5.2%}"
+    return text if run is benchmark else f"{text}, excess over buy-and-hold {excess:+7.2%} ± {error:.2%}"
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     fx = oo.data.load("ecb-fx")
     held = {window: oo.run_backtest(fx, "buy-and-hold", window, limits=LIMITS) for window in (TRAIN, TEST)}
     after = []
-    for seed in range(given.seeds):
+    for seed in range(options.seeds):
         start = time.perf_counter()
-        parameters = train(fx, given, seed)
+        parameters = train(fx, options, seed)
         seconds = time.perf_counter() - start
-        before, run = (judge(fx, window, parameters, f"seed {seed}") for window in (TRAIN, TEST))
+        before, run = (evaluate(fx, window, parameters, f"seed {seed}") for window in (TRAIN, TEST))
         after.append(run)
         print(f"seed {seed}, {seconds:.0f} s")
-        print(f"  before 2015  {line(before, held[TRAIN])}")
-        print(f"  after        {line(run, held[TEST])}")
+        print(f"  before 2015  {summary(before, held[TRAIN])}")
+        print(f"  after        {summary(run, held[TEST])}")
     print("buy and hold")
-    print(f"  before 2015  {line(held[TRAIN], held[TRAIN])}")
-    print(f"  after        {line(held[TEST], held[TEST])}")
+    print(f"  before 2015  {summary(held[TRAIN], held[TRAIN])}")
+    print(f"  after        {summary(held[TEST], held[TEST])}")
 
     lines = [Line(run.name, run.dates, run.nav, "series", slot) for slot, run in enumerate(after)]
     lines.append(Line("buy and hold", held[TEST].dates, held[TEST].nav, "benchmark"))
-    picture = standalone(equity_chart(lines), title="An evolution strategy after 2015, trained before")
-    Path("train_es.svg").write_text(picture, encoding="utf-8")
-    clear = sum(excess > 2.0 * error for excess, error in (above(run, held[TEST]) for run in after))
-    print(f"train_es.svg; after 2015, {clear} of {len(after)} seeds beat buy-and-hold by more than two standard errors")
+    chart = standalone(equity_chart(lines), title="An evolution strategy after 2015, trained before")
+    Path("train_es.svg").write_text(chart, encoding="utf-8")
+    n_better = sum(excess > 2.0 * error for excess, error in (excess_return(run, held[TEST]) for run in after))
+    print(f"train_es.svg; after 2015, {n_better} of {len(after)} seeds beat buy-and-hold by over two standard errors")
 
 
 if __name__ == "__main__":
