@@ -1,4 +1,4 @@
-"""`openoutcry ledger`, and what `openoutcry run` writes to it."""
+"""The command `openoutcry ledger`, and recording by `openoutcry run --ledger`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from uuid import UUID
 
 import pytest
 from command_line import typed
-from ledger_runs import id_of, ledger_at, made, market, returns
+from ledger_runs import id_of, ledger_at, ledger_run, market, returns
 
 from openoutcry.ledger import Ledger
 
 pytestmark = pytest.mark.once
 
-Told = tuple[str, str]
+Output = tuple[str, str]
 
 
 @pytest.fixture
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Told]:
-    """Run a command in this process, and return what it said."""
+def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Output]:
+    """Run a command in this process, and return its stdout and stderr."""
     monkeypatch.setenv("OPENOUTCRY_LEDGER", str(tmp_path / "ledger"))
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)
 
-    def run(*words: str, code: int = 0) -> Told:
+    def run(*words: str, code: int = 0) -> Output:
         done = typed(*words, cwd=tmp_path)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout, done.stderr
@@ -41,62 +41,64 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Told]:
 RUN = ("run", "--data", "ecb-fx:USD,JPY", "--window", ":+200", "--ledger")
 
 
-def test_a_run_is_remembered_when_it_is_asked_for_and_counted_once(ran: Callable[..., Told], tmp_path: Path) -> None:
-    ran(*RUN[:-1])
+def test_a_run_is_recorded_on_request_and_counted_once(run_command: Callable[..., Output], tmp_path: Path) -> None:
+    run_command(*RUN[:-1])
     assert not (tmp_path / "ledger").exists()
-    assert "a new trial; 1 on this market under any name" in ran(*RUN)[0].replace("\n", " ")
-    assert "the same trial as before; 1 on this" in ran(*RUN)[0].replace("\n", " ")
-    told = json.loads(ran(*RUN, "--agent", "momentum", "--output-dir", "out", "--json")[0])
-    assert told["family_trials"] == 2
-    (listed, *_) = json.loads(ran("ledger", "list", "--json")[0])
-    assert (listed["summary"]["id"], listed["strategy"]) == (told["run_id"], {"name": "momentum"})
+    assert "a new trial; trials on this market and its copies: 1" in run_command(*RUN)[0].replace("\n", " ")
+    assert "a known trial; trials on this market and its copies: 1" in run_command(*RUN)[0].replace("\n", " ")
+    result = json.loads(run_command(*RUN, "--agent", "momentum", "--output-dir", "out", "--json")[0])
+    assert result["family_trials"] == 2
+    (listed, *_) = json.loads(run_command("ledger", "list", "--json")[0])
+    assert (listed["summary"]["id"], listed["strategy"]) == (result["run_id"], {"name": "momentum"})
     lines = [json.loads(line) for line in (tmp_path / "out" / "run_ledger.jsonl").read_text("utf-8").splitlines()]
     assert [(line["run_id"], line["instrument"]) for line in lines] == [
-        (told["run_id"], name) for name in ("USD", "JPY")
+        (result["run_id"], name) for name in ("USD", "JPY")
     ]
-    shown = json.loads(ran("ledger", "show", told["run_id"][:13], "--json")[0])
+    shown = json.loads(run_command("ledger", "show", result["run_id"][:13], "--json")[0])
     assert (shown["run_id"], shown["family_trials"], shown["metrics"]["sharpe_ratio"]) == (
-        told["run_id"],
+        result["run_id"],
         2,
-        told["metrics"]["sharpe"],
+        result["metrics"]["sharpe"],
     )
-    ran(*RUN, "--ledger-dir", "other")
-    assert len(json.loads(ran("ledger", "list", "--ledger-dir", "other", "--json")[0])) == 1
-    _, error = ran(*RUN[:-1], "--output-dir", "out", code=2)
-    assert "`--output-dir` must come with `--ledger`" in error
+    run_command(*RUN, "--ledger-dir", "other")
+    assert len(json.loads(run_command("ledger", "list", "--ledger-dir", "other", "--json")[0])) == 1
+    _, error = run_command(*RUN[:-1], "--output-dir", "out", code=2)
+    assert "`--output-dir` requires `--ledger`" in error
 
 
-def test_a_run_that_the_agent_ends_is_remembered_as_failed(ran: Callable[..., Told], tmp_path: Path) -> None:
-    """L1: survivors are not the only memory."""
+def test_a_run_with_an_agent_error_is_recorded_as_failed(run_command: Callable[..., Output], tmp_path: Path) -> None:
+    """L1: the ledger has no survivorship bias."""
     (tmp_path / "broken_agent.py").write_text("def decide(seen):\n    raise ValueError('no idea')\n", encoding="utf-8")
-    ran(*RUN, "--agent", "broken_agent:decide", code=1)
-    ran(*RUN, "--fee-bps", "nan", code=2)
-    ran(*RUN, "--agent", "unheard-of", code=2)
-    (listed,) = json.loads(ran("ledger", "list", "--status", "failed", "--json")[0])
+    run_command(*RUN, "--agent", "broken_agent:decide", code=1)
+    run_command(*RUN, "--fee-bps", "nan", code=2)
+    run_command(*RUN, "--agent", "unheard-of", code=2)
+    (listed,) = json.loads(run_command("ledger", "list", "--status", "failed", "--json")[0])
     assert listed["error"] == "ValueError: no idea"
-    assert len(json.loads(ran("ledger", "list", "--json")[0])) == 1
+    assert len(json.loads(run_command("ledger", "list", "--json")[0])) == 1
 
 
-def test_each_run_that_is_done_appends_a_line_for_each_instrument(ran: Callable[..., Told], tmp_path: Path) -> None:
-    """L1: five fields, never overwritten, and the same file can be made of the ledger."""
+def test_each_finished_run_appends_a_line_for_each_instrument(
+    run_command: Callable[..., Output], tmp_path: Path
+) -> None:
+    """L1: five fields, never overwritten, and the same list can be exported from the ledger."""
     path = tmp_path / "out" / "run_ledger.jsonl"
     contents = [b""]
     for agent, code in (("momentum", 0), ("broken_agent:decide", 1), ("buy-and-hold", 0)):
         (tmp_path / "broken_agent.py").write_text("def decide(seen):\n    raise ValueError\n", encoding="utf-8")
-        ran(*RUN, "--agent", agent, "--output-dir", "out", code=code)
+        run_command(*RUN, "--agent", agent, "--output-dir", "out", code=code)
         content = path.read_bytes()
         assert content.startswith(contents[-1])
-        assert (content == contents[-1]) == bool(code), "a run that failed is in the ledger alone"
+        assert (content == contents[-1]) == bool(code), "a failed run is only in the ledger"
         contents.append(content)
     lines = [json.loads(line) for line in contents[-1].splitlines()]
-    told = [(line["instrument"], line["candle_interval"], line["strategy"]) for line in lines]
+    listed = [(line["instrument"], line["candle_interval"], line["strategy"]) for line in lines]
     names = [{"name": agent} for agent in ("momentum", "buy-and-hold")]
-    assert told == [(symbol, "1d", name) for name in names for symbol in ("USD", "JPY")]
+    assert listed == [(symbol, "1d", name) for name in names for symbol in ("USD", "JPY")]
     for line in lines:
         assert set(line) == {"run_id", "instrument", "candle_interval", "strategy", "timestamp"}
         assert str(UUID(line["run_id"])) == line["run_id"]
         assert datetime.fromisoformat(line["timestamp"]).utcoffset() == timedelta(0)
-    ran("ledger", "export", "again.jsonl", "--view", "run-ledger")
+    run_command("ledger", "export", "again.jsonl", "--view", "run-ledger")
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text("utf-8").splitlines()]
     kept = [{**line, "timestamp": None} for line in again]
     assert kept == [{**line, "timestamp": None} for line in lines]
@@ -104,25 +106,27 @@ def test_each_run_that_is_done_appends_a_line_for_each_instrument(ran: Callable[
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Ledger:
-    made_ = ledger_at(tmp_path / "ledger")
-    made_.add([made(number, number / 10, returns=returns(), first="2020-01-02") for number in range(30)])
-    made_.add([made(90, None), made(91, 9.0, holdout_touched=True), made(92, status="failed")])
-    made_.add([made(93, 0.1, description="[bold]two\nlines\x1b[2J")])
-    return made_
+    opened_ledger = ledger_at(tmp_path / "ledger")
+    opened_ledger.add([ledger_run(number, number / 10, returns=returns(), first="2020-01-02") for number in range(30)])
+    opened_ledger.add(
+        [ledger_run(90, None), ledger_run(91, 9.0, holdout_touched=True), ledger_run(92, status="failed")]
+    )
+    opened_ledger.add([ledger_run(93, 0.1, description="[bold]two\nlines\x1b[2J")])
+    return opened_ledger
 
 
-def test_tables_show_what_json_tells(ran: Callable[..., Told], ledger: Ledger) -> None:
+def test_tables_agree_with_json(run_command: Callable[..., Output], ledger: Ledger) -> None:
     for words in (["list", "-n", "3"], ["top", "-n", "3"], ["top", "--worst"], ["show", id_of(7)]):
-        text, error = ran("ledger", *words)
+        text, error = run_command("ledger", *words)
         assert text.strip()
         assert "\x1b[2J" not in text
         assert error == ""
-    assert "[bold]two" in ran("ledger", "list", "-n", "1")[0]
-    top = json.loads(ran("ledger", "top", "-n", "2", "--json")[0])
+    assert "[bold]two" in run_command("ledger", "list", "-n", "1")[0]
+    top = json.loads(run_command("ledger", "top", "-n", "2", "--json")[0])
     assert [(each["mean"], each["n_trials"]) for each in top] == [(2.9, 34), (2.8, 34)]
-    assert json.loads(ran("ledger", "top", "--worst", "-n", "1", "--json")[0])[0]["mean"] == 0.0
-    assert ran("ledger", "top", "--prompt")[0] == ledger.prior_results()
-    text, error = ran("ledger", "compare", id_of(3), id_of(2), id_of(777), "--json")
+    assert json.loads(run_command("ledger", "top", "--worst", "-n", "1", "--json")[0])[0]["mean"] == 0.0
+    assert run_command("ledger", "top", "--prompt")[0] == ledger.prior_results()
+    text, error = run_command("ledger", "compare", id_of(3), id_of(2), id_of(777), "--json")
     assert [each["id"] for each in json.loads(text)] == [id_of(3), id_of(2)]
     assert error == f"missing: {id_of(777)}\n"
     for words in (
@@ -132,11 +136,11 @@ def test_tables_show_what_json_tells(ran: Callable[..., Told], ledger: Ledger) -
         ["top", "--data", "unheard-of"],
         ["show", id_of(777)],
     ):
-        assert ran("ledger", *words, code=2)[1].startswith("error: ")
+        assert run_command("ledger", *words, code=2)[1].startswith("error: ")
 
 
-def test_tables_name_a_strategy_by_its_params_and_stay_within_the_screen(
-    ran: Callable[..., Told], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_tables_name_a_strategy_by_its_params_and_fit_the_terminal(
+    run_command: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strategies = {
         "trend(fast=10, slow=50)": ({"name": "trend", "params": {"fast": 10, "slow": 50}}, ""),
@@ -146,56 +150,56 @@ def test_tables_name_a_strategy_by_its_params_and_stay_within_the_screen(
         ),
         "code abababab(n=20): Buy dips.": ({"code": "ab" * 32, "params": {"n": 20}}, "Buy dips."),
         "momentum": ({"name": "momentum"}, ""),
-        "what it says": ({"entry_rules": []}, "what it says"),
+        "only a description": ({"entry_rules": []}, "only a description"),
         f"{'x' * 47}…": ({"name": "x" * 200}, ""),
     }
     ledger = ledger_at(tmp_path / "ledger")
     where = replace(market(), name="a market with a name that is very long", symbols=())
     for number, (strategy, words) in enumerate(strategies.values()):
-        ledger.add([made(number, number / 10, market=where, strategy=strategy, description=words)])
+        ledger.add([ledger_run(number, number / 10, market=where, strategy=strategy, description=words)])
     monkeypatch.setenv("COLUMNS", "140")
     for words in (["list"], ["top", "-n", "9"], ["compare", *map(id_of, range(6))]):
-        lines = ran("ledger", *words)[0].splitlines()
+        lines = run_command("ledger", *words)[0].splitlines()
         assert all(any(what in line for line in lines) for what in strategies)
         monkeypatch.setenv("COLUMNS", "80")
-        lines = ran("ledger", *words)[0].splitlines()
+        lines = run_command("ledger", *words)[0].splitlines()
         assert max(map(len, lines)) <= 80
         assert all(any(f"0.{number}0" in line for line in lines) for number in range(6)), "no number is cut"
         monkeypatch.setenv("COLUMNS", "140")
 
 
-def test_verify_exits_with_1_where_somebody_changed_a_line(
-    ran: Callable[..., Told], ledger: Ledger, tmp_path: Path
+def test_verify_exits_with_1_after_a_modified_line(
+    run_command: Callable[..., Output], ledger: Ledger, tmp_path: Path
 ) -> None:
-    head = json.loads(ran("ledger", "verify", "--json")[0])["head"]
-    text, _ = ran("ledger", "verify", "--head", head)
-    assert text == f"35 records: every line is what was written\nhead {head}\n"
+    head = json.loads(run_command("ledger", "verify", "--json")[0])["head"]
+    text, _ = run_command("ledger", "verify", "--head", head)
+    assert text == f"35 records: the log is intact\nhead {head}\n"
     path = tmp_path / "ledger" / "00000.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole + b'{"event":"ru')
-    assert "1 lines cut while they were written: every line" in ran("ledger", "verify")[0]
+    assert "1 truncated lines: the log is intact" in run_command("ledger", "verify")[0]
     path.write_bytes(whole.replace(b'"sharpe_ratio":0.7', b'"sharpe_ratio":7.0'))
-    text, _ = ran("ledger", "verify", code=1)
+    text, _ = run_command("ledger", "verify", code=1)
     assert text.startswith("00000.jsonl, line 9: the line is not what was written\n")
-    told = json.loads(ran("ledger", "verify", "--json", code=1)[0])
-    assert (told["intact"], told["faults"][0]["line"]) == (False, 8)
-    assert json.loads(ran("ledger", "rebuild", "--json")[0])["changed"] == 2
-    assert "ledger verify" in ran("ledger", "list")[1]
-    assert "are not what was written" in ran("ledger", "rebuild")[1]
+    result = json.loads(run_command("ledger", "verify", "--json", code=1)[0])
+    assert (result["intact"], result["faults"][0]["line"]) == (False, 8)
+    assert json.loads(run_command("ledger", "rebuild", "--json")[0])["changed"] == 2
+    assert "ledger verify" in run_command("ledger", "list")[1]
+    assert "were modified" in run_command("ledger", "rebuild")[1]
 
 
-def test_no_ledger_is_refused_and_none_is_made(ran: Callable[..., Told], tmp_path: Path) -> None:
+def test_a_missing_ledger_is_refused_and_not_created(run_command: Callable[..., Output], tmp_path: Path) -> None:
     for words in (["list"], ["verify"], ["top"], ["export", "x.csv"], ["serve"]):
-        assert "a folder with a ledger is required" in ran("ledger", *words, code=2)[1]
+        assert "a folder with a ledger is required" in run_command("ledger", *words, code=2)[1]
     assert not (tmp_path / "ledger").exists()
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
-def test_runs_are_exported_with_what_is_undefined_left_out(
-    ran: Callable[..., Told], ledger: Ledger, suffix: str
+def test_runs_are_exported_without_undefined_values(
+    run_command: Callable[..., Output], ledger: Ledger, suffix: str
 ) -> None:
     path = Path(f"runs{suffix}")
-    assert ran("ledger", "export", str(path))[0] == f"wrote 34 rows to {path}\n"
+    assert run_command("ledger", "export", str(path))[0] == f"wrote 34 rows to {path}\n"
     rows: list[dict[str, Any]]
     if suffix == ".parquet":
         parquet = pytest.importorskip("pyarrow.parquet")
@@ -209,17 +213,20 @@ def test_runs_are_exported_with_what_is_undefined_left_out(
     assert [row["run_id"] for row in rows] == [id_of(number) for number in ids]
     ratios = [None if row["sharpe_ratio"] is None else float(row["sharpe_ratio"]) for row in rows]
     assert ratios == [*(number / 10 for number in range(30)), None, 9.0, None, 0.1]
-    assert "is there" in ran("ledger", "export", str(path), code=2)[1]
+    assert "which exists" in run_command("ledger", "export", str(path), code=2)[1]
 
 
-def test_other_views_are_exported_too(ran: Callable[..., Told], ledger: Ledger) -> None:
+def test_other_views_are_exported_too(run_command: Callable[..., Output], ledger: Ledger) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    ran("ledger", "export", "returns.parquet", "--view", "returns")
+    run_command("ledger", "export", "returns.parquet", "--view", "returns")
     assert parquet.read_table("returns.parquet").to_pylist()[0]["returns"] == returns().tolist()
-    ran("ledger", "export", "strategies.csv", "--view", "strategies")
+    run_command("ledger", "export", "strategies.csv", "--view", "strategies")
     with Path("strategies.csv").open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 34
-    assert json.loads(ran("ledger", "export", "run_ledger.jsonl", "--view", "run-ledger", "--json")[0])["rows"] == 64
+    assert (
+        json.loads(run_command("ledger", "export", "run_ledger.jsonl", "--view", "run-ledger", "--json")[0])["rows"]
+        == 64
+    )
     first = json.loads(Path("run_ledger.jsonl").read_text("utf-8").splitlines()[0])
     assert set(first) == {"run_id", "instrument", "candle_interval", "strategy", "timestamp"}
     for words in (
@@ -228,7 +235,7 @@ def test_other_views_are_exported_too(ran: Callable[..., Told], ledger: Ledger) 
         ["x.csv", "--view", "run-ledger"],
         ["no/folder/x.csv"],
     ):
-        assert ran("ledger", "export", *words, code=2)[1].startswith("error: argument_invalid: ")
+        assert run_command("ledger", "export", *words, code=2)[1].startswith("error: argument_invalid: ")
 
 
 @pytest.mark.parametrize(
@@ -240,15 +247,15 @@ def test_other_views_are_exported_too(ran: Callable[..., Told], ledger: Ledger) 
     ],
 )
 def test_a_missing_package_names_its_extra(
-    ran: Callable[..., Told],
+    run_command: Callable[..., Output],
     ledger: Ledger,
     monkeypatch: pytest.MonkeyPatch,
     package: str,
     extra: str,
     words: list[str],
 ) -> None:
-    # None is how Python notes that a module cannot be imported.
+    # None in `sys.modules` makes an import fail.
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    assert f"needs `pip install openoutcry[{extra}]`" in ran("ledger", *words, code=2)[1]
+    assert f"needs `pip install openoutcry[{extra}]`" in run_command("ledger", *words, code=2)[1]

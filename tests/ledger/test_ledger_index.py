@@ -1,4 +1,4 @@
-"""The index of a ledger: disposable, and the same however it came to be."""
+"""The SQLite index of a ledger: disposable, and independent of how it was built."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_runs import id_of, ledger_at, made, market, returns, tables
+from ledger_runs import id_of, ledger_at, ledger_run, market, returns, tables
 
 import openoutcry as oo
 from openoutcry import openoutcry_py as native
 from openoutcry.ledger import Ledger, LedgerRun, Market
-from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.parallel_reader import piece_of, pieces, spans
 
 pytestmark = pytest.mark.once
@@ -28,11 +28,11 @@ MARKETS = [
     market("d"),
     market("e", (99,)),
 ]
-# Holds parts of two families, which are one from then on.
+# Contains parts of two families and merges them.
 BRIDGE = market("bridge", (1, 2, 3, 11, 12, 13))
 
 RUNS = st.builds(
-    lambda number, sharpe, place, strategy, options: made(
+    lambda number, sharpe, place, strategy, options: ledger_run(
         number, sharpe, market=[*MARKETS, BRIDGE][place], strategy={"name": strategy}, **options
     ),
     st.integers(0, 40),
@@ -56,7 +56,7 @@ RUNS = st.builds(
 
 @given(st.lists(st.lists(RUNS, max_size=6), max_size=5), st.integers(0, 1))
 @settings(max_examples=25)
-def test_an_index_that_was_caught_up_is_the_one_made_anew(
+def test_an_incrementally_updated_index_equals_a_rebuilt_one(
     tmp_path_factory: pytest.TempPathFactory, blocks: list[list[LedgerRun]], is_small: int
 ) -> None:
     folder = tmp_path_factory.mktemp("ledger")
@@ -68,7 +68,7 @@ def test_an_index_that_was_caught_up_is_the_one_made_anew(
     caught_up = tables(ledger)
     ledger.rebuild()
     assert tables(ledger) == caught_up
-    # As SQL would count, of what is ranked and what is not.
+    # Compare with direct SQL over all runs.
     base = ledger.connection()
     by_key = "SELECT trial, MAX(n_configs) AS n, MIN(market) AS market FROM runs GROUP BY trial"
     query = f"SELECT family, SUM(n) FROM ({by_key}) AS t JOIN markets ON markets.id = t.market GROUP BY family"
@@ -86,9 +86,9 @@ def test_an_index_that_was_caught_up_is_the_one_made_anew(
 
 
 @pytest.mark.parametrize("damage", ["removed", "emptied", "text", "schema", "page", "of another log"])
-def test_an_index_that_is_gone_or_damaged_is_made_anew(tmp_path: Path, damage: str) -> None:
+def test_a_missing_or_damaged_index_is_rebuilt(tmp_path: Path, damage: str) -> None:
     with ledger_at(tmp_path / "one") as ledger:
-        ledger.add([made(number) for number in range(300)])
+        ledger.add([ledger_run(number) for number in range(300)])
         whole = tables(ledger)
         ledger.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     path = tmp_path / "one" / "index.sqlite"
@@ -107,7 +107,7 @@ def test_an_index_that_is_gone_or_damaged_is_made_anew(tmp_path: Path, damage: s
         path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
     else:
         with ledger_at(tmp_path / "two", "s2") as other:
-            other.add([made(number, 2.0) for number in range(300)])
+            other.add([ledger_run(number, 2.0) for number in range(300)])
             other.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         shutil.copy(tmp_path / "two" / "index.sqlite", path)
     with ledger_at(tmp_path / "one") as ledger:
@@ -115,38 +115,38 @@ def test_an_index_that_is_gone_or_damaged_is_made_anew(tmp_path: Path, damage: s
         assert tables(ledger) == whole
 
 
-def test_readers_catch_up_with_what_others_write_and_with_an_index_that_was_replaced(tmp_path: Path) -> None:
+def test_readers_see_records_of_other_writers_and_a_replaced_index(tmp_path: Path) -> None:
     one, two = ledger_at(tmp_path, "one"), ledger_at(tmp_path, "two")
-    one.add([made(1)])
+    one.add([ledger_run(1)])
     assert len(two.list()) == 1
-    two.add([made(2)])
+    two.add([ledger_run(2)])
     assert len(one.list()) == 2
     two.rebuild()
-    two.add([made(3)])
+    two.add([ledger_run(3)])
     assert len(one.list()) == 3
     assert tables(one) == tables(two)
 
 
-def test_a_log_that_lost_its_end_is_shown_by_what_the_index_remembers(tmp_path: Path) -> None:
+def test_a_truncated_log_is_detected_by_the_hash_in_the_index(tmp_path: Path) -> None:
     with ledger_at(tmp_path) as ledger:
-        ledger.add([made(number) for number in range(5)])
+        ledger.add([ledger_run(number) for number in range(5)])
         assert len(ledger.list()) == 5
     path = tmp_path / "00000.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
     found = Ledger(tmp_path).verify()
     assert len(found.faults) == 1
-    assert "the end was cut" in found.faults[0][1].what
-    # What is left is what is told from then on.
+    assert "the log was truncated" in found.faults[0][1].what
+    # The remaining records are used from then on.
     with ledger_at(tmp_path) as ledger:
         assert len(ledger.list()) == 3
 
 
-def test_segments_rotate_and_their_chain_goes_on(tmp_path: Path) -> None:
+def test_segments_rotate_with_a_continuous_chain(tmp_path: Path) -> None:
     with ledger_at(tmp_path, rotate_at=2_000) as ledger:
         for number in range(12):
-            ledger.add([made(number)])
+            ledger.add([ledger_run(number)])
     with ledger_at(tmp_path, "s2", rotate_at=2_000) as ledger:
-        ledger.add([made(number) for number in range(12, 15)])
+        ledger.add([ledger_run(number) for number in range(12, 15)])
         found = ledger.verify()
         assert (found.is_intact, found.n_records, len(found.segments) > 2) == (True, 16, True)
         assert len(ledger.list()) == 15
@@ -166,37 +166,37 @@ def test_segments_rotate_and_their_chain_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.once
-def test_a_log_that_is_read_ahead_in_pieces_says_the_same(tmp_path: Path) -> None:
+def test_reading_in_pieces_gives_the_same_content(tmp_path: Path) -> None:
     with ledger_at(tmp_path, rotate_at=20_000) as ledger:
         for number in range(40):
-            ledger.add([made(number, market=MARKETS[number % 5]), made(number + 50, status="failed")])
+            ledger.add([ledger_run(number, market=MARKETS[number % 5]), ledger_run(number + 50, status="failed")])
         with (tmp_path / "00000.jsonl").open("ab") as file:
             file.write(b'{"event":"torn\n{}\n')
-        ledger.add([made(99, market=BRIDGE)])
+        ledger.add([ledger_run(99, market=BRIDGE)])
         segments = ledger._segments
-        parts = list(pieces(segments, Place(), piece=3_000))
-        whole = list(pieces(segments, Place()))
-    assert parts == [piece_of(span) for span in spans(segments, Place(), 3_000)]
+        parts = list(pieces(segments, LogPosition(), piece=3_000))
+        whole = list(pieces(segments, LogPosition()))
+    assert parts == [piece_of(span) for span in spans(segments, LogPosition(), 3_000)]
     assert len(parts) > len(whole) > 1
     assert [item for piece in parts for item in piece.items] == [item for piece in whole for item in piece.items]
     assert [sum(counts) for counts in zip(*(piece.counts for piece in parts), strict=True)] == [1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("content", [b"", b'{"event":"ru'])
-def test_a_segment_without_a_whole_record_is_chained_over(tmp_path: Path, content: bytes) -> None:
+def test_the_chain_continues_over_a_segment_without_a_complete_record(tmp_path: Path, content: bytes) -> None:
     with ledger_at(tmp_path) as ledger:
-        ledger.add([made(1)])
+        ledger.add([ledger_run(1)])
     (tmp_path / "00001.jsonl").write_bytes(content)
     with ledger_at(tmp_path) as ledger:
-        ledger.add([made(2)])
+        ledger.add([ledger_run(2)])
         found = ledger.verify()
         assert (found.is_intact, found.n_records, found.n_torn) == (True, 3, len(content[:1]))
         assert len(ledger.list()) == 2
-    # And one whose end was cut before the next was begun.
+    # The same for a segment that was truncated before the next one started.
     with (tmp_path / "00001.jsonl").open("ab") as file:
         file.write(b'{"event":"ru')
     with ledger_at(tmp_path, rotate_at=100) as ledger:
-        ledger.add([made(3)])
+        ledger.add([ledger_run(3)])
         assert (len(ledger.list()), len(ledger.verify().segments)) == (3, 3)
 
 
@@ -206,9 +206,9 @@ def _line(record: dict[str, object]) -> bytes:
     return native.canonicalize(json.dumps(record)).encode() + b"\n"
 
 
-def test_what_a_later_version_wrote_is_counted_and_what_it_added_is_left(tmp_path: Path) -> None:
+def test_records_of_a_later_version_are_counted_and_unknown_members_ignored(tmp_path: Path) -> None:
     with ledger_at(tmp_path) as ledger:
-        ledger.add([made(1, 0.5), made(2, 0.7), made(3)])
+        ledger.add([ledger_run(1, 0.5), ledger_run(2, 0.7), ledger_run(3)])
     path = tmp_path / "00000.jsonl"
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
     records[1]["payload"]["mood"] = records[1]["payload"]["metrics"]["mood"] = {"new": 1}
@@ -252,45 +252,47 @@ def test_what_a_later_version_wrote_is_counted_and_what_it_added_is_left(tmp_pat
         {"description": 7},
     ],
 )
-def test_a_whole_record_that_is_no_run_is_counted_and_stops_nobody(tmp_path: Path, change: dict[str, object]) -> None:
+def test_an_intact_record_with_invalid_content_is_counted_and_skipped(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     with ledger_at(tmp_path) as ledger:
-        ledger.add([made(1)])
-        wrong = {**made(2).to_json(), **change}
+        ledger.add([ledger_run(1)])
+        wrong = {**ledger_run(2).to_json(), **change}
         ledger._segments.append_all([("run", wrong), ("market", {"name": 3}), ("holdout_opened", {}), ("other", {})])
-        ledger.add([made(3)])
+        ledger.add([ledger_run(3)])
         assert [each.summary.id for each in ledger.list()] == [id_of(3), id_of(1)]
         assert (ledger.read.n_unread, ledger.verify().is_intact) == (3, True)
 
 
-def test_a_number_as_text_and_one_that_is_not_finite_are_read_as_specified(tmp_path: Path) -> None:
+def test_numbers_as_texts_and_nonfinite_numbers_are_read_as_specified(tmp_path: Path) -> None:
     """L2, L3."""
     with ledger_at(tmp_path) as ledger:
         for number, sharpe in enumerate(["1.25", "NaN", "inf"], 1):
-            told = made(number).to_json()
-            told["metrics"]["sharpe_ratio"] = sharpe
+            payload = ledger_run(number).to_json()
+            payload["metrics"]["sharpe_ratio"] = sharpe
             entries = [("market", market().to_json())] if number == 1 else []
-            ledger._segments.append_all([*entries, ("run", told)])
+            ledger._segments.append_all([*entries, ("run", payload)])
         found, _ = ledger.compare([id_of(1), id_of(2), id_of(3)])
         assert [each.sharpe_ratio for each in found] == [1.25, None, None]
         assert found[1].undefined["sharpe_ratio"] == "a finite number is required; received nan"
 
 
-def test_a_run_whose_market_was_never_told_still_counts(tmp_path: Path) -> None:
+def test_a_run_without_a_market_record_still_counts(tmp_path: Path) -> None:
     with ledger_at(tmp_path) as ledger:
-        ledger._segments.append_all([("run", made(1).to_json())])
+        ledger._segments.append_all([("run", ledger_run(1).to_json())])
         assert ledger.count(market()).n == 1
         assert ledger.show(id_of(1)).market == Market(market().fingerprint)
-        ledger.add([made(2)])
+        ledger.add([ledger_run(2)])
         assert ledger.show(id_of(1)).market == market()
 
 
-def test_a_run_whose_line_was_changed_is_not_told(tmp_path: Path) -> None:
+def test_a_run_with_a_modified_line_is_not_shown(tmp_path: Path) -> None:
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1)])
+    ledger.add([ledger_run(1)])
     assert ledger.show(id_of(1)).status == "done"
     path = tmp_path / "00000.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"n":1', b'"n":2'))
-    with pytest.raises(oo.OpenOutcryError, match="as it was"):
+    with pytest.raises(oo.OpenOutcryError, match="unchanged; received"):
         ledger.show(id_of(1))
     for unknown in (id_of(9), "nonsense"):
         with pytest.raises(oo.OpenOutcryError, match=r"is required|must be a UUID"):

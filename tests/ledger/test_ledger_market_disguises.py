@@ -1,4 +1,4 @@
-"""Markets whose dates, bars or quotes were changed so that the same prices look like others."""
+"""Markets with moved dates, omitted bars or inverted quotes are recognized as the same prices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ledger_runs import WINDOW, ledger_at, made
+from ledger_runs import WINDOW, ledger_at, ledger_run
 
 import openoutcry as oo
 from openoutcry.ledger import Market
@@ -27,12 +27,12 @@ def of(dates: list[str], close: np.ndarray) -> oo.Dataset:
 
 
 def moved(market: oo.Dataset, days: int) -> oo.Dataset:
-    """Return a market at dates so many days later."""
+    """Return a market with dates moved by a number of days."""
     return of([str(np.datetime64(date) + days) for date in market.dates], market.close)
 
 
 def thinned(market: oo.Dataset, n: int, first: int = 0) -> oo.Dataset:
-    """Return every so many bars of a market."""
+    """Return every n-th bar of a market."""
     return of(list(market.dates[first::n]), market.close[first::n])
 
 
@@ -43,8 +43,8 @@ def weekly(market: oo.Dataset) -> oo.Dataset:
     return of([market.dates[bar] for bar in last], market.close[last])
 
 
-def turned(market: oo.Dataset) -> oo.Dataset:
-    """Return a market whose quotes are told the other way around."""
+def inverted(market: oo.Dataset) -> oo.Dataset:
+    """Return a market with inverted quotes."""
     return of(list(market.dates), 1.0 / market.close)
 
 
@@ -59,12 +59,12 @@ SAME_DATES: dict[str, Callable[[oo.Dataset], oo.Dataset]] = {
     "every fifth bar": lambda market: thinned(market, 5, 3),
     "every seventh bar": lambda market: thinned(market, 7),
     "one bar a week": weekly,
-    "quotes turned around": turned,
+    "inverted quotes": inverted,
 }
 OTHER_DATES: dict[str, Callable[[oo.Dataset], oo.Dataset]] = {
     "a day later": lambda market: moved(market, 1),
     "ten years earlier": lambda market: moved(market, -3653),
-    "turned around, one bar a week, a week later": lambda market: moved(turned(weekly(market)), 7),
+    "inverted quotes, one bar a week, a week later": lambda market: moved(inverted(weekly(market)), 7),
     "six digits, a day later": lambda market: moved(rounded(market, 6), 1),
     "masked": lambda market: market.masked(7),
 }
@@ -72,29 +72,29 @@ OTHER_DATES: dict[str, Callable[[oo.Dataset], oo.Dataset]] = {
 
 @pytest.mark.parametrize("market", [FX, TREASURY, ONE], ids=["fx", "treasury", "yen"])
 @pytest.mark.parametrize("how", [*SAME_DATES, *OTHER_DATES])
-def test_a_market_in_disguise_does_not_begin_the_count_anew(tmp_path: Path, market: oo.Dataset, how: str) -> None:
-    """A10, L7: whichever of the two was there first."""
+def test_a_transformed_market_does_not_reset_the_trial_count(tmp_path: Path, market: oo.Dataset, how: str) -> None:
+    """A10, L7: for either order of the two markets."""
     one, two = Market.of(market), Market.of((SAME_DATES | OTHER_DATES)[how](market))
     assert one.is_kin(two)
     assert two.is_kin(one)
     assert one.is_of_family(two) == (how in SAME_DATES)
     for place, pair in (("a", (one, two)), ("b", (two, one))):
         ledger = ledger_at(tmp_path / place)
-        ledger.add([made(1, market=pair[0])])
-        assert ledger.count(pair[1]).n == 1, "asked before anything is run on it"
-        ledger.add([made(2, market=pair[1])])
+        ledger.add([ledger_run(1, market=pair[0])])
+        assert ledger.count(pair[1]).n == 1, "counted before any run on it"
+        ledger.add([ledger_run(2, market=pair[1])])
         assert [ledger.count(each).n for each in pair] == [2, 2]
         assert {each.n_trials for each in ledger.top(2)} == {2}
-        # Whoever was told the name of a market in disguise would know it.
+        # The name of a masked market must not be revealed.
         assert len(ledger.top(5, market=one)) == (2 if how in SAME_DATES else 1)
         before = [ledger.count(each) for each in pair]
         ledger.rebuild()
         assert [ledger.count(each) for each in pair] == before
 
 
-def test_a_part_of_a_market_in_disguise_is_recognised() -> None:
+def test_a_part_of_a_transformed_market_is_recognized() -> None:
     for part in (FX.between(3000, 4000), ONE.between(3000, 4000)):
-        for how in ("a day later", "every second bar", "quotes turned around"):
+        for how in ("a day later", "every second bar", "inverted quotes"):
             assert Market.of((SAME_DATES | OTHER_DATES)[how](part)).is_kin(Market.of(FX))
 
 
@@ -112,50 +112,50 @@ def walks(seed: int, deviation: float, tick: float, start: float) -> Market:
         *((0.01, 0.01, 20.0), (0.01, 0.01, 2.0), (0.03, 0.01, 0.5), (0.05, 0.01, 0.08)),
     ],
 )
-def test_markets_of_other_prices_stay_apart(deviation: float, tick: float, start: float) -> None:
-    """A10: quiet ones, and ones in cents, too, whose returns are often the same."""
+def test_markets_with_other_prices_are_not_kin(deviation: float, tick: float, start: float) -> None:
+    """A10: also with small returns, or with prices in cents whose returns often coincide."""
     markets = [walks(seed, deviation, tick, start) for seed in range(5)]
     assert all(each.size.n_marks > 100 for each in markets)
     assert not any(one.is_kin(two) for one, two in combinations([*markets, Market.of(FX), Market.of(TREASURY)], 2))
 
 
-def test_of_prices_that_do_not_move_nothing_is_told() -> None:
+def test_constant_prices_have_no_marks() -> None:
     for still in (np.ones((500, 1)), np.full((500, 1), np.nan)):
         still[0] = 1.0
         assert Market.of(of(list(FX.dates[:500]), still)).size == (0, 0)
-    # Bars that were told five times are every fifth bar of what was made of them.
+    # The original bars are every fifth bar of the repeated ones.
     assert Market.of(of(list(FX.dates[:2500]), np.repeat(FX.close[:500], 5, axis=0))).is_kin(Market.of(FX))
 
 
-def test_a_log_of_a_version_without_marks_keeps_its_families_and_learns_marks(tmp_path: Path) -> None:
-    """A10: what was a family stays one; the next run on a market tells what it lacked."""
+def test_a_log_without_marks_keeps_its_families_and_gains_marks(tmp_path: Path) -> None:
+    """A10: existing families remain, and the next run on a market adds its marks."""
     whole, part, late = Market.of(FX), Market.of(FX.between(1000, 2000)), Market.of(moved(FX, 1))
     old = replace(whole, marks=())
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1, market=old), made(2, market=replace(part, marks=()))])
+    ledger.add([ledger_run(1, market=old), ledger_run(2, market=replace(part, marks=()))])
     assert "marks" in old.to_json()
-    assert Market.from_json({name: told for name, told in old.to_json().items() if name != "marks"}) == old
+    assert Market.from_json({name: value for name, value in old.to_json().items() if name != "marks"}) == old
     assert [ledger.count(each).n for each in (old, whole, part, late)] == [2, 2, 2, 0]
-    ledger.add([made(3, market=whole)])
+    ledger.add([ledger_run(3, market=whole)])
     assert [ledger.count(each).n for each in (old, whole, part, late)] == [3, 3, 3, 3]
-    assert ledger.show(made(1).run_id).market == whole
+    assert ledger.show(ledger_run(1).run_id).market == whole
     n_records = ledger.verify().n_records
-    ledger.add([made(4, market=whole)])
-    assert ledger.verify().n_records == n_records + 1, "the market is not told a third time"
+    ledger.add([ledger_run(4, market=whole)])
+    assert ledger.verify().n_records == n_records + 1, "the market is not recorded a third time"
 
 
 def test_a_holdout_is_spent_for_the_same_prices_at_other_dates(tmp_path: Path) -> None:
-    """A11: dates that were moved say nothing of which days they are."""
-    here, moved_away, week = Market.of(ONE), Market.of(moved(ONE, -3653)), Market.of(weekly(ONE))
+    """A11: moved dates do not identify the days."""
+    here, moved_market, week = Market.of(ONE), Market.of(moved(ONE, -3653)), Market.of(weekly(ONE))
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1, market=moved_away)])
+    ledger.add([ledger_run(1, market=moved_market)])
     assert ledger.looks(here, ("2026-08-01", "2026-10-30")) == 1
-    assert ledger.open_holdout(moved_away, ("2016-08-01", "2016-10-30"), seal="x") == 0
-    with pytest.raises(oo.OpenOutcryError, match="a holdout that nobody opened is required"):
+    assert ledger.open_holdout(moved_market, ("2016-08-01", "2016-10-30"), seal="x") == 0
+    with pytest.raises(oo.OpenOutcryError, match="an unopened holdout is required"):
         ledger.open_holdout(here, ("2026-08-01", "2026-10-30"), seal="y")
-    # Bars of a week have the dates of their days.
+    # Weekly bars keep their original dates.
     other = ledger_at(tmp_path / "other")
-    other.add([made(1, market=week)])
+    other.add([ledger_run(1, market=week)])
     assert (other.looks(here, WINDOW), other.looks(here, ("2026-08-01", "2026-10-30"))) == (1, 0)
     assert other.open_holdout(week, WINDOW, seal="x") == 0
     assert other.open_holdout(here, ("2026-08-01", "2026-10-30"), seal="y") == 0

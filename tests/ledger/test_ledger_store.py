@@ -1,4 +1,4 @@
-"""The ledger: what is written stays, counts once, and is told as it was."""
+"""The ledger store: runs persist, count once and are returned unchanged."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ledger_runs import id_of, ledger_at, made, market, returns
+from ledger_runs import id_of, ledger_at, ledger_run, market, returns
 
 import openoutcry as oo
-from openoutcry.ledger import About, Ledger, Market, Which, default_folder, failed_run, recorder, run_of
+from openoutcry.ledger import Ledger, Market, RunFilter, RunMetadata, default_folder, failed_run, recorder, run_of
 
 pytestmark = pytest.mark.once
 
@@ -20,8 +20,8 @@ FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
 FX = oo.data.load("ecb-fx", ["USD", "JPY"]).between(0, 900)
 
 
-def test_a_run_is_told_as_it_was_written(tmp_path: Path) -> None:
-    run = made(
+def test_a_run_is_returned_as_it_was_written(tmp_path: Path) -> None:
+    run = ledger_run(
         1,
         returns=returns(),
         first="2020-01-02",
@@ -41,9 +41,9 @@ def test_a_run_is_told_as_it_was_written(tmp_path: Path) -> None:
     assert (ledger.id_of(id_of(1)[:20]), ledger.list()[0].summary) == (id_of(1), run.metrics)
 
 
-def test_a_run_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+def test_a_known_run_is_not_written_again(tmp_path: Path) -> None:
     ledger = ledger_at(tmp_path)
-    runs = [made(number) for number in range(3)]
+    runs = [ledger_run(number) for number in range(3)]
     ledger.add([*runs, runs[0]])
     size = (tmp_path / "00000.jsonl").stat().st_size
     assert Ledger(tmp_path).add(runs) == [run.run_id for run in runs]
@@ -51,14 +51,14 @@ def test_a_run_that_is_there_is_not_written_again(tmp_path: Path) -> None:
     assert ledger.count(market()).n == 3
 
 
-def test_a_finished_backtest_becomes_a_run_whose_trial_is_what_it_decided(tmp_path: Path) -> None:
-    """A3: a copy counts once, whatever it is called, and a function that changed is another trial."""
+def test_the_trial_of_a_backtest_is_determined_by_its_decisions(tmp_path: Path) -> None:
+    """A3: a renamed copy counts once, and a changed function is another trial."""
     with ledger_at(tmp_path) as ledger:
-        one = run_of(oo.run_backtest(FX, "momentum"), "mine", About(key="k"))
+        one = run_of(oo.run_backtest(FX, "momentum"), "mine", RunMetadata(key="k"))
         again = run_of(oo.run_backtest(FX, "momentum", name="other"), "mine")
         changed = run_of(oo.run_backtest(FX, "equal-weight"), "mine")
         assert (one.trial == again.trial, one.trial == changed.trial) == (True, False)
-        assert run_of(oo.run_backtest(FX, "momentum"), "mine", About(key="k")).run_id == one.run_id
+        assert run_of(oo.run_backtest(FX, "momentum"), "mine", RunMetadata(key="k")).run_id == one.run_id
         ledger.add([one, again, changed])
         assert ledger.count(Market.of(FX)).n == 2
         assert ledger.known(one.trial) == one.run_id
@@ -68,7 +68,7 @@ def test_a_finished_backtest_becomes_a_run_whose_trial_is_what_it_decided(tmp_pa
         assert one.metrics.sharpe_ratio == pytest.approx(one.track.sharpe * np.sqrt(FX.periods_per_year))
 
 
-def test_seeds_are_looks_of_their_own_where_slippage_varies() -> None:
+def test_seeds_are_separate_trials_with_random_slippage() -> None:
     """A3."""
     noisy = oo.CostModel(slippage_bps=3.0, slippage_jitter=0.5)
     for costs, n_trials in ((oo.CostModel(), 1), (noisy, 3)):
@@ -80,16 +80,16 @@ def test_a_sweep_is_recorded_by_one_writer(tmp_path: Path) -> None:
     def weights(share: float) -> np.ndarray:
         return np.full((FX.n_bars, FX.n_symbols), share)
 
-    with ledger_at(tmp_path) as ledger, recorder(ledger, "constant", About(key="sweep")) as record:
+    with ledger_at(tmp_path) as ledger, recorder(ledger, "constant", RunMetadata(key="sweep")) as record:
         oo.run_sweep(FX, weights, {"share": [0.1, 0.2, 0.3]}, on_result=record)
-    with ledger_at(tmp_path, "s2") as ledger, recorder(ledger, "constant", About(key="sweep")) as record:
+    with ledger_at(tmp_path, "s2") as ledger, recorder(ledger, "constant", RunMetadata(key="sweep")) as record:
         oo.run_sweep(FX, weights, {"share": np.array([0.1, 0.2, 0.3])}, on_result=record)
     found = Ledger(tmp_path).list()
     assert [each.summary.id for each in found] == record.ids[::-1]
     assert found[0].strategy == '{"name":"constant","params":{"share":0.3}}'
 
 
-def test_a_sweep_that_breaks_off_is_recorded_up_to_there(tmp_path: Path) -> None:
+def test_an_interrupted_sweep_is_recorded_up_to_the_error(tmp_path: Path) -> None:
     def weights(share: float) -> np.ndarray:
         if share > 0.2:
             raise ValueError("enough")
@@ -101,64 +101,64 @@ def test_a_sweep_that_breaks_off_is_recorded_up_to_there(tmp_path: Path) -> None
     assert len(ledger.list()) == 2
 
 
-def test_a_failed_run_is_remembered_and_ranked_nowhere(tmp_path: Path) -> None:
+def test_a_failed_run_is_recorded_and_not_ranked(tmp_path: Path) -> None:
     """L1."""
     ledger = ledger_at(tmp_path)
     run = failed_run(FX, ("1999-01-04", "2000-01-04"), "mine", ValueError("no idea\nof this"))
     ledger.add([run])
-    (found,) = ledger.list(Which(status="failed"))
+    (found,) = ledger.list(RunFilter(status="failed"))
     assert (found.error, found.summary.sharpe_ratio, ledger.top()) == ("ValueError: no idea", None, [])
     assert ledger.count(Market.of(FX)).n == 1
     assert ledger.unranked()[0].n_failed == 1
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        ({"run_id": "x"}, "a run's id must be a UUID"),
+        ({"run_id": "x"}, "a run ID must be a UUID"),
         ({"trial": "ab"}, "`trial` must be 64 hexadecimal digits"),
         ({"kind": "other"}, "`kind` must be one of run, trial, holdout"),
         ({"n_configs": 0}, "`n_configs` must be an integer from 1"),
         ({"returns": np.array([np.nan])}, "`returns` must be finite"),
-        ({"metrics": replace(made(1).metrics, id=id_of(2))}, "`metrics.id` must be the run's"),
+        ({"metrics": replace(ledger_run(1).metrics, id=id_of(2))}, "`metrics.id` must be the run ID"),
     ],
 )
-def test_a_run_that_is_none_is_refused(change: dict[str, object], told: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=told):
-        replace(made(1), **change)
+def test_an_invalid_run_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=message):
+        replace(ledger_run(1), **change)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_nan_is_refused_before_anything_is_written(tmp_path: Path, value: float) -> None:
     ledger = ledger_at(tmp_path)
     with pytest.raises(oo.OpenOutcryError, match="must be finite"):
-        ledger.add([made(1), made(2, sharpe=value)])
+        ledger.add([ledger_run(1), ledger_run(2, sharpe=value)])
     assert not (tmp_path / "00000.jsonl").exists()
 
 
 # Comparing
 
 
-def test_runs_are_compared_in_the_order_asked_for_and_the_missing_named(tmp_path: Path) -> None:
+def test_runs_are_compared_in_request_order_with_missing_ids(tmp_path: Path) -> None:
     """L4."""
     ledger = ledger_at(tmp_path)
-    ledger.add([made(number, number / 10) for number in range(60)])
-    asked = [id_of(7), id_of(99), id_of(3), id_of(7), id_of(98)]
-    found, missing = ledger.compare(asked)
+    ledger.add([ledger_run(number, number / 10) for number in range(60)])
+    ids = [id_of(7), id_of(99), id_of(3), id_of(7), id_of(98)]
+    found, missing = ledger.compare(ids)
     assert [each.id for each in found] == [id_of(7), id_of(3)]
-    assert found[0] == made(7, 0.7).metrics
+    assert found[0] == ledger_run(7, 0.7).metrics
     assert missing == [id_of(99), id_of(98)]
     assert ledger.compare([]) == ([], [])
     assert len(ledger.compare([id_of(number) for number in range(50)])[0]) == 50
     for wrong in ([id_of(number) for number in range(51)], ["7"], [None], id_of(7)):
-        with pytest.raises(oo.OpenOutcryError, match=r"must be|are required"):
+        with pytest.raises(oo.OpenOutcryError, match=r"must be|must have"):
             ledger.compare(wrong)
 
 
 # Ranking
 
 
-def test_strategies_are_ranked_by_their_mean_ratio_and_ties_by_runs_then_id(tmp_path: Path) -> None:
+def test_strategies_are_ranked_by_mean_ratio_then_runs_then_id(tmp_path: Path) -> None:
     """L2."""
     ledger = ledger_at(tmp_path)
     plan = {"a": [1.0, 3.0], "b": [2.0], "c": [2.0], "d": [None, 5.0], "e": [None], "f": [0.5], "g": [0.25]}
@@ -166,11 +166,11 @@ def test_strategies_are_ranked_by_their_mean_ratio_and_ties_by_runs_then_id(tmp_
     for name, ratios in plan.items():
         for ratio in ratios:
             number += 1
-            ledger.add([made(number, ratio, strategy={"name": name}, market=market(f"m{number}"))])
-    ledger.add([made(90, strategy={"name": "e"}, status="failed")])
+            ledger.add([ledger_run(number, ratio, strategy={"name": name}, market=market(f"m{number}"))])
+    ledger.add([ledger_run(90, strategy={"name": "e"}, status="failed")])
     top = ledger.top(10)
     names = [each.strategy[9] for each in top]
-    tied = sorted((made(0, strategy={"name": name}).strategy_id, name) for name in "bc")
+    tied = sorted((ledger_run(0, strategy={"name": name}).strategy_id, name) for name in "bc")
     assert names == ["d", "a", *(name for _, name in tied), "f", "g"]
     assert (top[0].mean, top[0].n, top[0].n_undefined) == (5.0, 1, 1)
     assert [each.strategy[9] for each in ledger.top(2, worst=True)] == ["f", "g"]
@@ -178,21 +178,21 @@ def test_strategies_are_ranked_by_their_mean_ratio_and_ties_by_runs_then_id(tmp_
     assert (failed.strategy, failed.n_undefined, failed.n_failed) == ('{"name":"e"}', 1, 1)
 
 
-def test_a_run_that_saw_a_holdout_counts_and_is_ranked_nowhere(tmp_path: Path) -> None:
+def test_a_holdout_run_counts_and_is_not_ranked(tmp_path: Path) -> None:
     """L7."""
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1, 0.5), made(2, 9.0, holdout_touched=True), made(3, 9.0, kind="holdout")])
+    ledger.add([ledger_run(1, 0.5), ledger_run(2, 9.0, holdout_touched=True), ledger_run(3, 9.0, kind="holdout")])
     assert [each.mean for each in ledger.top()] == [0.5]
     assert ledger.count(market()).n == 3
     assert "9.00" not in (ledger.prior_results() or "")
 
 
-def test_a_ratio_is_deflated_at_all_trials_of_its_market(tmp_path: Path) -> None:
-    """L7, A10: the same ratio is worth less after more trials; how far theirs lie apart is told."""
+def test_a_ratio_is_deflated_by_all_trials_of_its_market(tmp_path: Path) -> None:
+    """L7, A10: the deflated ratio decreases with more trials, and the count reports their spread."""
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1, 1.5, n_returns=1000)])
+    ledger.add([ledger_run(1, 1.5, n_returns=1000)])
     alone = ledger.top(1)[0]
-    ledger.add([made(number, number % 5 / 10, n_returns=1000) for number in range(2, 300)])
+    ledger.add([ledger_run(number, number % 5 / 10, n_returns=1000) for number in range(2, 300)])
     after = ledger.top(1)[0]
     assert (alone.n_trials, after.n_trials) == (1, 299)
     assert alone.dsr is not None
@@ -208,29 +208,29 @@ def test_a_ratio_is_deflated_at_all_trials_of_its_market(tmp_path: Path) -> None
     assert found.spread_at(1000, least=300) is None
 
 
-def test_the_order_is_that_of_the_raw_mean_with_what_luck_makes_of_it_beside(tmp_path: Path) -> None:
-    """L7: a short track may rank first, and be worth less than the one below."""
+def test_the_ranking_is_by_the_raw_mean_with_the_deflated_ratio_next_to_it(tmp_path: Path) -> None:
+    """L7: a short run may rank first with a lower deflated ratio than the next one."""
     ledger = ledger_at(tmp_path)
-    ledger.add([made(1, 2.0, n_returns=30), made(2, 1.5, n_returns=5000)])
-    ledger.add([made(number, 0.0, n_returns=5000) for number in range(3, 40)])
+    ledger.add([ledger_run(1, 2.0, n_returns=30), ledger_run(2, 1.5, n_returns=5000)])
+    ledger.add([ledger_run(number, 0.0, n_returns=5000) for number in range(3, 40)])
     first, second = ledger.top(2)
     assert (first.mean, first.n_trials, second.mean, second.n_trials) == (2.0, 39, 1.5, 39)
     assert first.dsr is not None
     assert second.dsr is not None
     assert first.dsr < 0.5 < 0.99 < second.dsr
-    told = ledger.prior_results() or ""
+    text = ledger.prior_results() or ""
     for rank, each in enumerate((first, second), 1):
-        assert f"{rank}. mean Sharpe {each.mean:.2f} over 1 run; DSR {each.dsr:.2f} at 39 trials;" in told
-        assert f"{rank}  {each.strategy_id[:8]}  1  {each.mean:.2f}  {each.dsr:.2f}\n" in told
+        assert f"{rank}. mean Sharpe {each.mean:.2f} over 1 run; DSR {each.dsr:.2f} at 39 trials;" in text
+        assert f"{rank}  {each.strategy_id[:8]}  1  {each.mean:.2f}  {each.dsr:.2f}\n" in text
 
 
-def test_one_sessions_own_trials_can_be_left_out_of_the_count(tmp_path: Path) -> None:
+def test_the_trials_of_one_session_can_be_excluded(tmp_path: Path) -> None:
     """A10."""
     one, two = ledger_at(tmp_path, "one"), ledger_at(tmp_path, "two")
-    one.add([made(number, number / 10) for number in range(12)])
-    # Three of them again, by another session, under other ids; and one that stands for more.
-    shared = [made(100 + number, number / 10, trial=made(number).trial) for number in range(3)]
-    two.add([*shared, made(200, 2.0, n_configs=7)])
+    one.add([ledger_run(number, number / 10) for number in range(12)])
+    # Another session repeats three trials with other IDs, and adds one with several configurations.
+    shared = [ledger_run(100 + number, number / 10, trial=ledger_run(number).trial) for number in range(3)]
+    two.add([*shared, ledger_run(200, 2.0, n_configs=7)])
     counted = {name: one.count(market(), but_session=name) for name in ("one", "two", "three")}
     assert {name: found.n for name, found in counted.items()} == {"one": 10, "two": 12, "three": 19}
     assert one.count(market()) == counted["three"]
@@ -239,7 +239,7 @@ def test_one_sessions_own_trials_can_be_left_out_of_the_count(tmp_path: Path) ->
         assert n == len(ratios)
         assert mean == pytest.approx(np.mean(ratios) / 16.0)
         assert squares == pytest.approx(np.var(ratios) * n / 256.0)
-    again = made(300, 0.0, trial=made(0).trial, n_configs=4)
+    again = ledger_run(300, 0.0, trial=ledger_run(0).trial, n_configs=4)
     two.add([again])
     assert (one.count(market()).n, one.count(market(), but_session="two").n) == (22, 12)
 
@@ -247,20 +247,20 @@ def test_one_sessions_own_trials_can_be_left_out_of_the_count(tmp_path: Path) ->
 # Holdouts
 
 
-def test_a_holdout_is_opened_once_for_all_that_holds_its_prices(tmp_path: Path) -> None:
+def test_a_holdout_is_opened_once_for_all_markets_with_its_prices(tmp_path: Path) -> None:
     """A11."""
     ledger = ledger_at(tmp_path, "one")
     whole, part, other = market("m", (1, 2, 3, 4)), market("part", (2, 3, 4)), market("other", (7, 8, 9))
     window = ("2020-01-01", "2020-02-01")
     assert ledger.open_holdout(whole, window, seal="x") == 0
-    assert ledger.open_holdout(whole, window, seal="x") == 0, "the same session goes on after a crash"
+    assert ledger.open_holdout(whole, window, seal="x") == 0, "the same session resumes after a crash"
     refused = [
         (ledger, whole, window, "another seal"),
         (ledger_at(tmp_path, "two"), whole, window, "x"),
         (ledger, part, ("2020-02-01", "2020-03-01"), "x"),
     ]
     for who, where, when, seal in refused:
-        with pytest.raises(oo.OpenOutcryError, match="a holdout that nobody opened is required"):
+        with pytest.raises(oo.OpenOutcryError, match="an unopened holdout is required"):
             who.open_holdout(where, when, seal=seal)
     assert ledger.open_holdout(other, window, seal="x") == 0
     assert ledger.open_holdout(whole, ("2020-02-02", "2020-03-01"), seal="x") == 0
@@ -274,10 +274,12 @@ def test_a_holdout_is_opened_once_for_all_that_holds_its_prices(tmp_path: Path) 
             ledger.open_holdout(whole, wrong, seal="x")
 
 
-# Where it is, and who writes
+# Location and concurrent writers
 
 
-def test_the_folder_is_the_users_and_not_the_working_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_default_folder_belongs_to_the_user_and_not_to_the_working_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("OPENOUTCRY_LEDGER", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert default_folder() == tmp_path / "data" / "openoutcry" / "ledger"
@@ -294,19 +296,19 @@ def test_the_folder_is_the_users_and_not_the_working_one(monkeypatch: pytest.Mon
 def _write(folder: Path, writer: int, n: int) -> None:
     with Ledger(folder, session=f"w{writer}", rotate_at=50_000) as ledger:
         for number in range(n):
-            # Every fourth trial is one that all writers make.
+            # All writers share every fourth trial.
             strategy = {"name": "shared", "n": number} if number % 4 == 0 else {"name": f"w{writer}", "n": number}
-            ledger.add([made(1 + writer * 10_000 + number, strategy=strategy)], sync=False)
+            ledger.add([ledger_run(1 + writer * 10_000 + number, strategy=strategy)], sync=False)
 
 
 @pytest.mark.once
-def test_writers_in_many_processes_lose_nothing_and_count_every_trial_once(tmp_path: Path) -> None:
+def test_concurrent_processes_lose_no_runs_and_count_every_trial_once(tmp_path: Path) -> None:
     n_writers, n = (8, 600) if FULL else (4, 60)
     with get_context("spawn").Pool(n_writers) as pool:
         pool.starmap(_write, [(tmp_path, writer, n) for writer in range(n_writers)])
     ledger = Ledger(tmp_path)
     found = ledger.verify()
     assert (found.is_intact, found.n_records) == (True, n_writers * n + 1)
-    assert len(ledger.list(Which(n=1_000_000))) == n_writers * n
+    assert len(ledger.list(RunFilter(n=1_000_000))) == n_writers * n
     assert ledger.count(market()).n == n_writers * (n - n // 4) + n // 4
     assert len(found.segments) > 1

@@ -1,4 +1,4 @@
-"""The 17 numbers of a run."""
+"""The summary of a run in 17 fields."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_summary_of_a_backtest_has_the_17_fields_and_its_numbers() -> None:
     assert RunMetricsSummary.from_json(found.to_json()) == found
 
 
-def test_the_17_fields_are_those_that_are_specified_and_all_but_two_may_be_absent() -> None:
+def test_the_17_fields_are_as_specified_and_all_but_two_are_optional() -> None:
     """L3."""
     names = (
         *("id", "status", "candle_interval", "total_positions", "win_rate", "profit_factor", "net_pnl", "sharpe_ratio"),
@@ -52,7 +52,7 @@ def test_the_17_fields_are_those_that_are_specified_and_all_but_two_may_be_absen
     assert found.to_json() == {"id": "id", "status": "done"}
 
 
-def test_what_is_undefined_is_absent_and_never_0() -> None:
+def test_an_undefined_metric_is_absent_and_never_0() -> None:
     """L3."""
     flat = oo.run_backtest(FX, np.zeros((FX.n_bars, 2)))
     found = RunMetricsSummary.of(flat, "id")
@@ -63,7 +63,7 @@ def test_what_is_undefined_is_absent_and_never_0() -> None:
     assert set(found.undefined) == set(FIELDS) - set(found.to_json())
 
 
-def test_the_ratio_of_cash_over_a_moving_rate_is_no_strategys() -> None:
+def test_the_sharpe_ratio_of_cash_over_a_moving_rate_is_undefined() -> None:
     treasury = oo.data.load("us-treasury")
     cash = oo.run_backtest(treasury, np.zeros((treasury.n_bars, treasury.n_symbols)))
     assert cash.caveats
@@ -71,7 +71,7 @@ def test_the_ratio_of_cash_over_a_moving_rate_is_no_strategys() -> None:
     assert (found.sharpe_ratio, found.undefined["sharpe_ratio"]) == (None, cash.caveats["sharpe"])
 
 
-def test_a_summary_in_one_line_has_drawdown_and_sortino_where_they_are_present() -> None:
+def test_the_summary_line_has_drawdown_and_sortino_if_present() -> None:
     """L5."""
     whole = RunMetricsSummary("id", "done", "1d", 7, 0.5, 1.25, sharpe_ratio=1.0, pnl_return=0.1)
     line = "done interval=1d positions=7 win_rate=50.0% profit_factor=1.25 return=+10.0% sharpe=1.00"
@@ -81,9 +81,9 @@ def test_a_summary_in_one_line_has_drawdown_and_sortino_where_they_are_present()
     assert RunMetricsSummary("id", "failed").summary_line() == "failed"
 
 
-def test_decimals_may_be_texts_and_unknown_members_are_left() -> None:
+def test_decimals_may_be_texts_and_unknown_members_are_ignored() -> None:
     """L3."""
-    told = {
+    content = {
         "id": "id",
         "status": "ok",
         "sharpe_ratio": "1.50",
@@ -91,7 +91,7 @@ def test_decimals_may_be_texts_and_unknown_members_are_left() -> None:
         "total_positions": 4294967295,
         "new": [],
     }
-    found = RunMetricsSummary.from_json(told)
+    found = RunMetricsSummary.from_json(content)
     assert (found.sharpe_ratio, found.net_pnl, found.total_positions, found.win_rate) == (1.5, -1000.0, 2**32 - 1, None)
 
 
@@ -104,7 +104,7 @@ def test_a_number_that_is_not_finite_is_undefined_with_its_reason(value: object)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "content",
     [
         [],
         {"status": "done"},
@@ -119,10 +119,10 @@ def test_a_number_that_is_not_finite_is_undefined_with_its_reason(value: object)
         {"id": "id", "status": "done", "total_positions": 2**32},
     ],
 )
-def test_what_is_no_summary_is_refused(told: object) -> None:
+def test_an_invalid_summary_is_refused(content: object) -> None:
     """L3."""
     with pytest.raises(oo.OpenOutcryError, match="must"):
-        RunMetricsSummary.from_json(told)
+        RunMetricsSummary.from_json(content)
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_what_is_no_summary_is_refused(told: object) -> None:
         (["2024-01-01T00:00:00Z", "2024-01-01T00:00:07Z"], "7s"),
     ],
 )
-def test_a_bar_is_as_long_as_the_shortest_step(dates: list[str], interval: str) -> None:
+def test_the_bar_length_is_the_smallest_distance_of_dates(dates: list[str], interval: str) -> None:
     assert interval_of(dates) == interval

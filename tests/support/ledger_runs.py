@@ -1,4 +1,4 @@
-"""Runs for ledgers, made without a backtest."""
+"""Ledger runs for tests, built without a backtest."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from uuid import UUID
 
 import numpy as np
 
-from openoutcry.ledger import Ledger, LedgerRun, Market, RunMetricsSummary, Track, trial_key
+from openoutcry.ledger import Ledger, LedgerRun, Market, ReturnMoments, RunMetricsSummary, trial_key
 
 WINDOW = ("2020-01-01", "2020-12-31")
 
 
-def ticking() -> Callable[[], str]:
-    """Return a clock that goes on by a second."""
+def ticking_clock() -> Callable[[], str]:
+    """Return a clock that advances by a second per call."""
     ticks = count()
 
-    def tell() -> str:
+    def clock() -> str:
         at = next(ticks)
         return f"2024-01-{1 + at // 86_400:02}T{at // 3_600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}Z"
 
-    return tell
+    return clock
 
 
 def ledger_at(folder: Path, session: str = "s1", **options: Any) -> Ledger:
-    """Return a ledger whose clock is its own."""
-    return Ledger(folder, session=session, clock=ticking(), **options)
+    """Return a ledger with a test clock."""
+    return Ledger(folder, session=session, clock=ticking_clock(), **options)
 
 
 def market(name: str = "m", anchors: tuple[int, ...] = ()) -> Market:
-    """Return a market whose fingerprint is of its name."""
+    """Return a market with a fingerprint derived from its name."""
     return Market(sha256(name.encode()).hexdigest(), name, ("A", "B"), 252.0, anchors)
 
 
 def id_of(number: int) -> str:
-    """Return the id of the run of a number."""
+    """Return the run ID for a number."""
     return str(UUID(int=number))
 
 
-def made(number: int, sharpe: float | None = 1.0, **options: Any) -> LedgerRun:
-    """Return the run of a number; `strategy`, `market`, `status` and fields of a run may be given."""
+def ledger_run(number: int, sharpe: float | None = 1.0, **options: Any) -> LedgerRun:
+    """Return a run for a number; options set `strategy`, `market`, `status` and fields of the run."""
     strategy = options.pop("strategy", {"name": "trend", "params": {"n": number}})
     where, status = options.pop("market", market()), options.pop("status", "done")
     n_returns = options.pop("n_returns", 250)
@@ -52,8 +52,8 @@ def made(number: int, sharpe: float | None = 1.0, **options: Any) -> LedgerRun:
     if status == "failed":
         metrics, sharpe = {}, None
     summary = RunMetricsSummary(id_of(number), status, "1d", **metrics)
-    track = None if sharpe is None else Track(n_returns, sharpe / 16.0, 0.0, 3.0)
-    given = {"interval": "1d", "engine_version": "1", "track": track, "kind": "trial"} | options
+    moments = None if sharpe is None else ReturnMoments(n_returns, sharpe / 16.0, 0.0, 3.0)
+    given = {"interval": "1d", "engine_version": "1", "track": moments, "kind": "trial"} | options
     return LedgerRun(id_of(number), trial, strategy, where, WINDOW, summary, **given)
 
 

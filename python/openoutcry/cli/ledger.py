@@ -1,4 +1,4 @@
-"""`openoutcry ledger`: what was run, what came of it, and whether the log holds."""
+"""`openoutcry ledger`: list, rank, compare, verify and export recorded runs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from rich.table import Table
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
-from openoutcry.ledger import Ledger, Market, RunMetricsSummary, Standing, Which, default_folder
+from openoutcry.ledger import Ledger, Market, RunFilter, RunMetricsSummary, StrategySummary, default_folder
 from openoutcry.ledger.http_client import compare_client
 from openoutcry.ledger.ledger_entry import KINDS, STATES
 from openoutcry.ledger.table_export import VIEWS
 
 app = typer.Typer(
-    help="Every run that was made, remembered: list, rank and verify them. `openoutcry run --ledger` writes to it.",
+    help="Ledger of recorded runs: list, rank, verify and export them. `openoutcry run --ledger` records a run.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 
-FOLDER = typer.Option(None, "--ledger-dir", help="Folder of the ledger; by default `OPENOUTCRY_LEDGER`, or yours.")
+FOLDER = typer.Option(
+    None, "--ledger-dir", help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
+)
 AS_JSON = typer.Option(False, "--json", help="Print JSON.")
-MARKET = typer.Option(None, "--data", help="Only of this market's family: what holds its prices, under any name.")
+MARKET = typer.Option(None, "--data", help="Only runs on this market or on one with the same prices.")
 
 LIST_EXAMPLES = """
 **Examples**
@@ -37,7 +39,7 @@ LIST_EXAMPLES = """
 
 `openoutcry ledger list --data ecb-fx --status failed -n 100 --json`
 """
-SHOW_EXAMPLES = "**Example** `openoutcry ledger show 1b4e28ba`, the beginning of an id"
+SHOW_EXAMPLES = "**Example** `openoutcry ledger show 1b4e28ba`, a prefix of an ID"
 COMPARE_EXAMPLES = """
 **Examples**
 
@@ -52,20 +54,19 @@ TOP_EXAMPLES = """
 
 `openoutcry ledger top --data ecb-fx --worst -n 3`
 
-`openoutcry ledger top --prompt`, the text that a research session begins with
+`openoutcry ledger top --prompt`, the prompt text of a research session
 
-The mean Sharpe ratio of the best of many is partly luck. DSR is the probability that there is more to it, at all trials
-that were made on this market, under whatever name.
+The mean Sharpe ratio of the best of many strategies is partly luck. DSR, the deflated Sharpe ratio, is the probability
+that the true ratio is positive, given all trials on this market and its renamed or changed copies.
 """
 VERIFY_EXAMPLES = """
 **Examples**
 
 `openoutcry ledger verify`
 
-`openoutcry ledger verify --head 3f1c...`, a hash that an earlier check printed: shows whether the end was cut
+`openoutcry ledger verify --head 3f1c...`, with a hash from an earlier verification: also detects a truncated log
 
-**Exit codes** 0: every line is what was written. 1: something was changed, taken out, put in or moved. 2: there is no
-ledger.
+**Exit codes** 0: the log is intact. 1: a line was modified, removed, inserted or moved. 2: the ledger does not exist.
 """
 EXPORT_EXAMPLES = """
 **Examples**
@@ -77,17 +78,17 @@ EXPORT_EXAMPLES = """
 SERVE_EXAMPLES = "**Example** `openoutcry ledger serve --port 8321`, then `GET /api/v1/paper-runs/compare?ids=...`"
 
 
-# Characters of what a strategy is, at most: room for some params beside the numbers of a line.
-_WHAT = 48
+# Maximum length of a strategy column, with room for some parameters.
+_MAX_STRATEGY = 48
 
 
 def opened(folder: Path | None) -> Ledger:
-    """Return the ledger of a folder that is there."""
-    place = default_folder() if folder is None else folder
-    if not place.is_dir():
-        hint = "hint: `openoutcry run --ledger` begins one"
-        raise refusal("argument_invalid", f"a folder with a ledger is required; received '{place}'; {hint}")
-    return Ledger(place)
+    """Open the ledger of an existing folder."""
+    path = default_folder() if folder is None else folder
+    if not path.is_dir():
+        hint = "hint: `openoutcry run --ledger` creates one"
+        raise refusal("argument_invalid", f"a folder with a ledger is required; received '{path}'; {hint}")
+    return Ledger(path)
 
 
 def _market(source: str | None) -> Market | None:
@@ -97,50 +98,50 @@ def _market(source: str | None) -> Market | None:
 @app.command("list", epilog=LIST_EXAMPLES)
 def list_(
     data: str | None = MARKET,
-    strategy: str | None = typer.Option(None, help="Only of this strategy, by the beginning of its id."),
-    session: str | None = typer.Option(None, help="Only what this session wrote."),
-    status: str | None = typer.Option(None, help=f"Only those: {', '.join(STATES)}."),
-    kind: str | None = typer.Option(None, help=f"Only those: {', '.join(KINDS)}."),
-    n: int = typer.Option(20, "-n", min=1, max=1_000_000, help="Runs at most."),
+    strategy: str | None = typer.Option(None, help="Only runs of this strategy; a prefix of its ID."),
+    session: str | None = typer.Option(None, help="Only runs of this session."),
+    status: str | None = typer.Option(None, help=f"Only runs with this status: {', '.join(STATES)}."),
+    kind: str | None = typer.Option(None, help=f"Only runs of this kind: {', '.join(KINDS)}."),
+    n: int = typer.Option(20, "-n", min=1, max=1_000_000, help="Maximum number of runs."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
     """List runs, newest first."""
     with opened(folder) as ledger:
-        found = ledger.list(Which(_market(data), strategy, session, status, kind, n))
+        found = ledger.list(RunFilter(_market(data), strategy, session, status, kind, n))
         if as_json:
             rows = [{**asdict(each), "summary": each.summary.to_json()} for each in found]
             typer.echo(json.dumps([{**row, "strategy": json.loads(row["strategy"])} for row in rows]))
             return
-        table = _table("id", "when", "market", "what")
+        table = _table("id", "date", "market", "strategy")
         _numbers(table)
         for each in found:
-            seen = "holdout: " if each.holdout_touched or each.kind == "holdout" else ""
-            names = (plain(each.market, 20), seen + _what(each.description, each.strategy))
+            prefix = "holdout: " if each.holdout_touched or each.kind == "holdout" else ""
+            names = (plain(each.market, 20), prefix + _strategy_text(each.description, each.strategy))
             table.add_row(each.summary.id[:8], each.ts[:10], *names, *_cells(each.summary))
         Console().print(table)
-        _remark(ledger)
+        _warn_unreadable(ledger)
 
 
 @app.command(epilog=SHOW_EXAMPLES)
 def show(
-    run_id: str = typer.Argument(help="Its id, or the beginning of it."),
+    run_id: str = typer.Argument(help="ID of the run, or a prefix of it."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Show a run with all that was kept of it."""
+    """Show a run with all of its fields."""
     with opened(folder) as ledger:
         run = ledger.show(ledger.id_of(run_id))
         trials = ledger.count(run.market)
     if as_json:
-        told = run.to_json() | {"market": run.market.to_json(), "family_trials": trials.n}
-        typer.echo(json.dumps(told))
+        content = run.to_json() | {"market": run.market.to_json(), "family_trials": trials.n}
+        typer.echo(json.dumps(content))
         return
     console = Console()
     console.print(run.run_id, style="bold", highlight=False)
     console.print(plain(run.metrics.summary_line(), 200), highlight=False)
     rows: dict[str, Any] = {"market": run.market.name, "window": " .. ".join(run.window), "kind": run.kind}
-    rows |= {"what": run.description, "strategy": json.dumps(run.strategy), "strategy id": run.strategy_id}
+    rows |= {"description": run.description, "strategy": json.dumps(run.strategy), "strategy id": run.strategy_id}
     rows |= {"rules": json.dumps(run.rules), "engine": run.engine_version, "trial": run.trial, "error": run.error}
     rows |= {"configurations": run.n_configs, "trials of the market's family": trials.n, "isolation": run.isolation}
     rows |= {name: value for name, value in run.metrics.to_json().items() if name != "id"}
@@ -154,27 +155,27 @@ def show(
 
 @app.command(epilog=COMPARE_EXAMPLES)
 def compare(
-    ids: list[str] = typer.Argument(help="Ids, or their beginnings; at most 50."),
-    url: str | None = typer.Option(None, help="Ask this server in place of a ledger of this machine: whole ids."),
+    ids: list[str] = typer.Argument(help="IDs of runs, or prefixes of them; at most 50."),
+    url: str | None = typer.Option(None, help="Query this server instead of the local ledger; requires complete IDs."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Show runs side by side, in the order given."""
+    """Compare runs in a table, in the given order."""
     if url is not None:
         found, missing = compare_client(url, ids)
-        what: dict[str, tuple[str | None, str]] = {}
+        strategies: dict[str, tuple[str | None, str]] = {}
     else:
         with opened(folder) as ledger:
             found, missing = ledger.compare([each if len(each) == 36 else ledger.id_of(each) for each in ids])
-            what = ledger.words([each.id for each in found])
+            strategies = ledger.descriptions([each.id for each in found])
     if as_json:
         typer.echo(json.dumps([each.to_json() for each in found]))
     else:
-        table = _table("id", "interval", *(["what"] if what else []))
+        table = _table("id", "interval", *(["strategy"] if strategies else []))
         _numbers(table)
         for each in found:
-            told = [_what(*what[each.id])] if what else []
-            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *told, *_cells(each))
+            names = [_strategy_text(*strategies[each.id])] if strategies else []
+            table.add_row(plain(each.id[:8]), plain(each.candle_interval or "—", 8), *names, *_cells(each))
         Console().print(table)
     for run_id in missing:
         typer.echo(f"missing: {run_id}", err=True)
@@ -182,16 +183,16 @@ def compare(
 
 @app.command(epilog=TOP_EXAMPLES)
 def top(
-    n: int = typer.Option(5, "-n", min=1, max=100_000, help="Strategies."),
+    n: int = typer.Option(5, "-n", min=1, max=100_000, help="Number of strategies."),
     data: str | None = MARKET,
-    worst: bool = typer.Option(False, "--worst", help="The lowest in place of the highest."),
-    prompt: bool = typer.Option(False, "--prompt", help="Print what a research session is told."),
+    worst: bool = typer.Option(False, "--worst", help="Show the lowest ratios instead of the highest."),
+    prompt: bool = typer.Option(False, "--prompt", help="Print the prompt text of a research session."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Rank strategies by their mean Sharpe ratio, with what luck makes of it.
+    """Rank strategies by their mean Sharpe ratio, with the deflated Sharpe ratio.
 
-    The drawdown is a mean, too.
+    The drawdown is a mean over runs, too.
     """
     with opened(folder) as ledger:
         market = _market(data)
@@ -202,39 +203,39 @@ def top(
         if as_json:
             typer.echo(json.dumps([{**asdict(each), "strategy": json.loads(each.strategy)} for each in found]))
             return
-        table = _table("strategy", "what", "markets")
+        table = _table("id", "strategy", "markets")
         for head in ("runs", "Sharpe", "DSR", "trials", "max DD"):
             table.add_column(head, justify="right", no_wrap=True)
         for each in found:
-            table.add_row(*_standing(each))
+            table.add_row(*_summary_cells(each))
         Console().print(table)
-        _remark(ledger)
+        _warn_unreadable(ledger)
 
 
 @app.command(epilog=VERIFY_EXAMPLES)
 def verify(
-    head: str | None = typer.Option(None, help="A hash that the chain must have."),
+    head: str | None = typer.Option(None, help="A hash that the chain must contain."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Check every line of the log, and the chain through all of them."""
+    """Verify every line of the log and its hash chain."""
     with opened(folder) as ledger:
         found = ledger.verify(head)
     if as_json:
         faults = [
             {"file": name, "line": each.line, "offset": each.offset, "what": each.what} for name, each in found.faults
         ]
-        told = {"intact": found.is_intact, "records": found.n_records, "torn": found.n_torn, "head": found.head.hash}
-        typer.echo(json.dumps(told | {"faults": faults}))
+        content = {"intact": found.is_intact, "records": found.n_records, "torn": found.n_torn, "head": found.head.hash}
+        typer.echo(json.dumps(content | {"faults": faults}))
     else:
         for name, each in found.faults[:20]:
             where = f"{name}, line {each.line + 1}: " if name else ""
             typer.echo(f"{where}{each.what}")
         if len(found.faults) > 20:
             typer.echo(f"and {len(found.faults) - 20} more")
-        torn = f", {found.n_torn} lines cut while they were written" if found.n_torn else ""
-        said = "every line is what was written" if found.is_intact else "tampered with"
-        typer.echo(f"{found.n_records} records{torn}: {said}")
+        torn = f", {found.n_torn} truncated lines" if found.n_torn else ""
+        state = "the log is intact" if found.is_intact else "the log was modified"
+        typer.echo(f"{found.n_records} records{torn}: {state}")
         typer.echo(f"head {found.head.hash}")
     if not found.is_intact:
         raise typer.Exit(1)
@@ -242,14 +243,14 @@ def verify(
 
 @app.command()
 def rebuild(folder: Path | None = FOLDER, as_json: bool = AS_JSON) -> None:
-    """Make the index anew from the log."""
+    """Rebuild the index from the log."""
     with opened(folder) as ledger:
         read = ledger.rebuild()
         counts = {"records": read.link.seq, "torn": read.n_torn, "changed": read.n_changed}
         counts |= {"unread": read.n_unread, "newer": read.n_newer}
         typer.echo(json.dumps(counts) if as_json else f"read {read.link.seq} records")
         if not as_json:
-            _remark(ledger)
+            _warn_unreadable(ledger)
 
 
 @app.command(epilog=EXPORT_EXAMPLES)
@@ -259,14 +260,12 @@ def export(
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Write runs to a file."""
+    """Export runs to a file."""
     with opened(folder) as ledger:
         try:
             n_rows = ledger.export(path, view)
         except (ModuleNotFoundError, OSError) as error:
-            raise refusal(
-                "argument_invalid", f"a file that can be written is required; received '{path}': {error}"
-            ) from error
+            raise refusal("argument_invalid", f"a writable file is required; received '{path}': {error}") from error
     typer.echo(
         json.dumps({"path": str(path), "view": view, "rows": n_rows}) if as_json else f"wrote {n_rows} rows to {path}"
     )
@@ -274,11 +273,13 @@ def export(
 
 @app.command(epilog=SERVE_EXAMPLES)
 def serve(
-    host: str = typer.Option("127.0.0.1", help="Address; anyone who reaches it can read every summary."),
+    host: str = typer.Option(
+        "127.0.0.1", help="Address to listen on; every client that reaches it can read all summaries."
+    ),
     port: int = typer.Option(8321, min=1, max=65_535, help="Port."),
     folder: Path | None = FOLDER,
 ) -> None:
-    """Serve summaries over HTTP, read only, until Ctrl-C."""
+    """Serve run summaries over HTTP, read-only, until Ctrl-C."""
     from openoutcry.ledger.http_server import serve as run
 
     with opened(folder) as ledger:
@@ -286,13 +287,13 @@ def serve(
         try:
             run(ledger, host, port)
         except ModuleNotFoundError as error:
-            raise refusal("argument_invalid", f"a server must be installed, which {error}; received none") from error
+            raise refusal("argument_invalid", f"the command {error}; received no {error.name}") from error
 
 
 def _table(*heads: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in heads:
-        table.add_column(head, no_wrap=head in {"id", "when"}, overflow="fold", min_width=len(head))
+        table.add_column(head, no_wrap=head in {"id", "date"}, overflow="fold", min_width=len(head))
     return table
 
 
@@ -306,24 +307,24 @@ def _cells(each: RunMetricsSummary) -> list[str]:
     return [plain(each.status, 10), *numbers]
 
 
-def _standing(each: Standing) -> list[str]:
+def _summary_cells(each: StrategySummary) -> list[str]:
     counts = (str(each.n), _number(each.mean), _number(each.dsr), f"{each.n_trials:,}")
-    what = _what(each.description, each.strategy)
-    names = (each.strategy_id[:8], what, plain(", ".join(each.markets), 20))
+    text = _strategy_text(each.description, each.strategy)
+    names = (each.strategy_id[:8], text, plain(", ".join(each.markets), 20))
     return [*names, *counts, _percent(each.averages.get("max_drawdown"), ".1%")]
 
 
-def _what(description: str | None, strategy: str) -> str:
-    """Return a strategy in a line: name and params, then what it says of itself."""
-    told = json.loads(strategy)
-    name, params = told.get("name", told.get("strategy")), told.get("params")
-    if isinstance(code := told.get("code"), str):
+def _strategy_text(description: str | None, strategy: str) -> str:
+    """Format a strategy on one line: name, parameters and description."""
+    definition = json.loads(strategy)
+    name, params = definition.get("name", definition.get("strategy")), definition.get("params")
+    if isinstance(code := definition.get("code"), str):
         name = f"code {code[:8]}"
     if not isinstance(name, str):
-        return plain(description or strategy, _WHAT)
+        return plain(description or strategy, _MAX_STRATEGY)
     shown = ", ".join(f"{key}={_short(value)}" for key, value in params.items()) if isinstance(params, dict) else ""
-    called = f"{name}({shown})" if shown else name
-    return plain(f"{called}: {description}" if description else called, _WHAT)
+    call = f"{name}({shown})" if shown else name
+    return plain(f"{call}: {description}" if description else call, _MAX_STRATEGY)
 
 
 def _short(value: Any) -> str:
@@ -338,14 +339,14 @@ def _percent(value: float | None, form: str) -> str:
     return "—" if value is None else format(value, form)
 
 
-def _remark(ledger: Ledger) -> None:
-    """Say what of the log could not be read, where there is any of it."""
+def _warn_unreadable(ledger: Ledger) -> None:
+    """Print the number of unusable lines of the log by reason."""
     read = ledger.read
-    for n, what in (
-        (read.n_changed, "are not what was written: `openoutcry ledger verify`"),
-        (read.n_unread, "are whole and no runs that can be read"),
-        (read.n_newer, "are of a later version of openoutcry"),
-        (read.n_torn, "were cut while they were written"),
+    for n, reason in (
+        (read.n_changed, "were modified; run `openoutcry ledger verify`"),
+        (read.n_unread, "have invalid content"),
+        (read.n_newer, "are from a later version of openoutcry"),
+        (read.n_torn, "were truncated during writing"),
     ):
         if n:
-            typer.echo(f"{n} lines of the log {what}", err=True)
+            typer.echo(f"{n} lines of the log {reason}", err=True)

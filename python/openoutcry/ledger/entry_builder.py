@@ -1,4 +1,4 @@
-"""Runs of a ledger, made of finished backtests."""
+"""Conversion of finished and failed backtests to ledger runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.ledger.ledger_entry import LedgerRun, Track
+from openoutcry.ledger.ledger_entry import LedgerRun, ReturnMoments
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary, interval_of
 from openoutcry.ledger.strategy_identity import trial_key
@@ -26,20 +26,20 @@ _IDS = UUID("6f8f1d0e-5b7e-5c55-9a2e-0d5b6c1c7a10")
 
 
 @dataclass(frozen=True)
-class About:
-    """What a run does not say of itself.
+class RunMetadata:
+    """Metadata that a backtest does not contain.
 
     Attributes:
-        key: Makes the run's id the same whenever it is made again; a random one without.
-        trial: What the trial is known by; None: strategy, market, window, rules and every decision made, since what a
-            function decides cannot be told from its name.
+        key: Determines the run ID, so that a repeated run has the same one; None for a random ID.
+        trial: Trial key; None for a hash of strategy, market, window, rules and all decisions, because the name of a
+            function does not determine its decisions.
         kind: `run`, `trial` or `holdout`.
-        description: What the strategy is, in words.
-        source: Its code, where it is code.
-        n_configs: Configurations that were looked at for it, itself among them.
-        isolation: How its code was kept apart.
-        holdout_touched: Whether it has seen a holdout.
-        notes: What else is to be kept, as JSON.
+        description: Description of the strategy.
+        source: Source code of the strategy, if any.
+        n_configs: Number of configurations evaluated for this run, including itself.
+        isolation: Sandbox tier of the code.
+        holdout_touched: Whether the run has used a holdout.
+        notes: Additional JSON data.
     """
 
     key: str | None = None
@@ -52,44 +52,46 @@ class About:
     holdout_touched: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
 
-    def kept(self) -> dict[str, Any]:
-        """Return the fields that a run keeps as they are."""
+    def run_fields(self) -> dict[str, Any]:
+        """Return the fields that a ledger run copies unchanged."""
         names = ("kind", "description", "source", "n_configs", "isolation", "holdout_touched", "notes")
         sha = None if self.source is None else sha256(self.source.encode()).hexdigest()
         return {name: getattr(self, name) for name in names} | {"source_sha": sha}
 
     def run_id(self) -> str:
-        """Return the id of the run."""
+        """Return the ID of the run."""
         return str(uuid4() if self.key is None else uuid5(_IDS, self.key))
 
 
-def run_of(run: Run, strategy: Mapping[str, Any] | str, about: About = About()) -> LedgerRun:
-    """Return a finished backtest as the ledger keeps it.
+def run_of(run: Run, strategy: Mapping[str, Any] | str, metadata: RunMetadata = RunMetadata()) -> LedgerRun:
+    """Convert a finished backtest to a ledger run.
 
     Args:
         run: The backtest.
-        strategy: All that decides, as JSON; or its name, where that is all that is known.
-        about: What the run does not say of itself.
+        strategy: Complete definition of the strategy as JSON, or only its name.
+        metadata: Metadata of the run.
     """
-    told = strategy_of(strategy)
+    definition = strategy_of(strategy)
     rules, window = rules_of(run.cost_model, run.limits, run.lookback, run.seed), (run.dates[0], run.dates[-1])
-    market, run_id = Market.of(run.dataset), about.run_id()
-    made = {"decisions": sha256(np.ascontiguousarray(run.decisions, dtype="<f8").tobytes()).hexdigest()}
-    trial = about.trial or trial_key({"of": told, **made}, market.fingerprint, window, rules, engine_version())
+    market, run_id = Market.of(run.dataset), metadata.run_id()
+    hashes = {"decisions": sha256(np.ascontiguousarray(run.decisions, dtype="<f8").tobytes()).hexdigest()}
+    trial = metadata.trial or trial_key(
+        {"of": definition, **hashes}, market.fingerprint, window, rules, engine_version()
+    )
     return LedgerRun(
         run_id,
         trial,
-        told,
+        definition,
         market,
         window,
         RunMetricsSummary.of(run, run_id),
         interval=interval_of(run.dates),
         rules=rules,
         engine_version=engine_version(),
-        track=track_of(run),
+        track=return_moments(run),
         returns=np.asarray(run.returns),
         first=run.dates[1],
-        **about.kept(),
+        **metadata.run_fields(),
     )
 
 
@@ -98,28 +100,32 @@ def failed_run(
     window: tuple[str, str],
     strategy: Mapping[str, Any] | str,
     error: BaseException | str,
-    about: About = About(),
+    metadata: RunMetadata = RunMetadata(),
 ) -> LedgerRun:
-    """Return a run that came to nothing, so that not only survivors are remembered.
+    """Build the ledger run of a failed backtest, so that the ledger has no survivorship bias.
 
     Args:
         dataset: The market.
         window: First and last date.
         strategy: As in `run_of`.
-        error: What went wrong, of which the first line is kept.
-        about: As in `run_of`; an `n_configs` of 0 says that no result was looked at.
+        error: The error; the ledger stores its first line.
+        metadata: As in `run_of`; an `n_configs` of 0 means that no result was evaluated.
     """
-    told, market, run_id = strategy_of(strategy), Market.of(dataset), about.run_id()
-    words = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    first = (words.splitlines() or [""])[0][:500]
-    trial = about.trial or trial_key({"of": told, "error": first}, market.fingerprint, window, {}, engine_version())
+    definition, market, run_id = strategy_of(strategy), Market.of(dataset), metadata.run_id()
+    message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    first = (message.splitlines() or [""])[0][:500]
+    trial = metadata.trial or trial_key(
+        {"of": definition, "error": first}, market.fingerprint, window, {}, engine_version()
+    )
     summary = RunMetricsSummary(run_id, "failed", interval_of(dataset.dates))
     extra: dict[str, Any] = {"interval": summary.candle_interval, "engine_version": engine_version()}
-    return LedgerRun(run_id, trial, told, market, window, summary, error=first or "unknown", **extra, **about.kept())
+    return LedgerRun(
+        run_id, trial, definition, market, window, summary, error=first or "unknown", **extra, **metadata.run_fields()
+    )
 
 
 def strategy_of(strategy: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    """Return a strategy as an object: a name alone is `{"name": ...}`."""
+    """Return a strategy as an object; a name becomes `{"name": ...}`."""
     if isinstance(strategy, str) and strategy:
         return {"name": strategy}
     if not isinstance(strategy, Mapping) or not strategy:
@@ -128,7 +134,7 @@ def strategy_of(strategy: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return values of numpy as those of Python; the rest is for the log to check."""
+    """Convert numpy values to Python values; the log validates the rest."""
     if isinstance(value, Mapping):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -137,36 +143,36 @@ def _plain(value: Any) -> Any:
 
 
 def rules_of(costs: CostModel, limits: Limits, lookback: int, seed: int = 0) -> dict[str, Any]:
-    """Return what a number depends on beside decisions and market, as JSON.
+    """Return the inputs of a result other than decisions and market, as JSON.
 
-    The seed only where slippage varies: runs under a hundred seeds are a hundred looks there, and one elsewhere.
+    Includes the seed only if slippage is random: runs with a hundred seeds are then a hundred trials, otherwise one.
     """
-    told: dict[str, Any] = {
+    rules: dict[str, Any] = {
         "costs": _finite(costs.to_dict()),
         "limits": _finite(limits.to_dict()),
         "lookback": lookback,
     }
-    return told | ({"seed": str(seed)} if costs.slippage_jitter else {})
+    return rules | ({"seed": str(seed)} if costs.slippage_jitter else {})
 
 
 def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    # A limit that is null is none; JSON has no infinity.
+    # JSON has no infinity; null means no limit.
     return {name: value if not isinstance(value, float) or isfinite(value) else None for name, value in values.items()}
 
 
-def track_of(run: Run) -> Track | None:
+def return_moments(run: Run) -> ReturnMoments | None:
     """Return the moments of a run's excess returns; None where they are undefined."""
     if run.metrics["sharpe"] is None or "sharpe" in run.caveats:
         return None
     try:
-        found = Moments.of(np.asarray(run._core.excess))
+        moments = Moments.of(np.asarray(run._core.excess))
     except native.OpenOutcryError:
         return None
-    return Track(found.n_returns, found.sharpe, found.skew, found.kurtosis)
+    return ReturnMoments(moments.n_returns, moments.sharpe, moments.skew, moments.kurtosis)
 
 
 def engine_version() -> str:
-    """Return the version of the engine that numbers are of."""
+    """Return the version of the engine."""
     import openoutcry
 
     return openoutcry.__version__

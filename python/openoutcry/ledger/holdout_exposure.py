@@ -1,6 +1,6 @@
-"""Who has seen the days of a holdout, as the index tells it.
+"""Openings of a holdout and runs on its days, from the index.
 
-Dates of a market's kin say nothing of its own: whatever was run or opened there may have been on these days.
+Markets of the same kin have the same prices at unknown dates, so all their runs and openings count for every window.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from openoutcry.ledger.index_schema import chosen
+from openoutcry.ledger.index_schema import select_in
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.queries import families_of
 
-# A date without a time is the whole day: what begins so comes before it.
+# A date without a time covers the whole day; this suffix sorts after every time of the day.
 _DAY = "~"
 
 
 class Opening(NamedTuple):
-    """A holdout that was opened: by whom, for what, and how often before."""
+    """An opening of a holdout: session, seal, market, window and number of earlier openings."""
 
     session: str
     seal: str
@@ -28,20 +28,20 @@ class Opening(NamedTuple):
 
 
 def openings(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> list[Opening]:
-    """Return who opened days of a window, in order."""
+    """Return the openings that overlap a window, in order."""
     query = (
         "SELECT sessions.name, seal, fingerprint, first, last, n_before FROM holdout_opens"
         " JOIN sessions ON sessions.id = session JOIN markets ON markets.id = market WHERE family IN (?)"
     )
     families, kin = families_of(base, market)
-    found = [Opening(*row) for row in chosen(base, query, families)]
+    found = [Opening(*row) for row in select_in(base, query, families)]
     found = [each for each in found if each.first <= window[1] + _DAY and window[0] <= each.last + _DAY]
-    found += [Opening(*row) for row in chosen(base, query, kin)]
+    found += [Opening(*row) for row in select_in(base, query, kin)]
     return sorted(found, key=lambda each: each.n_before)
 
 
 def looks(base: sqlite3.Connection, market: Market, window: tuple[str, str]) -> int:
-    """Return how many runs have seen days of a window."""
+    """Return the number of runs on days of a window."""
     query = (
         "SELECT COUNT(*) FROM runs JOIN markets ON markets.id = runs.market WHERE runs.kind != 'holdout'"
         " AND markets.family = ?"

@@ -1,4 +1,4 @@
-"""A ledger as a web service, which is read only.
+"""Read-only web service of a ledger.
 
 Needs `openoutcry[server]`.
 """
@@ -18,10 +18,10 @@ PORT = 8321
 
 
 def app_of(ledger: Ledger) -> FastAPI:
-    """Return the application of a ledger, for any ASGI server.
+    """Return the ASGI application of a ledger.
 
-    `GET /api/v1/paper-runs/compare?ids=a,b`: a JSON array of summaries in the order asked for, each once. Ids that are
-    not there are named in the header `X-Missing-Ids`. 400 for more than 50, or what is no UUID.
+    `GET /api/v1/paper-runs/compare?ids=a,b` returns a JSON array of summaries in the requested order, without
+    duplicates. The header `X-Missing-Ids` lists unknown IDs. More than 50 IDs or an invalid one return status 400.
     """
     try:
         from fastapi import FastAPI
@@ -38,14 +38,14 @@ def app_of(ledger: Ledger) -> FastAPI:
         headers = {"X-Missing-Ids": ",".join(missing)} if missing else {}
         return JSONResponse([each.to_json() for each in found], headers=headers)
 
-    # Annotations are texts here, and this one names what only this function knows.
+    # FastAPI cannot resolve the string annotation of a name that is local to this function.
     compare.__annotations__ = {"ids": str, "return": JSONResponse}
     app.get(PATH, response_model=None)(compare)
     return app
 
 
 def serve(ledger: Ledger, host: str = "127.0.0.1", port: int = PORT) -> None:
-    """Serve a ledger until it is interrupted."""
+    """Serve a ledger until interrupted."""
     try:
         import uvicorn
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Rows of the index, from records of the log."""
+"""Conversion of log records to rows of the index."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from openoutcry.ledger.ledger_entry import KINDS, STATES, canonical_strategy, checked_id, rules_digest
-from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.run_summary import NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError, RunReader
 from openoutcry.records.chained_lines import canonical
 
 _FLOATS = {float, int, type(None)}
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError, RecursionError, OpenOutcryError)
-"""What reading a record raises that is whole and not what it should be."""
+"""Exceptions for an intact record with invalid content."""
 
 
 class RunRow(NamedTuple):
-    """A run of the log, of which names are not looked up yet.
+    """A run of the log before its foreign keys are resolved.
 
     Attributes:
-        strategy_sha: Id of its strategy.
-        fingerprint: That of its market.
-        session: Who wrote it.
-        columns: Those of `runs` from `run_id` on.
-        there: Which of them are no None, a byte each.
-        told: Those.
-        returns: Date of the first, and all as bytes.
-        strategy: What the strategy is: as JSON, its source, that one's digest, and words.
+        strategy_sha: ID of the strategy.
+        fingerprint: Fingerprint of the market.
+        session: Session that wrote the run.
+        columns: Columns of `runs` from `run_id` on.
+        present: Mask of the columns that are not None, one byte each.
+        values: Values of those columns.
+        returns: Date of the first return, and all returns as bytes.
+        strategy: Strategy as JSON, source, digest of the source, and description.
     """
 
     strategy_sha: str
     fingerprint: str
     session: str
     columns: tuple[Any, ...]
-    there: bytes
-    told: tuple[Any, ...]
+    present: bytes
+    values: tuple[Any, ...]
     returns: tuple[str | None, bytes] | None
     strategy: tuple[str, str | None, str | None, str | None]
 
@@ -50,28 +50,28 @@ COLUMNS = (
     *("cost_sha", "engine_version", *NUMBERS, "undefined", "n_returns", "sharpe_per_bar", "skew", "kurtosis"),
     *("isolation", "error", "trial", "n_configs", "holdout_touched", "ts", "segment", "offset"),
 )
-"""Columns of `runs`, of which the first four are looked up."""
+"""Columns of `runs`; the first four are foreign keys."""
 AT = {name: place for place, name in enumerate(COLUMNS[4:])}
-"""Where each of the others stands in `RunRow.columns`."""
+"""Index of each other column in `RunRow.columns`."""
 READER = RunReader(NUMBERS, KINDS, STATES)
-"""Reads lines that are as a ledger writes them, to the rows that `row_of` makes of their records."""
+"""Native reader of lines in the form that a ledger writes; returns the same rows as `row_of`."""
 
 
-def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
-    """Return the row of a record of a run.
+def row_of(record: Mapping[str, Any], place: LogPosition) -> RunRow:
+    """Convert a run record to a row.
 
     Raises:
-        KeyError, TypeError, ValueError: something is missing or not what it should be.
+        KeyError, TypeError, ValueError: a member is missing or invalid.
     """
-    told = record["payload"]
-    get, metrics, run_id = told.get, told["metrics"], told["run_id"]
+    payload = record["payload"]
+    get, metrics, run_id = payload.get, payload["metrics"], payload["run_id"]
     numbers, undefined = _numbers(get("undefined"), metrics)
-    kind, status, trial, n_configs = get("kind", "run"), metrics["status"], told["trial"], get("n_configs", 1)
+    kind, status, trial, n_configs = get("kind", "run"), metrics["status"], payload["trial"], get("n_configs", 1)
     if kind not in KINDS or status not in STATES or type(n_configs) is not int or n_configs < 0 or len(trial) != 64:
-        raise ValueError("a run of another kind")
-    first, last = told["window"]
+        raise ValueError("a run must have a known kind and status, and a valid trial")
+    first, last = payload["window"]
     returns, rules = get("returns"), get("rules")
-    n_returns, *moments = get("track") or _NO_TRACK
+    n_returns, *moments = get("track") or _NO_MOMENTS
     if type(n_returns) not in _WHOLE or len(moments) != 3 or not _FLOATS.issuperset(map(type, moments)):
         raise TypeError("a track must be four numbers")
     costs = get("rules_sha") or (None if rules is None else rules_digest(rules))
@@ -81,8 +81,8 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
     texts = (
         first,
         last,
-        told["market"],
-        told["strategy_id"],
+        payload["market"],
+        payload["strategy_id"],
         interval,
         engine,
         costs,
@@ -98,39 +98,39 @@ def row_of(record: Mapping[str, Any], place: Place) -> RunRow:
         *(run_id, kind, status, interval, first, last, costs, engine, *numbers, *ends),
         *(bytes.fromhex(trial), n_configs, int(is_touched), record["ts"], *place),
     )
-    there = bytes([each is not None for each in columns])
+    present = bytes([each is not None for each in columns])
     return RunRow(
         texts[3],
         texts[2],
         record["session_id"],
         columns,
-        there,
-        tuple(compress(columns, there)),
+        present,
+        tuple(compress(columns, present)),
         None if returns is None else (texts[-1], b64decode(returns)),
-        (json.dumps(told["strategy"]), *strategy),
+        (json.dumps(payload["strategy"]), *strategy),
     )
 
 
-_NO_TRACK = (None,) * 4
+_NO_MOMENTS = (None,) * 4
 _WHOLE, _TEXTS = {int, type(None)}, {str, type(None)}
 
 
 def _numbers(undefined: Any, metrics: Mapping[str, Any]) -> tuple[tuple[Any, ...], str | None]:
-    """Return the columns of numbers, and why some are NULL."""
+    """Return the numeric columns, and the reasons for NULL."""
     values = tuple(map(metrics.get, NUMBERS))
     known = [value for value in values if value is not None]
     if not _FLOATS.issuperset(map(type, known)) or not isfinite(sum(known)):
-        # Of another writer: numbers as texts, or what is not finite.
+        # From another writer: numbers as texts, or not finite.
         found = RunMetricsSummary.from_json({**metrics, "undefined": undefined})
         undefined, values = found.undefined, tuple(getattr(found, name) for name in NUMBERS)
     return values, canonical("undefined", dict(undefined)) if undefined else None
 
 
 def strategy_row(row: RunRow) -> tuple[Any, ...]:
-    """Return the columns of a strategy that is new.
+    """Return the columns of a new strategy.
 
     Raises:
-        ValueError: it is not what its id says.
+        ValueError: the strategy does not match its ID.
     """
     text, source, source_sha, description = row.strategy
     strategy = json.loads(text)

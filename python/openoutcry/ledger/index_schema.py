@@ -1,4 +1,4 @@
-"""Tables of the index, which is made of the log and can be thrown away."""
+"""Schema of the SQLite index, which is derived from the log and disposable."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from openoutcry.ledger.run_summary import NUMBERS
 
 VERSION = 2
-"""Grows with every change of the tables; an index of another one is made anew."""
+"""Schema version; an index with another version is rebuilt."""
 
 ALL = 0
-"""The family of all markets, in `strat_agg`."""
+"""Family ID in `strat_agg` for the total over all markets."""
 
 _NUMBERS = ", ".join(f"{name} {'INTEGER' if name == 'total_positions' else 'REAL'}" for name in NUMBERS)
 
 AVERAGED = ("max_drawdown", "win_rate", "profit_factor", "total_positions")
-"""Numbers whose mean is kept of every strategy."""
+"""Metrics that are averaged for each strategy."""
 _SUMS = ", ".join(f"total_{name} REAL NOT NULL, n_{name} INTEGER NOT NULL" for name in AVERAGED)
 
 TABLES = f"""
@@ -61,7 +61,7 @@ CREATE TABLE heads (
 
 RUNS_BY_ID = "CREATE UNIQUE INDEX runs_by_id ON runs (run_id);"
 
-# Made when the tables are full, where all of it is read at once.
+# Created after the tables are filled, in one pass.
 INDEXES = """
 CREATE INDEX runs_by_strategy ON runs (strategy, status, sharpe_ratio);
 CREATE INDEX trials_by_session ON trials (session);
@@ -71,12 +71,12 @@ CREATE INDEX strategies_by_mean ON strat_agg (family, mean DESC, n DESC, sha256)
 BULK = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-262144; PRAGMA temp_store=MEMORY;"
 SHARED = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY;"
 
-_ASKED = 500
+_KEYS_PER_QUERY = 500
 
 
-def chosen(base: sqlite3.Connection, query: str, keys: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query whose `IN (?)` takes any number of keys."""
-    asked = list(keys)
-    for at in range(0, len(asked), _ASKED):
-        some = asked[at : at + _ASKED]
+def select_in(base: sqlite3.Connection, query: str, keys: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Run a query with any number of keys for its `IN (?)` clause, and yield its rows."""
+    remaining = list(keys)
+    for at in range(0, len(remaining), _KEYS_PER_QUERY):
+        some = remaining[at : at + _KEYS_PER_QUERY]
         yield from base.execute(query.replace("(?)", f"({','.join('?' * len(some))})"), some)

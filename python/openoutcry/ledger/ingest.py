@@ -1,7 +1,7 @@
-"""The index, filled from records of the log.
+"""Ingestion of log records into the index.
 
-What is made depends on the records and their order alone, not on how many are taken at a time: an index that was caught
-up is the one that is made anew.
+The result depends only on the records and their order, not on block sizes: an incrementally updated index equals a
+rebuilt one.
 """
 
 from __future__ import annotations
@@ -14,61 +14,58 @@ from itertools import compress
 from typing import Any
 
 from openoutcry.ledger.index_rows import COLUMNS, UNREADABLE, RunRow, strategy_row
-from openoutcry.ledger.index_schema import chosen
-from openoutcry.ledger.log_segments import Place
+from openoutcry.ledger.index_schema import select_in
+from openoutcry.ledger.log_segments import LogPosition
 from openoutcry.ledger.market_families import Market, Shared, Size, is_family, is_kin
 from openoutcry.ledger.market_fingerprints import KINDS_FROM
-from openoutcry.ledger.strategy_rankings import Standings, join
-from openoutcry.ledger.trial_counts import count
+from openoutcry.ledger.strategy_rankings import StrategyTotals, merge_families
+from openoutcry.ledger.trial_counts import count_trials
 
 BLOCK = 20_000
-# Trials are counted of many runs at a time, for the tables of them are read in order then and not here and there.
-MOST_UNCOUNTED = 500_000
-_MOST_STRATEGIES = 200_000
+# Trials are counted for many runs at once, so that their tables are read sequentially.
+MAX_UNCOUNTED = 500_000
+_MAX_STRATEGIES = 200_000
 
 
-def sharing(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
-    """Return the ids of markets with hashes of a market, and how many of each kind."""
+def shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
+    """Return the IDs of markets that share hashes with a market, with the number of each kind."""
     counted: dict[int, Counter[int]] = {}
     query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
-    for other, kind, n in chosen(base, query, market.hashes()):
+    for other, kind, n in select_in(base, query, market.hashes()):
         counted.setdefault(other, Counter())[kind] += n
     return dict(counted)
 
 
 def families_among(base: sqlite3.Connection, market: Market, counted: Mapping[int, Shared]) -> set[int]:
-    """Return which of the markets that share hashes with a market are of its family."""
-    sizes = chosen(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
+    """Return the markets of the same family, among those that share hashes."""
+    sizes = select_in(base, "SELECT id, n_anchors, n_marks FROM markets WHERE id IN (?)", counted)
     return {other for other, *size in sizes if is_family(counted[other], market.size, Size(*size))}
 
 
-class Filling:
-    """Takes records in the order of the log and writes what they say to the tables.
+class Ingest:
+    """Writes log records to the tables, in the order of the log.
 
-    `finish` writes what is held back. What cannot be read is counted.
+    `flush` writes buffered rows. Unreadable records are counted.
 
     Args:
-        base: The tables.
-        is_by_id: Whether runs are looked up by their ids, of which the first one stands; or else each has its own.
+        base: Connection to the index.
+        checks_ids: Whether to look up run IDs and keep the first of duplicates; False if IDs are unique.
     """
 
-    def __init__(self, base: sqlite3.Connection, *, is_by_id: bool = True) -> None:
+    def __init__(self, base: sqlite3.Connection, *, checks_ids: bool = True) -> None:
         self._base = base
-        self.is_by_id = is_by_id
+        self.checks_ids = checks_ids
         self._next = self._uncounted = base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM runs").fetchone()[0]
-        self._held: list[RunRow] = []
-        self.standings = Standings(base)
+        self._buffer: list[RunRow] = []
+        self.totals = StrategyTotals(base)
         self.strategies: dict[str, int] = {}
         self.n_unread = 0
 
-    def take(self, item: RunRow | tuple[dict[str, Any], Place]) -> None:
-        """Take a run, or another record with its place.
-
-        An event that is not the ledger's is left.
-        """
+    def add(self, item: RunRow | tuple[dict[str, Any], LogPosition]) -> None:
+        """Add a run, or another record with its position; unknown events are ignored."""
         if isinstance(item, RunRow):
-            self._held.append(item)
-            if len(self._held) >= BLOCK:
+            self._buffer.append(item)
+            if len(self._buffer) >= BLOCK:
                 self._write()
             return
         record, _ = item
@@ -82,48 +79,50 @@ class Filling:
         except UNREADABLE:
             self.n_unread += 1
 
-    def finish(self) -> None:
-        """Write what is held back."""
+    def flush(self) -> None:
+        """Write all buffered rows."""
         self._write()
         self._count()
-        self.standings.write()
+        self.totals.write()
 
     def _write(self) -> None:
-        if self._held:
-            held, self._held = self._held, []
-            self._next += _Block(self, self._base, held).write(self._next)
-            if self._next - self._uncounted >= MOST_UNCOUNTED:
+        if self._buffer:
+            rows, self._buffer = self._buffer, []
+            self._next += _Block(self, self._base, rows).write(self._next)
+            if self._next - self._uncounted >= MAX_UNCOUNTED:
                 self._count()
 
     def _count(self) -> None:
         if self._next > self._uncounted:
-            count(self._base, self._uncounted, self._next - 1)
+            count_trials(self._base, self._uncounted, self._next - 1)
             self._uncounted = self._next
 
     # Markets
 
     def _market(self, market: Market) -> None:
-        """Take note of a market; families that it joins are one from now on, as are kin."""
-        self.finish()
+        """Add a market, and merge the families and the kin that it connects."""
+        self.flush()
         base = self._base
         own = self.market_ids([market.fingerprint])[market.fingerprint]
-        counted = sharing(base, market)
-        told = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors))
+        counted = shared_hashes(base, market)
+        values = (market.name, json.dumps(market.symbols), market.periods_per_year, len(market.anchors))
         columns = "name=?, symbols=?, periods_per_year=?, n_anchors=?, n_marks=?"
-        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*told, len(market.marks), own))
+        base.execute(f"UPDATE markets SET {columns} WHERE id=?", (*values, len(market.marks), own))
         base.executemany("INSERT OR IGNORE INTO anchors VALUES (?, ?)", [(each, own) for each in market.hashes()])
         same = {own} | families_among(base, market, counted)
-        families = sorted({row[0] for row in chosen(base, "SELECT family FROM markets WHERE id IN (?)", sorted(same))})
+        families = sorted(
+            {row[0] for row in select_in(base, "SELECT family FROM markets WHERE id IN (?)", sorted(same))}
+        )
         for family in families[1:]:
-            join(base, families[0], family)
+            merge_families(base, families[0], family)
         same |= {other for other, found in counted.items() if is_kin(found)}
-        kins = sorted({row[0] for row in chosen(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
+        kins = sorted({row[0] for row in select_in(base, "SELECT kin FROM markets WHERE id IN (?)", sorted(same))})
         base.executemany("UPDATE markets SET kin = ? WHERE kin = ?", [(kins[0], kin) for kin in kins[1:]])
 
     def market_ids(self, fingerprints: Sequence[str]) -> dict[str, int]:
-        """Return the ids of markets; one that is not there is made, its anchors unknown."""
+        """Return the IDs of markets, and insert missing ones without anchors."""
         query = "SELECT fingerprint, id FROM markets WHERE fingerprint IN (?)"
-        known = dict(chosen(self._base, query, fingerprints))
+        known = dict(select_in(self._base, query, fingerprints))
         for fingerprint in fingerprints:
             if fingerprint not in known:
                 at = self._base.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM markets").fetchone()[0]
@@ -134,9 +133,9 @@ class Filling:
         return known
 
     def session_ids(self, names: Sequence[str]) -> dict[str, int]:
-        """Return the ids of sessions; one that is not there is made."""
+        """Return the IDs of sessions, and insert missing ones."""
         self._base.executemany("INSERT OR IGNORE INTO sessions (name) VALUES (?)", [(name,) for name in names])
-        return dict(chosen(self._base, "SELECT name, id FROM sessions WHERE name IN (?)", names))
+        return dict(select_in(self._base, "SELECT name, id FROM sessions WHERE name IN (?)", names))
 
     # Holdouts
 
@@ -148,78 +147,75 @@ class Filling:
         self._base.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?)", (session, event, digest))
 
     def _opened(self, record: Mapping[str, Any]) -> None:
-        self.finish()
-        told = record["payload"]
-        first, last, seal, n_before = told["first"], told["last"], told["seal"], told["n_before"]
+        self.flush()
+        payload = record["payload"]
+        first, last, seal, n_before = payload["first"], payload["last"], payload["seal"], payload["n_before"]
         if not all(isinstance(each, str) for each in (first, last, seal)) or type(n_before) is not int:
             raise TypeError("a holdout must have dates, a seal and a count")
-        market = self.market_ids([str(told["market"])])[str(told["market"])]
+        market = self.market_ids([str(payload["market"])])[str(payload["market"])]
         session = self.session_ids([record["session_id"]])[record["session_id"]]
         row = (market, first, last, n_before, session, seal, record["ts"])
         self._base.execute("INSERT OR IGNORE INTO holdout_opens VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 class _Block:
-    """Some runs in a row, and what of the tables they change."""
+    """A block of consecutive runs, and the tables that it changes."""
 
-    def __init__(self, filling: Filling, base: sqlite3.Connection, rows: list[RunRow]) -> None:
-        self._filling, self._base, self._rows = filling, base, rows
+    def __init__(self, ingest: Ingest, base: sqlite3.Connection, rows: list[RunRow]) -> None:
+        self._ingest, self._base, self._rows = ingest, base, rows
 
     def write(self, begin: int) -> int:
-        """Write them with ids from a first one on, and return how many were new."""
+        """Insert the runs with consecutive IDs from `begin`, and return the number of new ones."""
         strategies = self._strategies()
         rows = self._new([row for row in self._rows if row.strategy_sha in strategies])
-        self._filling.n_unread += sum(row.strategy_sha not in strategies for row in self._rows)
-        markets = self._filling.market_ids(list(dict.fromkeys(row.fingerprint for row in rows)))
-        families = dict(chosen(self._base, "SELECT id, family FROM markets WHERE id IN (?)", markets.values()))
-        sessions = self._filling.session_ids(list(dict.fromkeys(row.session for row in rows)))
+        self._ingest.n_unread += sum(row.strategy_sha not in strategies for row in self._rows)
+        markets = self._ingest.market_ids(list(dict.fromkeys(row.fingerprint for row in rows)))
+        families = dict(select_in(self._base, "SELECT id, family FROM markets WHERE id IN (?)", markets.values()))
+        sessions = self._ingest.session_ids(list(dict.fromkeys(row.session for row in rows)))
         named = [(strategies[row.strategy_sha], markets[row.fingerprint], row) for row in rows]
-        alike: dict[bytes, list[tuple[Any, ...]]] = {}
+        by_columns: dict[bytes, list[tuple[Any, ...]]] = {}
         for place, (strategy, market, row) in enumerate(named, begin):
-            alike.setdefault(row.there, []).append((place, strategy, market, sessions[row.session]) + row.told)  # noqa: RUF005 half the time
-        self._insert(alike)
+            by_columns.setdefault(row.present, []).append((place, strategy, market, sessions[row.session]) + row.values)  # noqa: RUF005 twice as fast
+        self._insert(by_columns)
         returns = ((place, *row.returns) for place, row in enumerate(rows, begin) if row.returns is not None)
         self._base.executemany("INSERT INTO run_returns VALUES (?, ?, ?)", returns)
-        standings = self._filling.standings
-        standings.load({strategy: None for strategy, _, _ in named})
+        totals = self._ingest.totals
+        totals.load({strategy: None for strategy, _, _ in named})
         for place, (strategy, market, row) in enumerate(named, begin):
-            standings.add(row, place, strategy, (market, families[market]))
+            totals.add(row, place, strategy, (market, families[market]))
         return len(rows)
 
-    def _insert(self, alike: dict[bytes, list[tuple[Any, ...]]]) -> None:
-        """Insert runs, grouped by the columns that they have.
-
-        To bind a None takes the time of ten numbers.
-        """
-        for there, runs in alike.items():
-            names = [*COLUMNS[:4], *compress(COLUMNS[4:], there)]
+    def _insert(self, by_columns: dict[bytes, list[tuple[Any, ...]]]) -> None:
+        """Insert runs grouped by their non-NULL columns, because binding a None takes as long as ten numbers."""
+        for present, runs in by_columns.items():
+            names = [*COLUMNS[:4], *compress(COLUMNS[4:], present)]
             self._base.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES (?{', ?' * (len(names) - 1)})", runs)
 
     def _new(self, rows: list[RunRow]) -> list[RunRow]:
-        """Return the runs whose id is not there: the first one stands."""
+        """Return the runs with a new ID; the first of duplicates wins."""
         firsts = {row.columns[0]: row for row in reversed(rows)}
-        if self._filling.is_by_id:
-            for (run_id,) in chosen(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", firsts):
+        if self._ingest.checks_ids:
+            for (run_id,) in select_in(self._base, "SELECT run_id FROM runs WHERE run_id IN (?)", firsts):
                 del firsts[run_id]
         return [row for row in rows if firsts.get(row.columns[0]) is row]
 
     def _strategies(self) -> dict[str, int]:
-        """Return the ids of strategies, made where they are missing; others are left out."""
-        known = self._filling.strategies
-        if len(known) > _MOST_STRATEGIES:
+        """Return the IDs of strategies, and insert missing ones; invalid ones are omitted."""
+        known = self._ingest.strategies
+        if len(known) > _MAX_STRATEGIES:
             known.clear()
         new = {row.strategy_sha: None for row in self._rows if row.strategy_sha not in known}
-        known.update(chosen(self._base, "SELECT sha256, id FROM strategies WHERE sha256 IN (?)", new))
+        known.update(select_in(self._base, "SELECT sha256, id FROM strategies WHERE sha256 IN (?)", new))
         at = self._base.execute("SELECT COALESCE(MAX(id), 0) FROM strategies").fetchone()[0]
-        made = []
+        inserted = []
         for row in self._rows:
             if row.strategy_sha not in known:
                 try:
-                    told = strategy_row(row)
+                    columns = strategy_row(row)
                 except UNREADABLE:
                     continue
                 at += 1
                 known[row.strategy_sha] = at
-                made.append((at, *told))
-        self._base.executemany("INSERT INTO strategies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
+                inserted.append((at, *columns))
+        self._base.executemany("INSERT INTO strategies VALUES (?, ?, ?, ?, ?, ?, ?, ?)", inserted)
         return known

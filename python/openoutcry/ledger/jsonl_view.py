@@ -1,4 +1,4 @@
-"""The five-field file of runs, `run_ledger.jsonl`, and what is learned from one."""
+"""The five-field run list `run_ledger.jsonl`, and prior results from it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 from openoutcry.errors import refusal
 from openoutcry.ledger.index_schema import AVERAGED
 from openoutcry.ledger.ledger_entry import LedgerRun, checked_id
-from openoutcry.ledger.prior_knowledge import BUDGET, Learned, text_of
-from openoutcry.ledger.queries import MOST_COMPARED, Standing
+from openoutcry.ledger.prior_knowledge import BUDGET, PriorResults, format_prior_results
+from openoutcry.ledger.queries import MAX_COMPARED, StrategySummary
 from openoutcry.ledger.run_summary import RunMetricsSummary
 from openoutcry.ledger.strategy_identity import strategy_id
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -26,7 +26,7 @@ Compare = Callable[[Sequence[str]], tuple[list[RunMetricsSummary], list[str]]]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the file: a run, and one instrument that it traded."""
+    """A line of the file: a run and one of its instruments."""
 
     run_id: str
     instrument: str
@@ -35,7 +35,7 @@ class Entry:
     timestamp: str
 
     def to_line(self) -> str:
-        """Return the entry as a line with its end."""
+        """Format the entry as a line with a line break."""
         return canonical("entry", {name: getattr(self, name) for name in _FIELDS}) + "\n"
 
 
@@ -43,19 +43,19 @@ _FIELDS = ("run_id", "instrument", "candle_interval", "strategy", "timestamp")
 
 
 def entries_of(run: LedgerRun, timestamp: str) -> list[Entry]:
-    """Return the lines of a run, one an instrument: each symbol of its market."""
+    """Return the entries of a run, one for each symbol of its market."""
     names = run.market.symbols or (run.market.name,)
     return [Entry(run.run_id, name, run.interval or "1d", run.strategy, timestamp) for name in names]
 
 
 def append_view(output_dir: str | os.PathLike[str], run: LedgerRun, timestamp: str) -> Path:
-    """Append a run to `run_ledger.jsonl` of a folder, in one write; return the file.
+    """Append a run to `run_ledger.jsonl` in a folder with a single write, and return the file.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the run failed.
     """
     if run.status != "done":
-        raise refusal("argument_invalid", f"a run that is done is required; received one that is {run.status}")
+        raise refusal("argument_invalid", f"a finished run is required; received one with status `{run.status}`")
     folder = Path(output_dir)
     folder.mkdir(parents=True, exist_ok=True)
     path, content = folder / NAME, "".join(entry.to_line() for entry in entries_of(run, timestamp)).encode()
@@ -64,10 +64,10 @@ def append_view(output_dir: str | os.PathLike[str], run: LedgerRun, timestamp: s
     try:
         size = os.fstat(file).st_size
         if size and _last_byte(file, size) != b"\n":
-            # What was cut ends here.
+            # Ends a truncated line.
             content = b"\n" + content
         if os.write(file, content) != len(content):
-            raise OSError(f"{path} takes no more")
+            raise OSError(f"incomplete write to {path}")
     finally:
         os.close(file)
     return path
@@ -79,9 +79,9 @@ def _last_byte(file: int, size: int) -> bytes:
 
 
 def read_view(output_dir: str | os.PathLike[str]) -> tuple[list[Entry], int]:
-    """Return the entries of a folder's `run_ledger.jsonl`, and the unreadable lines.
+    """Read the entries of a folder's `run_ledger.jsonl`, and count unreadable lines.
 
-    No entries where there is no file: this is the first run. Unknown fields are left.
+    A missing file has no entries. Unknown fields are ignored.
     """
     path = Path(output_dir) / NAME
     if not path.exists():
@@ -97,8 +97,8 @@ def read_view(output_dir: str | os.PathLike[str]) -> tuple[list[Entry], int]:
 
 def _entry(line: bytes) -> Entry | None:
     try:
-        told = json.loads(line)
-        entry = Entry(*(told[name] for name in _FIELDS))
+        content = json.loads(line)
+        entry = Entry(*(content[name] for name in _FIELDS))
         checked_id(entry.run_id)
         strategy_id(entry.strategy)
     except (ValueError, KeyError, TypeError, RecursionError, OpenOutcryError):
@@ -107,47 +107,47 @@ def _entry(line: bytes) -> Entry | None:
     return entry if all(isinstance(each, str) for each in texts) else None
 
 
-def learn(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> Learned:
-    """Return what the runs of entries taught.
+def rank_entries(entries: Iterable[Entry], compare: Compare, n_corrupt: int = 0) -> PriorResults:
+    """Rank the strategies of entries by mean Sharpe ratio.
 
-    They are looked up 50 at a time, grouped by strategy, and ranked by mean Sharpe ratio. A run counts once, whatever
-    the number of its instruments. Ratios that are undefined or not finite are counted and not averaged; a strategy
-    without any is not ranked. Ties go to the one with more ratios, then to the smaller id.
+    Runs are looked up in blocks of 50 and grouped by strategy. A run counts once for all its instruments. Undefined
+    ratios are counted but not averaged, and a strategy without a ratio is not ranked. Ties are broken by the number of
+    ratios, then by the smaller ID.
 
     Args:
-        entries: Lines of the file.
-        compare: `Ledger.compare`, or what asks a server (`openoutcry.ledger.http_client.comparing`).
-        n_corrupt: Lines that could not be read.
+        entries: Entries of the file.
+        compare: `Ledger.compare` or `http_client.remote_compare(url)`.
+        n_corrupt: Number of unreadable lines.
     """
     known: dict[str, Entry] = {}
     for entry in entries:
         known.setdefault(checked_id(entry.run_id), entry)
     ids = list(known)
     found: dict[str, RunMetricsSummary] = {}
-    for at in range(0, len(ids), MOST_COMPARED):
-        found |= {each.id: each for each in compare(ids[at : at + MOST_COMPARED])[0]}
+    for at in range(0, len(ids), MAX_COMPARED):
+        found |= {each.id: each for each in compare(ids[at : at + MAX_COMPARED])[0]}
     groups: dict[str, list[tuple[Entry, RunMetricsSummary]]] = {}
     for run_id in ids:
         if run_id in found:
             groups.setdefault(strategy_id(known[run_id].strategy), []).append((known[run_id], found[run_id]))
-    standings = [_standing(sha, runs) for sha, runs in groups.items()]
-    ranked = sorted((each for each in standings if each.mean is not None), key=_order)
-    failed = sorted((each for each in standings if each.mean is None), key=lambda each: each.strategy_id)
+    summaries = [_summary(sha, runs) for sha, runs in groups.items()]
+    ranked = sorted((each for each in summaries if each.mean is not None), key=_order)
+    failed = sorted((each for each in summaries if each.mean is None), key=lambda each: each.strategy_id)
     n_runs = sum(len(runs) for runs in groups.values())
     n_skipped = len(ids) - n_runs + n_corrupt
-    return Learned(n_runs, len(standings), ranked, ranked[-3:], failed, len(ranked), n_skipped)
+    return PriorResults(n_runs, len(summaries), ranked, ranked[-3:], failed, len(ranked), n_skipped)
 
 
-def _order(each: Standing) -> tuple[float, int, str]:
+def _order(each: StrategySummary) -> tuple[float, int, str]:
     return -(each.mean or 0.0), -each.n, each.strategy_id
 
 
-def _standing(sha: str, runs: Sequence[tuple[Entry, RunMetricsSummary]]) -> Standing:
+def _summary(sha: str, runs: Sequence[tuple[Entry, RunMetricsSummary]]) -> StrategySummary:
     ratios = [each.sharpe_ratio for _, each in runs if each.sharpe_ratio is not None]
     n_failed = sum(each.status == "failed" for _, each in runs)
     averages = {name: _mean([getattr(each, name) for _, each in runs]) for name in AVERAGED}
     first = runs[0][0]
-    return Standing(
+    return StrategySummary(
         sha,
         canonical("strategy", first.strategy),
         _mean(ratios),
@@ -166,6 +166,6 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def prior_results_of(output_dir: str | os.PathLike[str], compare: Compare, *, budget: int = BUDGET) -> str | None:
-    """Return what the runs of a folder's `run_ledger.jsonl` taught; None if nothing."""
+    """Return prior results from a folder's `run_ledger.jsonl` as a prompt text; None without runs."""
     entries, n_corrupt = read_view(output_dir)
-    return text_of(learn(entries, compare, n_corrupt), budget)
+    return format_prior_results(rank_entries(entries, compare, n_corrupt), budget)

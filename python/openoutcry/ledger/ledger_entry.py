@@ -1,4 +1,4 @@
-"""A run as the ledger keeps it."""
+"""A run of the ledger, and its JSON form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.errors import refusal
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary
@@ -23,11 +23,11 @@ KINDS = ("run", "trial", "holdout")
 STATES = ("done", "failed")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _KEY = re.compile(r"[0-9a-f]{64}")
-_MOST_CONFIGS = 2**53
+_MAX_CONFIGS = 2**53
 
 
-class Track(NamedTuple):
-    """Moments of a run's excess returns per bar, which deflating its ratio takes."""
+class ReturnMoments(NamedTuple):
+    """Moments of a run's excess returns per bar, the input of its deflated Sharpe ratio."""
 
     n_returns: int
     sharpe: float
@@ -41,26 +41,26 @@ class LedgerRun:
 
     Attributes:
         run_id: A UUID in lower case.
-        trial: What the trial is known by (`openoutcry.ledger.trial_key`), so that a copy does not count twice.
-        strategy: All that decides, as JSON.
-        market: Where it traded.
+        trial: Trial key (`openoutcry.ledger.trial_key`); runs with the same key count as one trial.
+        strategy: Complete definition of the strategy, as JSON.
+        market: Market of the run.
         window: First and last date.
-        metrics: What it came to; its `id` and `status` are those of the run.
-        kind: `run`, `trial`, or `holdout` for one on returns that no search may see.
-        interval: Length of a bar, such as `1d`.
-        rules: Costs, limits, and what else a number depends on.
-        engine_version: That of the engine.
-        description: What the strategy is, in words.
-        source: Its code, where it is code.
-        source_sha: SHA-256 of that text.
-        track: Moments of its excess returns; None where they are undefined.
-        returns: Simple returns, one a bar from `first` on; or None.
+        metrics: Results; their `id` and `status` are those of the run.
+        kind: `run`, `trial`, or `holdout` for a run on holdout returns.
+        interval: Bar length, such as `1d`.
+        rules: Costs, limits and other inputs of the results.
+        engine_version: Version of the engine.
+        description: Description of the strategy.
+        source: Source code of the strategy, if any.
+        source_sha: SHA-256 of the source.
+        track: Moments of the excess returns; None where undefined.
+        returns: Simple returns per bar from `first` on, shape `(n_returns,)`, float64; or None.
         first: Date of the first return.
-        n_configs: Configurations that were looked at for it, itself among them. 0 only where it failed before that.
-        isolation: How its code was kept apart, such as `T2`.
-        holdout_touched: Whether it has seen a holdout; it then counts as a trial and is ranked nowhere.
-        error: First line of what went wrong, where it failed.
-        notes: What else is to be kept, as JSON.
+        n_configs: Number of configurations evaluated for this run, including itself; 0 only for an early failure.
+        isolation: Sandbox tier of the code, such as `T2`.
+        holdout_touched: Whether the run used a holdout. It then counts as a trial but is not ranked.
+        error: First line of the error of a failed run.
+        notes: Additional JSON data.
     """
 
     run_id: str
@@ -76,7 +76,7 @@ class LedgerRun:
     description: str = ""
     source: str | None = None
     source_sha: str | None = None
-    track: Track | None = None
+    track: ReturnMoments | None = None
     returns: npt.NDArray[np.float64] | None = field(default=None, compare=False)
     first: str | None = None
     n_configs: int = 1
@@ -92,17 +92,17 @@ class LedgerRun:
         for name, value, known in (("kind", self.kind, KINDS), ("status", self.status, STATES)):
             if value not in known:
                 raise refusal("argument_invalid", f"`{name}` must be one of {', '.join(known)}; received {value!r}")
-        whole("n_configs", self.n_configs, 0 if self.status == "failed" else 1, _MOST_CONFIGS)
+        checked_integer("n_configs", self.n_configs, 0 if self.status == "failed" else 1, _MAX_CONFIGS)
         if self.metrics.id != self.run_id:
             raise refusal(
-                "argument_invalid", f"`metrics.id` must be the run's, {self.run_id}; received {self.metrics.id}"
+                "argument_invalid", f"`metrics.id` must be the run ID {self.run_id}; received {self.metrics.id}"
             )
         if self.returns is not None and not np.isfinite(self.returns).all():
-            raise refusal("argument_invalid", "`returns` must be finite; received NaN or an infinity")
+            raise refusal("argument_invalid", "`returns` must be finite; received NaN or infinity")
 
     @property
     def status(self) -> str:
-        """Whether it is `done` or `failed`."""
+        """`done` or `failed`."""
         return self.metrics.status
 
     @property
@@ -111,41 +111,38 @@ class LedgerRun:
         return strategy_id(self.strategy)
 
     def with_id(self, run_id: str) -> LedgerRun:
-        """Return the same run under another id."""
+        """Return a copy with another ID."""
         return replace(self, run_id=run_id, metrics=replace(self.metrics, id=run_id))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as plain values, the market by its fingerprint.
-
-        What is None or empty is left out.
-        """
-        told: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        told |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
-        told |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}
-        told["rules_sha"] = rules_digest(self.rules) if self.rules else None
-        told["track"] = None if self.track is None else list(self.track)
+        """Return the run as JSON types without empty fields; the market is its fingerprint."""
+        content: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        content |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
+        content |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}
+        content["rules_sha"] = rules_digest(self.rules) if self.rules else None
+        content["track"] = None if self.track is None else list(self.track)
         if self.returns is not None:
-            told["returns"] = b64encode(np.asarray(self.returns, dtype="<f8").tobytes()).decode()
-        return {name: value for name, value in told.items() if value not in (None, "", {}, False)}
+            content["returns"] = b64encode(np.asarray(self.returns, dtype="<f8").tobytes()).decode()
+        return {name: value for name, value in content.items() if value not in (None, "", {}, False)}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any], market: Market) -> LedgerRun:
-        """Read a run; what is unknown in it is left.
+    def from_json(cls, content: Mapping[str, Any], market: Market) -> LedgerRun:
+        """Read a run; unknown members are ignored.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: something is missing or not what it should be.
+            OpenOutcryError: `argument_invalid`: a member is missing or invalid.
         """
         try:
-            metrics = RunMetricsSummary.from_json({**told["metrics"], "undefined": told.get("undefined", {})})
-            track, returns = told.get("track"), told.get("returns")
-            known = {name: told[name] for name in _PLAIN if name in told}
+            metrics = RunMetricsSummary.from_json({**content["metrics"], "undefined": content.get("undefined", {})})
+            track, returns = content.get("track"), content.get("returns")
+            known = {name: content[name] for name in _PLAIN if name in content}
             if returns is not None:
                 known["returns"] = np.frombuffer(b64decode(returns, validate=True), dtype="<f8").astype(np.float64)
-            first, last = told["window"]
-            moments = None if track is None else Track(int(track[0]), *map(float, track[1:]))
+            first, last = content["window"]
+            moments = None if track is None else ReturnMoments(int(track[0]), *map(float, track[1:]))
             return cls(**known, market=market, window=(first, last), metrics=metrics, track=moments)
         except (KeyError, TypeError, ValueError) as error:
-            raise refusal("argument_invalid", f"a run of a ledger must be whole; received {error!r}") from error
+            raise refusal("argument_invalid", f"a run of a ledger must be valid; received {error!r}") from error
 
 
 _PLAIN = (
@@ -155,13 +152,13 @@ _PLAIN = (
 
 
 def checked_id(run_id: Any) -> str:
-    """Return a run's id, which is a UUID; letters may be of either case.
+    """Validate a run ID, a UUID in any case, and return it in lower case.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is none.
+        OpenOutcryError: `argument_invalid`: it is not a UUID.
     """
     if not isinstance(run_id, str) or not _UUID.fullmatch(run_id.lower()):
-        raise refusal("argument_invalid", f"a run's id must be a UUID; received {str(run_id)[:80]!r}")
+        raise refusal("argument_invalid", f"a run ID must be a UUID; received {str(run_id)[:80]!r}")
     return run_id.lower()
 
 
@@ -174,7 +171,7 @@ _digests: dict[str, str] = {}
 
 
 def rules_digest(rules: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of rules in canonical JSON; many runs share a few."""
+    """Return the SHA-256 of rules in canonical JSON, cached because many runs share the same rules."""
     text = json.dumps(rules, default=dict)
     if text not in _digests:
         if len(_digests) > 1_000:

@@ -1,4 +1,4 @@
-"""The truth of a ledger: numbered logs in a folder, one chain through all of them."""
+"""Log of a ledger: numbered segment files in a folder with a single hash chain."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 from openoutcry.records.chained_log import ChainedLog, Fault, Link, Verified, checked, now
 
 ROTATE_AT = 256 * 2**20
-"""Bytes from which on a segment is not written to."""
+"""Size in bytes from which a new segment is started."""
 _NAME = re.compile(r"\d{5}\.jsonl")
 
 
-class Place(NamedTuple):
-    """Where a line begins: the number of its segment, and its byte there."""
+class LogPosition(NamedTuple):
+    """Start of a line: segment number and byte offset."""
 
     segment: int = 0
     offset: int = 0
 
 
 class Segments:
-    """The logs `00000.jsonl`, `00001.jsonl`, ... of a folder.
+    """The segments `00000.jsonl`, `00001.jsonl`, ... of a folder.
 
     Args:
-        folder: The folder, which is made when there is something to write.
-        session: Who writes.
+        folder: The folder, created at the first write.
+        session: Name of the writing session.
         clock: Returns the time as RFC 3339 in UTC.
-        rotate_at: Bytes from which on a segment is not written to.
+        rotate_at: Size in bytes from which a new segment is started.
     """
 
     def __init__(
@@ -43,15 +43,15 @@ class Segments:
         self._log: ChainedLog | None = None
         self._number = -1
         self.thread = RLock()
-        """Held by a thread that reads or writes; the index holds the same one, or two could wait for each other."""
+        """Lock of a reading or writing thread, shared with the index to prevent a deadlock."""
         self._depth = 0
 
     def path(self, number: int) -> Path:
-        """Return the file of a segment."""
+        """Return the path of a segment."""
         return self.folder / f"{number:05}.jsonl"
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the segments that are there."""
+        """Return the numbers of the existing segments."""
         try:
             names = [path.name for path in self.folder.iterdir()]
         except FileNotFoundError:
@@ -60,7 +60,7 @@ class Segments:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep all others from writing; may be nested."""
+        """Hold the write lock; reentrant."""
         with self.thread:
             if self._depth:
                 yield
@@ -72,7 +72,7 @@ class Segments:
 
                     fcntl.flock(file, fcntl.LOCK_EX)
                 except ModuleNotFoundError:
-                    # Windows: one process may write.
+                    # Windows has no flock: only one process may write.
                     pass
                 self._depth += 1
                 try:
@@ -81,7 +81,7 @@ class Segments:
                     self._depth -= 1
 
     def append_all(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True) -> None:
-        """Write records in one piece, to the last segment or a new one."""
+        """Append records in a single write, to the last segment or a new one."""
         with self.locked():
             self._last().extend(entries, sync=sync)
 
@@ -99,7 +99,7 @@ class Segments:
         return self._log
 
     def _end_of(self, numbers: list[int]) -> Link:
-        """Return the end of the chain through segments, whole records alone."""
+        """Return the end of the chain after segments, based on complete records."""
         if not numbers:
             return Link()
         path, unread = self.path(numbers[-1]), Link(-1, "")
@@ -107,8 +107,8 @@ class Segments:
             found = log.link()
         return self._end_of(numbers[:-1]) if found == unread else found
 
-    def verify(self, head: str | None = None) -> Checked:
-        """Check every line of every segment and the chain through all of them."""
+    def verify(self, head: str | None = None) -> VerificationReport:
+        """Verify every line of every segment and the hash chain."""
         link, is_held = Link(), head is None
         found: dict[str, Verified] = {}
         numbers = self.numbers()
@@ -121,19 +121,19 @@ class Segments:
         faults += [(self.path(number).name, Fault(0, 0, "the segment is missing")) for number in missing]
         if not is_held:
             faults.append(
-                ("", Fault(0, 0, f"the record {str(head)[:64]} is missing: the end was cut, or all made anew"))
+                ("", Fault(0, 0, f"the record {str(head)[:64]} is missing: the log was truncated or rewritten"))
             )
-        return Checked(link, tuple(faults), found)
+        return VerificationReport(link, tuple(faults), found)
 
     def close(self) -> None:
-        """Close the file that is written to."""
+        """Close the open segment."""
         if self._log is not None:
             self._log.close()
             self._log, self._number = None, -1
 
 
-class Checked(NamedTuple):
-    """What a check of all segments found: the end, faults by file, and each file."""
+class VerificationReport(NamedTuple):
+    """Result of a verification: end of the chain, faults by file, and results by file."""
 
     head: Link
     faults: tuple[tuple[str, Fault], ...]
@@ -141,15 +141,15 @@ class Checked(NamedTuple):
 
     @property
     def is_intact(self) -> bool:
-        """Whether nothing was tampered with; a torn line is no tampering."""
+        """Whether no line was modified; a truncated line is not a modification."""
         return not self.faults
 
     @property
     def n_records(self) -> int:
-        """Whole records."""
+        """Number of complete records."""
         return sum(each.n_records for each in self.segments.values())
 
     @property
     def n_torn(self) -> int:
-        """Lines that were cut while they were written."""
+        """Number of lines that were truncated during writing."""
         return sum(each.n_torn for each in self.segments.values())

@@ -1,9 +1,8 @@
-"""Which markets hold the same prices, so that trials on any of them count for all.
+"""Families of markets with the same prices, whose trials count together.
 
-A market that was renamed, cut or extended has another fingerprint, and the tries on it are tries on the same prices.
-Anchors show that: hashes of the returns of a few dates, chosen by the date alone, that any market which holds those
-prices has, too. Marks show it where dates were moved, bars left out or quotes inverted
-(`openoutcry.ledger.market_fingerprints`).
+A renamed, cut or extended market has another fingerprint but the same prices. Anchors identify it: hashes of the
+returns on a few dates, selected by the date alone. Marks identify it after moved dates, omitted bars or inverted
+quotes (`openoutcry.ledger.market_fingerprints`).
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.ledger.market_fingerprints import DATED, KINDS_FROM, UNDATED, day, marks_of
 
-# Anchors that two markets of one family share at least, or all that the smaller one has; and marks.
-_ENOUGH, _ENOUGH_MARKS = 8, 3
-# Returns that are small, or of few digits, share anchors by chance. Where there are marks to tell markets by, that
-# part of the smaller one's anchors is required.
-_PART = 8
+# Minimum number of anchors (or all of the smaller market) and marks that a family shares.
+_MIN_ANCHORS, _MIN_MARKS = 8, 3
+# Small returns, or returns with few digits, share anchors by chance. If both markets have marks, this fraction of the
+# smaller one's anchors is required.
+_FRACTION = 8
 _ONE_IN, _BYTES, _MARK_BYTES = 32, 6, 7
-# Returns within it of each other share an anchor more often than not: a second download, or digits that were cut.
+# Returns closer than this usually share an anchor: a second download, or rounded prices.
 _GRID = 2e-6
 
 
 @dataclass(frozen=True)
 class Market:
-    """What a ledger knows of a market.
+    """Identity of a market in the ledger.
 
     Attributes:
-        fingerprint: SHA-256 of everything a number can depend on, in hex.
-        name: What it is called.
+        fingerprint: SHA-256 of the dataset, in hex.
+        name: Name of the market.
         symbols: Names of its symbols.
-        periods_per_year: Bars a year.
-        anchors: Hashes of some of its returns with their dates, in order.
-        marks: Hashes of some of its paths, with their dates and without, in order.
+        periods_per_year: Bars per year.
+        anchors: Sorted hashes of some returns with their dates.
+        marks: Sorted hashes of some price paths, with and without dates.
     """
 
     fingerprint: str
@@ -55,81 +54,81 @@ class Market:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Market:
-        """Return what a ledger knows of a dataset."""
+        """Return the identity of a dataset."""
         return _known(dataset, dataset.name)
 
     def is_of_family(self, other: Market) -> bool:
-        """Return whether two markets hold the same prices at the same dates, in part."""
+        """Return whether two markets share prices at the same dates."""
         return self.fingerprint == other.fingerprint or is_family(self._shared(other), self.size, other.size)
 
     def is_kin(self, other: Market) -> bool:
-        """Return whether two markets hold the same prices, whatever their dates."""
+        """Return whether two markets share prices at any dates."""
         return self.is_of_family(other) or is_kin(self._shared(other))
 
     @property
     def size(self) -> Size:
-        """How many anchors and marks it has."""
+        """Number of anchors and marks."""
         return Size(len(self.anchors), len(self.marks))
 
     def hashes(self) -> tuple[int, ...]:
-        """Return all that it may share with another market."""
+        """Return all anchors and marks."""
         return self.anchors + self.marks
 
     def _shared(self, other: Market) -> Shared:
         return shared(set(self.hashes()) & set(other.hashes()))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the market as plain values."""
-        told = {"fingerprint": self.fingerprint, "name": self.name, "symbols": list(self.symbols)}
+        """Return the market as JSON types."""
+        content = {"fingerprint": self.fingerprint, "name": self.name, "symbols": list(self.symbols)}
         hashes = {"anchors": _packed(self.anchors, _BYTES), "marks": _packed(self.marks, _MARK_BYTES)}
-        return told | {"periods_per_year": self.periods_per_year} | hashes
+        return content | {"periods_per_year": self.periods_per_year} | hashes
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> Market:
-        """Read a market; what is unknown in it is left.
+    def from_json(cls, content: Mapping[str, Any]) -> Market:
+        """Read a market; unknown members are ignored.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it has no fingerprint, or something is not what it should be.
+            OpenOutcryError: `argument_invalid`: the fingerprint is missing, or a member is invalid.
         """
         try:
             return cls(
-                str(told["fingerprint"]),
-                str(told.get("name", "unnamed")),
-                tuple(map(str, told.get("symbols", ()))),
-                float(told.get("periods_per_year", 252.0)),
-                _unpacked(told.get("anchors", ""), _BYTES),
-                _unpacked(told.get("marks", ""), _MARK_BYTES),
+                str(content["fingerprint"]),
+                str(content.get("name", "unnamed")),
+                tuple(map(str, content.get("symbols", ()))),
+                float(content.get("periods_per_year", 252.0)),
+                _unpacked(content.get("anchors", ""), _BYTES),
+                _unpacked(content.get("marks", ""), _MARK_BYTES),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise refusal("argument_invalid", f"a market of a ledger must be whole; received {error!r}") from error
+            raise refusal("argument_invalid", f"a market of a ledger must be valid; received {error!r}") from error
 
 
 class Size(NamedTuple):
-    """How many anchors and marks a market has."""
+    """Number of anchors and marks of a market."""
 
     n_anchors: int
     n_marks: int
 
 
 Shared = Mapping[int, int]
-"""How many hashes two markets share, by kind: 0 for anchors, `DATED` and `UNDATED` marks."""
+"""Number of shared hashes of two markets by kind: 0 for anchors, `DATED` and `UNDATED` marks."""
 
 
 def shared(hashes: Iterable[int]) -> Shared:
-    """Return how many of some hashes are of each kind."""
+    """Count hashes by kind."""
     return Counter(each >> KINDS_FROM for each in hashes)
 
 
 def is_family(found: Shared, one: Size, two: Size) -> bool:
-    """Return whether what two markets share shows the same prices and dates."""
+    """Return whether shared hashes imply the same prices at the same dates."""
     fewer = min(one.n_anchors, two.n_anchors)
-    least = max(min(_ENOUGH, fewer), fewer // _PART if one.n_marks and two.n_marks else 0)
-    return 0 < found.get(0, 0) >= least or found.get(DATED, 0) >= _ENOUGH_MARKS
+    least = max(min(_MIN_ANCHORS, fewer), fewer // _FRACTION if one.n_marks and two.n_marks else 0)
+    return 0 < found.get(0, 0) >= least or found.get(DATED, 0) >= _MIN_MARKS
 
 
 def is_kin(found: Shared) -> bool:
-    """Return whether what two markets share shows the same prices at any dates."""
-    return found.get(UNDATED, 0) >= _ENOUGH_MARKS
+    """Return whether shared hashes imply the same prices at any dates."""
+    return found.get(UNDATED, 0) >= _MIN_MARKS
 
 
 def _packed(hashes: Iterable[int], size: int) -> str:
@@ -145,15 +144,15 @@ def _unpacked(text: str, size: int) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def _known(dataset: Dataset, name: str) -> Market:
     anchors = tuple(sorted(set(_anchors(dataset))))
-    told = (dataset.fingerprint, name, dataset.symbols, dataset.periods_per_year)
-    return Market(*told, anchors, marks_of(dataset.dates, dataset.close))
+    identity = (dataset.fingerprint, name, dataset.symbols, dataset.periods_per_year)
+    return Market(*identity, anchors, marks_of(dataset.dates, dataset.close))
 
 
 def _anchors(dataset: Dataset) -> Iterator[int]:
-    """Yield hashes of one date in 32 with the place of its return on two grids.
+    """Yield hashes of the returns on one date in 32, rounded to two shifted grids.
 
-    What lies near an edge of one grid lies within a cell of the other. A symbol's return is from its close before,
-    however many bars that is ago: other symbols' dates change nothing.
+    A return near a cell edge of one grid is inside a cell of the other. The return of a symbol is relative to its own
+    last close, so the dates of other symbols do not matter.
     """
     n_chosen = 256 // _ONE_IN
     chosen = [bar for bar, date in enumerate(dataset.dates) if sha256(day(date)).digest()[0] < n_chosen]
@@ -164,7 +163,7 @@ def _anchors(dataset: Dataset) -> Iterator[int]:
             last = before[bar - 1, symbol] if bar else -1
             if last >= 0:
                 place = (close[bar, symbol] / close[last, symbol] - 1.0) / _GRID
-                # Of prices that did not move nothing can be told.
+                # Constant prices do not identify a market.
                 if abs(place) >= 1.0:
-                    for told in (f"a{floor(place)}", f"b{floor(place + 0.5)}"):
-                        yield int.from_bytes(sha256(day(dataset.dates[bar]) + told.encode()).digest()[:_BYTES], "big")
+                    for cell in (f"a{floor(place)}", f"b{floor(place + 0.5)}"):
+                        yield int.from_bytes(sha256(day(dataset.dates[bar]) + cell.encode()).digest()[:_BYTES], "big")

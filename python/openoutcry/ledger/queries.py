@@ -1,4 +1,4 @@
-"""What is asked of the index."""
+"""SQL queries of the index: trials, comparisons and rankings."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ from typing import Any
 import numpy as np
 
 from openoutcry.errors import refusal
-from openoutcry.ledger.index_schema import AVERAGED, chosen
-from openoutcry.ledger.ingest import families_among, sharing
-from openoutcry.ledger.ledger_entry import Track, checked_id
+from openoutcry.ledger.index_schema import AVERAGED, select_in
+from openoutcry.ledger.ingest import families_among, shared_hashes
+from openoutcry.ledger.ledger_entry import ReturnMoments, checked_id
 from openoutcry.ledger.market_families import Market, is_kin
 from openoutcry.ledger.query_scope import DESCRIBED, MARKETS, Scope
 from openoutcry.ledger.run_summary import FIELDS, NUMBERS, RunMetricsSummary
 from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.scoring.skill import Moments, deflate
 
-MOST_COMPARED = 50
+MAX_COMPARED = 50
 SUMMARY = ", ".join(f"runs.{name}" for name in ("run_id", "status", "candle_interval", *NUMBERS, "undefined"))
 
 
 @dataclass(frozen=True)
 class Trials:
-    """How often a family of markets has been tried.
+    """Trials on a family of markets.
 
     Attributes:
-        n: Configurations that were looked at, each trial once.
-        sharpes: By number of returns, what the trials' Sharpe ratios per bar are like: count, mean, and the sum of
-            squared differences from it.
+        n: Number of evaluated configurations, counting each trial once.
+        sharpes: Distribution of the trials' Sharpe ratios per bar by number of returns: count, mean, and sum of
+            squared deviations.
     """
 
     n: int = 0
     sharpes: Mapping[int, tuple[int, float, float]] = field(default_factory=dict)
 
     def sharpes_at(self, n_returns: int) -> tuple[int, float, float]:
-        """Return count, mean and squared differences of the ratios of one length."""
+        """Return count, mean and squared deviations of the ratios with a number of returns."""
         return self.sharpes.get(n_returns, (0, 0.0, 0.0))
 
     def spread_at(self, n_returns: int, least: int = 10) -> float | None:
-        """Return the deviation of the ratios of one length; None below `least` of them."""
+        """Return the standard deviation of the ratios with a number of returns; None for fewer than `least`."""
         n, _, squares = self.sharpes_at(n_returns)
         return sqrt(squares / (n - 1)) if n >= max(2, least) else None
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A strategy among all that were tried.
+class StrategySummary:
+    """Results of a strategy over its runs.
 
     Attributes:
         strategy_id: SHA-256 of the strategy in canonical JSON.
-        strategy: The same as canonical JSON.
-        mean: Mean Sharpe ratio a year of its runs; None where none has one.
-        n: Runs with a ratio.
-        n_undefined: Runs that are done, without one.
-        n_failed: Runs that failed.
-        averages: Means of other numbers over its runs that are done; None where no run has one.
-        description: What it is, in words.
-        interval: Length of a bar in its last run.
-        dsr: Deflated Sharpe ratio of its longest run at the trials of that market's family; None where undefined.
-        n_trials: Those trials.
-        markets: Names of the markets it was run on.
+        strategy: The strategy as canonical JSON.
+        mean: Mean annual Sharpe ratio of its runs; None without one.
+        n: Number of runs with a Sharpe ratio.
+        n_undefined: Number of finished runs without a Sharpe ratio.
+        n_failed: Number of failed runs.
+        averages: Means of other metrics over finished runs; None where undefined.
+        description: Description of the strategy.
+        interval: Bar length of its last run.
+        dsr: Deflated Sharpe ratio of its longest run, given the trials of that market's family; None where undefined.
+        n_trials: Number of those trials.
+        markets: Names of its markets.
     """
 
     strategy_id: str
@@ -83,47 +83,44 @@ class Standing:
 
 
 def family_of(base: sqlite3.Connection, market: Market) -> int | None:
-    """Return the family of a market; None where none of it is known.
-
-    A market that no run was made on is of the family that holds its prices.
-    """
+    """Return the family of a market, also of one without runs; None if its prices are unknown."""
     return next(iter(families_of(base, market)[0]), None)
 
 
 def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
-    """Return the families that a market holds prices of or is of, and its kin's.
+    """Return the families that share prices with a market, and the families of its kin.
 
-    Kin hold its prices at dates that say nothing of its own.
+    Kin share its prices at other dates.
     """
     query = "SELECT family, kin, n_anchors + n_marks FROM markets WHERE fingerprint = ?"
     own = base.execute(query, (market.fingerprint,)).fetchone()
     families, kins = (set[int](), set[int]()) if own is None else ({own[0]}, {own[1]})
     if own is None or own[2] < len(market.hashes()):
-        counted = sharing(base, market)
+        counted = shared_hashes(base, market)
         same = families_among(base, market, counted)
-        for family, kin, at in chosen(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", counted):
+        for family, kin, at in select_in(base, "SELECT family, kin, id FROM markets WHERE id IN (?)", counted):
             if at in same:
                 families.add(family)
             if at in same or is_kin(counted[at]):
                 kins.add(kin)
-    found = {row[0] for row in chosen(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
+    found = {row[0] for row in select_in(base, "SELECT family FROM markets WHERE kin IN (?)", sorted(kins))}
     return sorted(families), sorted(found - families)
 
 
 def trials_of(base: sqlite3.Connection, market: Market, but_session: str | None = None) -> Trials:
-    """Return how often the family of a market and its kin were tried.
+    """Count the trials of the family of a market and its kin.
 
-    One session may be left out; what others tried as well stays.
+    `but_session` excludes a session; trials that other sessions share with it still count.
     """
     families = sorted(chain.from_iterable(families_of(base, market)))
-    n = sum(row[0] for row in chosen(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
+    n = sum(row[0] for row in select_in(base, "SELECT n_trials FROM families WHERE family IN (?)", families))
     sums: dict[int, tuple[int, float, float]] = {}
     query = "SELECT n_returns, n, total, squares FROM trial_agg WHERE family IN (?) ORDER BY family, n_returns"
-    for n_returns, *told in chosen(base, query, families):
-        sums[n_returns] = _added(sums.get(n_returns, (0, 0.0, 0.0)), tuple(told), 1)
+    for n_returns, *row in select_in(base, query, families):
+        sums[n_returns] = _added(sums.get(n_returns, (0, 0.0, 0.0)), tuple(row), 1)
     if but_session is not None and families:
-        n -= _taken_back(base, families, but_session, sums)
-    return Trials(n, {at: _moments(*told) for at, told in sums.items() if told[0]})
+        n -= _subtract_session(base, families, but_session, sums)
+    return Trials(n, {n_returns: _moments(*row) for n_returns, row in sums.items() if row[0]})
 
 
 def _added(one: tuple[int, float, float], two: tuple[Any, ...], sign: int) -> tuple[int, float, float]:
@@ -134,10 +131,10 @@ def _moments(n: int, total: float, squares: float) -> tuple[int, float, float]:
     return n, total / n, max(0.0, squares - total * total / n)
 
 
-def _taken_back(
+def _subtract_session(
     base: sqlite3.Connection, families: Sequence[int], session: str, sums: dict[int, tuple[int, float, float]]
 ) -> int:
-    """Take back from sums what only one session tried; return how much that is."""
+    """Subtract the trials of only one session from the sums, and return their number."""
     names = ",".join("?" * len(families))
     rows = base.execute(
         "SELECT own.n_configs, own.sharpe, own.n_returns, (SELECT COALESCE(MAX(n_configs), 0) FROM trials WHERE trial ="
@@ -156,7 +153,7 @@ def _taken_back(
 
 
 def known_trial(base: sqlite3.Connection, trial: str, but_session: str | None = None) -> str | None:
-    """Return the run of an earlier trial, first come first served."""
+    """Return the first finished run with a trial key."""
     found = base.execute(
         "SELECT runs.run_id FROM trials JOIN runs ON runs.id = trials.run JOIN sessions ON sessions.id = trials.session"
         " WHERE trials.trial = ? AND trials.is_done AND sessions.name IS NOT ? ORDER BY runs.id LIMIT 1",
@@ -166,23 +163,24 @@ def known_trial(base: sqlite3.Connection, trial: str, but_session: str | None = 
 
 
 def compared(base: sqlite3.Connection, ids: Sequence[str]) -> tuple[list[RunMetricsSummary], list[str]]:
-    """Return the summaries of runs in the order asked for, and the missing ids.
+    """Return the summaries of runs in the requested order, and the missing IDs.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there are more than 50, or one is no UUID.
+        OpenOutcryError: `argument_invalid`: more than 50 IDs, or an ID that is not a UUID.
     """
     if isinstance(ids, str):
         raise refusal("argument_invalid", f"`ids` must be a list of ids; received the text {ids[:80]!r}")
-    asked = list(dict.fromkeys(checked_id(each) for each in ids))
-    if len(list(ids)) > MOST_COMPARED:
-        wanted = f"at most {MOST_COMPARED} ids at a time are required"
-        raise refusal("argument_invalid", f"{wanted}; received {len(list(ids))}")
-    found = {row[0]: summary_of(row) for row in chosen(base, f"SELECT {SUMMARY} FROM runs WHERE run_id IN (?)", asked)}
-    return [found[each] for each in asked if each in found], [each for each in asked if each not in found]
+    requested = list(dict.fromkeys(checked_id(each) for each in ids))
+    if len(list(ids)) > MAX_COMPARED:
+        raise refusal("argument_invalid", f"`ids` must have at most {MAX_COMPARED} ids; received {len(list(ids))}")
+    found = {
+        row[0]: summary_of(row) for row in select_in(base, f"SELECT {SUMMARY} FROM runs WHERE run_id IN (?)", requested)
+    }
+    return [found[each] for each in requested if each in found], [each for each in requested if each not in found]
 
 
 def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
-    """Return the summary that a row of the columns `SUMMARY` is."""
+    """Convert a row of the columns `SUMMARY` to a summary."""
     undefined = json.loads(row[len(FIELDS)]) if row[len(FIELDS)] else {}
     return RunMetricsSummary(**dict(zip(FIELDS, row, strict=False)), undefined=undefined)
 
@@ -190,20 +188,20 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 # Rankings
 
 
-def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[Standing]:
-    """Return the best `n` strategies by mean Sharpe ratio, or the worst, best first.
+def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[StrategySummary]:
+    """Return the best or worst `n` strategies by mean Sharpe ratio, in descending order.
 
-    Ties go to the one with more runs, then to the smaller id.
+    Ties are broken by the number of runs, then by the smaller ID.
     """
     order = "mean ASC, n ASC, sha256 DESC" if worst else "mean DESC, n DESC, sha256 ASC"
     order = ", ".join(f"agg.{each}" for each in order.split(", "))
-    found = _standings(base, scope, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
+    found = _summaries(base, scope, f"AND agg.mean IS NOT NULL ORDER BY {order}", n)
     return found[::-1] if worst else found
 
 
-def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[Standing]:
-    """Return strategies of which no run has a Sharpe ratio, by id."""
-    return _standings(base, scope, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
+def unranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5) -> list[StrategySummary]:
+    """Return strategies without a Sharpe ratio, by ID."""
+    return _summaries(base, scope, "AND agg.mean IS NULL ORDER BY agg.sha256", n)
 
 
 _AGG = (
@@ -215,21 +213,21 @@ _AGG = (
 )
 
 
-def _standings(base: sqlite3.Connection, scope: Scope, rest: str, n: int) -> list[Standing]:
+def _summaries(base: sqlite3.Connection, scope: Scope, rest: str, n: int) -> list[StrategySummary]:
     found = base.execute(f"{_AGG.format(table=scope.table)} {rest} LIMIT ?", (scope.family, n))
     names = [each[0] for each in found.description]
-    return [_standing(base, scope, dict(zip(names, row, strict=True))) for row in found.fetchall()]
+    return [_summary(base, scope, dict(zip(names, row, strict=True))) for row in found.fetchall()]
 
 
-def _standing(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> Standing:
-    asked = {"strategy": row["strategy"], "family": scope.family, "through": scope.through}
-    description = base.execute(DESCRIBED, asked).fetchone()
+def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> StrategySummary:
+    parameters = {"strategy": row["strategy"], "family": scope.family, "through": scope.through}
+    description = base.execute(DESCRIBED, parameters).fetchone()
     dsr, n_trials = None, 0
     if row["bars"] is not None:
         trials = _trials_at(base, row["long_family"], row["bars"])
-        track = Track(row["bars"], row["sharpe_per_bar"], row["skew"], row["kurtosis"])
-        dsr, n_trials = deflated(track, trials), trials.n
-    return Standing(
+        moments = ReturnMoments(row["bars"], row["sharpe_per_bar"], row["skew"], row["kurtosis"])
+        dsr, n_trials = deflated(moments, trials), trials.n
+    return StrategySummary(
         row["sha256"],
         row["canonical_json"],
         row["mean"],
@@ -241,12 +239,12 @@ def _standing(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) ->
         row["candle_interval"],
         dsr,
         n_trials,
-        tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, asked))),
+        tuple(dict.fromkeys(name or "unnamed" for (name,) in base.execute(MARKETS, parameters))),
     )
 
 
 def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
-    """Return the trials of a family and its kin, with the ratios of one length."""
+    """Return the trials of a family and its kin, with the ratios of one number of returns."""
     query = "SELECT COALESCE(SUM(n_trials), 0) FROM families WHERE family IN"
     n = base.execute(f"{query} {_KIN}", (family,)).fetchone()[0]
     query = "SELECT SUM(n), SUM(total), SUM(squares) FROM trial_agg WHERE n_returns = ? AND family IN"
@@ -257,30 +255,27 @@ def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
 _KIN = "(SELECT family FROM markets WHERE kin IN (SELECT kin FROM markets WHERE family = ?))"
 
 
-def deflated(track: Track, trials: Trials) -> float | None:
-    """Return the deflated Sharpe ratio of a track at the trials of its family.
+def deflated(moments: ReturnMoments, trials: Trials) -> float | None:
+    """Return the deflated Sharpe ratio given the trials of the family; None where undefined.
 
-    What luck alone shows is measured by the error of a ratio without skill, as a session of research does it, and not
-    by how far the trials' ratios lie apart, which true differences widen. None where it is undefined.
+    The spread under the null hypothesis is the standard error of a ratio without skill, as in a research session. The
+    spread of the trials' ratios would include true differences between strategies.
     """
     try:
-        return deflate(Moments(*track), max(1, trials.n)).dsr
+        return deflate(Moments(*moments), max(1, trials.n)).dsr
     except OpenOutcryError:
         return None
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Count runs that may be told of, their strategies, and those that are ranked.
-
-    Failed ones are among the runs.
-    """
+    """Count the runs of a scope including failed ones, their strategies, and the ranked strategies."""
     counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
     found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
     return int(found[0]), int(found[1]), int(found[2])
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:
-    """Return the date of a run's first return, and its returns; None without any."""
+    """Return the date of the first return of a run and its returns, or None without returns."""
     found = base.execute(
         "SELECT run_returns.first, simple FROM run_returns JOIN runs ON runs.id = run WHERE run_id = ?", (run_id,)
     ).fetchone()

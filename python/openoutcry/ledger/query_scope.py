@@ -1,4 +1,4 @@
-"""Which runs are ranked and told: all of a family, or those that ended by a date."""
+"""Scope of rankings and prompts: all runs of a family, or those whose window ends by a date."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from openoutcry.ledger.index_schema import ALL, AVERAGED
 
 @dataclass(frozen=True)
 class Scope:
-    """Some of the runs that may be ranked.
+    """Selection of ranked runs.
 
     Attributes:
-        family: The family of markets that they are of.
-        through: Last date that their windows may have; None: any.
+        family: Family of their markets.
+        through: Latest end date of their windows; None for any.
     """
 
     family: int = ALL
@@ -24,25 +24,25 @@ class Scope:
 
     @property
     def table(self) -> str:
-        """What holds the strategies' sums."""
-        return "strat_agg" if self.through is None else "told"
+        """Name of the table with the totals of strategies."""
+        return "strat_agg" if self.through is None else "scoped"
 
 
-# What may be ranked, as `rows.row_of` decides it.
+# Condition of ranked runs; `StrategyTotals.add` applies the same one.
 _RANKED = "runs.kind != 'holdout' AND NOT runs.holdout_touched"
-# A date without a time is the whole day, up to its end.
+# A date without a time covers the whole day.
 _BY = "runs.last || '~' <= :through || '~'"
-_TOLD = f"{_RANKED} AND {_BY} AND runs.market IN (SELECT id FROM markets WHERE family = :family)"
+_IN_SCOPE = f"{_RANKED} AND {_BY} AND runs.market IN (SELECT id FROM markets WHERE family = :family)"
 _SUMS = ", ".join(f"TOTAL({name}) AS total_{name}, COUNT({name}) AS n_{name}" for name in AVERAGED)
 _DONE = ", ".join(f"CASE WHEN status = 'done' THEN {name} END AS {name}" for name in ("sharpe_ratio", *AVERAGED))
 
-_SUMMED = f"""
-CREATE TEMP TABLE told AS SELECT strategy, :family AS family, strategies.sha256, COUNT(sharpe_ratio) AS n,
+_CREATE_SCOPED = f"""
+CREATE TEMP TABLE scoped AS SELECT strategy, :family AS family, strategies.sha256, COUNT(sharpe_ratio) AS n,
     SUM(is_done AND sharpe_ratio IS NULL) AS n_undefined, SUM(NOT is_done) AS n_failed, AVG(sharpe_ratio) AS mean,
     {_SUMS},
-    (SELECT id FROM runs WHERE runs.strategy = some.strategy AND {_TOLD} AND status = 'done' AND n_returns > 0
+    (SELECT id FROM runs WHERE runs.strategy = some.strategy AND {_IN_SCOPE} AND status = 'done' AND n_returns > 0
      AND sharpe_per_bar IS NOT NULL ORDER BY n_returns DESC, id LIMIT 1) AS longest, MAX(some.id) AS last
-FROM (SELECT id, strategy, status = 'done' AS is_done, {_DONE} FROM runs WHERE {_TOLD}) AS some
+FROM (SELECT id, strategy, status = 'done' AS is_done, {_DONE} FROM runs WHERE {_IN_SCOPE}) AS some
 JOIN strategies ON strategies.id = strategy GROUP BY strategy
 """
 
@@ -59,18 +59,18 @@ SELECT description FROM strategies JOIN runs ON runs.id = (SELECT MIN(id) FROM r
 JOIN markets ON markets.id = market WHERE strategies.id = :strategy AND {_RANKED} AND (:through IS NULL
     OR kin NOT IN (SELECT kin FROM markets WHERE family = :family) OR (family = :family AND {_BY}))
 """
-"""What a strategy is in words, unless who first said so may have seen what is not told."""
+"""Description of a strategy, unless its first run is outside the scope and could leak later results."""
 
 
 @contextmanager
-def summed(base: sqlite3.Connection, scope: Scope) -> Iterator[None]:
-    """Hold the sums of a scope in its table."""
+def scope_totals(base: sqlite3.Connection, scope: Scope) -> Iterator[None]:
+    """Create the table with the totals of a scope for the duration of the context."""
     if scope.through is None:
         yield
         return
-    base.execute("DROP TABLE IF EXISTS temp.told")
-    base.execute(_SUMMED, {"family": scope.family, "through": scope.through})
+    base.execute("DROP TABLE IF EXISTS temp.scoped")
+    base.execute(_CREATE_SCOPED, {"family": scope.family, "through": scope.through})
     try:
         yield
     finally:
-        base.execute("DROP TABLE temp.told")
+        base.execute("DROP TABLE temp.scoped")

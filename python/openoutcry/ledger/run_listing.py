@@ -1,4 +1,4 @@
-"""Runs of the index, one after another."""
+"""Listing of runs from the index, with filters."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from openoutcry.arguments import whole
+from openoutcry.arguments import checked_integer
 from openoutcry.ledger import queries
 from openoutcry.ledger.market_families import Market
 from openoutcry.ledger.run_summary import RunMetricsSummary
 
-MOST = 1_000_000
-"""Rows of a list at most."""
+MAX_ROWS = 1_000_000
+"""Maximum number of rows of a list."""
 
 
 @dataclass(frozen=True)
-class Which:
-    """Which runs are listed, newest first; None is any.
+class RunFilter:
+    """Filter of a run list; None matches any value.
 
     Attributes:
-        market: Of the family of this market.
-        strategy: Id of the strategy, or its beginning.
-        session: Who wrote.
+        market: A market of the family.
+        strategy: ID of the strategy or a prefix of it.
+        session: Name of the writing session.
         status: `done` or `failed`.
         kind: `run`, `trial` or `holdout`.
-        n: Runs at most.
+        n: Maximum number of runs.
     """
 
     market: Market | None = None
@@ -37,7 +37,7 @@ class Which:
 
 
 @dataclass(frozen=True)
-class Listed:
+class RunListItem:
     """A run of a list."""
 
     summary: RunMetricsSummary
@@ -53,7 +53,7 @@ class Listed:
     error: str | None
 
 
-def listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
+def list_runs(base: sqlite3.Connection, which: RunFilter) -> list[RunListItem]:
     """Return runs, newest first."""
     conditions, values = ["1"], list[Any]()
     for clause, value in (
@@ -71,11 +71,11 @@ def listed(base: sqlite3.Connection, which: Which) -> list[Listed]:
         " runs.kind, holdout_touched, sessions.name, ts, error FROM runs JOIN strategies ON strategies.id = strategy"
         " JOIN markets ON markets.id = market JOIN sessions ON sessions.id = session WHERE"
         f" {' AND '.join(conditions)} ORDER BY runs.id DESC LIMIT ?",
-        (*values, whole("n", which.n, 1, MOST)),
+        (*values, checked_integer("n", which.n, 1, MAX_ROWS)),
     )
     found = []
     for row in rows.fetchall():
         sha, text, description, market, first, last, kind, touched, session, ts, error = row[18:]
-        told = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
-        found.append(Listed(queries.summary_of(row), *told))
+        fields = (sha, text, description, market or "unnamed", (first, last), kind, bool(touched), session, ts, error)
+        found.append(RunListItem(queries.summary_of(row), *fields))
     return found

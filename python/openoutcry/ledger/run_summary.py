@@ -1,4 +1,4 @@
-"""The 17 numbers that a run is compared by."""
+"""Summary of a run in 17 fields, for comparisons."""
 
 from __future__ import annotations
 
@@ -9,38 +9,40 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any
 
-from openoutcry.arguments import is_truth, is_whole
+from openoutcry.arguments import is_bool, is_integer
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.trades import Trades, trades_of
 from openoutcry.errors import refusal
 
 _RATIOS = {"sharpe_ratio": "sharpe", "sortino_ratio": "sortino", "calmar_ratio": "calmar", "pnl_return": "return"}
-_MOST_POSITIONS = 2**32 - 1
+_MAX_POSITIONS = 2**32 - 1
 
 
 @dataclass(frozen=True)
 class RunMetricsSummary:
-    """What a run came to; None where a number is undefined.
+    """Results of a run; None where a metric is undefined.
+
+    Amounts are in account currency: a fraction of NAV times the `capital` of the cost model.
 
     Attributes:
-        id: Id of the run.
+        id: ID of the run.
         status: `done` or `failed`.
-        candle_interval: Length of a bar, such as `1d`.
-        total_positions: Closed positions.
-        win_rate: Share of them with a profit.
-        profit_factor: Profits over losses; undefined without a loss.
-        net_pnl: What was gained, in account currency: `pnl_return` times the cost model's `capital`, as are the next.
-        sharpe_ratio: Sharpe ratio a year.
-        sortino_ratio: Sortino ratio a year.
-        calmar_ratio: Growth a year over the largest drawdown.
-        max_drawdown: Largest loss from a peak, as a share of it: 0.25 is a quarter lost.
-        pnl_return: What was gained as a share of the NAV at the start.
-        avg_win: Mean profit of positions that won.
-        avg_loss: Mean loss of positions that lost, below 0.
-        max_win: Largest profit of a position.
-        max_loss: Largest loss of a position, below 0.
+        candle_interval: Bar length, such as `1d`.
+        total_positions: Number of closed positions.
+        win_rate: Share of closed positions with a profit.
+        profit_factor: Total profit over total loss; undefined without a loss.
+        net_pnl: Net profit, an amount.
+        sharpe_ratio: Annual Sharpe ratio.
+        sortino_ratio: Annual Sortino ratio.
+        calmar_ratio: Annual growth over the maximum drawdown.
+        max_drawdown: Maximum drawdown as a positive fraction of the peak: 0.25 is a loss of a quarter.
+        pnl_return: Net profit as a fraction of the initial NAV.
+        avg_win: Mean profit of winning positions, an amount.
+        avg_loss: Mean loss of losing positions, a negative amount.
+        max_win: Largest profit of a position, an amount.
+        max_loss: Largest loss of a position, a negative amount.
         avg_hold_duration_secs: Mean seconds from the bar of a position's first fill to that of its last.
-        undefined: Why a number is None, where that is known.
+        undefined: Reasons for None, where known.
     """
 
     id: str
@@ -69,41 +71,41 @@ class RunMetricsSummary:
         return cls(run_id, "done", interval_of(run.dates), **numbers, undefined=undefined)
 
     @classmethod
-    def from_json(cls, told: Any) -> RunMetricsSummary:
-        """Read a summary; numbers may be texts, and unknown members are left.
+    def from_json(cls, content: Any) -> RunMetricsSummary:
+        """Read a summary; numbers may be texts, and unknown members are ignored.
 
-        A number that is not finite is None, and `undefined` says so.
+        A number that is not finite becomes None, with a reason in `undefined`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: `id` or `status` is missing, or a number is none.
+            OpenOutcryError: `argument_invalid`: `id` or `status` is missing, or a metric is not a number.
         """
-        if not isinstance(told, Mapping):
-            raise refusal("argument_invalid", f"a summary must be an object; received {type(told).__name__}")
-        texts = {name: _text(told, name) for name in ("id", "status", "candle_interval")}
+        if not isinstance(content, Mapping):
+            raise refusal("argument_invalid", f"a summary must be an object; received {type(content).__name__}")
+        texts = {name: _text(content, name) for name in ("id", "status", "candle_interval")}
         for name in ("id", "status"):
             if texts[name] is None:
                 raise refusal("argument_invalid", f"a summary must have `{name}`; received one without")
         numbers: dict[str, Any] = {}
-        undefined = {str(name): str(why) for name, why in dict(told.get("undefined") or {}).items()}
+        undefined = {str(name): str(why) for name, why in dict(content.get("undefined") or {}).items()}
         for name in NUMBERS:
-            value = _number(name, told.get(name))
+            value = _number(name, content.get(name))
             if value is not None and not isfinite(value):
                 undefined[name] = f"a finite number is required; received {value}"
             numbers[name] = value if value is not None and isfinite(value) else None
         if (count := numbers["total_positions"]) is not None:
-            if not (0 <= count <= _MOST_POSITIONS and count == int(count)):
-                wanted = f"`total_positions` must be an integer from 0 to {_MOST_POSITIONS}"
-                raise refusal("argument_invalid", f"{wanted}; received {count}")
+            if not (0 <= count <= _MAX_POSITIONS and count == int(count)):
+                required = f"`total_positions` must be an integer from 0 to {_MAX_POSITIONS}"
+                raise refusal("argument_invalid", f"{required}; received {count}")
             numbers["total_positions"] = int(count)
         return cls(str(texts["id"]), str(texts["status"]), texts["candle_interval"], **numbers, undefined=undefined)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the 17 members as plain values, those that are None left out."""
+        """Return the fields that are not None as JSON types."""
         values = {name: getattr(self, name) for name in FIELDS}
         return {name: value for name, value in values.items() if value is not None}
 
     def summary_line(self) -> str:
-        """Return the run in one line of text; what is undefined is not in it."""
+        """Format the summary on one line, without undefined metrics."""
         shown = [
             ("", self.status, "{}"),
             (" interval=", self.candle_interval, "{}"),
@@ -119,17 +121,17 @@ class RunMetricsSummary:
 
 
 FIELDS = tuple(each.name for each in fields(RunMetricsSummary) if each.name != "undefined")
-"""The 17 names, in order."""
+"""Names of the 17 fields, in order."""
 NUMBERS = FIELDS[3:]
-"""Those that are numbers."""
+"""Names of the numeric fields."""
 
 
 def _percent(value: float | None) -> float | None:
     return None if value is None else 100.0 * value
 
 
-def _text(told: Mapping[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _text(content: Mapping[str, Any], name: str) -> str | None:
+    value = content.get(name)
     if value is not None and not isinstance(value, str):
         raise refusal("argument_invalid", f"`{name}` of a summary must be a text; received {value!r}")
     return value
@@ -138,10 +140,10 @@ def _text(told: Mapping[str, Any], name: str) -> str | None:
 def _number(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, float) or is_whole(value):
+    if isinstance(value, float) or is_integer(value):
         return float(value)
     try:
-        if isinstance(value, str) and not is_truth(value) and value.isascii() and "_" not in value:
+        if isinstance(value, str) and not is_bool(value) and value.isascii() and "_" not in value:
             return float(value)
     except ValueError:
         pass
@@ -149,12 +151,12 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def _numbers(run: Run, trades: Trades) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the numbers of a run, and why some are None."""
+    """Return the metrics of a run, and the reasons for None."""
     found: dict[str, Any] = {name: run.metrics[metric] for name, metric in _RATIOS.items()}
     undefined = {name: run.undefined[metric] for name, metric in _RATIOS.items() if metric in run.undefined}
     for name, metric in (("sharpe_ratio", "sharpe"), ("sortino_ratio", "sortino")):
         if why := run.caveats.get(metric):
-            # The ratio of a track without volatility is that of the risk-free rate, which would rank first.
+            # Without volatility the ratio would be that of the risk-free rate, and rank first.
             found[name], undefined[name] = None, why
     drawdown = run.metrics["max_drawdown"]
     found["max_drawdown"] = None if drawdown is None else abs(drawdown)
@@ -165,7 +167,7 @@ def _numbers(run: Run, trades: Trades) -> tuple[dict[str, Any], dict[str, str]]:
     for name, metric in names.items():
         amount = getattr(trades, metric)
         found[name] = None if amount is None else amount * capital
-    found["avg_hold_duration_secs"] = _held(run, trades)
+    found["avg_hold_duration_secs"] = _mean_duration(run, trades)
     for name, metric in (names | {"win_rate": "win_rate", "profit_factor": "profit_factor"}).items():
         if metric in trades.undefined:
             undefined[name] = trades.undefined[metric]
@@ -177,17 +179,17 @@ def _numbers(run: Run, trades: Trades) -> tuple[dict[str, Any], dict[str, str]]:
     return found, undefined
 
 
-def _held(run: Run, trades: Trades) -> float | None:
+def _mean_duration(run: Run, trades: Trades) -> float | None:
     if not trades.trades:
         return None
     start, _ = run.window.resolve(run.dataset, run.lookback)
     bars = {bar for trade in trades.trades for bar in (trade.opened, trade.closed)}
-    at = {bar: moment(run.dates[bar - start]).timestamp() for bar in bars}
+    at = {bar: timestamp_of(run.dates[bar - start]).timestamp() for bar in bars}
     return sum(at[trade.closed] - at[trade.opened] for trade in trades.trades) / len(trades.trades)
 
 
-def moment(date: str) -> datetime:
-    """Return a date of a market, as a moment in UTC."""
+def timestamp_of(date: str) -> datetime:
+    """Parse a date of a market as a UTC datetime."""
     text = date.removesuffix("Z")
     return datetime.fromisoformat(f"{text if 'T' in text else f'{text}T00:00:00'}+00:00")
 
@@ -196,8 +198,8 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def interval_of(dates: Sequence[str]) -> str:
-    """Return the length of a bar, the smallest distance of two dates: `1d`, `15m`."""
-    moments = [moment(date).timestamp() for date in dates[:1000]]
-    least = min((int(after - before) for before, after in pairwise(moments)), default=86_400)
+    """Return the bar length, the smallest distance between two dates: `1d`, `15m`."""
+    timestamps = [timestamp_of(date).timestamp() for date in dates[:1000]]
+    least = min((int(after - before) for before, after in pairwise(timestamps)), default=86_400)
     name, seconds = next((unit for unit in _UNITS if least % unit[1] == 0), ("s", 1))
     return f"{least // seconds}{name}"

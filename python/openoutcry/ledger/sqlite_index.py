@@ -1,4 +1,4 @@
-"""The index of a ledger: a SQLite file beside the log, disposable."""
+"""SQLite index of a ledger: a disposable file next to the log, updated before each query."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from openoutcry.ledger.index_schema import BULK, INDEXES, RUNS_BY_ID, SHARED, TABLES, VERSION
-from openoutcry.ledger.ingest import Filling
-from openoutcry.ledger.log_segments import Place, Segments
+from openoutcry.ledger.ingest import Ingest
+from openoutcry.ledger.log_segments import LogPosition, Segments
 from openoutcry.ledger.parallel_reader import pieces
 from openoutcry.records.chained_log import Link, scan
 
 NAME = "index.sqlite"
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class Read(NamedTuple):
-    """How far the log was read, and what of it could not be.
+class ReadState(NamedTuple):
+    """Position in the log up to which the index is complete, and counts of unusable lines.
 
     Attributes:
-        place: Where the next line begins.
-        line: Where the last whole record begins.
-        link: The end of the chain.
-        n_torn: Lines that were cut while they were written.
-        n_changed: Lines that nobody wrote so, and breaks of the chain.
-        n_unread: Records that are whole, and not what a ledger's must be.
-        n_newer: Records of a later version.
+        place: Start of the next line.
+        line: Start of the last complete record.
+        link: End of the chain.
+        n_torn: Number of lines that were truncated during writing.
+        n_changed: Number of modified lines and chain breaks.
+        n_unread: Number of intact records with invalid content.
+        n_newer: Number of records of a later version.
     """
 
-    place: Place = Place()
-    line: Place = Place()
+    place: LogPosition = LogPosition()
+    line: LogPosition = LogPosition()
     link: Link = Link()
     n_torn: int = 0
     n_changed: int = 0
@@ -43,9 +43,9 @@ class Read(NamedTuple):
 
 
 class Index:
-    """The tables, caught up with the log whenever they are asked.
+    """The index, brought up to date with the log before each query.
 
-    One that was removed, is of other tables, cannot be read or is not of this log is made anew.
+    An index that is missing, damaged, of another schema version or of another log is rebuilt.
     """
 
     def __init__(self, segments: Segments) -> None:
@@ -54,44 +54,41 @@ class Index:
         self._base: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None
         self._owner = 0
-        self._read = Read()
+        self._read = ReadState()
         self._thread = segments.thread
 
-    def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """Return what a question finds in the tables, caught up.
-
-        Damaged ones are made anew.
-        """
+    def query(self, function: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run a function on the updated index; a damaged index is rebuilt."""
         with self._thread:
             try:
-                return question(self.caught_up())
+                return function(self.connection())
             except sqlite3.OperationalError:
-                # Of the disk or of who else uses the file, not of what is in it.
+                # A problem of the disk or a lock, not of the content.
                 raise
             except sqlite3.DatabaseError:
                 self.rebuild()
-                return question(self.caught_up())
+                return function(self.connection())
 
     @property
-    def read(self) -> Read:
-        """How far the log was read when the tables were last asked."""
+    def read(self) -> ReadState:
+        """ReadState state after the last update."""
         return self._read
 
-    def caught_up(self) -> sqlite3.Connection:
-        """Return the tables after what others have written meanwhile."""
+    def connection(self) -> sqlite3.Connection:
+        """Return a connection to the index, updated with the records of all writers."""
         with self._thread:
             if self._base is not None and self._is_there() and self._is_current():
                 return self._base
             with self._segments.locked():
-                base = self._opened() or self._rebuilt()
-                self._fill(base, Filling(base))
+                base = self._open() or self._rebuild()
+                self._fill(base, Ingest(base))
                 return base
 
     def rebuild(self) -> None:
-        """Make the tables anew from the whole log."""
+        """Rebuild the index from the complete log."""
         with self._thread, self._segments.locked():
             self.close()
-            self._rebuilt()
+            self._rebuild()
 
     def close(self) -> None:
         """Close the file."""
@@ -111,13 +108,13 @@ class Index:
     def _is_current(self) -> bool:
         segments, place = self._segments.numbers(), self._read.place
         if not segments:
-            return self._read.place == Place()
+            return self._read.place == LogPosition()
         with suppress(OSError):
             return (segments[-1], self._segments.path(segments[-1]).stat().st_size) == place
         return False
 
-    def _opened(self) -> sqlite3.Connection | None:
-        """Return the tables that are there, if they are of this log."""
+    def _open(self) -> sqlite3.Connection | None:
+        """Open the existing index if it belongs to this log."""
         if self._base is not None and self._is_there():
             return self._base if self._fits() else None
         self.close()
@@ -137,7 +134,7 @@ class Index:
         return base if self._fits() else None
 
     def _fits(self) -> bool:
-        """Return whether the last record that was read is still where it was."""
+        """Return whether the log still has the last read record at its position."""
         read = self._read
         if read.link == Link():
             return True
@@ -146,40 +143,37 @@ class Index:
             return line.record is not None and line.record["hash"] == read.link.hash
         return False
 
-    def _rebuilt(self) -> sqlite3.Connection:
+    def _rebuild(self) -> sqlite3.Connection:
         self.close()
-        made = self.path.with_name(f"{NAME}.{os.getpid()}.tmp")
+        temporary = self.path.with_name(f"{NAME}.{os.getpid()}.tmp")
         try:
-            self._make(made, is_by_id=False)
+            self._build(temporary, checks_ids=False)
         except sqlite3.IntegrityError:
-            # An id is there twice, which only a log of several that were put together has.
-            self._make(made, is_by_id=True)
+            # A duplicate ID, which only a log merged from several ledgers has.
+            self._build(temporary, checks_ids=True)
         for tail in ("-wal", "-shm"):
-            # They belong to the file that goes.
+            # They belong to the replaced file.
             self.path.with_name(f"{NAME}{tail}").unlink(missing_ok=True)
-        made.replace(self.path)
+        temporary.replace(self.path)
         base = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
         base.executescript(SHARED)
         self._base, self._owner, self._file = base, os.getpid(), self.path.stat()
         return base
 
-    def _make(self, made: Path, *, is_by_id: bool) -> None:
-        """Make the tables in a new file.
-
-        Ids are fast to sort, and slow to look up one by one.
-        """
-        made.unlink(missing_ok=True)
-        base = sqlite3.connect(made, isolation_level=None)
+    def _build(self, temporary: Path, *, checks_ids: bool) -> None:
+        """Build the index in a new file; unique IDs are indexed at the end, because single lookups are slow."""
+        temporary.unlink(missing_ok=True)
+        base = sqlite3.connect(temporary, isolation_level=None)
         try:
-            base.executescript(BULK + TABLES + (RUNS_BY_ID if is_by_id else ""))
-            self._read = Read()
-            self._fill(base, Filling(base, is_by_id=is_by_id))
-            base.executescript(INDEXES if is_by_id else RUNS_BY_ID + INDEXES)
+            base.executescript(BULK + TABLES + (RUNS_BY_ID if checks_ids else ""))
+            self._read = ReadState()
+            self._fill(base, Ingest(base, checks_ids=checks_ids))
+            base.executescript(INDEXES if checks_ids else RUNS_BY_ID + INDEXES)
         finally:
             base.close()
 
-    def _fill(self, base: sqlite3.Connection, filling: Filling) -> None:
-        """Read what the log has beyond what was read, in one transaction."""
+    def _fill(self, base: sqlite3.Connection, ingest: Ingest) -> None:
+        """Add new log records in one transaction."""
         read = self._read
         base.execute("BEGIN IMMEDIATE")
         try:
@@ -192,10 +186,10 @@ class Index:
                     counts[_COUNTS.index("n_changed")] += piece.first != link
                     last, link = piece.line, piece.link
                 for item in piece.items:
-                    filling.take(item)
-            filling.finish()
-            counts[_COUNTS.index("n_unread")] += filling.n_unread
-            done = Read(place, last, link, *counts)
+                    ingest.add(item)
+            ingest.flush()
+            counts[_COUNTS.index("n_unread")] += ingest.n_unread
+            done = ReadState(place, last, link, *counts)
             base.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", _meta_of(done).items())
             base.execute("COMMIT")
         except BaseException:
@@ -207,25 +201,25 @@ class Index:
 _COUNTS = ("n_torn", "n_changed", "n_unread", "n_newer")
 
 
-def _meta_of(read: Read) -> dict[str, str]:
-    told = {"schema": VERSION, "segment": read.place.segment, "offset": read.place.offset, "seq": read.link.seq}
-    told |= {"line_segment": read.line.segment, "line_offset": read.line.offset}
-    told |= {name: getattr(read, name) for name in _COUNTS}
-    return {name: str(value) for name, value in told.items()} | {"hash": read.link.hash}
+def _meta_of(read: ReadState) -> dict[str, str]:
+    values = {"schema": VERSION, "segment": read.place.segment, "offset": read.place.offset, "seq": read.link.seq}
+    values |= {"line_segment": read.line.segment, "line_offset": read.line.offset}
+    values |= {name: getattr(read, name) for name in _COUNTS}
+    return {name: str(value) for name, value in values.items()} | {"hash": read.link.hash}
 
 
-def _read_from(meta: dict[str, str]) -> Read:
+def _read_from(meta: dict[str, str]) -> ReadState:
     places = (
-        Place(int(meta["segment"]), int(meta["offset"])),
-        Place(int(meta["line_segment"]), int(meta["line_offset"])),
+        LogPosition(int(meta["segment"]), int(meta["offset"])),
+        LogPosition(int(meta["line_segment"]), int(meta["line_offset"])),
     )
-    return Read(*places, Link(int(meta["seq"]), meta["hash"]), *(int(meta[name]) for name in _COUNTS))
+    return ReadState(*places, Link(int(meta["seq"]), meta["hash"]), *(int(meta[name]) for name in _COUNTS))
 
 
-def remembered(folder: Path) -> str | None:
-    """Return the last hash that an index has read, or None where there is none.
+def last_indexed_hash(folder: Path) -> str | None:
+    """Return the last hash that the index has read, or None without an index.
 
-    It is an anchor: a log that lost its end since then lacks it.
+    A log that was truncated since then lacks it.
     """
     path = folder / NAME
     if not path.exists():

@@ -1,4 +1,4 @@
-"""When two strategies are one, and when two trials are."""
+"""Identity of strategies, code and trials, as hashes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ def digest_of(name: str, value: Any) -> str:
 
 
 def strategy_id(strategy: Mapping[str, Any]) -> str:
-    """Return what a strategy is known by, whatever the order of its keys.
-
-    1 and 1.0 are one number there.
-    """
+    """Return the ID of a strategy, independent of the order of its keys; 1 equals 1.0."""
     if not isinstance(strategy, Mapping) or not strategy:
         raise refusal("argument_invalid", f"`strategy` must be an object with a member; received {strategy!r}")
     return digest_of("strategy", strategy)
@@ -29,32 +26,32 @@ def strategy_id(strategy: Mapping[str, Any]) -> str:
 def trial_key(
     strategy: Mapping[str, Any], fingerprint: str, window: tuple[str, str], rules: Mapping[str, Any], version: str
 ) -> str:
-    """Return what a trial is known by, before it is made.
+    """Return the key of a trial before it is run.
 
     Args:
-        strategy: All that decides, every param with its value.
-        fingerprint: That of the market.
+        strategy: Complete definition of the strategy, with all parameter values.
+        fingerprint: Fingerprint of the market.
         window: First and last date.
-        rules: Costs, limits, and what else a number depends on.
-        version: That of the engine.
+        rules: Costs, limits and other inputs of the results.
+        version: Version of the engine.
     """
     body = {"strategy": strategy_id(strategy), "dataset": fingerprint, "window": list(window)}
     return digest_of("trial", body | {"rules": rules, "engine_version": version})
 
 
 def code_strategy(source: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a strategy that is code: a hash of what it does, and its params."""
+    """Return the definition of a code strategy: a hash of its behavior, and its parameters."""
     return {"code": code_identity(source)[0], "params": dict(params)}
 
 
 def code_identity(source: str) -> tuple[str, str]:
-    """Return a hash of what a Python source does, and one of its text.
+    """Return a hash of the normalized syntax tree of Python source, and a hash of its text.
 
-    The first is the same whatever its comments, docstrings, layout and names of classes, functions and variables;
-    attributes, methods and what it does not define itself keep their names.
+    The first ignores comments, docstrings, layout and the names of classes, functions and variables. Attributes,
+    methods and names that the source does not define are kept.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is no Python.
+        OpenOutcryError: `argument_invalid`: the source is not Python.
     """
     try:
         tree = ast.parse(source)
@@ -75,7 +72,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 class _Renamed(ast.NodeTransformer):
-    """Gives what a source defines a number for a name, first named first."""
+    """Replaces names that a source defines by numbers, in order of appearance."""
 
     def __init__(self, tree: ast.Module) -> None:
         members = set(_members(tree))
@@ -96,7 +93,7 @@ class _Renamed(ast.NodeTransformer):
 
 
 def _members(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of what classes hold, which others find them by."""
+    """Yield the names of class members, which other code may access."""
     for each in ast.walk(tree):
         if isinstance(each, ast.ClassDef):
             for item in each.body:

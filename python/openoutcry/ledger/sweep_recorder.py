@@ -1,4 +1,4 @@
-"""What writes the runs of a sweep to a ledger, many at a time."""
+"""Recorder that writes the runs of a sweep to a ledger in batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from openoutcry.backtest.run import Run
 from openoutcry.errors import refusal
-from openoutcry.ledger.entry_builder import About, run_of, strategy_of
+from openoutcry.ledger.entry_builder import RunMetadata, run_of, strategy_of
 from openoutcry.ledger.ledger_entry import LedgerRun
 from openoutcry.ledger.ledger_store import Ledger
 
@@ -18,51 +18,58 @@ _SECONDS = 1.0
 
 
 class Recorder:
-    """Takes the runs of a sweep, for `run_sweep(on_result=recorder)`; in a with-block.
+    """Context manager that records the runs of `run_sweep(on_result=recorder)`.
 
-    A run's strategy is the one given with the params of its point. Runs are written some at a time, at least once a
-    second, and the last ones at the end of the block, whatever ended it: each was looked at.
+    The strategy of a run is `strategy` with the parameters of its grid point. Runs are written in batches, at least
+    once a second and at the end of the block, also after an error, because every evaluated run counts.
 
     Args:
-        ledger: Where to. Whoever drives a sweep elsewhere has its one writer here: workers return runs.
-        strategy: What the points share: a name, or an object without `params`.
-        about: What a run does not say of itself; a `key` is followed by the index of the point.
-        n_held: Runs that are held back at most.
+        ledger: The ledger. In a distributed sweep, workers return runs and the driver is the only writer.
+        strategy: Common definition of the points: a name, or an object without `params`.
+        metadata: Metadata of the runs; the index of the point is appended to a `key`.
+        max_buffered: Maximum number of buffered runs.
     """
 
     def __init__(
         self,
         ledger: Ledger,
         strategy: Mapping[str, Any] | str,
-        about: About = About(),  # noqa: B008 it cannot change
+        metadata: RunMetadata = RunMetadata(),  # noqa: B008 immutable
         *,
-        n_held: int = 256,
+        max_buffered: int = 256,
     ) -> None:
         self._ledger = ledger
         self._strategy = strategy_of(strategy)
         if "params" in self._strategy:
-            raise refusal("argument_invalid", "`strategy` must leave `params` to the points; received some")
-        self._about = about
-        self._n_held = n_held
-        self._held: list[LedgerRun] = []
+            raise refusal(
+                "argument_invalid",
+                "`strategy` must not contain `params`, which each grid point sets; received `params`",
+            )
+        self._metadata = metadata
+        self._max_buffered = max_buffered
+        self._buffer: list[LedgerRun] = []
         self._written = monotonic()
         self.ids: list[str] = []
-        """Ids of the runs, in the order in which they came."""
+        """IDs of the runs in order of arrival."""
 
     def __call__(self, index: int, params: Mapping[str, Any], run: Run) -> None:
-        """Take a run."""
-        about = self._about if self._about.key is None else replace(self._about, key=f"{self._about.key}:{index}")
+        """Add a run."""
+        metadata = (
+            self._metadata
+            if self._metadata.key is None
+            else replace(self._metadata, key=f"{self._metadata.key}:{index}")
+        )
         strategy = {**self._strategy, "params": dict(params)} if params else self._strategy
-        made = run_of(run, strategy, about)
-        self._held.append(made)
-        self.ids.append(made.run_id)
-        if len(self._held) >= self._n_held or monotonic() - self._written > _SECONDS:
+        ledger_run = run_of(run, strategy, metadata)
+        self._buffer.append(ledger_run)
+        self.ids.append(ledger_run.run_id)
+        if len(self._buffer) >= self._max_buffered or monotonic() - self._written > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is held back."""
-        held, self._held = self._held, []
-        self._ledger.add(held)
+        """Write buffered runs."""
+        buffered, self._buffer = self._buffer, []
+        self._ledger.add(buffered)
         self._written = monotonic()
 
     def __enter__(self) -> Recorder:
@@ -74,6 +81,6 @@ class Recorder:
         self.flush()
 
 
-def recorder(ledger: Ledger, strategy: Mapping[str, Any] | str, about: About | None = None) -> Recorder:
-    """Return what writes the runs of a sweep to a ledger, for a with-block."""
-    return Recorder(ledger, strategy, about or About())
+def recorder(ledger: Ledger, strategy: Mapping[str, Any] | str, metadata: RunMetadata | None = None) -> Recorder:
+    """Return a recorder of the runs of a sweep, for a `with` block."""
+    return Recorder(ledger, strategy, metadata or RunMetadata())

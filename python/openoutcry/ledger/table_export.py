@@ -1,4 +1,4 @@
-"""Tables of a ledger as files: Parquet, CSV and JSON lines."""
+"""Export of ledger tables to Parquet, CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -44,45 +44,45 @@ VIEWS = {
         " runs.holdout_touched ORDER BY runs.id"
     ),
 }
-"""What can be written, by name."""
+"""SQL of the exportable views, by name."""
 _BLOCK = 10_000
 _FLOATS = {*NUMBERS, "sharpe_per_bar", "skew", "kurtosis", "mean_sharpe"} - {"total_positions"}
-_WHOLE = {"total_positions", "n_returns", "n_configs", "holdout_touched", "family", "param_count"}
-_WHOLE |= {"n", "n_undefined", "n_failed"}
+_INTEGERS = {"total_positions", "n_returns", "n_configs", "holdout_touched", "family", "param_count"}
+_INTEGERS |= {"n", "n_undefined", "n_failed"}
 
 
 def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "runs") -> int:
-    """Write a table to a file, by its suffix, and return how many rows.
+    """Export a view to a file in the format of its suffix, and return the number of rows.
 
     Args:
-        base: The index.
-        path: A new file: `.parquet`, which needs `openoutcry[parquet]`, `.csv` or `.jsonl`.
-        view: `runs`, `strategies`, `returns`, or `run-ledger`, the five fields, of which there are only lines.
+        base: Connection to the index.
+        path: A new file: `.parquet` (needs `openoutcry[parquet]`), `.csv` or `.jsonl`.
+        view: `runs`, `strategies`, `returns`, or `run-ledger` for the five-field run list (`.jsonl` only).
 
     Raises:
-        OpenOutcryError: `argument_invalid`: there is no such view, the suffix is another, or the file is there.
+        OpenOutcryError: `argument_invalid`: the view is unknown, the suffix does not fit, or the file exists.
     """
     target = Path(path)
     if view not in VIEWS:
         raise refusal("argument_invalid", f"`view` must be one of {', '.join(VIEWS)}; received {view!r}")
     suffixes = {"run-ledger": {".jsonl"}, "returns": {".parquet", ".jsonl"}}.get(view, {".parquet", ".csv", ".jsonl"})
     if target.suffix not in suffixes:
-        wanted = f"the file of `{view}` must end in {' or '.join(sorted(suffixes))}"
-        raise refusal("argument_invalid", f"{wanted}; received '{target.name}'")
+        required = f"the file of `{view}` must end in {' or '.join(sorted(suffixes))}"
+        raise refusal("argument_invalid", f"{required}; received '{target.name}'")
     if target.exists():
-        raise refusal("argument_invalid", f"a new file is required; received '{target}', which is there")
-    how = {".parquet": _parquet, ".csv": _csv, ".jsonl": _lines}[target.suffix]
-    made = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        raise refusal("argument_invalid", f"a new file is required; received '{target}', which exists")
+    writer = {".parquet": _parquet, ".csv": _csv, ".jsonl": _lines}[target.suffix]
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        n_rows = how(base, made, view)
-        made.replace(target)
+        n_rows = writer(base, temporary, view)
+        temporary.replace(target)
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     return n_rows
 
 
 def _blocks(base: sqlite3.Connection, view: str) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
-    """Yield names and some rows at a time; names alone where there is no row."""
+    """Yield column names with blocks of rows; a single empty block for an empty view."""
     found = base.execute(VIEWS[view])
     names = [each[0] for each in found.description]
     rows = found.fetchmany(_BLOCK)
@@ -108,8 +108,8 @@ def _lines(base: sqlite3.Connection, path: Path, view: str) -> int:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for names, rows in _blocks(base, view):
             for row in rows:
-                for told in _objects(dict(zip(names, row, strict=True)), view):
-                    file.write(json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n")
+                for item in _objects(dict(zip(names, row, strict=True)), view):
+                    file.write(json.dumps(item, ensure_ascii=False, separators=(",", ":")) + "\n")
                     n_rows += 1
     return n_rows
 
@@ -163,4 +163,4 @@ def _parquet(base: sqlite3.Connection, path: Path, view: str) -> int:
 def _kind(pa: Any, name: str) -> Any:
     if name == "returns":
         return pa.list_(pa.float64())
-    return pa.float64() if name in _FLOATS else pa.int64() if name in _WHOLE else pa.string()
+    return pa.float64() if name in _FLOATS else pa.int64() if name in _INTEGERS else pa.string()

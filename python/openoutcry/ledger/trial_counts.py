@@ -1,10 +1,10 @@
-"""What the index keeps of trials, so that none counts twice."""
+"""Trial counts and Sharpe ratio moments of the index, counting each trial once."""
 
 from __future__ import annotations
 
 import sqlite3
 
-# Sorted once, by what all that follows takes them by.
+# Sorted once by the key that the following statements use.
 _NEW = """
 CREATE TEMP TABLE IF NOT EXISTS new (
     trial BLOB NOT NULL, session INTEGER NOT NULL, run INTEGER NOT NULL, market INTEGER NOT NULL,
@@ -18,7 +18,7 @@ INSERT INTO new SELECT trial, session, id, market, n_configs,
 WHERE id BETWEEN :begin AND :end ORDER BY trial, session, id
 """
 
-# A trial counts where it was first made, by the most configurations that any run of it stands for.
+# A trial counts for the market of its first run, with the maximum `n_configs` of its runs.
 _FAMILIES = """
 INSERT INTO families SELECT family, SUM(more) FROM (
     SELECT COALESCE((SELECT market FROM trials WHERE trials.trial = made.trial ORDER BY run LIMIT 1), market) AS market,
@@ -29,7 +29,7 @@ JOIN markets ON markets.id = counted.market GROUP BY family
 ON CONFLICT (family) DO UPDATE SET n_trials = n_trials + excluded.n_trials
 """
 
-# Of its ratios the first one counts. The order is that of the log, for sums of floats depend on it.
+# The first ratio of a trial counts. Rows are in log order, because sums of floats depend on the order.
 _RATIOS = """
 INSERT INTO trial_agg SELECT family, n_returns, 1, sharpe, sharpe * sharpe FROM (
     SELECT MIN(run) AS first, trial, market, n_returns, sharpe FROM new WHERE sharpe IS NOT NULL GROUP BY trial) AS made
@@ -50,8 +50,8 @@ ON CONFLICT (trial, session) DO UPDATE SET n_configs = MAX(n_configs, excluded.n
 """
 
 
-def count(base: sqlite3.Connection, begin: int, end: int) -> None:
-    """Count the trials that runs are of, by the first and the last run that is new."""
+def count_trials(base: sqlite3.Connection, begin: int, end: int) -> None:
+    """Add the trials of new runs, given by the first and the last row ID."""
     base.execute(_NEW)
     base.execute(_TAKEN, {"begin": begin, "end": end})
     for statement in (_FAMILIES, _RATIOS, _TRIALS, "DELETE FROM new"):

@@ -63,8 +63,8 @@ class Episode:
                 self.not_compared.setdefault(name, value)
             else:
                 self.seen[name].append((place, value))
-        for name, value in ((_OBSERVATION, observation), (_INFO, info)):
-            self.seen[name].append((place, _text(structure(value))))
+        for name, source in ((_OBSERVATION, observation), (_INFO, info)):
+            self.seen[name].append((place, _text(structure(source))))
         dates = (value for name, value in info.items() if str(name).lower() in TIMES and value is not None)
         self.dates.append(next(map(iso, dates), None))
 
