@@ -34,19 +34,19 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: lint-rust lint-python lint-built test-crates test-instructions
 .PHONY: format packages bench instructions platforms pins clean
 
-help: ## Say what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## Rank the baseline agents on real data: a table, and report.html
+demo: build ## Rank the baseline agents on real data; write report.html
 	$(BIN)/openoutcry demo
 
 build: $(VENV)/.built ## Build the package into .venv
 
-test: ## Run everything that must be green (what .ci/run runs)
+test: ## Run every test and check, as CI does
 	@scripts/install-system tests
 	@MAKE='$(MAKE)' scripts/stages $(STAGES)
 
-test-full: ## The same with full counts of random cases in every suite
+test-full: ## Run every test with the full number of random cases
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
 # The extension ends in minutes of one core, which its wheel has ready; pip and mypy have no use for a second one.
@@ -79,7 +79,7 @@ test-instructions:
 test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy and gymnasium
 	$(PYTEST) $(PARALLEL)
 
-test-floor: $(FLOOR)/.built ## Test the wheel on the oldest numpy and gymnasium that it accepts
+test-floor: $(FLOOR)/.built ## Test the wheel on the oldest supported numpy and gymnasium
 	$(FLOOR)/bin/python -m pytest $(PARALLEL) -m "not once"
 
 # Not part of `test`: torch brings 5 GB of libraries for graphics cards, whatever the machine.
@@ -91,10 +91,10 @@ wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the packa
 
 # Not part of `test`: the engine is compiled for JavaScript (7 to 16 minutes from a clean clone on two cores) and for every
 # platform that this machine can link for (8 to 29 more), which takes longer than all of CI.
-test-everywhere: test-javascript ## Hold Node, Chromium and every package to the same bits
+test-everywhere: test-javascript ## Test JavaScript and every package of every platform
 	@$(MAKE) --no-print-directory packages
 
-test-javascript: $(VENV)/.dev $(VENV)/.built ## Hold Node, Chromium, the npm package and pages of one file to the same bits
+test-javascript: $(VENV)/.dev $(VENV)/.built ## Test that Node, Chromium, the npm package and self-verifying pages return the same bits
 	@scripts/install-system tests
 	cargo fmt --check --all --manifest-path rust/wasm/Cargo.toml
 	scripts/wasm
@@ -116,27 +116,27 @@ examples: $(VENV)/.dev $(VENV)/.built ## Run every example
 wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents and ABI
 
 # Not part of `test`: it links the engine anew for every platform.
-packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates, and try each in a clean environment
+packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates; test each in a clean environment
 	PATH="$(BIN):$$PATH" scripts/packages
 
-bench: build ## Time the engine beside numpy
+bench: build ## Measure the speed of the engine against numpy
 	$(BIN)/openoutcry bench
 
-instructions: ## Count the instructions of a lane's step and hold them to their bounds (needs valgrind)
+instructions: ## Count instructions per step and compare with their bounds (needs valgrind)
 	$(PYTHON) scripts/instructions
 
-format: $(VENV)/.dev ## Format, and apply the fixes that lints offer
+format: $(VENV)/.dev ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	cargo fmt
 
-platforms: ## Hold records and scores to the same bits in each profile, for each processor and with musl
+platforms: ## Test that records and scores are equal in every profile, CPU target and with musl
 	scripts/platforms
 
 pins: ## Resolve the newest dependencies and rewrite constraints*.txt
 	$(PYTHON) scripts/pins.py
 
-clean: ## Remove everything that was made here
+clean: ## Remove all build products
 	rm -rf target dist site report.html $(VENV) $(FLOOR) $(TRAIN) $(NEXT) python/openoutcry/*.so
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -rf python/openoutcry/report/engine $(addprefix rust/wasm/npm/,dist node_modules src/native LICENSE-* *.tgz)
