@@ -1,4 +1,4 @@
-"""Command line options of agents: timeouts, sandbox, environment; and messages about their faults."""
+"""Command line options of agents, and messages about their faults."""
 
 from __future__ import annotations
 
@@ -84,7 +84,10 @@ class AgentOptions:
         return Bounds(start_seconds=self.start_seconds, answer_seconds=self.answer_seconds)
 
     def launcher(self, name: str) -> Launcher:
-        """Return the launcher of an agent after a test start, so that a broken agent leaves no output file."""
+        """Return the launcher of an agent after a test start.
+
+        A broken agent therefore leaves no output file.
+        """
         with suggesting_names(name):
             return self._launcher(name)
 
@@ -104,7 +107,7 @@ class AgentOptions:
 
 
 def public_name(agent: str) -> str:
-    """Return the name of an agent on boards: for a server, its URL without the password."""
+    """Return the name of an agent on boards: a URL without its password."""
     return without_password(agent) if agent.startswith(SERVERS) else agent
 
 

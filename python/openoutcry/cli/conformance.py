@@ -20,7 +20,7 @@ from openoutcry.cli.agent_options import (
     above_zero,
     exit_on_agent_fault,
 )
-from openoutcry.cli.market_options import load_agent, checked_output_file, public_key_of
+from openoutcry.cli.market_options import checked_output_file, load_agent, public_key_of
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.harness import AgentError
@@ -98,7 +98,7 @@ def conformance(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> None:
-    """Run all conformance checks against an agent, and print the badge or the first failure."""
+    """Run all conformance checks, and print the badge or the first failure."""
     if verify is not None:
         _check_alone(context)
         _verify(verify, public_key)

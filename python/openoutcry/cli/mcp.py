@@ -52,7 +52,7 @@ def mcp(
     sessions: int = typer.Option(16, min=1, help="Maximum number of open sessions."),
     idle: float = typer.Option(3600.0, help="Close a session after this many seconds without a call."),
 ) -> None:
-    """Serve episodes to a client of the Model Context Protocol (MCP) over standard input and output.
+    """Serve episodes to a client of the Model Context Protocol (MCP).
 
     The tools are `reset`, `observe`, `step` and `score`. Needs `pip install openoutcry[mcp]`.
     """

@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 5.0
 
 
 def run_in_child() -> None:
-    """Fork and continue in the child, so that a target that exits the process is detected.
+    """Fork and continue in the child, to detect a target that exits the process.
 
     The parent does not return: it exits with the code of the child, or raises if the child did not exit by itself. On a
     system without `fork`, the process continues.
@@ -53,7 +53,7 @@ def run_in_child() -> None:
 
 
 class Progress:
-    """Prints every few seconds how many runs are done and the estimated remaining time."""
+    """Prints every few seconds the finished runs and the remaining time."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._now = stream, now

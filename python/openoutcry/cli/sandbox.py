@@ -47,7 +47,7 @@ _STYLES = {"stopped": "green", "escaped": "bold red", "known": "yellow", "unclea
 
 @app.callback()
 def _group() -> None:
-    """Make `doctor` a subcommand: a Typer app with one command and no callback has no subcommands."""
+    """Make `doctor` a subcommand: Typer needs a callback for a single command."""
 
 
 @app.command(epilog=DOCTOR_EXAMPLES)
@@ -73,7 +73,7 @@ def doctor(
 
 
 def open_sandbox(min_tier: str, pass_on: Sequence[str], hidden: Sequence[Path], *, allow_net: bool) -> Sandbox | None:
-    """Open the sandbox of the option `--sandbox` for an agent in the working directory.
+    """Open the sandbox of `--sandbox` for an agent in the working directory.
 
     The agent may also read the folders of `PYTHONPATH`. Standard error reports the tier and why no higher tier is
     available.

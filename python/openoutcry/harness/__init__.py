@@ -1,4 +1,4 @@
-"""Agents as processes and HTTP servers: start them, send observations, bound their resources, record their faults.
+"""Agents as processes and HTTP servers: start, limit and supervise them.
 
 `connect` turns the value of `--agent` into a launcher: `PythonAgent`, `CommandAgent` or `HttpAgent`. `SupervisedAgent`
 is one run of a launcher and turns faults into hold decisions. `sandbox` restricts what a process may do, `conformance`

@@ -1,4 +1,4 @@
-"""Interfaces of an agent: `Launcher` starts it, `Session` is one run, `Bounds` limits time and size."""
+"""Interfaces of agents: `Launcher` starts one, `Session` is one run."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Launcher(ABC):
 
     @property
     def harness(self) -> Harness | None:
-        """`transport`, `tier` and `allow_net`, as records state them; None for an agent in this process."""
+        """`transport`, `tier` and `allow_net` for records; None in this process."""
         return None
 
     @abstractmethod

@@ -22,7 +22,7 @@ class Stop:
 
     @contextmanager
     def on_stop(self, call: Callable[[], object]) -> Iterator[None]:
-        """Run a callback if the signal is set during the block, or at once if it is already set."""
+        """Run a callback when the signal is set during the block, or already is."""
         with self._lock:
             self._calls.append(call)
             is_set = self._is_set

@@ -27,7 +27,7 @@ INHERITED = (
 
 
 def agent_environment(more: Iterable[str] = ()) -> dict[str, str]:
-    """Return the environment of an agent: the inherited variables and those named in `more`.
+    """Return the environment of an agent: inherited variables and those in `more`.
 
     `PYTHONHASHSEED` defaults to 0, so that sets of strings have the same order in every run.
 

@@ -19,7 +19,9 @@ _WAIT_FACTOR = 3.0
 
 
 class CommandAgent(ProcessAgent):
-    """A program that reads observations and writes decisions, one per line (`contract/README.md`, section 9).
+    """A program that reads observations and writes decisions, one per line.
+
+    `contract/README.md`, section 9, specifies the interface.
 
     Args:
         command: The program and its arguments, split as by a shell; no shell runs them.
@@ -65,7 +67,7 @@ class CommandAgent(ProcessAgent):
         return early_exit(code) if code in _START_FAILURES or self._exits_unprompted(_WAIT_FACTOR * seconds) else None
 
     def _exits_unprompted(self, seconds: float) -> bool:
-        """Return whether the program exits while its input is open, as an interpreter does without its script."""
+        """Return whether it exits with open input, as for a missing script."""
         with self._start(lambda text: None) as session:
             return session.exits_within(seconds)
 

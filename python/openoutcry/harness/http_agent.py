@@ -1,4 +1,4 @@
-"""Agents as HTTP servers: each observation is a POST request, the decision is the response."""
+"""Agents as HTTP servers: POST an observation, receive the decision."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ class _ReadCounter:
         self._stream: Any = None
 
     def watch(self, stream: Any) -> bool:
-        """Return whether the response was read from the connection after its request was sent."""
+        """Return whether the response was read after its request was sent."""
         if stream is self._stream:
             return self.n_since_request > 0
         self._stream, read = stream, stream.read

@@ -1,4 +1,4 @@
-"""A barrier for concurrent runs: no run starts the next bar before all runs have finished the current one."""
+"""A barrier that keeps concurrent runs at the same bar."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _lock = threading.Lock()
 
 
 class _Blocks:
-    """The number of open `private_process` blocks, and the dumpable flag before the first."""
+    """The number of open `private_process` blocks, and the previous dumpable flag."""
 
     n_open = 0
     before = 1
@@ -21,7 +21,7 @@ class _Blocks:
 
 @contextmanager
 def private_process() -> Iterator[bool]:
-    """Hide memory, descriptors and environment of this process from other processes of the same user.
+    """Hide memory, descriptors and environment from processes of the same user.
 
     While the block runs, `/proc/PID/mem`, `fd`, `maps` and `environ` belong to root, no process of the same user may
     trace this one, and it writes no core dumps. The command line stays readable. Works on Linux only, and not against

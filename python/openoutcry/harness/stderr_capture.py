@@ -1,4 +1,4 @@
-"""Standard error of an agent: forwarded line by line, with the last part kept for error reports."""
+"""Standard error of an agent: forwarded by line, last part kept for errors."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _plain(line: bytes) -> str:
 
 
 def escape_text(text: str, kept: str = "") -> str:
-    """Return text with control characters escaped, except those in `kept`, so that it cannot move the cursor."""
+    """Return text with control characters escaped, except those in `kept`."""
     return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)

@@ -1,4 +1,4 @@
-"""JSON lines over the pipes of a child process: one observation per line in, one decision per line out."""
+"""Agents as child processes: JSON lines over standard input and output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ProcessExit(NamedTuple):
 
 
 class StdioSession(Session):
-    """A child process in a new session and process group that answers each line with a line.
+    """A child process that answers each input line with an output line.
 
     The process inherits three pipes and the given environment, no other descriptor and no terminal.
 
@@ -173,7 +173,7 @@ class StdioSession(Session):
             self._fail("answer_too_early", f"an answer must come after its observation; received {came}")
 
     def _n_in_pipe(self) -> int:
-        """Return the number of sent bytes that the agent has not read; 0 if the system does not report it."""
+        """Return the number of unread bytes in the input pipe; 0 if unknown."""
         # Not at the top: Windows has neither module.
         import fcntl
         import termios
@@ -259,7 +259,7 @@ class StdioSession(Session):
         self._stderr_capture.end()
 
     def _drain(self, last: int, seconds: float) -> bool:
-        """Read remaining output and return whether the pipe `last` reached its end in time."""
+        """Read remaining output and return whether the pipe `last` ended in time."""
         deadline, pipes = monotonic() + seconds, select.poll()
         for descriptor in {last, self._stderr}:
             pipes.register(descriptor, select.POLLIN)
@@ -335,7 +335,7 @@ class StdioSession(Session):
             self._process.stdin.close()
 
     def kill(self) -> None:
-        """Kill the process group: the process and those of its children that stayed in the group."""
+        """Kill the process group: the process and its children in the group."""
         self._is_killed = True
         # Not reaped yet, so that the process id is still its own.
         if self._process.returncode is None:

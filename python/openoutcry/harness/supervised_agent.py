@@ -18,7 +18,7 @@ OnFault = Callable[[AgentError, int], object]
 
 
 class SupervisedAgent(Session):
-    """An agent for one run that faults do not end. Use it in a `with` block, which ends the agent.
+    """An agent for one run, which continues after faults. Use it in a `with` block.
 
     After a fault the decision defaults to hold and the agent is restarted for the next observation: output left in its
     pipe would answer the wrong bar. A restarted agent has lost its state. After `Bounds.faults_in_a_row` consecutive

@@ -16,7 +16,7 @@ _CHUNK = 2**20
 
 
 def files_of(launcher: Launcher) -> dict[str, str] | None:
-    """Return the SHA-256 of each file that starts an agent, by its name in the command.
+    """Return the SHA-256 of each file that starts an agent, by its name.
 
     The files are the program and each argument that is a readable file, or the module of a function. Files that these
     import or open are not included. The result is None for a server and for a callable in this process.
@@ -33,7 +33,7 @@ def files_of(launcher: Launcher) -> dict[str, str] | None:
 
 
 def file_entries(before: dict[str, str], after: dict[str, str]) -> list[dict[str, str | None]]:
-    """Return the entries of files for a report; a file that changed during the examination has no digest."""
+    """Return the entries of files for a report; a changed file has no digest."""
     return [{"name": name, "sha256": digest if after.get(name) == digest else None} for name, digest in before.items()]
 
 

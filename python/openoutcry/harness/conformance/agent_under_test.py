@@ -95,14 +95,14 @@ class TimedSession(TextAgent):
         return f"agent_late: an agent must answer within {most:g} s; received its answer after {seconds:.3g} s"
 
     def end(self) -> ProcessExit | None:
-        """Close the input and return how the process exits; None for an agent that is not a process."""
+        """Close the input and return how the process exits; None for other agents."""
         if not isinstance(self.session, StdioSession):
             return None
         with as_failure(None):
             return self.session.end()
 
     def check_end(self) -> None:
-        """End the agent, and check that it exits in time with code 0 and without extra output."""
+        """End the agent, and check how it exits."""
         process_exit = self.end()
         if process_exit is not None:
             check_exit(process_exit, self.transcript[-1])
@@ -177,7 +177,7 @@ class AgentUnderTest:
             return timed.transcript
 
     def run_case(self, case: Case) -> Transcript:
-        """Return the transcript of a case; the first one is stored under the name of the case."""
+        """Return the transcript of a case; the first one is stored under its name."""
         transcript = self.run_text(case.text)
         self.transcripts.setdefault(case.name, transcript)
         return transcript
@@ -246,7 +246,7 @@ def check_no_extra_output(process_exit: ProcessExit, last: tuple[str, str] | Non
 
 
 def check_exit(process_exit: ProcessExit, last: tuple[str, str] | None) -> None:
-    """Check that an agent exited at the end of its input, in time, with code 0 and without extra output."""
+    """Check that an agent exited in time, with code 0 and without extra output."""
     check_no_extra_output(process_exit, last)
     sent, answer = last or (None, None)
     wanted = "an agent must exit at the end of its input, in time and with code 0"

@@ -41,7 +41,7 @@ class Check:
     needs: str = ""
 
     def excuse(self, transport: object, *, deterministic: bool) -> str | None:
-        """Return the state of the check if it does not apply to an agent; None if it applies.
+        """Return the state of a check that does not apply to an agent, else None.
 
         Args:
             transport: Transport of the agent; None for a callable in this process.

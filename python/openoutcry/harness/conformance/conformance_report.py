@@ -1,4 +1,4 @@
-"""`Report`: the findings of an examination, with a digest and an optional signature."""
+"""`Report`: findings of an examination, with a digest and optional signature."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Report:
 
     @property
     def timing(self) -> dict[str, float | int | None]:
-        """Numbers of sessions and answers, and percentiles of response times; None without samples."""
+        """Numbers of sessions and answers, and response times; None without samples."""
         starts, answers = sorted(self.times.starts), sorted(self.times.answers)
         return {
             "n_sessions": len(starts),

@@ -44,7 +44,7 @@ class Failure(Exception):  # noqa: N818 a finding about an agent, not an error o
 
 
 def decision_error(answer: str, symbols: Collection[str]) -> str | None:
-    """Return the error of an answer to an observation with these symbols; None if it is valid.
+    """Return the error of an answer to an observation; None if it is valid.
 
     A valid answer is a decision that the contract accepts, with at most one order for each listed symbol.
     """

@@ -9,7 +9,7 @@ _BEFORE = ("kit", "silent_before", "first_answer", "one_line_each", "ends", "epi
 
 
 def failure_text(finding: Finding, seed: int | None = None) -> str:
-    """Return the text of a failure: what was required and received, with the exchanged texts, one per line.
+    """Return the text of a failure with the exchanged texts, one per line.
 
     Args:
         finding: The finding.

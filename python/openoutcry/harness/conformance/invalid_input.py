@@ -1,4 +1,4 @@
-"""Behavior of an agent on invalid input. The result is advice, never a failure: the contract has no rule for it."""
+"""Behavior of an agent on invalid input: advice, never a failure."""
 
 from __future__ import annotations
 

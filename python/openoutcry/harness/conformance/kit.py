@@ -72,7 +72,7 @@ class Kit:
 
     @property
     def opening(self) -> str:
-        """The first observation of every session: the start of an episode, dated before all cases."""
+        """The first observation of every session, dated before all cases."""
         return _opening({case.name: case for case in self.cases}["empty_start"])
 
 

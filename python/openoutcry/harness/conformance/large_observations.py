@@ -1,4 +1,4 @@
-"""Generated observations that are too large for fixture files: JSON lines of 0.2 to 3 MB."""
+"""Generated observations that are too large for fixture files."""
 
 from __future__ import annotations
 

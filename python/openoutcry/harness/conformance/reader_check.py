@@ -1,4 +1,4 @@
-"""Check that the decision reader of this package agrees with the kit, before agents are checked."""
+"""Check that the decision reader of this package agrees with the kit."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _CLOCK_SECONDS = 1.0
 
 
 def verify_report(text: str, public_key: bytes | None = None) -> list[str]:
-    """Return the errors of a report, as sentences; an empty list if the report is valid.
+    """Return the errors of a report, as sentences; empty if it is valid.
 
     A valid report may state that the agent does not conform. Verification cannot prove that the examination took place:
     a signature names the examiner, and the examination can be repeated with the agent.

@@ -42,7 +42,7 @@ class EpisodeRules:
 
 @dataclass(frozen=True)
 class DecisionBacktest:
-    """The backtest of the decisions of an episode so far, unaffected by later decisions.
+    """The backtest of the decisions of an episode so far.
 
     Args:
         dataset: The market, as its session sees it.
@@ -57,7 +57,7 @@ class DecisionBacktest:
     end: int
 
     def score(self) -> dict[str, Any]:
-        """Return statistics of the decisions and of benchmarks over the same bars, without later bars."""
+        """Return statistics of the decisions and of benchmarks over the same bars."""
         run = self._run(_RecordedDecisions(self.texts), self.end)
         benchmarks = {name: self._run(agent, self.end) for name, agent in BENCHMARKS.items()}
         return {

@@ -49,7 +49,7 @@ def first_line(agent: str, n_trials: int) -> str:
 
 
 class LiveRecord:
-    """Writes each decision to the record as soon as it is made, so that a killed server leaves an unfinished record.
+    """Writes each decision at once: a killed server leaves an unfinished record.
 
     A backtest in a separate thread writes the record, since the engine requests decisions from an agent. If the file
     cannot be written, the error is logged and writing stops.

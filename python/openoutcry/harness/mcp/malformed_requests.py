@@ -65,7 +65,10 @@ def _id(found: list[Any]) -> Any:
 
 
 def id_of(line: str) -> int | str | None:
-    """Return the id of a request that a JSON parser refuses: too deep, a too long number or a lone surrogate."""
+    """Return the id of a request that a JSON parser refuses.
+
+    Such a request is too deep, or contains a too long number or a lone surrogate.
+    """
     depth, found = 0, None
     before = ["", ""]
     for token in _TOKEN.findall(line):

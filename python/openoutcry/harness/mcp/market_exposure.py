@@ -66,7 +66,7 @@ class ExposureLog:
 
 
 def bars_in_both(one: Dataset, other: Dataset) -> tuple[Bars, Bars]:
-    """Return the bars of two markets with the same date and a close of the same series.
+    """Return the bars of two markets with a common date and a common series.
 
     Two symbols are the same series if their returns between common dates agree at more than half of the bars at which
     either return is not 0.
@@ -92,7 +92,10 @@ def _same_series(first: Returns, second: Returns) -> Iterator[tuple[int, int]]:
 
 
 def _moves(returns: Returns) -> tuple[Bars, Bars]:
-    """Return a key for each nonzero return, equal for equal returns of the same bar, and its column."""
+    """Return a key for each nonzero return, and its column.
+
+    Equal returns of the same bar have equal keys.
+    """
     bars, symbols = np.nonzero(np.isfinite(returns) & (returns != 0.0))
     sizes = np.rint(np.clip(returns[bars, symbols], -_MOST, _MOST) / _SAME).astype(np.int64)
     return bars * _N_SIZES + sizes, symbols

@@ -14,7 +14,9 @@ from openoutcry.harness.mcp.decision_backtest import DecisionBacktest, EpisodeRu
 
 @dataclass
 class Episode:
-    """A running episode. Its score is a backtest of the decisions so far, by the same engine as its steps.
+    """A running episode.
+
+    Its score is a backtest of the decisions so far, by the same engine as its steps.
 
     Args:
         dataset: The market, as its session sees it.

@@ -103,14 +103,14 @@ class Session:
         return True
 
     def record(self, records: RecordFolder) -> dict[str, str | None]:
-        """Return file and digest of the record of a finished episode, or why there is no record."""
+        """Return file and digest of a finished record, or why there is none."""
         if not self._is_saved:
             return {"file": None, "digest": None, "market": None, "fault": _FAULT}
         market = None if self.source.is_named else f"{MARKETS}/{self.episode.dataset.fingerprint}.json"
         return {"file": records.path(self.name).name, "digest": self._digest, "market": market, "fault": None}
 
     def _trials(self, exposures: ExposureLog) -> int:
-        """Return the number of other episodes that showed bars of this one before it ended."""
+        """Return the number of other episodes that showed bars of this one."""
         if self._n_trials is not None:
             return self._n_trials
         n_trials = 0 if self.exposure is None else exposures.others(self.exposure)

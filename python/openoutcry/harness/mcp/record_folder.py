@@ -21,7 +21,7 @@ MARKETS = "markets"
 
 @dataclass(frozen=True)
 class RecordFolder:
-    """A folder with one record per session, for `openoutcry replay`. It is created if missing."""
+    """A folder with one record per session, created if missing."""
 
     folder: Path
 

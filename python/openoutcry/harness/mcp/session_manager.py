@@ -132,7 +132,7 @@ class SessionManager:
         return self.scoring(arguments)()
 
     def scoring(self, arguments: Mapping[str, Any]) -> Callable[[], Response]:
-        """Return a function that computes the score of a session as of now, for use in another thread."""
+        """Return a function that computes the present score in any thread."""
         check_arguments("score", arguments, ("session",))
         session = self._session_of(arguments)
         episode = session.episode
@@ -235,7 +235,7 @@ class SessionManager:
 
 
 def _exposure(source: Source, episode: Episode, arguments: Mapping[str, Any]) -> Exposure | None:
-    """Return the bars that an episode shows; None for a synthetic market with a secret key."""
+    """Return the bars that an episode shows; None for a secret synthetic market."""
     if source.market is None and "seed" not in arguments:
         return None
     start, end = episode.rules.window

@@ -1,4 +1,4 @@
-"""The target of the escape attempts: files, servers and a process created for the examination."""
+"""The target of the escape attempts: files, servers and a process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ sys.stdin.read()
 
 
 class AttackTarget:
-    """Everything that an attempt tries to reach. Use it in a `with` block, which removes all of it.
+    """Everything that an attempt tries to reach, for a `with` block.
 
     Attributes:
         secret: The text that no attempt may read.

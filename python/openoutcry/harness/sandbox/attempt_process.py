@@ -1,4 +1,4 @@
-"""Processes of attempts: start one, send its target, wait with a timeout and kill it."""
+"""Processes of escape attempts, with timeouts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class AttemptResult:
         return f"ended with exit code {self.code}"
 
     def is_refusal(self, names: Sequence[str]) -> bool:
-        """Return whether the attempt was stopped by an exception of one of the named types."""
+        """Return whether an exception of one of the named types stopped it."""
         kind = getattr(builtins, str(self.report["stopped"]).partition(":")[0], None)
         return isinstance(kind, type) and any(issubclass(kind, getattr(builtins, name)) for name in names)
 
@@ -172,7 +172,7 @@ def _read(descriptor: int, seconds: float) -> tuple[bytes, str | None]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> bool:
-    """Kill a process and its group, reap it, and return whether a process of the group still runs."""
+    """Kill and reap a process and its group; return whether any still runs."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()

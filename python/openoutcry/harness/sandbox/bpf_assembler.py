@@ -60,7 +60,7 @@ Clause = tuple[Sequence[Test], int]
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of one system call: the action of the first clause with all tests true, or `otherwise`."""
+    """The rule of one system call: the first clause that matches, or `otherwise`."""
 
     otherwise: int
     clauses: Sequence[Clause] = ()

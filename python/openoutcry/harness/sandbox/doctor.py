@@ -1,4 +1,4 @@
-"""The sandbox doctor: attacks the sandbox of this machine and reports each attempt."""
+"""The sandbox doctor: attacks the sandbox of this machine."""
 
 from __future__ import annotations
 
@@ -88,7 +88,10 @@ class Examination:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the tier is T2 or higher, every attempt was stopped and enough attempts work without a sandbox."""
+        """Whether the tier is T2 or higher and every attempt was stopped.
+
+        At least `LEAST_ATTEMPTS` of them must work without a sandbox.
+        """
         is_tight = not self.of_state("escaped") and not self.of_state("unclear")
         return Tier[self.sandbox["tier"]] >= Tier.T2 and is_tight and self.n_shown >= LEAST_ATTEMPTS
 
@@ -158,7 +161,7 @@ def _row(
 
 
 class _Stage:
-    """Runs attempts without a sandbox, in the sandbox of a worker and in that of a command."""
+    """Runs attempts without a sandbox and in the sandboxes of worker and command."""
 
     def __init__(self, target: AttackTarget, sandbox: Sandbox, n_jobs: int, exits: ExitStack) -> None:
         self.n_jobs = n_jobs

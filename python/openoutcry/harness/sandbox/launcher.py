@@ -1,4 +1,4 @@
-"""The launcher: applies the protections to its own process, then runs the agent in it.
+"""The launcher: protects its own process, then runs the agent in it.
 
 Run as `python -s -S -B launcher.py PLAN...` with a minimal environment, by the single thread of a new process that has
 imported only the standard library. The plan, `Launch.plan` in `marshal` and hexadecimal, comes from
@@ -125,7 +125,7 @@ def become(user: int) -> None:
 
 
 def bound_capabilities() -> None:
-    """Clear the capability bounding set, so that no program regains privileges of root."""
+    """Clear the capability bounding set, so that no program regains privileges."""
     if os.geteuid() != 0:
         return
     try:
@@ -216,7 +216,7 @@ def lock(plan: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Apply the plan and run the agent; returns only after a Python agent has finished."""
+    """Apply the plan and run the agent."""
     plan = marshal.loads(bytes.fromhex("".join(sys.argv[1:])))
     filtering = plan["seccomp"]
     try:

@@ -1,4 +1,4 @@
-"""Paths that an agent may read: its folder, and the interpreter and libraries of its language.
+"""Paths that an agent may read: its folder, interpreter and libraries.
 
 Landlock grants everything below a path, without exceptions. A folder that contains a hidden path is therefore granted
 child by child, without symbolic links; their targets must be granted separately.
@@ -178,5 +178,5 @@ def is_open(path: str) -> bool:
 
 
 def _is_broad(folder: str) -> bool:
-    """Return whether a folder contains more than programs: the root, or a home directory."""
+    """Return whether a folder is the root, `/usr` or contains the home directory."""
     return folder in {"/", "/usr"} or Path.home().is_relative_to(folder)

@@ -45,7 +45,7 @@ _COMMAND_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/b
 
 
 def plan_arguments(plan: Mapping[str, Any]) -> list[str]:
-    """Return a plan as command line arguments, split to the longest that the kernel accepts."""
+    """Return a plan as command line arguments of an accepted length."""
     text = marshal.dumps(dict(plan)).hex()
     return [text[at : at + _ARGUMENT_LENGTH] for at in range(0, len(text), _ARGUMENT_LENGTH)]
 
@@ -61,7 +61,7 @@ def n_tasks(user: int) -> int:
 
 
 def describe_sandbox(sandbox: Sandbox | None) -> str:
-    """Return a line with the tier of a sandbox, why no higher tier is available, and its limitations."""
+    """Describe a sandbox: its tier, missing tiers with reasons, limitations."""
     missing = this_host().missing if sandbox is None else sandbox.host.missing
     reached = "no sandbox, the agent has all your permissions" if sandbox is None else f"sandbox {sandbox.tier.name}"
     reasons = [f"no {each.name}: {why}" for each, why in sorted(missing.items())]
@@ -87,7 +87,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The launch plan of a kind of agent, without the program: user id, plan, command prefix and environment."""
+    """The launch plan of a kind of agent, without the program to start."""
 
     user: int
     plan: dict[str, Any]
@@ -136,7 +136,7 @@ class Sandbox:
         return None if this_host().tier is Tier.T0 else cls.open(profile, min_tier=Tier.T1, max_tier=max_tier)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the description for records: the tier and why no higher tier is available."""
+        """Return the description for records: tier and reasons of missing tiers."""
         return {
             "tier": self.tier.name,
             "missing": {each.name: text for each, text in sorted(self.host.missing.items())},
@@ -177,7 +177,10 @@ class Sandbox:
         return self._python("module", [name, *arguments], imports)
 
     def script(self, path: str | os.PathLike[str], arguments: Sequence[str] = ()) -> Launch:
-        """Return the command that starts a Python file, with only the standard library imported before it."""
+        """Return the command that starts a Python file.
+
+        Only the standard library is imported before it.
+        """
         return self._python("script", [str(Path(path).resolve()), *arguments], ())
 
     def command(self, command: Sequence[str]) -> Launch:
@@ -250,7 +253,7 @@ class Sandbox:
         return _Plan(user, plan, prefix, self._environment(is_worker=is_worker))
 
     def _user(self, read: Iterable[str], *, is_outside: bool) -> int:
-        """Return the user id of an agent: `nobody` instead of root, if `nobody` can read the paths."""
+        """Return the user id of an agent: `nobody` for root, if it can read the paths."""
         can_become = os.geteuid() == 0 and (is_outside or bool(self.host.setpriv))
         return NOBODY if can_become and all(map(readable_paths.is_open, read)) else os.geteuid()
 

@@ -74,7 +74,10 @@ _REACHES_OUT = """
 
 
 def worker_filter(machine: str, *, allow_net: bool) -> Program:
-    """Return the filter of the Python worker: no new process, thread, socket or executable memory."""
+    """Return the filter of the Python worker.
+
+    It allows no new process, thread, socket or executable memory.
+    """
     rules = dict.fromkeys(_WORKER.split(), _GRANTED)
     rules["mmap"] = Rule(ALLOW, _NO_NEW_CODE)
     rules["mprotect"] = Rule(EPERM, [([Low(2, 0, _EXECUTE)], ALLOW)])
@@ -91,7 +94,10 @@ def worker_filter(machine: str, *, allow_net: bool) -> Program:
 
 
 def command_filter(machine: str, *, allow_net: bool, landlock_abi: int) -> Program:
-    """Return the filter of a foreign command: threads, forks, programs and generated code, but no outside access."""
+    """Return the filter of a foreign command.
+
+    It allows threads, forks, programs and generated code, but no access outside the sandbox.
+    """
     rules = dict.fromkeys(_REACHES_OUT.split(), _DENIED)
     rules["socket"] = Rule(EPERM, _INTERNET if allow_net else ())
     # A pair of stream sockets is a pipe; a datagram socket of a pair can send to other sockets.

@@ -1,4 +1,4 @@
-"""Attempts on the kernel: generated machine code, namespaces, rare system call interfaces."""
+"""Attempts on the kernel: machine code, namespaces, rare system calls."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def execute(target: Target) -> str:
 
 
 def loader(target: Target) -> str:
-    """Execute the dynamic loader, which runs files that are readable but not executable."""
+    """Execute the dynamic loader, which runs readable files."""
     path = next(each for each in LOADERS if os.path.exists(each))
     os.execv(path, [path, CAT, target["secret"]])
 

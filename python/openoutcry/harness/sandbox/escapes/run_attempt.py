@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def host(future: list[float], account: dict[str, float], attempt: Any, target: dict[str, Any]) -> str:
-    """Call an agent as an in-process harness would: with future prices and the account in the caller's frame."""
+    """Call an attempt with future prices and the account in the caller's frame."""
     return str(attempt(target))
 
 
