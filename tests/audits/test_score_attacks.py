@@ -1,6 +1,6 @@
-"""Attacks on the scorer: each is refused here, and each gets through where what stops it is taken away.
+"""The scorer withstands every attack, and attacks succeed without the gate that stops them.
 
-`openoutcry.audits.score_attacks` is what the command runs; the seeds are fixed.
+Runs the attacks of `openoutcry.audits.score_attacks` with fixed seeds.
 """
 
 from __future__ import annotations
@@ -15,18 +15,27 @@ import pytest
 from builders import count
 
 import openoutcry as oo
-from openoutcry.audits.score_attacks import ATTACKS, Attack, Plan, Try, luck_as_skill, rule_breaking, run_attacks, table
+from openoutcry.audits.score_attacks import (
+    ATTACKS,
+    Attack,
+    Outcome,
+    Plan,
+    luck_as_skill,
+    rule_breaking,
+    run_attacks,
+    table,
+)
 from openoutcry.audits.score_attacks.attack_markets import (
     Stage,
-    earned,
+    constant_weights,
+    daily_returns,
     forged,
-    holding,
-    luckiest,
-    noise,
-    skilled,
+    luckiest_agent,
+    random_weights,
+    skilled_weights,
     stage,
 )
-from openoutcry.audits.score_attacks.attack_result import most_lucky, refusals, tally
+from openoutcry.audits.score_attacks.attack_result import max_lucky_wins, refusals, tally
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.scorer import submit_returns
 from openoutcry.scoring.suite import Suite
@@ -34,7 +43,7 @@ from openoutcry.scoring.suite_evaluation import Evaluation
 
 pytestmark = pytest.mark.once
 
-# What the reason must be, so that nothing is stopped by chance.
+# Required reasons, so that no attack is stopped by chance.
 STOPPED_BY = {
     "copies": {"copy"},
     "mined-noise": {"deflated_sharpe"},
@@ -66,12 +75,12 @@ STOPPED_BY = {
     "repeated-seeds": {"deflated_sharpe"},
     "false-header": {"record_differs"},
 }
-N_TRIES = count(200, 2)
+N_DRAWS = count(200, 2)
 
 
 @pytest.mark.parametrize("plan", ATTACKS, ids=lambda plan: plan.slug)
-def test_no_attack_wins_and_skill_does(plan: Plan) -> None:
-    row = run_attacks(n_tries=N_TRIES, plans=[plan])[0]
+def test_no_attack_wins_and_skilled_agents_are_eligible(plan: Plan) -> None:
+    row = run_attacks(n_draws=N_DRAWS, plans=[plan])[0]
     print(*table([row])[1], sep=" | ")
     assert row.held
     assert row.is_shown
@@ -82,12 +91,12 @@ def test_no_attack_wins_and_skill_does(plan: Plan) -> None:
         assert "taken" not in row.verdicts
 
 
-def test_the_rows_are_a_function_of_the_seed_and_of_nothing_else() -> None:
+def test_rows_depend_only_on_the_seed() -> None:
     plans = [plan for plan in ATTACKS if plan.slug in {"windows", "near-zero-volatility", "tail-risk"}]
-    heard: list[Attack] = []
-    rows = run_attacks(3, n_tries=2, plans=plans, on_attack=heard.append)
-    assert rows == heard == run_attacks(3, n_tries=2, plans=plans[::-1])[::-1]
-    assert rows != run_attacks(4, n_tries=2, plans=plans)
+    reported: list[Attack] = []
+    rows = run_attacks(3, n_draws=2, plans=plans, on_attack=reported.append)
+    assert rows == reported == run_attacks(3, n_draws=2, plans=plans[::-1])[::-1]
+    assert rows != run_attacks(4, n_draws=2, plans=plans)
     assert len({plan.slug for plan in ATTACKS}) == len(ATTACKS)
     assert set(STOPPED_BY) == {plan.slug for plan in ATTACKS if not plan.is_control}
     json.dumps([row.to_dict() for row in rows], allow_nan=False)
@@ -95,28 +104,32 @@ def test_the_rows_are_a_function_of_the_seed_and_of_nothing_else() -> None:
     assert len(table(rows)) == len(rows) + 1
 
 
-# The rows can turn red
+# Rows can fail
 
 
 def row_of(n_won: int, n: int, **kind: bool) -> Attack:
-    made = [Try(place < n_won, "eligible" if place < n_won else "not_eligible", (), True, 1.0) for place in range(n)]
-    return tally(Plan("x", "", "", lambda _: made[0], **kind), made)
+    outcomes = [
+        Outcome(place < n_won, "eligible" if place < n_won else "not_eligible", (), True, 1.0) for place in range(n)
+    ]
+    return tally(Plan("x", "", "", lambda _: outcomes[0], **kind), outcomes)
 
 
-def test_a_row_is_red_where_an_attack_wins_or_an_honest_agent_does_not() -> None:
+def test_a_row_fails_if_an_attack_wins_or_an_honest_agent_is_rejected() -> None:
     assert row_of(0, 3).held
     assert not row_of(1, 3).held
     assert row_of(9, 40, is_luck=True).held
     assert not row_of(10, 40, is_luck=True).held
     assert row_of(9, 10, is_control=True).held
     assert not row_of(8, 10, is_control=True).held
-    assert not tally(Plan("x", "", "", lambda _: made), [made := Try(False, "refused", (), False, 0.0)]).is_shown
+    assert not tally(
+        Plan("x", "", "", lambda _: outcomes), [outcomes := Outcome(False, "refused", (), False, 0.0)]
+    ).is_shown
     assert table([row_of(1, 3)])[1][-1] == "NO"
 
 
 @pytest.mark.parametrize("n", [1, 5, 20, 40, 100, 1_000])
-def test_luck_is_allowed_what_fair_luck_hardly_ever_exceeds(n: int) -> None:
-    bound = most_lucky(n)
+def test_the_bound_on_lucky_wins_is_exceeded_in_one_row_of_10_000(n: int) -> None:
+    bound = max_lucky_wins(n)
     above = [
         math.fsum(math.comb(n, k) * 0.05**k * 0.95 ** (n - k) for k in range(least, n + 1))
         for least in (bound, bound + 1)
@@ -124,7 +137,7 @@ def test_luck_is_allowed_what_fair_luck_hardly_ever_exceeds(n: int) -> None:
     assert above[0] > 1e-4 >= above[1]
 
 
-def test_what_is_taken_without_a_word_or_refused_for_another_reason_is_a_win() -> None:
+def test_accepted_input_or_a_refusal_for_another_reason_is_a_win() -> None:
     def refuse() -> None:
         oo.score({})
 
@@ -133,13 +146,13 @@ def test_what_is_taken_without_a_word_or_refused_for_another_reason_is_a_win() -
     assert refusals([refuse, lambda: None], ["argument_invalid"], True, 0.0).reasons == ("argument_invalid", "taken")
 
 
-# Take away what stops it, and the attack wins
+# Without its gate, an attack wins
 
 
-def test_mined_noise_is_eligible_where_nobody_counted() -> None:
+def test_mined_noise_is_eligible_without_a_trial_count() -> None:
     random = np.random.default_rng(1)
     at = stage(random)
-    weights, _ = luckiest(random, at, 1_000)
+    weights, _ = luckiest_agent(random, at, 1_000)
     record = at.record("attacker", weights)
     assert at.judge(record)["attacker"].is_eligible
     assert at.judge(record, n_trials=1_000)["attacker"].reasons == ("deflated_sharpe",)
@@ -149,18 +162,18 @@ def eligible(at: Stage, weights: Any, **config: Any) -> bool:
     return at.judge(at.record("attacker", weights), config=config)["attacker"].is_eligible
 
 
-def test_without_its_gate_what_breaks_a_mandate_is_eligible() -> None:
+def test_excess_exposure_is_eligible_without_its_gate() -> None:
     random = np.random.default_rng(2)
     at = stage(random, limits=oo.Limits(max_weight=3.0, max_gross=3.0))
-    weights = 2.8 * skilled(random, at)
+    weights = 2.8 * skilled_weights(random, at)
     assert not eligible(at, weights)
     assert eligible(at, weights, gates={"max_gross": 4.0})
 
 
-def test_a_made_up_chain_is_a_whole_one_so_that_it_is_the_replay_that_refuses_it() -> None:
+def test_a_forged_chain_is_valid_and_only_the_replay_refuses_it() -> None:
     random = np.random.default_rng(3)
     at = stage(random, length=40)
-    record = at.record("attacker", noise(random, at)[0])
+    record = at.record("attacker", random_weights(random, at)[0])
     assert forged(record, lambda run: None) == record
     other = forged(record, lambda run: run["steps"][3].update(decision='{"orders":[]}'))
     assert other.digest != record.digest
@@ -170,21 +183,21 @@ def test_a_made_up_chain_is_a_whole_one_so_that_it_is_the_replay_that_refuses_it
     assert refused.value.slug == "record_differs"
 
 
-# Attacks of which there is nothing to show on a table
+# Attacks without a row in the table
 
 
-def test_boasting_confidence_changes_no_verdict() -> None:
+def test_stated_confidence_does_not_change_the_verdict() -> None:
     random = np.random.default_rng(5)
     at = stage(random)
-    sides = np.sign(skilled(random, at))
+    sides = np.sign(skilled_weights(random, at))
 
     def agent(sure: float | None) -> Any:
         row = iter(sides)
 
         def decide(seen: dict[str, Any]) -> dict[str, Any]:
-            said = {} if sure is None else {"confidence": sure}
+            extra = {} if sure is None else {"confidence": sure}
             orders = [
-                {"symbol": symbol, "action": "buy" if side > 0.0 else "sell", "target_weight": side / 4.0, **said}
+                {"symbol": symbol, "action": "buy" if side > 0.0 else "sell", "target_weight": side / 4.0, **extra}
                 for symbol, side in zip(at.dataset.symbols, next(row), strict=True)
             ]
             return {"orders": orders}
@@ -203,44 +216,44 @@ def test_boasting_confidence_changes_no_verdict() -> None:
     assert [each.gates for each in found] == [found[0].gates] * 2
 
 
-def test_trials_that_are_declared_lower_the_one_who_declares_them_and_nobody_else() -> None:
+def test_declared_trials_lower_only_the_declaring_agent() -> None:
     days = 0.001 + 0.01 * np.random.default_rng(6).standard_normal((2, 1_008))
     held = 0.01 * np.random.default_rng(7).standard_normal(1_008)
 
     def board(declared: int) -> oo.scoring.Board:  # type: ignore[name-defined]
-        told = [
+        submissions = [
             submit_returns(name, each, windows=[252] * 4, benchmark=held, in_sample_trials=trials)
             for name, each, trials in (("honest", days[0], 0), ("attacker", days[1], declared))
         ]
-        return oo.score(told, config=rule_breaking.FEW)
+        return oo.score(submissions, config=rule_breaking.FEW)
 
     few, many = board(0), board(2**53 - 1)
     assert few["honest"].z == many["honest"].z
     assert (many["attacker"].z or 0.0) < (few["attacker"].z or 0.0) - 3.0
 
 
-def test_trials_of_a_ledger_that_hardly_differ_make_no_lower_bar() -> None:
+def test_nearly_equal_trials_in_a_ledger_do_not_lower_the_hurdle() -> None:
     random = np.random.default_rng(8)
     at = stage(random)
-    record = at.record("attacker", luckiest(random, at, 100)[0])
+    record = at.record("attacker", luckiest_agent(random, at, 100)[0])
     believed = at.judge(record, config={"trials": {"n_trials": 10_000, "spread": 1e-12}}).scores[0]
     assert believed.z == at.judge(record, n_trials=10_000).scores[0].z
 
 
-def test_the_best_of_many_tells_on_other_days_nothing() -> None:
+def test_the_best_of_many_has_no_skill_on_other_days() -> None:
     verdicts = Counter(luck_as_skill._hidden(np.random.default_rng([seed, 9])).verdict for seed in range(count(200, 3)))
-    assert verdicts["eligible"] <= most_lucky(verdicts.total())
+    assert verdicts["eligible"] <= max_lucky_wins(verdicts.total())
 
 
-def test_weights_earn_in_a_record_what_they_earn_by_hand() -> None:
+def test_the_returns_of_a_record_equal_those_of_its_weights() -> None:
     random = np.random.default_rng(10)
     at = stage(random, n_windows=1, length=60)
-    for weights in (noise(random, at)[0], holding(at, 0.5, 0.1, 0.0, -0.2)):
+    for weights in (random_weights(random, at)[0], constant_weights(at, 0.5, 0.1, 0.0, -0.2)):
         found = oo.run_backtest(at.dataset, weights, at.windows[0], at.costs, at.limits).returns
-        assert found == pytest.approx(earned(at, weights), rel=1e-9, abs=1e-12)
+        assert found == pytest.approx(daily_returns(at, weights), rel=1e-9, abs=1e-12)
 
 
-def test_records_and_the_luck_floor_of_a_suite_are_held_against_the_same() -> None:
+def test_records_and_null_agents_of_a_suite_use_the_same_benchmark() -> None:
     market = stage(np.random.default_rng(11), n_windows=2, length=60, risk_free=np.full(121, 1e-4)).dataset
     fields = {
         "suite_version": "1.0",

@@ -154,7 +154,7 @@ def test_a_spent_holdout_is_refused_in_the_next_session(tmp_path: Path) -> None:
     assert one["holdout"]["reuse"] == 0
     shown = research(tmp_path, *words, "--seed", "1").stdout
     assert "the holdout is spent" in shown
-    assert "holdout: a holdout that nobody opened is required" in shown
+    assert "holdout: an unopened holdout is required" in shown
     assert "`--burn-holdout`, opens it again" in shown
     burnt = output(tmp_path, *words, "--seed", "2", "--burn-holdout")
     assert burnt["holdout"]["reuse"] == 1

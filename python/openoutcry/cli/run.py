@@ -32,7 +32,7 @@ from openoutcry.cli.agent_options import (
     public_name,
     show_first_faults,
 )
-from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, Kept, remembering
+from openoutcry.cli.ledger_writes import LEDGER, LEDGER_DIR, OUTPUT_DIR, RecordedRun, recording
 from openoutcry.cli.market_options import (
     checked_output_file,
     checked_record_file,
@@ -134,13 +134,13 @@ def run(
     hidden = _hidden_files(record, report, source)
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
-    kept = remembering((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
-    with kept as memory, opening as opened, _record_file(record, name, trials, force) as writer:
+    recording_context = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
+    with recording_context as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
         # A report shows every decision, so it needs the record, too.
         captured = writer or record is not None or report is not None
-        done = memory.keep(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
+        done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
     _write_files(done, record, report, trials, source)
-    _print_run(done, report, as_json, memory.kept)
+    _print_run(done, report, as_json, recorder.recorded)
 
 
 def _hidden_files(record: Path | None, report: Path | None, source: str) -> list[Path]:
@@ -271,9 +271,11 @@ class _WatchedAgent:
             raise
 
 
-def _print_run(done: Run, report: Path | None, as_json: bool, kept: Kept | None) -> None:
+def _print_run(done: Run, report: Path | None, as_json: bool, recorded: RecordedRun | None) -> None:
     if as_json:
-        more: dict[str, object] = {} if kept is None else {"run_id": kept.run_id, "family_trials": kept.n_trials}
+        more: dict[str, object] = {}
+        if recorded is not None:
+            more = {"run_id": recorded.run_id, "family_trials": recorded.n_trials}
         typer.echo(json.dumps(_as_json(done) | more))
         return
     console = Console()
@@ -293,8 +295,8 @@ def _print_run(done: Run, report: Path | None, as_json: bool, kept: Kept | None)
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
         console.print(f"Report written to {report}", highlight=False)
-    if kept is not None:
-        console.print(kept.line(), highlight=False)
+    if recorded is not None:
+        console.print(recorded.line(), highlight=False)
 
 
 def _event_summary(done: Run) -> str:

@@ -1,4 +1,4 @@
-"""Markets that attacks are played on, and the records that come of it."""
+"""Synthetic markets for attacks, and records of agents on them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _DAY_0 = np.datetime64("2000-01-03")
 
 @dataclass(frozen=True)
 class Stage:
-    """A market with the windows and rules that agents are held to.
+    """A market with the windows and rules of its agents.
 
     Attributes:
         dataset: The market.
         windows: Bars `[start, end)` of each window.
-        costs: What trading costs.
-        limits: What a decision may ask for.
-        seeds: Keys of the slippage noise under which each window is run.
-        n_public: Windows, the first ones, whose prices everybody could know.
+        costs: Cost model.
+        limits: Limits of decisions.
+        seeds: Seeds of the slippage noise of each window.
+        n_public: Number of initial windows with public prices.
     """
 
     dataset: Dataset
@@ -46,7 +46,7 @@ class Stage:
     n_public: int = 0
 
     def config(self) -> dict[str, Any]:
-        """Return what of the scorer's configuration it sets."""
+        """Return the scorer configuration of this stage."""
         of = self.dataset.fingerprint
         return {
             "windows": [
@@ -66,11 +66,11 @@ class Stage:
         return self.costs, self.limits
 
     def lookback(self) -> int:
-        """Return how many closes an agent may be shown."""
+        """Return the number of closes in an observation."""
         return native.DEFAULT_LOOKBACK
 
     def returns(self) -> Table:
-        """Return what weights of a row earn, shape `(n_bars - 1, n_symbols)`."""
+        """Return the returns of weights held over each bar, shape `(n_bars - 1, n_symbols)`, float64."""
         close = self.dataset.close
         moves: Table = close[1:] / close[:-1] - 1.0
         return moves
@@ -78,7 +78,7 @@ class Stage:
     def record(
         self, name: str, weights: Table, windows: tuple[tuple[int, int], ...] | None = None, trials: int = 0
     ) -> RunRecord:
-        """Return the record of weights, shape `(n_bars, n_symbols)`."""
+        """Return the record of an agent with given weights, shape `(n_bars, n_symbols)`."""
         runs = []
         for window in self.windows if windows is None else windows:
             for seed in self.seeds:
@@ -89,7 +89,7 @@ class Stage:
         return RunRecord.join(name, runs, trials)
 
     def net(self, weights: Table) -> Table:
-        """Return what weights earn a day after costs, shape `(n_seeds, n_days)`."""
+        """Return the daily returns of weights after costs, shape `(n_seeds, n_days)`, float64."""
         runs = [
             [run_backtest(self.dataset, weights, each, self.costs, self.limits, seed).returns for each in self.windows]
             for seed in self.seeds
@@ -97,11 +97,11 @@ class Stage:
         return np.array([np.concatenate(each) for each in runs])
 
     def submit(self, record: RunRecord) -> Submission:
-        """Return what the scorer may know of a record."""
+        """Return the submission of a record."""
         return submit(record, self.dataset, self.costs, self.limits)
 
     def judge(self, *records: RunRecord | Submission, n_trials: int = 0, **settings: Any) -> Board:
-        """Return the board of records, by the very scorer that everybody gets."""
+        """Score records with the public scorer and return the board."""
         return score(list(records), suite=self, n_trials=n_trials, **settings)
 
 
@@ -115,16 +115,16 @@ def stage(
     limits: Limits | None = None,
     **extra: Any,
 ) -> Stage:
-    """Return a stage of four symbols of independent days; trading is free.
+    """Return a stage of four symbols with independent daily returns and no trading costs.
 
     Args:
-        random: Draws the days.
-        n_windows: Windows, one after the other.
-        length: Days of each.
-        drift: Mean return of a day.
-        moves: The days themselves, shape `(n_days, n_symbols)`.
-        limits: What a decision may ask for.
-        extra: More columns of the dataset.
+        random: Generator of the returns.
+        n_windows: Number of consecutive windows.
+        length: Days of each window.
+        drift: Mean daily return.
+        moves: Given daily returns instead, shape `(n_days, n_symbols)`.
+        limits: Limits of decisions.
+        extra: Additional columns of the dataset.
     """
     n_days = n_windows * length
     if moves is None:
@@ -137,39 +137,39 @@ def stage(
     return Stage(dataset, windows, CostModel.zero(), limits or Limits())
 
 
-def holding(at: Stage, *weights: float) -> Table:
-    """Return weights that are the same on every bar."""
+def constant_weights(at: Stage, *weights: float) -> Table:
+    """Return constant weights for every bar."""
     return np.tile(np.array(weights), (at.dataset.n_bars, 1))
 
 
-def noise(random: np.random.Generator, at: Stage, n: int = 1) -> Table:
-    """Return the weights of agents that know nothing, shape `(n, n_bars, n_symbols)`."""
+def random_weights(random: np.random.Generator, at: Stage, n: int = 1) -> Table:
+    """Return the weights of random agents, shape `(n, n_bars, n_symbols)`, float64."""
     shape = (n, at.dataset.n_bars, at.dataset.n_symbols)
     sides: Table = np.where(random.random(shape) < 0.5, -1.0, 1.0) / at.dataset.n_symbols
     return sides
 
 
-def earned(at: Stage, weights: Table) -> Table:
-    """Return what weights earn a day where trading is free, `(..., n_days)`."""
+def daily_returns(at: Stage, weights: Table) -> Table:
+    """Return the daily returns of weights without costs, shape `(..., n_days)`, float64."""
     days: Table = np.einsum("...ti,ti->...t", weights[..., :-1, :], at.returns())
     return days
 
 
-def luckiest(random: np.random.Generator, at: Stage, n: int, days: slice = slice(None)) -> tuple[Table, Table]:
-    """Return the weights and days of the best of `n` agents without skill."""
-    best, ratio = noise(random, at)[0], -np.inf
+def luckiest_agent(random: np.random.Generator, at: Stage, n: int, days: slice = slice(None)) -> tuple[Table, Table]:
+    """Return the weights and daily returns of the best of `n` random agents."""
+    best, ratio = random_weights(random, at)[0], -np.inf
     for first in range(0, n, 50):
-        drawn = noise(random, at, min(50, n - first))
-        tracks = earned(at, drawn)[:, days]
-        ratios = tracks.mean(axis=1) / tracks.std(axis=1)
+        drawn = random_weights(random, at, min(50, n - first))
+        returns = daily_returns(at, drawn)[:, days]
+        ratios = returns.mean(axis=1) / returns.std(axis=1)
         place = int(np.argmax(ratios))
         if ratios[place] > ratio:
             best, ratio = drawn[place].copy(), float(ratios[place])
-    return best, earned(at, best)
+    return best, daily_returns(at, best)
 
 
-def skilled(random: np.random.Generator, at: Stage, share: float = 0.6) -> Table:
-    """Return the weights of an agent that is right in a share of its calls."""
+def skilled_weights(random: np.random.Generator, at: Stage, share: float = 0.6) -> Table:
+    """Return the weights of an agent that predicts a share of all moves correctly."""
     weights = np.zeros((at.dataset.n_bars, at.dataset.n_symbols))
     moves = at.returns()
     right = random.random(moves.shape) < share
@@ -178,18 +178,18 @@ def skilled(random: np.random.Generator, at: Stage, share: float = 0.6) -> Table
 
 
 def forged(record: RunRecord, edit: Callable[[dict[str, Any]], None]) -> RunRecord:
-    """Return a record whose runs were edited, with a chain that fits them."""
-    whole = json.loads(record.to_json())
-    for run in whole["runs"]:
+    """Return a record with edited runs and a recomputed hash chain."""
+    content = json.loads(record.to_json())
+    for run in content["runs"]:
         edit(run)
         run["link"] = link = _sha256({"domain": "openoutcry/record/1", "header": run["header"]})
         for step in (*run["steps"], run["end"]):
             fields = {name: value for name, value in step.items() if name != "link"}
             step["link"] = link = _sha256({**fields, "previous": link})
-    agent = {name: whole[name] for name in ("agent_id", "in_sample_trials", "record_version")}
-    ends = [run["end"]["link"] for run in whole["runs"]]
-    whole["digest"] = _sha256({**agent, "domain": "openoutcry/record/1/agent", "runs": ends})
-    return RunRecord.from_json(native.canonicalize(json.dumps(whole)))
+    agent = {name: content[name] for name in ("agent_id", "in_sample_trials", "record_version")}
+    ends = [run["end"]["link"] for run in content["runs"]]
+    content["digest"] = _sha256({**agent, "domain": "openoutcry/record/1/agent", "runs": ends})
+    return RunRecord.from_json(native.canonicalize(json.dumps(content)))
 
 
 def _sha256(value: Any) -> str:

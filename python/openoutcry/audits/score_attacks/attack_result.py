@@ -1,4 +1,4 @@
-"""What came of an attack."""
+"""Plans and results of attacks."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import numpy as np
 from openoutcry.openoutcry_py import OpenOutcryError
 
 LEVEL = 0.05
-"""How often luck may be found eligible: the level of the scorer's tests."""
-# Rows of luck are many, and a false alarm in one fails the command.
+"""False positive rate of the scorer's tests."""
+# Many rows depend on luck, and a false alarm in one fails the command.
 _ALARM = 1e-4
 
 
 @dataclass(frozen=True)
-class Try:
-    """One go at the scorer.
+class Outcome:
+    """Result of one draw of an attack.
 
     Attributes:
-        won: Whether it got what it was after.
+        won: Whether the attack succeeded.
         verdict: Verdict on the attacker, or `refused`.
-        reasons: Slugs of why.
-        fooled: Whether the scorer that the attack is known to beat falls for it here.
-        number: What that scorer shows.
+        reasons: Slugs of the reasons.
+        fooled: Whether the naive scorer was fooled.
+        number: Result of the naive scorer.
     """
 
     won: bool
@@ -37,29 +37,29 @@ class Try:
     number: float
 
     @classmethod
-    def of(cls, score: Any, fooled: bool, number: float, *, won: bool = False) -> Try:
-        """Return the try that ended in a score; to be eligible is to win."""
+    def of(cls, score: Any, fooled: bool, number: float, *, won: bool = False) -> Outcome:
+        """Return the outcome of a score; an eligible attacker wins."""
         return cls(score.is_eligible or won, score.verdict, tuple(score.reasons), bool(fooled), float(number))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An attack before it is tried.
+    """Definition of an attack.
 
     Attributes:
-        slug: Its stable name.
-        tries: What it tries, in words.
-        naive: The scorer that it is known to beat, in words, and what `number` is there.
-        go: Makes one try.
-        is_luck: Whether it may win as often as the level of the tests says: each try is another draw.
-        is_control: Whether it is no attack but an agent that must be eligible.
-        is_fixed: Whether nothing in it is drawn, so that one try is all.
+        slug: Stable name.
+        tries: Description of the method.
+        naive: Description of the naive scorer and its `number`.
+        go: Runs one draw.
+        is_luck: Whether it may win by luck, at most at the level of the tests.
+        is_control: Whether it is an honest agent that must be eligible.
+        is_fixed: Whether it has no randomness, so that one draw suffices.
     """
 
     slug: str
     tries: str
     naive: str
-    go: Callable[[np.random.Generator], Try]
+    go: Callable[[np.random.Generator], Outcome]
     is_luck: bool = False
     is_control: bool = False
     is_fixed: bool = False
@@ -67,19 +67,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Attack:
-    """What came of an attack over all its tries, or of an honest agent.
+    """Result of an attack or an honest agent over all draws.
 
     Attributes:
-        slug: Its stable name.
-        tries: What it tries, in words.
-        naive: The scorer that it is known to beat, in words.
-        n: Tries.
-        n_fooled: Tries that this other scorer falls for: where it is 0, the attack shows nothing.
-        number: What that scorer shows, the median of all tries.
-        n_won: Tries that got what they were after.
-        n_bound: Wins that luck may have at most; of an honest agent, the fewest that it must have.
-        verdicts: Verdicts on the attacker, counted.
-        reasons: Slugs of why, counted.
+        slug: Stable name.
+        tries: Description of the method.
+        naive: Description of the naive scorer.
+        n: Number of draws.
+        n_fooled: Draws that fool the naive scorer; 0 means that the attack proves nothing.
+        number: Median result of the naive scorer.
+        n_won: Draws that succeeded.
+        n_bound: Maximum number of wins by luck; for an honest agent, the minimum number of wins.
+        verdicts: Counts of the verdicts on the attacker.
+        reasons: Counts of the slugs of the reasons.
         is_control: Whether it is an honest agent.
     """
 
@@ -97,28 +97,28 @@ class Attack:
 
     @property
     def held(self) -> bool:
-        """Whether the scorer held: no attack won, and the honest agent did."""
+        """Whether the scorer withstood the attack, or accepted the honest agent."""
         return self.n_won >= self.n_bound if self.is_control else self.n_won <= self.n_bound
 
     @property
     def won(self) -> bool:
-        """Whether the row fails: an attack won, or an honest agent did not."""
+        """Whether the row fails: the attack won, or the honest agent was rejected."""
         return not self.held
 
     @property
     def is_shown(self) -> bool:
-        """Whether the scorer that it beats falls for it oftener than the level."""
+        """Whether the attack fools the naive scorer more often than the level."""
         return self.is_control or self.n_fooled > LEVEL * self.n
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
+        """Return the row as JSON types."""
         return {**self.__dict__, "held": self.held}
 
 
-def tally(plan: Plan, made: Sequence[Try]) -> Attack:
-    """Return the row of an attack."""
-    n = len(made)
-    bound = most_lucky(n) if plan.is_luck else 0
+def tally(plan: Plan, outcomes: Sequence[Outcome]) -> Attack:
+    """Summarize the draws of an attack."""
+    n = len(outcomes)
+    bound = max_lucky_wins(n) if plan.is_luck else 0
     if plan.is_control:
         bound = n - n // 10
     return Attack(
@@ -126,18 +126,18 @@ def tally(plan: Plan, made: Sequence[Try]) -> Attack:
         tries=plan.tries,
         naive=plan.naive,
         n=n,
-        n_fooled=sum(each.fooled for each in made),
-        number=float(np.median([each.number for each in made])),
-        n_won=sum(each.won for each in made),
+        n_fooled=sum(each.fooled for each in outcomes),
+        number=float(np.median([each.number for each in outcomes])),
+        n_won=sum(each.won for each in outcomes),
         n_bound=bound,
-        verdicts=dict(Counter(each.verdict for each in made).most_common()),
-        reasons=dict(Counter(reason for each in made for reason in each.reasons).most_common()),
+        verdicts=dict(Counter(each.verdict for each in outcomes).most_common()),
+        reasons=dict(Counter(reason for each in outcomes for reason in each.reasons).most_common()),
         is_control=plan.is_control,
     )
 
 
-def most_lucky(n: int) -> int:
-    """Return how many of `n` tries luck exceeds in one row of 10,000."""
+def max_lucky_wins(n: int) -> int:
+    """Return the number of wins in `n` draws that luck exceeds in one row of 10,000."""
     left, wins = 1.0, -1
     while left > _ALARM:
         wins += 1
@@ -145,18 +145,18 @@ def most_lucky(n: int) -> int:
     return wins
 
 
-def refused(ask: Callable[[], Any]) -> str | None:
-    """Return the slug of a refusal; None where something is taken."""
+def refused(call: Callable[[], Any]) -> str | None:
+    """Return the slug of the refusal of a call; None if the call succeeds."""
     try:
-        ask()
+        call()
     except OpenOutcryError as error:
         return error.slug
     return None
 
 
-def refusals(asks: Sequence[Callable[[], Any]], slugs: Sequence[str], fooled: bool, number: float) -> Try:
-    """Return the try of several inputs, each to be refused by one of `slugs`."""
-    told = [refused(ask) for ask in asks]
-    taken = [slug not in slugs for slug in told]
-    reasons = tuple(sorted({slug or "taken" for slug in told}))
-    return Try(any(taken), "taken" if any(taken) else "refused", reasons, bool(fooled), float(number))
+def refusals(calls: Sequence[Callable[[], Any]], slugs: Sequence[str], fooled: bool, number: float) -> Outcome:
+    """Return the outcome of several calls, each of which must be refused with one of `slugs`."""
+    received = [refused(call) for call in calls]
+    taken = [slug not in slugs for slug in received]
+    reasons = tuple(sorted({slug or "taken" for slug in received}))
+    return Outcome(any(taken), "taken" if any(taken) else "refused", reasons, bool(fooled), float(number))

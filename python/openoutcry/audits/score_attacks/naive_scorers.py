@@ -1,4 +1,4 @@
-"""Scorers that are known to be beaten: the positive control of every attack."""
+"""Naive scorers that the attacks fool, as positive controls."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Days = npt.NDArray[np.float64]
 
 
 def sharpe(days: Days) -> float:
-    """Return the Sharpe ratio of a year; nothing is asked of the days."""
+    """Return the annual Sharpe ratio, without validation of the returns."""
     with np.errstate(all="ignore"):
         return float(np.mean(days) / np.std(days) * math.sqrt(252.0))
 
 
 def p_value(days: Days) -> float:
-    """Return the p-value of a test of the mean, which knows of no trials."""
+    """Return the p-value of a test of the mean, without correction for trials."""
     return 0.5 * math.erfc(sharpe(days) / math.sqrt(252.0) * math.sqrt(len(days) / 2.0))
 
 
 def deflated(days: Days, n_trials: int, spread: float) -> float:
-    """Return the deflated ratio that believes any spread of the trials."""
+    """Return the deflated Sharpe ratio with an unchecked spread of the trials."""
     return skill.probabilistic_sharpe(skill.Moments.of(days), skill.expected_max(n_trials) * spread)
