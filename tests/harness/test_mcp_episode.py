@@ -97,7 +97,7 @@ def test_a_malformed_decision_is_refused_with_its_slug_and_the_state_is_unchange
     first = new_session(manager)
     error = refused(lambda: manager.step({"session": first["session"], "decision": parsed(case)}))
     assert error.slug == case["slug"]
-    assert "nothing has moved; hint: " in str(error)
+    assert "the state is unchanged; hint: " in str(error)
     assert manager.observe({"session": first["session"]})["observation"] == first["observation"]
     assert without_session(played(manager, first)) == without_session(played(manager, new_session(manager)))
 

@@ -121,7 +121,7 @@ def as_failure(sent: str | None) -> Iterator[None]:
         # Raised by the constructor of a callable, which must not end the examination.
         came = f"its end, SystemExit: {error.code}"
         raise Failure(
-            f"agent_died: an agent must begin, and answer until its run ends; received {came}", sent
+            f"agent_died: an agent must start, and answer until its run ends; received {came}", sent
         ) from error
 
 

@@ -42,16 +42,16 @@ class ExposureLog:
     """
 
     def __init__(self) -> None:
-        self._noted: list[Exposure] = []
+        self._exposures: list[Exposure] = []
         self._in_both: dict[tuple[str, str], tuple[Bars, Bars]] = {}
 
-    def note(self, exposure: Exposure) -> None:
+    def add(self, exposure: Exposure) -> None:
         """Add the bars of a new episode."""
-        self._noted.append(exposure)
+        self._exposures.append(exposure)
 
-    def others(self, exposure: Exposure) -> int:
+    def n_overlapping(self, exposure: Exposure) -> int:
         """Return the number of other episodes so far that overlap with an episode."""
-        return sum(other is not exposure and self._overlap(exposure, other) for other in self._noted)
+        return sum(other is not exposure and self._overlap(exposure, other) for other in self._exposures)
 
     def _overlap(self, one: Exposure, other: Exposure) -> bool:
         if one.market == other.market:

@@ -113,7 +113,7 @@ class Session:
         """Return the number of other episodes that showed bars of this one."""
         if self._n_trials is not None:
             return self._n_trials
-        n_trials = 0 if self.exposure is None else exposures.others(self.exposure)
+        n_trials = 0 if self.exposure is None else exposures.n_overlapping(self.exposure)
         if self.episode.done or self.is_closed:
             self._n_trials = n_trials
         return n_trials

@@ -88,7 +88,7 @@ class SessionManager:
         self._make_room(replaced)
         exposure = _exposure(source, episode, arguments)
         if exposure is not None:
-            self._exposures.note(exposure)
+            self._exposures.add(exposure)
         session = Session(secrets.token_hex(_ID_BYTES), episode, source, exposure, self.clock())
         self._sessions[session.name] = session
         settings = episode.rules.settings
@@ -121,7 +121,7 @@ class SessionManager:
         except OpenOutcryError as error:
             if error.slug == "episode_over":
                 raise
-            message = f"{_message(error)}; nothing has moved; hint: a valid decision is {_DECISION}"
+            message = f"{_message(error)}; the state is unchanged; hint: a valid decision is {_DECISION}"
             raise refusal(error.slug, message) from error
         if session.episode.done:
             self._save(session)
