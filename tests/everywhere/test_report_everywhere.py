@@ -117,10 +117,8 @@ def test_a_complete_bundled_market_is_verified_in_a_page_below_3_mb(browser: Any
     assert visit.state == "verified"
     assert summary["digest"] in panel
     assert "1 run, 7,106 steps" in panel
-    expected = (
-        "final NAV 0.743935, return \u221225.61%; Sharpe ratio \u22120.30, max drawdown \u221232.99%, annual cost "
-    )
-    assert expected in panel
+    assert "final NAV 0.743935, return \u221225.61%; Sharpe ratio \u22120.30, max drawdown \u221232.99%" in panel
+    assert "annual cost " in panel
 
 
 def test_a_page_can_be_verified_again(small: tuple[str, str], opened: Callable[[str], Visit]) -> None:

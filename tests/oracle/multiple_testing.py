@@ -1,9 +1,9 @@
-"""Write `field.json`: what `arch` says of twenty panels, for `tests/scoring/test_multiple_testing_oracles.py`.
+"""Write `multiple_testing.json`: results of `arch` on twenty panels.
 
     python tests/oracle/multiple_testing.py
 
-`arch` 8.0.0 compares means that are not studentised, whatever its `studentize` says; so it is handed returns over the
-standard deviation that Hansen's kernel gives, which is written out here.
+`tests/scoring/test_multiple_testing_oracles.py` reads the file. `arch` 8.0.0 compares means that are not studentized,
+whatever its `studentize` argument, so it receives returns divided by the standard deviation of Hansen's kernel.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIZES = (0.05, 0.2)
 
 
 def panel(seed: int) -> NDArray[np.float64]:
-    """Return returns of a field of unlike agents, some skilled, shape `(n_days, n_agents)`."""
+    """Return returns of a heterogeneous field, some agents with skill, shape `(n_days, n_agents)`."""
     random = np.random.default_rng(seed)
     n_days, n_agents = int(random.integers(250, 500)), int(random.integers(3, 12))
     noise = random.standard_normal((n_days, n_agents)) * random.uniform(0.3, 3.0, n_agents)
@@ -29,7 +29,7 @@ def panel(seed: int) -> NDArray[np.float64]:
 
 
 def deviation(returns: NDArray[np.float64], block: float) -> NDArray[np.float64]:
-    """Return Hansen's (2005) kernel deviation of each agent, from all autocovariances."""
+    """Return the kernel standard deviation of each agent (Hansen 2005), from all autocovariances."""
     n, stay = len(returns), 1.0 - 1.0 / block
     centred = returns - returns.mean(axis=0)
     variance = (centred**2).mean(axis=0)
@@ -40,7 +40,7 @@ def deviation(returns: NDArray[np.float64], block: float) -> NDArray[np.float64]
 
 
 def answers(seed: int, n_draws: int = N_DRAWS) -> dict[str, object]:
-    """Return what `arch` says of a panel; it takes losses."""
+    """Return the results of `arch` for a panel; it expects losses."""
     from arch.bootstrap import SPA, RealityCheck, StepM, optimal_block_length
 
     returns = panel(seed)

@@ -1,7 +1,7 @@
 """Write `skfolio_folds.json`: the folds and splits of skfolio, as ranges.
 
-Run `python -m oracle.skfolio_folds` in `tests`, in an environment that has skfolio: the tests only read what it wrote,
-since skfolio brings a convex solver and scikit-learn along. `python -m oracle.skfolio_folds live N SEED` prints N
+Run `python -m oracle.skfolio_folds` in `tests`, in an environment with skfolio. The tests read only the written file,
+because skfolio depends on a convex solver and scikit-learn. `python -m oracle.skfolio_folds live N SEED` prints N
 random settings with their folds instead, one a line.
 """
 
@@ -38,7 +38,7 @@ def forward(n_bars, train, test, gap):
     found = {}
     for mode in ("anchored", "rolling"):
         folder = WalkForward(test_size=test, train_size=train, purged_size=gap, expand_train=mode == "anchored")
-        # It refuses what has no room for a test at all.
+        # skfolio refuses splits without room for a test.
         splits = folder.split(np.zeros((n_bars, 1))) if train + gap < n_bars else ()
         found[mode] = [[ranges(fit)[0], ranges(tested)[0]] for fit, tested in splits]
     return {"n_bars": n_bars, "train": train, "test": test, "gap": gap, **found}
@@ -60,7 +60,7 @@ def live(count, seed):
         print(json.dumps(forward(int(rng.integers(2, 1500)), train, test, gap)))
         n_groups = int(rng.integers(3, 11))
         n_bars = int(rng.integers(3 * n_groups, 400))
-        # It refuses purge and embargo of all but one bar of a group.
+        # skfolio refuses purge and embargo of all but one bar of a group.
         room = n_bars // n_groups - 1
         purge = int(rng.integers(0, room))
         n_test, embargo = int(rng.integers(2, n_groups)), int(rng.integers(0, room - purge))

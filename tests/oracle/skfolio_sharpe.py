@@ -1,7 +1,7 @@
-"""Write `skfolio_sharpe.json`: what skfolio makes of tracks that `uniforms` gives.
+"""Write `skfolio_sharpe.json`: results of skfolio on return series from `uniforms`.
 
-Run `python -m oracle.skfolio_sharpe` in `tests`, in an environment that has skfolio: the tests only read what it wrote,
-since skfolio brings a convex solver and scikit-learn along.
+Run `python -m oracle.skfolio_sharpe` in `tests`, in an environment with skfolio. The tests read only the written file,
+because skfolio depends on a convex solver and scikit-learn.
 """
 
 import json
@@ -13,13 +13,13 @@ from market import uniforms
 
 
 def track(seed, n):
-    """Return returns with a heavy lower tail, by + - * / alone."""
+    """Return returns with a heavy lower tail, computed with + - * / only."""
     u = uniforms(seed, n)
     return 0.02 * (u - 0.305) / (0.1 + u)
 
 
 def cases():
-    """Yield the seed of a track, its length, and the seeds of the trials it was chosen among."""
+    """Yield the seed of a series, its length, and the seeds of its trials."""
     for seed, n, n_trials in ((1, 24, 3), (2, 60, 10), (3, 250, 25), (4, 1250, 100), (5, 2520, 40)):
         yield seed, n, [1000 * seed + k for k in range(n_trials)]
 

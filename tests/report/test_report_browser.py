@@ -1,6 +1,6 @@
-"""The report in a real Chromium: accessible, narrow, printable, by keyboard, and deaf to what an agent writes.
+"""Reports in Chromium: accessibility, narrow screens, print, keyboard, and untrusted text.
 
-Not run where there is no Chromium or no Playwright, and then the reason says so.
+Skipped without Chromium or Playwright.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.once
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-# Markup, script ends, line ends of JavaScript, an override that would reorder the line, half a surrogate pair.
+# Markup, script ends, JavaScript line separators, a bidirectional override, a lone surrogate.
 HOSTILE = (
     "</script><script>hacked=1</script><img src=x onerror=hacked=1>\u2028\u2029\u202eevil\u0000\ud800'\"`${hacked=1}"
 )
@@ -87,7 +87,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "scores": make_scores,
     "hostile scores": hostile_scores,
 }
-# In `make test`, every page once, and both kinds of page in light and dark, wide and narrow.
+# `make test` visits every page once, and a run and a board in light and dark, wide and narrow.
 LOOKED_AT = [
     ("run with everything", DESK, "light"),
     ("run with everything", PHONE, "dark"),
@@ -121,7 +121,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, paths: dict[str, str]) -> Iterator[Callable[..., Any]]:
-    """Open a page by name and return it; what it logs or asks for fails the test."""
+    """Open a page by name; console errors and requests fail the test."""
     contexts, faults = [], []
 
     def opened(name: str, width: int = DESK, **options: Any) -> Any:
@@ -150,13 +150,13 @@ def violations(page: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("name", "width", "scheme"), LOOKED_AT)
-def test_axe_finds_nothing(visit: Callable[..., Any], name: str, width: int, scheme: str) -> None:
+def test_axe_reports_no_violation(visit: Callable[..., Any], name: str, width: int, scheme: str) -> None:
     page = visit(name, width, color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
     assert violations(page) == {}
 
 
-def test_axe_finds_a_planted_fault(visit: Callable[..., Any]) -> None:
+def test_axe_reports_a_planted_violation(visit: Callable[..., Any]) -> None:
     page = visit("plain run")
     page.evaluate("document.querySelector('.verdict').style.color = 'silver'")
     page.evaluate("document.querySelector('svg[data-axis]').removeAttribute('aria-label')")
@@ -165,13 +165,13 @@ def test_axe_finds_a_planted_fault(visit: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("scripted", [True, False], ids=["script", "no script"])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_phone_needs_no_sideways_scroll(visit: Callable[..., Any], name: str, scripted: bool) -> None:
+def test_a_narrow_screen_needs_no_horizontal_scrolling(visit: Callable[..., Any], name: str, scripted: bool) -> None:
     page = visit(name, PHONE, java_script_enabled=scripted)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_paper_cuts_no_chart(visit: Callable[..., Any], name: str) -> None:
+def test_print_cuts_no_chart(visit: Callable[..., Any], name: str) -> None:
     # A4 less the margins of the page, in CSS pixels.
     page = visit(name, 688, color_scheme="dark")
     page.emulate_media(media="print")
@@ -197,7 +197,7 @@ def test_nothing_moves(visit: Callable[..., Any]) -> None:
     assert page.evaluate(still)
 
 
-def test_every_stop_of_the_tab_key_is_seen(visit: Callable[..., Any]) -> None:
+def test_every_focus_stop_is_visible(visit: Callable[..., Any]) -> None:
     page = visit("run with everything")
     n_stops = page.evaluate(
         "document.querySelectorAll('a[href], button, input:not([type=radio]:not(:checked)), [tabindex=\"0\"]').length"
@@ -223,7 +223,7 @@ def status(page: Any) -> str:
     return str(page.locator(".status").inner_text())
 
 
-def test_the_inspector_goes_where_it_is_told(visit: Callable[..., Any]) -> None:
+def test_the_inspector_navigates_to_bars_dates_and_events(visit: Callable[..., Any]) -> None:
     view, _ = real_run()
     trace, dates = view.trace, view.dates
     assert trace
@@ -259,13 +259,13 @@ def cells(page: Any, caption: str) -> list[list[str]]:
 
 
 def shows(text: str, value: float) -> bool:
-    """Return whether a text is `value`, rounded to the digits that it shows."""
+    """Return whether a text is `value`, rounded to its digits."""
     shown = text.replace("\u2212", "-").replace(",", "").rstrip("%")
     return abs(float(shown) - value) <= 0.5001 * 10.0 ** -len(shown.partition(".")[2])
 
 
 @pytest.mark.parametrize("bar", [0, 5, 6, 123, 598])
-def test_the_inspector_shows_what_was_seen_decided_and_filled(visit: Callable[..., Any], bar: int) -> None:
+def test_the_inspector_shows_observation_decision_and_fills(visit: Callable[..., Any], bar: int) -> None:
     view, _ = real_run()
     trace = view.trace
     assert trace
@@ -275,7 +275,7 @@ def test_the_inspector_shows_what_was_seen_decided_and_filled(visit: Callable[..
     nav, cash = re.fullmatch(r"NAV (\S+), cash (\S+)", page.locator(".account").inner_text()).groups()  # type: ignore[union-attr]
     assert shows(nav, float(view.nav[bar]))
     assert shows(cash, float(trace.cash[bar]))
-    for i, (symbol, close, shares, _) in enumerate(cells(page, "Seen at the close")):
+    for i, (symbol, close, shares, _) in enumerate(cells(page, "Observed at the close")):
         assert symbol == view.symbols[i]
         assert shows(close, float(trace.closes[bar, i]))
         assert shows(shares, float(trace.shares[bar, i]))
@@ -292,18 +292,18 @@ def test_the_inspector_shows_what_was_seen_decided_and_filled(visit: Callable[..
     assert page.locator(".happened li").count() == len(step.events)
 
 
-def test_a_chart_leads_to_its_bar(visit: Callable[..., Any]) -> None:
+def test_a_chart_links_to_its_bar(visit: Callable[..., Any]) -> None:
     page = visit("run with everything")
     page.locator("svg.oo-chart[data-axis]").first.focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    # It starts in the middle and goes one in a hundred at a time.
+    # The cursor starts in the middle and moves by 1 % of the width.
     bar = int(re.search(r"bar (\d+) of 600", status(page))[1])  # type: ignore[index]
     assert abs(bar - 0.52 * 600) < 6
     assert page.evaluate("document.activeElement.className") == "panel"
 
 
-def test_what_an_agent_writes_stays_text(visit: Callable[..., Any]) -> None:
+def test_agent_text_stays_text(visit: Callable[..., Any]) -> None:
     page = visit("hostile run")
     for _ in range(3):
         page.get_by_role("button", name="Next bar").click()
@@ -315,7 +315,7 @@ def test_what_an_agent_writes_stays_text(visit: Callable[..., Any]) -> None:
     assert page.locator(".panel .words").first.get_attribute("dir") == "auto"
 
 
-def test_what_agents_are_called_stays_text(visit: Callable[..., Any]) -> None:
+def test_agent_names_stay_text(visit: Callable[..., Any]) -> None:
     page = visit("hostile scores")
     page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
     assert page.evaluate("typeof hacked") == "undefined"
@@ -323,7 +323,7 @@ def test_what_agents_are_called_stays_text(visit: Callable[..., Any]) -> None:
     assert page.locator("main").inner_text().count("<img src=x onerror=hacked=1>") > 40
 
 
-def test_without_a_script_some_bars_are_there_to_unfold(visit: Callable[..., Any]) -> None:
+def test_without_a_script_some_bars_are_listed(visit: Callable[..., Any]) -> None:
     page = visit("run with everything", java_script_enabled=False)
     folds = page.locator(".plain details")
     assert 1 < folds.count() <= 30
@@ -333,12 +333,14 @@ def test_without_a_script_some_bars_are_there_to_unfold(visit: Callable[..., Any
     assert page.locator("img").count() == 0
 
 
-def test_a_browser_that_cannot_unpack_says_so(visit: Callable[..., Any], browser: Any, paths: dict[str, str]) -> None:
+def test_a_browser_without_decompression_shows_an_error(
+    visit: Callable[..., Any], browser: Any, paths: dict[str, str]
+) -> None:
     context = browser.new_context()
     context.add_init_script("delete window.DecompressionStream")
     page = context.new_page()
     page.goto(paths["run with everything"])
     page.wait_for_selector(".inspector > .fault")
-    assert "could not unpack" in page.locator(".inspector > .fault").inner_text()
+    assert "could not display the bars" in page.locator(".inspector > .fault").inner_text()
     assert page.locator(".plain details").count() > 1
     context.close()

@@ -224,7 +224,7 @@ def test_an_exported_market_is_accepted_by_every_command(tmp_path: Path, name: s
     oo.run_backtest(said, "momentum", capture=True).record.save(tmp_path / "run.json")
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "run.json"), "--data", str(path)])
     assert done.exit_code == 0, done.output
-    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match="left out with a .market file, which states it"):
+    with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=r"left out with a .market file, which states it"):
         open_dataset(str(path), 365.0)
     slug = "argument_invalid" if path.suffix == ".gz" else "bytes_invalid"
     for content in (path.read_bytes()[:-9], b"date,A"):

@@ -1,4 +1,4 @@
-"""Evaluations that are cut and go on: what was answered stands, and the record is that of one that was never cut."""
+"""Resumed evaluations: logged decisions stand, and the record equals that of an uninterrupted evaluation."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def evaluation() -> Evaluation:
     return Evaluation(suite, keys)
 
 
-class Cut(Exception):  # noqa: N818 it is what a test does, not an error of the code
-    """An evaluation is cut here."""
+class Cut(Exception):  # noqa: N818 raised by the test, not an error of the code
+    """Interrupts an evaluation."""
 
 
 class Cutting(Launcher):
-    """Agents that hold what has risen, until so many answers have been given by all of them."""
+    """Launches agents that hold risen symbols, and interrupts after a total number of decisions."""
 
     def __init__(self, n_answers: int, change: str = "") -> None:
         self.left = n_answers
@@ -89,7 +89,7 @@ class CuttingSession(Session):
             self.of.left -= 1
         self.seen.append(json.loads(observation)["date"])
         told = process_agents.rising(json.loads(observation))
-        # It knows how many bars it has been shown, so that one which was not shown them again would differ.
+        # Decisions depend on the number of observations, so a missing repeated observation would change them.
         told |= {"reasoning": f"{len(self.seen)} bars{self.of.change}"}
         return Answer(json.dumps(told, ensure_ascii=False))
 
@@ -102,12 +102,12 @@ class CuttingSession(Session):
 
 @cache
 def whole() -> RunRecord:
-    """Return the record of an evaluation that is never cut."""
+    """Return the record of an uninterrupted evaluation."""
     return evaluation().run(Cutting(10_000))
 
 
 @pytest.mark.parametrize("n_answers", [0, 1, 5, 44, 63, 100])
-def test_an_evaluation_that_was_cut_goes_on_to_the_same_record(tmp_path: Path, n_answers: int) -> None:
+def test_a_resumed_evaluation_gives_the_same_record(tmp_path: Path, n_answers: int) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(n_answers), record=record)
@@ -118,11 +118,11 @@ def test_an_evaluation_that_was_cut_goes_on_to_the_same_record(tmp_path: Path, n
     assert made == whole() == RunRecord.load(record)
     assert not journal_of(record).exists()
     assert len(done) == evaluation().n_runs
-    # Runs that had ended are not made again.
+    # Completed runs are not rerun.
     assert agent.n_begun <= evaluation().n_runs - 2 * (n_answers >= 63)
 
 
-def test_what_was_answered_stands_though_the_agent_would_answer_otherwise_now(tmp_path: Path) -> None:
+def test_logged_decisions_stand_even_if_the_agent_would_now_decide_differently(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(30), record=record)
@@ -135,7 +135,7 @@ def test_what_was_answered_stands_though_the_agent_would_answer_otherwise_now(tm
     assert oo.replay(made, evaluation().markets(), *evaluation().rules()).verified
 
 
-def test_faults_that_were_recorded_stand(tmp_path: Path) -> None:
+def test_logged_faults_stand(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     launcher = PythonAgent("process_agents:raises", show=lambda line: None)
     faults: list[int] = []
@@ -155,7 +155,7 @@ def test_faults_that_were_recorded_stand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"cash":1,"decis', b"\xff\xfe"])
-def test_a_line_that_was_torn_is_decided_again(tmp_path: Path, torn: bytes) -> None:
+def test_a_truncated_line_is_decided_again(tmp_path: Path, torn: bytes) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(30), record=record)
@@ -170,7 +170,7 @@ def cut() -> None:
     raise Cut
 
 
-def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
+def test_a_different_evaluation_cannot_resume_a_journal(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(5), record=record)
@@ -190,7 +190,7 @@ def test_another_evaluation_does_not_go_on_with_it(tmp_path: Path) -> None:
         Evaluation(suite, keys).run(Cutting(5), record=record, resume=True)
 
 
-def test_one_evaluation_is_gone_on_with_once_at_a_time_and_never_without_its_runs(tmp_path: Path) -> None:
+def test_a_journal_is_locked_and_must_exist_to_be_resumed(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", ABOUT) as journal:
         with pytest.raises(oo.OpenOutcryError, match="which is in use"):
             Journal(tmp_path / "j", ABOUT, resume=True)
@@ -202,7 +202,7 @@ def test_one_evaluation_is_gone_on_with_once_at_a_time_and_never_without_its_run
     assert not (tmp_path / "j").exists()
 
 
-def test_a_part_refuses_lines_that_are_not_those_that_are_there(tmp_path: Path) -> None:
+def test_a_resumed_run_refuses_lines_that_differ_from_the_logged_ones(tmp_path: Path) -> None:
     lines = evaluation().run("momentum").runs()[0]._core.to_lines().splitlines(keepends=True)
     with Journal(tmp_path / "j", ABOUT) as journal:
         part = journal.part(0)
@@ -218,7 +218,7 @@ def test_a_part_refuses_lines_that_are_not_those_that_are_there(tmp_path: Path) 
     part.close()
 
 
-def test_baselines_and_callables_go_on_too(tmp_path: Path) -> None:
+def test_baselines_and_callables_resume_too(tmp_path: Path) -> None:
     for agent in ("momentum", process_agents.rising):
         record = tmp_path / "r.json"
         n_runs = 0
@@ -236,7 +236,7 @@ def test_baselines_and_callables_go_on_too(tmp_path: Path) -> None:
         record.unlink()
 
 
-def test_an_answer_may_have_characters_that_some_take_for_line_ends(tmp_path: Path) -> None:
+def test_a_decision_may_contain_unicode_line_separators(tmp_path: Path) -> None:
     record = tmp_path / "r.json"
     ends = "\x85\u2028\u2029"
     with pytest.raises(Cut):
@@ -249,13 +249,13 @@ def test_an_answer_may_have_characters_that_some_take_for_line_ends(tmp_path: Pa
 
 
 @pytest.mark.parametrize("gone", ["agent_given_up", "agent_lost"])
-def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Path, gone: str) -> None:
+def test_an_agent_given_up_stays_given_up_after_a_resume(tmp_path: Path, gone: str) -> None:
     record = tmp_path / "r.json"
     agent = Cutting(30)
     asked = agent.start
 
     class Gone(CuttingSession):
-        """Is given up at its third bar, whatever is asked of it then."""
+        """Is given up at its third bar."""
 
         def answer(self, observation: str) -> Answer:
             answer = super().answer(observation)
@@ -271,7 +271,7 @@ def test_an_agent_that_was_given_up_is_not_asked_after_a_cut_either(tmp_path: Pa
 
 
 @pytest.mark.parametrize("torn", ["", '{"suite": "0', "[]"])
-def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, torn: str) -> None:
+def test_a_truncated_description_of_an_evaluation_is_refused(tmp_path: Path, torn: str) -> None:
     with Journal(tmp_path / "j", ABOUT):
         assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json", "lock"]
     (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
@@ -279,10 +279,10 @@ def test_a_torn_beginning_of_an_evaluation_is_refused_in_words(tmp_path: Path, t
         Journal(tmp_path / "j", ABOUT, resume=True)
 
 
-# Several markets at a time
+# Parallel markets
 
 
-def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_same_time() -> None:
+def test_parallel_jobs_give_the_same_bytes_and_run_only_sealed_markets_concurrently() -> None:
     made = evaluation().run(Cutting(10_000), jobs=3)
     assert made == whole()
     gate = threading.Barrier(3, timeout=20.0)
@@ -315,12 +315,12 @@ def test_jobs_change_no_byte_and_only_markets_of_their_own_keys_are_run_at_the_s
     lock = threading.Lock()
     hidden = [place for place in evaluation().windows if place.sealed]
     dates = {place.dataset.dates[20] for place in hidden}
-    # Three agents of the first windows of three markets would wait for each other in vain if only one were run.
+    # Three agents on three markets wait for each other; sequential runs would deadlock.
     assert evaluation().run(Meeting(10_000), jobs=4) == whole()
     assert len(waited) >= 3
 
 
-def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_between() -> None:
+def test_real_markets_never_run_concurrently() -> None:
     fields = json.loads(suite_of(1).to_json())
     other = oo.data.load("ecb-fx", ["USD", "JPY"])
     fields["markets"].append(
@@ -331,7 +331,7 @@ def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_be
     shown: list[str] = []
 
     class Watching(Cutting):
-        """Tells which days of real markets it is shown."""
+        """Reports the days of real markets that it observes."""
 
         def start(self) -> Session:
             session = super().start()
@@ -353,7 +353,7 @@ def test_real_markets_are_not_run_at_the_same_time_though_a_sealed_one_stands_be
     assert made == mixed.run(Cutting(10_000))
 
 
-def test_a_fault_of_one_market_stops_the_others() -> None:
+def test_an_error_in_one_market_stops_the_others() -> None:
     with pytest.raises(Cut):
         evaluation().run(Cutting(40), jobs=4)
     with pytest.raises(oo.OpenOutcryError, match="`jobs`"):
@@ -371,7 +371,7 @@ def within(seconds: float, what: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_command_that_was_stopped_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_command_resumes(tmp_path: Path, how: signal.Signals) -> None:
     suite, keys = suite_of(2).seal()
     (tmp_path / "s.json").write_text(suite.to_json(), encoding="utf-8")
     (tmp_path / "s.keys").write_text(json.dumps({"suite": suite.digest, "keys": keys}), encoding="utf-8")

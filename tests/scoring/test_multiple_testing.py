@@ -1,4 +1,4 @@
-"""Tests of a field: what they refuse, what they keep inside windows, and that a seed is all they depend on."""
+"""Multiple testing: refused input, windows, determinism, and properties of p-values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(name: str) -> None:
+def test_results_depend_on_the_seed_alone(name: str) -> None:
     panel = noise(400, 4)
     told = [repr(CALLS[name](panel, seed=seed, n_draws=500)) for seed in (3, 3, 4)]
     assert told[0] == told[1] != told[2]
@@ -61,7 +61,7 @@ def test_one_window_is_insufficient_for_a_mean() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_track_that_does_not_vary_is_named(name: str) -> None:
+def test_a_constant_series_is_refused_by_index(name: str) -> None:
     panel = noise(300, 3)
     panel[:, 0] = 1e-4
     with pytest.raises(oo.OpenOutcryError, match="agent 0 that vary") as refused:
@@ -71,7 +71,7 @@ def test_a_track_that_does_not_vary_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_return_that_is_no_number_is_named(name: str, bad: float) -> None:
+def test_a_non_finite_return_is_refused_by_index(name: str, bad: float) -> None:
     panel = noise(300, 3)
     panel[7, 0] = bad
     with pytest.raises(oo.OpenOutcryError, match="for agent 0 on day 7") as refused:
@@ -101,7 +101,7 @@ def test_a_return_that_is_no_number_is_named(name: str, bad: float) -> None:
         ("tie_bands", {"rank_by": [1.0, np.nan, 0.0]}, "rank_by` must be 3 finite"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(name: str, more: dict[str, Any], words: str) -> None:
+def test_an_invalid_setting_is_refused(name: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=words) as refused:
         CALLS[name](noise(300, 3), **more)
     assert refused.value.slug == "argument_invalid"
@@ -120,20 +120,20 @@ def test_a_setting_that_makes_no_sense_is_refused(name: str, more: dict[str, Any
         lambda: multiple_testing.holm([[0.1]]),
     ],
 )
-def test_returns_of_another_shape_are_refused(call: Callable[[], object]) -> None:
+def test_returns_of_a_wrong_shape_are_refused(call: Callable[[], object]) -> None:
     with pytest.raises(oo.OpenOutcryError, match="received") as refused:
         call()
     assert refused.value.slug == "shape_mismatch"
 
 
-def test_a_layout_in_memory_changes_nothing() -> None:
+def test_the_memory_layout_does_not_matter() -> None:
     panel = noise(300, 5)
     expected = repr(multiple_testing.field_tests(panel, seed=1))
     for same in (np.asfortranarray(panel), np.repeat(panel, 2, axis=0)[::2], panel.tolist()):
         assert repr(multiple_testing.field_tests(same, seed=1)) == expected
 
 
-def test_the_p_value_of_an_agent_does_not_depend_on_where_it_stands() -> None:
+def test_the_p_value_of_an_agent_does_not_depend_on_its_column() -> None:
     panel = noise(400, 11)
     order = np.random.default_rng(3).permutation(11)
     one, other = (multiple_testing.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel[:, order]))
@@ -142,7 +142,7 @@ def test_the_p_value_of_an_agent_does_not_depend_on_where_it_stands() -> None:
     assert one.spa_consistent == other.spa_consistent
 
 
-def test_the_units_of_returns_change_nothing() -> None:
+def test_the_scale_of_returns_does_not_matter() -> None:
     panel = noise(400, 5)
     one, other = (multiple_testing.field_tests(each, seed=1, block_length=3.0) for each in (panel, panel * 4.0))
     np.testing.assert_array_equal(one.romano_wolf, other.romano_wolf)
@@ -150,7 +150,7 @@ def test_the_units_of_returns_change_nothing() -> None:
     assert (one.reality_check, one.spa_lower) == (other.reality_check, other.spa_lower)
 
 
-def test_the_p_values_of_a_field_are_in_the_order_that_theory_gives() -> None:
+def test_the_p_values_of_a_field_have_the_theoretical_order() -> None:
     for seed in range(20):
         panel = noise(300, 8, seed) + np.random.default_rng(seed).normal(0.0, 5e-4, 8)
         tests = multiple_testing.field_tests(panel, seed=seed, n_draws=400)
@@ -158,18 +158,18 @@ def test_the_p_values_of_a_field_are_in_the_order_that_theory_gives() -> None:
         best = np.argmax(tests.statistics)
         assert tests.romano_wolf[best] == tests.romano_wolf.min()
         assert (tests.romano_wolf >= tests.alone - 1e-12).all()
-        # The first step is Hansen's upper test, unless the best loses.
+        # The first step equals Hansen's upper test, unless the best agent has a loss.
         if tests.statistics[best] > 0.0:
             assert tests.romano_wolf[best] == tests.spa_upper
 
 
-def test_a_field_of_losers_has_no_winner() -> None:
+def test_a_field_of_losers_has_no_significant_agent() -> None:
     tests = multiple_testing.field_tests(noise(300, 4) - 0.01, seed=0)
     assert (tests.spa_lower, tests.spa_consistent, tests.spa_upper) == (1.0, 1.0, 1.0)
     assert (tests.romano_wolf == 1.0).all()
 
 
-def test_copies_of_an_agent_have_one_p_value_and_cost_the_others_nothing() -> None:
+def test_copies_of_an_agent_share_a_p_value_and_do_not_affect_the_others() -> None:
     panel = noise(300, 3) + np.array([1e-3, 0.0, 0.0])
     padded = np.column_stack([panel, *[panel[:, 0]] * 20])
     one, other = (multiple_testing.field_tests(each, seed=1, block_length=2.0) for each in (panel, padded))
@@ -177,8 +177,8 @@ def test_copies_of_an_agent_have_one_p_value_and_cost_the_others_nothing() -> No
     assert set(other.romano_wolf[3:]) == {one.romano_wolf[0]}
 
 
-def test_a_block_never_leaves_its_window() -> None:
-    # Windows of alternating level: a mean of pairs would be 0 if a block went on from one to the next.
+def test_a_block_never_crosses_a_window() -> None:
+    # Windows of alternating level: a block across two windows would have a mean of 0.
     windows = [150, 150]
     level = np.repeat([1.0, -1.0], 150) + 1e-3 * series(300)
     long, short = (multiple_testing.mean_test(level, windows, seed=0, block_length=length) for length in (150.0, 1.0))
@@ -187,12 +187,12 @@ def test_a_block_never_leaves_its_window() -> None:
         length: native.field_tests(level[:, None], windows, n_draws=1, seed=0, block_length=length)["statistics"]
         for length in (1.0, 150.0)
     }
-    # A block of its window alone is all 1 or all -1: the mean varies as that of few coins.
+    # A block inside its window is all 1 or all -1, so the mean varies like that of a few coins.
     assert abs(spread[150.0][0]) < abs(spread[1.0][0]) / 5.0
     assert short.block_length == 1.0
 
 
-def test_the_signs_of_windows_are_tested_from_eight_on() -> None:
+def test_the_sign_flip_test_requires_eight_windows() -> None:
     days = series(320) + 2e-3
     assert multiple_testing.mean_test(days[:280], [40] * 7, seed=0).sign_flip is None
     eight = multiple_testing.mean_test(days, [40] * 8, seed=0).sign_flip
@@ -201,7 +201,7 @@ def test_the_signs_of_windows_are_tested_from_eight_on() -> None:
     assert eight == np.mean(sums @ signs >= sums.sum() - 1e-12)
 
 
-def test_many_windows_have_as_many_signs_as_are_drawn() -> None:
+def test_the_sign_flip_test_of_many_windows_uses_random_signs() -> None:
     days = series(400) + 1e-3
     found = multiple_testing.mean_test(days, [20] * 20, seed=0, n_draws=20_000).sign_flip
     sums = days.reshape(20, 20).sum(axis=1)
@@ -209,7 +209,7 @@ def test_many_windows_have_as_many_signs_as_are_drawn() -> None:
     assert found == pytest.approx(np.mean(signs @ sums >= sums.sum()), abs=0.01)
 
 
-def test_the_adjusted_p_values_are_those_of_their_definitions() -> None:
+def test_adjusted_p_values_equal_their_definitions() -> None:
     stats = pytest.importorskip("scipy.stats")
     for seed in range(50):
         random = np.random.default_rng(seed)
@@ -222,7 +222,7 @@ def test_the_adjusted_p_values_are_those_of_their_definitions() -> None:
 
 
 @pytest.mark.parametrize("adjust", [multiple_testing.holm, multiple_testing.benjamini_hochberg])
-def test_what_is_no_probability_is_refused(adjust: Callable[[Any], Array]) -> None:
+def test_a_p_value_outside_0_to_1_is_refused(adjust: Callable[[Any], Array]) -> None:
     assert adjust([]).tolist() == []
     for bad in (-0.1, 1.1, np.nan):
         with pytest.raises(oo.OpenOutcryError, match=r"p_values` must be from 0 to 1; received .* at 1"):

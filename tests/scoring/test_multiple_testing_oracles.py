@@ -1,4 +1,4 @@
-"""Hold the tests of a field against `arch`: numbers that it gave once, and itself where it is installed."""
+"""Multiple testing against `arch`: frozen numbers, and the library itself if it is installed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ pytestmark = pytest.mark.once
 
 FROZEN = json.loads((Path(__file__).parents[1] / "oracle" / "multiple_testing.json").read_text(encoding="utf-8"))
 N_DRAWS = 10_000
-# Of eighty numbers with Monte Carlo errors on both sides, the farthest is as often beyond this as one in a thousand.
+# The largest of eighty deviations, with Monte Carlo errors on both sides, exceeds this with probability 0.001.
 SIGMAS = 4.3
 
 
 def error(p_value: float, n_draws: int) -> float:
-    """Return how far two p-values may lie apart, of `N_DRAWS` draws and of `n_draws`."""
+    """Return the tolerance of two p-values with `N_DRAWS` and `n_draws` resamples."""
     p = max(p_value, 1e-3)
     return SIGMAS * float(np.sqrt(p * (1.0 - p) * (1.0 / N_DRAWS + 1.0 / n_draws))) + 1.0 / N_DRAWS
 
 
 def compare(seed: int, expected: dict[str, Any], n_draws: int) -> list[tuple[str, float, float]]:
-    """Return what of a panel is farther from `arch` than chance: a name, ours and theirs."""
+    """Return the results of a panel outside the tolerance: name, our value, the value of `arch`."""
     tests = multiple_testing.field_tests(source.panel(seed), seed=seed, n_draws=N_DRAWS, block_length=source.BLOCK)
     ours = [tests.spa_lower, tests.spa_consistent, tests.spa_upper, tests.reality_check]
     theirs = [*expected["spa"], expected["reality_check"]]
@@ -47,11 +47,11 @@ def compare(seed: int, expected: dict[str, Any], n_draws: int) -> list[tuple[str
 
 
 @pytest.mark.parametrize("seed", range(source.N_PANELS))
-def test_a_panel_has_the_p_values_and_winners_of_arch(seed: int) -> None:
+def test_p_values_and_significant_agents_equal_those_of_arch(seed: int) -> None:
     assert compare(seed, FROZEN["panels"][seed], source.N_DRAWS) == []
 
 
-def test_the_panels_have_winners_and_losers() -> None:
+def test_the_panels_have_significant_and_losing_agents() -> None:
     superior = [panel["superior"][0] for panel in FROZEN["panels"]]
     assert sum(map(bool, superior)) >= 3
     assert sum(map(bool, superior)) <= 17
@@ -59,7 +59,7 @@ def test_the_panels_have_winners_and_losers() -> None:
 
 
 @pytest.mark.parametrize("seed", range(source.N_PANELS))
-def test_the_length_of_a_block_is_that_of_arch(seed: int) -> None:
+def test_block_lengths_equal_those_of_arch(seed: int) -> None:
     returns, expected = source.panel(seed), FROZEN["panels"][seed]["block_lengths"]
     np.testing.assert_allclose([multiple_testing.block_length(each) for each in returns.T], expected, rtol=1e-9)
     assert multiple_testing.block_length(returns) == pytest.approx(np.mean(expected), rel=1e-9)
@@ -67,7 +67,7 @@ def test_the_length_of_a_block_is_that_of_arch(seed: int) -> None:
 
 @pytest.mark.once
 @pytest.mark.parametrize("seed", [1, 11])
-def test_arch_still_says_what_is_frozen(seed: int) -> None:
+def test_arch_still_gives_the_frozen_numbers(seed: int) -> None:
     pytest.importorskip("arch")
     found = source.answers(seed, n_draws=1_000)
     np.testing.assert_allclose(found["block_lengths"], FROZEN["panels"][seed]["block_lengths"], rtol=1e-9)
@@ -75,7 +75,7 @@ def test_arch_still_says_what_is_frozen(seed: int) -> None:
 
 
 @pytest.mark.parametrize("block", [1.0, 2.5, 20.0])
-def test_a_mean_is_studentised_by_the_kernel_of_hansen(block: float) -> None:
+def test_a_mean_is_studentized_by_the_kernel_of_hansen(block: float) -> None:
     returns = source.panel(7)
     tests = multiple_testing.field_tests(returns, seed=0, n_draws=1, block_length=block)
     expected = np.sqrt(len(returns)) * returns.mean(axis=0) / source.deviation(returns, block)
@@ -83,7 +83,7 @@ def test_a_mean_is_studentised_by_the_kernel_of_hansen(block: float) -> None:
 
 
 def resampled_deviation(returns: Array, windows: list[int], block: float, n_draws: int) -> float:
-    """Return the deviation of the mean of resamples in blocks that go round in their window."""
+    """Return the standard deviation of resampled means, with blocks that wrap around in their window."""
     random, n = np.random.default_rng(1), len(returns)
     starts = np.repeat(np.cumsum([0, *windows[:-1]]), windows)
     lengths = np.repeat(windows, windows)
@@ -99,7 +99,7 @@ def resampled_deviation(returns: Array, windows: list[int], block: float, n_draw
     return float(np.std(means))
 
 
-def test_over_windows_a_mean_is_studentised_by_its_deviation_over_resamples() -> None:
+def test_over_windows_a_mean_is_studentized_by_its_deviation_over_resamples() -> None:
     windows, block = [20, 150, 90], 8.0
     returns = source.panel(3)[:260, 0] + np.repeat([0.01, -0.005, 0.0], windows)
     tests = multiple_testing.field_tests(returns, windows=windows, seed=0, n_draws=1, block_length=block)

@@ -1,4 +1,4 @@
-"""How often tests of a field see skill where there is none, and where there is; the seeds are fixed.
+"""Size and power of the tests of a field, with fixed seeds.
 
 Every test prints its table, which `docs/multiple-testing.md` shows at full counts.
 """
@@ -19,7 +19,7 @@ YEAR = 252.0
 
 
 def noise(seed: int, n_days: int, n_agents: int, degrees: float = 4.0) -> Array:
-    """Return days without skill: heavy tails, volatility that clusters, half of it common."""
+    """Return returns without skill: heavy tails, volatility clustering, half of the variance common."""
     random = np.random.default_rng(seed)
     wave = np.exp(0.5 * np.sin(np.arange(n_days) / 20.0 + random.uniform(0.0, 6.0)))[:, None]
     own, shared = random.standard_t(degrees, (n_days, n_agents)), random.standard_t(degrees, (n_days, 1))
@@ -31,12 +31,12 @@ def share(reject: Callable[[int], bool], n: int) -> float:
 
 
 def nominal(n: int, level: float = LEVEL) -> float:
-    """Return the largest share of rejections that chance explains at a level, to one in a thousand."""
+    """Return the 99.9 % quantile of the share of rejections at a level."""
     return float(level + 3.1 * np.sqrt(level * (1.0 - level) / n))
 
 
 @pytest.mark.parametrize(("n_days", "n_agents"), [(250, 20), (1_000, 20), (500, 100)])
-def test_a_field_without_skill_has_a_winner_as_rarely_as_the_level_says(n_days: int, n_agents: int) -> None:
+def test_tests_of_a_field_have_their_nominal_size(n_days: int, n_agents: int) -> None:
     n = count(1_000, 100)
     found = np.zeros(5)
     for seed in range(n):
@@ -46,13 +46,13 @@ def test_a_field_without_skill_has_a_winner_as_rarely_as_the_level_says(n_days: 
     names = ("reality check", "lower", "consistent", "upper", "romano-wolf")
     told = ", ".join(f"{name} {winners / n:.1%}" for name, winners in zip(names, found, strict=True))
     print(f"{n_days} x {n_agents}, {n} fields: {told}")
-    # Hansen's lower test is the liberal one by design, and here no agent loses by far.
+    # Hansen's lower test is liberal by design; here no agent is far below the benchmark.
     assert (np.delete(found, 1) / n <= nominal(n)).all()
     assert found[4] / n > 0.01
 
 
 @pytest.mark.parametrize("ratio", [1.0, 2.0])
-def test_planted_skill_is_found_with_the_power_of_the_normal_law_and_nobody_else(ratio: float) -> None:
+def test_planted_skill_is_found_with_the_power_of_the_normal_formula(ratio: float) -> None:
     stats = pytest.importorskip("scipy.stats")
     n, n_days, n_agents = count(1_000, 80), 1_000, 20
     hits = false = 0
@@ -63,7 +63,7 @@ def test_planted_skill_is_found_with_the_power_of_the_normal_law_and_nobody_else
         p_values = multiple_testing.field_tests(days, seed=seed, n_draws=N_DRAWS).romano_wolf
         hits += p_values[0] <= LEVEL
         false += p_values[1:].min() <= LEVEL
-    # The largest of twenty independent normals.
+    # The largest of twenty independent normal variables.
     bar = stats.norm.ppf((1.0 - LEVEL) ** (1.0 / n_agents))
     expected = stats.norm.sf(bar - ratio * np.sqrt(n_days / YEAR))
     print(f"Sharpe {ratio} in {n_agents}: found {hits / n:.1%}, expected {expected:.1%}, others {false / n:.1%}")
@@ -72,7 +72,7 @@ def test_planted_skill_is_found_with_the_power_of_the_normal_law_and_nobody_else
 
 
 @pytest.mark.parametrize("n_windows", [2, 3, 5, 24])
-def test_the_mean_over_windows_has_its_level_which_resampled_windows_have_not(n_windows: int) -> None:
+def test_the_mean_test_has_its_nominal_size_and_resampled_windows_do_not(n_windows: int) -> None:
     n, length = count(1_000, min(200, 900 // n_windows)), 250
     days_low = windows_low = signs_low = 0
     for seed in range(n):
@@ -92,7 +92,7 @@ def test_the_mean_over_windows_has_its_level_which_resampled_windows_have_not(n_
 
 
 @pytest.mark.parametrize("n_days", [250, 1_000])
-def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_days: int) -> None:
+def test_sharpe_differences_and_intervals_have_their_nominal_size(n_days: int) -> None:
     n = count(1_000, 120)
     true = 1.5
     differ = miss = 0
@@ -111,7 +111,7 @@ def test_equal_agents_differ_and_intervals_miss_as_rarely_as_the_level_says(n_da
 @pytest.mark.parametrize(
     ("n_agents", "n_days", "n"), [(8, 250, count(1_000, 60)), (8, 500, count(1_000, 60)), (60, 500, count(400, 8))]
 )
-def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says(n_agents: int, n_days: int, n: int) -> None:
+def test_bands_of_equal_agents_have_their_nominal_size(n_agents: int, n_days: int, n: int) -> None:
     def is_split(seed: int) -> bool:
         days = noise(seed, n_days, n_agents)
         return len(multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=seed, n_draws=N_DRAWS).bands) > 1
@@ -121,11 +121,11 @@ def test_a_band_of_equal_agents_is_split_as_rarely_as_the_level_says(n_agents: i
     assert split <= nominal(n)
 
 
-def test_families_of_equal_agents_are_told_apart_and_not_split() -> None:
+def test_families_of_equal_agents_are_separated_and_not_split() -> None:
     n, n_days, each = count(400, 10), 1_000, 15
     split = apart = 0
     for seed in range(n):
-        # One family is nearly one agent, another shares half of its days, the third nothing.
+        # One family shares 95 % of its days, another half, the third none.
         random = np.random.default_rng(seed)
         families = [
             random.standard_t(5, (n_days, each)) * np.sqrt(1.0 - common)

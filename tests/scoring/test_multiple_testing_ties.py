@@ -18,7 +18,7 @@ YEAR = 252.0
 
 
 def tracks(n_days: int, ratios: list[float], seed: int, common: float = 0.0) -> Array:
-    """Return days of agents of these true Sharpe ratios a year, with heavy tails and a common part."""
+    """Return returns of agents with these true annual Sharpe ratios, heavy tails and a common factor."""
     random = np.random.default_rng(seed)
     own, shared = random.standard_t(5, (n_days, len(ratios))), random.standard_t(5, (n_days, 1))
     unit = (np.sqrt(1.0 - common) * own + np.sqrt(common) * shared) / np.sqrt(5.0 / 3.0)
@@ -30,7 +30,7 @@ def ratio_of(days: Array) -> Array:
 
 
 def gradient(days: Array) -> Array:
-    """Return the gradient of Ledoit and Wolf by means and second moments, of both agents."""
+    """Return the gradient of Ledoit and Wolf with respect to means and second moments of both agents."""
     mean, second = days.mean(axis=0), (days**2).mean(axis=0)
     spread = (second - mean**2) ** 1.5
     signs = np.array([1.0, -1.0])
@@ -42,7 +42,7 @@ def moments(days: Array, about: Array) -> Array:
 
 
 def studentised(days: Array, block: int, n_draws: int, seed: int) -> Array:
-    """Return distances of resamples by the formulas of the paper, in circular blocks."""
+    """Return the test statistics of resamples in circular blocks, by the formulas of the paper."""
     random, n = np.random.default_rng(seed), len(days)
     n_blocks = n // block
     difference = np.subtract(*ratio_of(days))
@@ -58,7 +58,7 @@ def studentised(days: Array, block: int, n_draws: int, seed: int) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(count(4, 2)))
-def test_the_interval_is_that_of_ledoit_and_wolf(seed: int) -> None:
+def test_the_interval_equals_that_of_ledoit_and_wolf(seed: int) -> None:
     n_draws = count(20_000, 2_000)
     days, block = tracks(400, [2.0, 0.5], seed, 0.3), 4
     found = multiple_testing.sharpe_difference(
@@ -74,7 +74,7 @@ def test_the_interval_is_that_of_ledoit_and_wolf(seed: int) -> None:
 
 
 @pytest.mark.parametrize("common", [0.0, 0.6])
-def test_the_standard_error_is_that_of_the_asymptotic_law_where_days_are_independent(common: float) -> None:
+def test_the_standard_error_is_asymptotically_correct_for_independent_days(common: float) -> None:
     days = tracks(20_000, [1.0, 1.0], 5, common)
     found = multiple_testing.sharpe_difference(*days.T, periods_per_year=YEAR, seed=0, n_draws=19, block_length=1.0)
     slope, deviations = gradient(days), moments(days, days)
@@ -82,7 +82,7 @@ def test_the_standard_error_is_that_of_the_asymptotic_law_where_days_are_indepen
     assert found.standard_error == pytest.approx(expected, rel=0.03)
 
 
-def test_zero_is_inside_an_interval_where_the_p_value_exceeds_the_level() -> None:
+def test_an_interval_contains_zero_if_and_only_if_the_p_value_exceeds_the_level() -> None:
     inside = 0
     for seed in range(60):
         days = tracks(260, [2.0, 0.0], seed)
@@ -92,7 +92,7 @@ def test_zero_is_inside_an_interval_where_the_p_value_exceeds_the_level() -> Non
     assert 5 < inside < 55
 
 
-def test_copies_cannot_be_told_apart_and_leverage_makes_no_difference() -> None:
+def test_copies_are_tied_at_any_leverage() -> None:
     days = tracks(300, [1.0, 0.0], 1)
     for copy in (days[:, 0], 2.0 * days[:, 0]):
         with pytest.raises(oo.OpenOutcryError, match="positive variance") as refused:
@@ -103,7 +103,7 @@ def test_copies_cannot_be_told_apart_and_leverage_makes_no_difference() -> None:
     assert (copies.p_value, copies.adjusted) == (1.0, 1.0)
 
 
-def test_a_band_is_all_that_cannot_be_told_from_its_first() -> None:
+def test_a_band_holds_all_agents_tied_with_its_leader() -> None:
     days = tracks(2_000, [6.0, 5.8, 0.2, 0.0, -6.0], 2)
     bands = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=0)
     assert [set(band) for band in bands.bands] == [{0, 1}, {2, 3}, {4}]
@@ -118,20 +118,20 @@ def test_a_band_is_all_that_cannot_be_told_from_its_first() -> None:
     assert [band[0] for band in worst_first.bands] == [4, 3, 1]
 
 
-def test_a_pair_in_a_band_has_the_p_value_of_the_pair_alone() -> None:
+def test_a_pair_of_a_band_has_the_p_value_of_the_pair_alone() -> None:
     days = tracks(500, [1.5, 0.0, 0.5], 3)
     bands = multiple_testing.tie_bands(days, periods_per_year=YEAR, seed=0, block_length=3.0, n_draws=4_000)
     for pair in bands.pairs:
         alone = multiple_testing.sharpe_difference(
             days[:, pair.first], days[:, pair.second], periods_per_year=YEAR, seed=9, block_length=3.0, n_draws=4_000
         )
-        # Twenty resamples as far off are known to about a quarter.
+        # A p-value from twenty extreme resamples has a relative error of about a quarter.
         assert pair.p_value == pytest.approx(alone.p_value, rel=0.9)
         assert pair.adjusted >= pair.p_value
 
 
 def distances_of_pairs(days: Array, block: int, n_draws: int, seed: int) -> Array:
-    """Return distances of every pair in each resample, shape (n_draws, n_pairs), by the formulas of the paper."""
+    """Return the statistics of all pairs per resample, shape `(n_draws, n_pairs)`, by the formulas of the paper."""
     random, n, n_agents = np.random.default_rng(seed), len(days), days.shape[1]
     first, second = np.triu_indices(n_agents, 1)
     ratios, found = ratio_of(days), []
@@ -148,7 +148,7 @@ def distances_of_pairs(days: Array, block: int, n_draws: int, seed: int) -> Arra
 
 
 def stepped_down(distances: Array, own: Array, level: float) -> Array:
-    """Return p-values by the largest distance of what is left after each step."""
+    """Return step-down p-values, by the largest statistic of the remaining pairs."""
     adjusted, is_open, least = np.ones(len(own)), np.ones(len(own), bool), 0.0
     while is_open.any():
         reached = (distances[:, is_open].max(axis=1)[:, None] >= own).mean(axis=0)
@@ -161,7 +161,7 @@ def stepped_down(distances: Array, own: Array, level: float) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_pairs_are_stepped_down_by_the_largest_distance_of_those_that_are_left(seed: int) -> None:
+def test_pairs_are_adjusted_by_step_down(seed: int) -> None:
     days, n_draws, block = tracks(400, [4.0, 0.8, 0.5, 0.0, -4.0], seed, 0.4), 1_500, 3
     bands = multiple_testing.tie_bands(
         days, periods_per_year=YEAR, seed=seed, n_draws=n_draws, block_length=float(block)
@@ -181,7 +181,7 @@ def test_pairs_are_stepped_down_by_the_largest_distance_of_those_that_are_left(s
     assert (found > 0.05).any()
 
 
-def test_an_agent_whose_variance_is_a_day_ties_nobody_else() -> None:
+def test_an_agent_with_one_extreme_day_does_not_tie_others() -> None:
     days = tracks(1_000, [6.0, 6.0, -6.0, -6.0], 1)
     crash = np.full(1_000, 2e-4) + 1e-6 * np.arange(1_000) % 3e-6
     crash[400] = -0.05
@@ -193,7 +193,7 @@ def test_an_agent_whose_variance_is_a_day_ties_nobody_else() -> None:
     assert all(pair.adjusted >= pair.p_value for pair in alone)
 
 
-def test_two_agents_that_differ_on_two_days_tie_nobody_else() -> None:
+def test_near_copies_do_not_tie_others() -> None:
     days = tracks(1_000, [6.0, 6.0, -6.0, -6.0], 1)
     other = days[:, 0].copy()
     other[[300, 700]] += 0.01
@@ -202,7 +202,7 @@ def test_two_agents_that_differ_on_two_days_tie_nobody_else() -> None:
 
 
 def overfit_written_out(days: Array, n_blocks: int) -> list[float]:
-    """Return the logits of Bailey and others, of halves in the order of their bits."""
+    """Return the logits of Bailey et al., with halves in bit order."""
     edges = [place * len(days) // n_blocks for place in range(n_blocks + 1)]
     rows = [list(range(start, end)) for start, end in pairwise(edges)]
     halves = sorted(combinations(range(n_blocks), n_blocks // 2), key=lambda half: sum(2**place for place in half))
@@ -218,7 +218,7 @@ def overfit_written_out(days: Array, n_blocks: int) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_probability_of_overfitting_is_that_of_its_definition(seed: int) -> None:
+def test_the_probability_of_overfitting_equals_its_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
     days = random.normal(0.0, 0.01, (int(random.integers(100, 300)), int(random.integers(2, 15)))) + 1e-4 * seed
     found, expected = multiple_testing.overfit(days, n_blocks=8), overfit_written_out(days, 8)
@@ -226,7 +226,7 @@ def test_the_probability_of_overfitting_is_that_of_its_definition(seed: int) -> 
     assert found.probability == np.mean(np.array(expected) <= 0.0)
 
 
-def test_an_agent_of_skill_is_not_overfit_and_copies_stand_in_the_middle() -> None:
+def test_an_agent_with_skill_is_not_overfit_and_copies_rank_in_the_middle() -> None:
     days = np.random.default_rng(1).normal(0.0, 0.01, (600, 10))
     assert multiple_testing.overfit(days + np.array([0.004] + [0.0] * 9)).probability == 0.0
     copies = multiple_testing.overfit(np.repeat(days[:, :1], 3, axis=1))
@@ -234,7 +234,7 @@ def test_an_agent_of_skill_is_not_overfit_and_copies_stand_in_the_middle() -> No
     assert copies.probability == 1.0
 
 
-def test_overfitting_on_noise_is_a_half_that_varies_much() -> None:
+def test_overfitting_on_noise_has_mean_one_half_and_a_large_deviation() -> None:
     found = [
         multiple_testing.overfit(np.random.default_rng(seed).normal(0.0, 0.01, (500, 20)), n_blocks=10).probability
         for seed in range(count(500, 150))
@@ -245,13 +245,13 @@ def test_overfitting_on_noise_is_a_half_that_varies_much() -> None:
 
 
 @pytest.mark.parametrize("n_blocks", [3, 0, 26, 200])
-def test_halves_that_cannot_be_made_are_refused(n_blocks: int) -> None:
+def test_an_invalid_number_of_blocks_is_refused(n_blocks: int) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"received {n_blocks} of 300 days") as refused:
         multiple_testing.overfit(np.random.default_rng(0).normal(0.0, 0.01, (300, 3)), n_blocks=n_blocks)
     assert refused.value.slug == "argument_invalid"
 
 
-def test_an_agent_that_sleeps_through_a_half_has_no_rank() -> None:
+def test_an_agent_that_is_constant_in_a_half_is_refused() -> None:
     days = np.random.default_rng(0).normal(0.0, 0.01, (300, 3))
     days[:150, 1] = 0.0
     with pytest.raises(oo.OpenOutcryError, match="agent 1 that vary"):

@@ -1,4 +1,4 @@
-"""What a board can see, against boards that are drawn."""
+"""Statistical power, against simulated fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openoutcry.scoring.power import power
 pytestmark = pytest.mark.once
 
 
-def test_every_number_is_what_its_formula_says() -> None:
+def test_every_number_equals_its_formula() -> None:
     for n_returns, n_agents, ppy, sharpe, size, seen in (
         (50, 21, 252.0, 1.0, 0.05, 0.8),
         (2_520, 1, 252.0, 0.5, 0.01, 0.9),
@@ -42,7 +42,7 @@ def test_every_number_is_what_its_formula_says() -> None:
         assert least * math.sqrt((n_returns - 1) / (1.0 + least**2 / 2.0)) == pytest.approx(errors, rel=1e-12)
 
 
-def test_the_best_of_a_field_without_skill_is_as_good_as_is_said() -> None:
+def test_the_best_of_a_field_without_skill_has_the_stated_expectation() -> None:
     rng, found = np.random.default_rng(3), power(250, 21)
     r = rng.standard_normal((count(20_000, 2_000), 21, 250), dtype=np.float32)
     best = (r.mean(axis=2) / r.std(axis=2, ddof=1)).max(axis=1) * math.sqrt(252.0)
@@ -51,7 +51,7 @@ def test_the_best_of_a_field_without_skill_is_as_good_as_is_said() -> None:
     assert (best > found.best_quantile).mean() == pytest.approx(0.05, abs=count(10, 18) / 1_000)
 
 
-def test_skill_is_seen_as_often_as_is_said_on_as_many_returns() -> None:
+def test_skill_is_detected_with_the_stated_power() -> None:
     rng, asked = np.random.default_rng(4), power(50, 21, sharpe=3.0)
     n = int(asked.n_needed)
     r = 3.0 / math.sqrt(252.0) + rng.standard_normal((count(20_000, 3_000), n), dtype=np.float32)
@@ -62,7 +62,7 @@ def test_skill_is_seen_as_often_as_is_said_on_as_many_returns() -> None:
     assert seen == pytest.approx(0.8, abs=0.03)
 
 
-def test_few_returns_see_nothing_and_say_so() -> None:
+def test_a_comparison_without_power_says_so() -> None:
     found = power(4, 21)
     assert found.min_sharpe is None
     assert set(found.undefined) == {"min_sharpe"}
@@ -78,7 +78,7 @@ def test_few_returns_see_nothing_and_say_so() -> None:
         (["--days", "50", "--agents", "2", "--sharpe", "-1"], "a number above the one it is compared with"),
     ],
 )
-def test_a_board_that_is_none_is_refused(words: list[str], told: str) -> None:
+def test_invalid_arguments_are_refused(words: list[str], told: str) -> None:
     refused = CliRunner().invoke(app, ["power", *words])
     assert isinstance(refused.exception, oo.OpenOutcryError)
     assert refused.exception.slug == "argument_invalid"

@@ -1,4 +1,4 @@
-"""Boards from records and from returns, against the formulas written out again with numpy."""
+"""Boards of records and of returns, against independent formulas in NumPy."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ RECORDS = [
 ]
 
 
-def test_records_are_replayed_and_judged() -> None:
+def test_records_are_replayed_and_scored() -> None:
     board = oo.score(RECORDS, dataset=MARKET, config=QUICK)
     assert {each.agent_id for each in board.scores} == {"momentum", "mean-reversion", "equal-weight", "hold-cash"}
     for record, each in ((record, board[record.agent_id]) for record in RECORDS):
-        # Who never trades pays no slippage: no seed changes anything.
+        # Without trades there is no slippage, so all seeds are equal.
         n_seeds = 1 if record.agent_id == "hold-cash" else 2
         assert (each.digest, each.n_windows, each.n_seeds, each.n_days) == (record.digest, 2, n_seeds, 679)
         assert each.gate("process").passed
@@ -64,7 +64,7 @@ def test_records_are_replayed_and_judged() -> None:
     assert json.loads(board.text)["scores"][0]["agent_id"] == board.scores[0].agent_id
 
 
-def test_a_record_of_several_markets_has_a_line_in_each() -> None:
+def test_a_record_of_several_markets_has_a_regression_on_each() -> None:
     other = oo.Dataset.synthetic(n_symbols=2, n_days=400, seed=9)
     both = RunRecord.join("momentum", [recorded("momentum", MARKET, WINDOWS), recorded("momentum", other, [(19, 399)])])
     found = oo.score(both, dataset=[other, MARKET], config=QUICK).scores[0]
@@ -75,7 +75,7 @@ def test_a_record_of_several_markets_has_a_line_in_each() -> None:
     assert refused.value.slug == "record_differs"
 
 
-def test_the_numbers_of_a_score_are_those_of_the_formulas() -> None:
+def test_the_numbers_of_a_score_equal_the_formulas() -> None:
     agents = {"a": noise(1, 1.5) + 0.3 * HELD, "b": noise(2) - 0.2 * HELD, "c": noise(3, -1.0)}
     board = board_of(agents)
     active, cash = [], []
@@ -105,14 +105,14 @@ def test_the_numbers_of_a_score_are_those_of_the_formulas() -> None:
         assert told["spa_consistent"] == tests.spa_consistent
 
 
-def test_returns_alone_are_never_eligible_however_good() -> None:
+def test_returns_alone_are_never_eligible() -> None:
     found = board_of({"a": noise(1, 6.0)})["a"]
     assert (found.verdict, found.reasons, found.rank) == ("unknown", ("no_trace", "no_suite"), 1)
     assert board_of({"a": noise(1, 6.0)}, benchmark=None)["a"].reasons == ("no_benchmark", "no_trace", "no_suite")
     assert board_of({"a": noise(1, 6.0)}, windows=None)["a"].verdict == "insufficient"
 
 
-def test_a_board_of_which_too_few_are_ranked_says_how_many() -> None:
+def test_a_board_with_fewer_than_two_ranked_agents_says_so() -> None:
     told = board_of({"a": noise(1, 1.0), "still": np.zeros(1_008), "idle": np.zeros(1_008)}).sentence
     assert told == "2 of 3 agents are unranked: a has no agent to be compared with."
     still = {name: np.zeros(len(noise(1, 1.0))) for name in ("a", "b")}
@@ -120,7 +120,7 @@ def test_a_board_of_which_too_few_are_ranked_says_how_many() -> None:
     assert board_of({"a": noise(1, 1.0)}).sentence == "A comparison needs at least two agents."
 
 
-def test_seeds_are_rows_and_rank_by_the_one_in_the_middle() -> None:
+def test_seeds_are_rows_and_the_median_seed_determines_the_rank() -> None:
     seeds = np.stack([noise(seed, 1.0) for seed in range(5)])
     found = board_of({"a": seeds})["a"]
     assert found.n_seeds == 5
@@ -129,7 +129,7 @@ def test_seeds_are_rows_and_rank_by_the_one_in_the_middle() -> None:
     assert found.pass_k["rates"] == sorted(found.pass_k["rates"], reverse=True)
 
 
-def test_a_board_that_cannot_tell_agents_apart_says_what_it_would_take() -> None:
+def test_a_board_of_tied_agents_states_the_days_needed() -> None:
     config = QUICK | {"gates": {"max_drawdown": 1.0}}
     board = board_of({"a": noise(1, 0.5), "b": noise(2, 0.5), "far": noise(3, -6.0)}, config=config)
     assert [each.rank for each in board.scores] == [1, 1, 3]
@@ -143,7 +143,7 @@ def test_a_board_that_cannot_tell_agents_apart_says_what_it_would_take() -> None
     assert apart.sentence == "a is ahead of far."
 
 
-def test_a_luck_floor_is_shown_and_judged_by_nothing() -> None:
+def test_null_agents_are_reported_and_excluded_from_tests() -> None:
     floor = {f"luck-{seed}": noise(100 + seed) for seed in range(40)}
     board = board_of({"a": noise(1, 2.0)}, luck_floor=floor)
     assert [each.agent_id for each in board.scores] == ["a"]
@@ -155,7 +155,7 @@ def test_a_luck_floor_is_shown_and_judged_by_nothing() -> None:
     assert board["a"].trials["n_trials"] == 1
 
 
-def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
+def test_a_suite_sets_windows_gates_costs_and_limits() -> None:
     class Protocol:
         def config(self) -> dict[str, Any]:
             keys = [{"dataset": MARKET.fingerprint, "start": start, "end": end} for start, end in WINDOWS]
@@ -185,7 +185,7 @@ def test_what_a_suite_says_is_what_agents_are_held_to() -> None:
     assert refused.value.slug == "record_differs"
 
 
-def test_the_capacity_is_the_size_at_which_nothing_is_left() -> None:
+def test_the_capacity_is_the_nav_with_a_mean_active_return_of_zero() -> None:
     days = 300
     random = np.random.default_rng(4)
     swing = np.where(np.arange(days) % 2 == 0, 0.01, -0.01)
@@ -217,7 +217,7 @@ def test_the_capacity_is_the_size_at_which_nothing_is_left() -> None:
     assert "above 0 at a NAV of 1e+06 is required" in found(traded, weights[::-1])[1]
 
 
-def test_the_json_door_takes_returns_and_trials() -> None:
+def test_the_json_interface_takes_returns_and_trials() -> None:
     one, many = (json.loads(oo.score_run(noise(1, 2.0).tolist(), n_trials=n)) for n in (0, 1_000))
     assert one["trials"]["n_trials"] == 1
     assert many["trials"]["n_trials"] == 1_000
@@ -226,7 +226,7 @@ def test_the_json_door_takes_returns_and_trials() -> None:
     assert one["metrics"]["sharpe"] == pytest.approx(np.mean(noise(1, 2.0)) / np.std(noise(1, 2.0), ddof=1) * YEAR**0.5)
 
 
-def test_what_is_none_says_why() -> None:
+def test_every_none_has_a_reason() -> None:
     def walk(value: Any) -> int:
         if isinstance(value, list):
             return sum(map(walk, value))
@@ -261,14 +261,14 @@ def test_what_is_none_says_why() -> None:
         (lambda: oo.score_run([]), "submission_invalid", "0 returns"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(call: Callable[[], object], slug: str, told: str) -> None:
+def test_invalid_input_is_refused(call: Callable[[], object], slug: str, told: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         call()
     assert refused.value.slug == slug
     assert told in str(refused.value)
 
 
-def test_a_record_that_was_changed_is_refused() -> None:
+def test_a_changed_record_is_refused() -> None:
     signed = RECORDS[0].sign(bytes(32))
     assert oo.score(signed, dataset=MARKET, config=QUICK).scores[0].digest == RECORDS[0].digest
     text = signed.to_json().replace('"in_sample_trials":0', '"in_sample_trials":1')

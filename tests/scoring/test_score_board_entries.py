@@ -1,4 +1,4 @@
-"""What a board is made of: signed records, runs of one agent in several files, tracks that two agents have, tables."""
+"""Entries of a board: signed records, joined files, copies, false headers, CSV files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WINDOWS = ((3000, 3150), (3149, 3300), (3299, 3450))
 
 
 def call(*words: str | Path, code: int = 0) -> str:
-    """Return what the command prints, or the refusal with where it arose."""
+    """Return the output of the command, or its error with notes."""
     done = CliRunner().invoke(app, [str(word) for word in words])
     if code == 2:
         assert isinstance(done.exception, oo.OpenOutcryError), done.output
@@ -60,7 +60,7 @@ def saved(folder: Path, **records: RunRecord) -> list[Path]:
 # Keys
 
 
-def test_where_keys_are_given_every_record_is_signed_by_one_of_them(tmp_path: Path) -> None:
+def test_with_public_keys_every_record_must_be_signed_by_one_of_them(tmp_path: Path) -> None:
     signed, other, unsigned, foreign = saved(
         tmp_path,
         signed=entry("signed", key=HONEST),
@@ -94,7 +94,7 @@ def test_where_keys_are_given_every_record_is_signed_by_one_of_them(tmp_path: Pa
 # Copies
 
 
-def test_who_is_given_first_decides_nothing_and_a_trusted_key_or_the_board_does(tmp_path: Path) -> None:
+def test_the_original_of_copies_depends_on_trusted_keys_and_not_on_order(tmp_path: Path) -> None:
     honest, thief = entry("honest", key=HONEST), entry("a-thief", key=THIEF)
     third = entry("third", "equal-weight")
     fx = oo.data.load("ecb-fx")
@@ -107,7 +107,7 @@ def test_who_is_given_first_decides_nothing_and_a_trusted_key_or_the_board_does(
     assert (trusted["honest"].copy_of, trusted["a-thief"].copy_of) == (None, "honest")
     assert trusted["honest"].rank is not None
     assert trusted["a-thief"].rank is None
-    # Two of one track, both signed by keys that are trusted: nobody knows who made it, unless whoever holds the board.
+    # Two copies, both signed by trusted keys: the original is unknown unless it is named.
     both = [public_key(HONEST), public_key(THIEF).hex()]
     assert oo.score([thief, honest, third], dataset=fx, trusted_keys=both).text == boards[0].text
     known = {"originals": ["honest"]}
@@ -137,7 +137,7 @@ def test_who_is_given_first_decides_nothing_and_a_trusted_key_or_the_board_does(
         ("dataset.commitment", "ab" * 32),
     ],
 )
-def test_a_header_that_lies_is_named_by_replay_and_refused_by_the_scorer(field: str, value: str) -> None:
+def test_a_false_header_is_named_by_replay_and_refused_by_the_scorer(field: str, value: str) -> None:
     def lie(run: dict[str, Any]) -> None:
         place = run["header"]
         *path, name = field.split(".")
@@ -157,7 +157,7 @@ def test_a_header_that_lies_is_named_by_replay_and_refused_by_the_scorer(field: 
     assert "in the record of 'liar'" in "".join(refused.value.__notes__)
 
 
-def test_a_seed_that_changes_nothing_is_no_seed(tmp_path: Path) -> None:
+def test_a_seed_with_equal_returns_does_not_count(tmp_path: Path) -> None:
     fx = oo.data.load("ecb-fx")
 
     def under(seeds: tuple[int, ...], jitter: float) -> RunRecord:
@@ -176,7 +176,7 @@ def test_a_seed_that_changes_nothing_is_no_seed(tmp_path: Path) -> None:
 # Runs of one agent in several files
 
 
-def test_files_of_one_agent_are_one_entry_and_the_same_run_counts_once(tmp_path: Path) -> None:
+def test_files_of_one_agent_are_joined_and_duplicate_runs_count_once(tmp_path: Path) -> None:
     whole = entry("momentum")
     parts = [
         RunRecord.join("momentum", [run], trials) for run, trials in zip(runs_of("momentum"), (0, 7, 5), strict=True)
@@ -188,8 +188,8 @@ def test_files_of_one_agent_are_one_entry_and_the_same_run_counts_once(tmp_path:
     assert (score["n_windows"], score["declared"], score["digest"]) == (3, 7, board.scores[0].digest)
     assert printed["notes"] == [
         "2 of 5 files of 'momentum' are duplicates and count once",
-        "3 files of 'momentum' are joined to one entry of 3 runs; the entry declares 7 trials, the highest number in its"
-        " files",
+        "3 files of 'momentum' are joined to one entry of 3 runs; the entry declares 7 trials, the highest number in"
+        " its files",
     ]
     page = tmp_path / "board.html"
     shown = call("score", first, second, third, "--report", page).replace("\n", "")
@@ -204,7 +204,7 @@ def test_files_of_one_agent_are_one_entry_and_the_same_run_counts_once(tmp_path:
     )
 
 
-def test_what_is_no_entry_of_one_agent_is_refused_by_its_file(tmp_path: Path) -> None:
+def test_invalid_files_of_one_agent_are_refused_by_name(tmp_path: Path) -> None:
     a, b, c = (RunRecord.join("momentum", [run]) for run in runs_of("momentum"))
     signed, unsigned = saved(tmp_path, signed=a.sign(HONEST), unsigned=b)
     with pytest.raises(
@@ -222,7 +222,7 @@ def test_what_is_no_entry_of_one_agent_is_refused_by_its_file(tmp_path: Path) ->
         told = call("score", unsigned, path, code=2)
         assert told.startswith(f"error: {slug}")
         assert f"in the file '{path}'" in told
-    # Other decisions in the same window are no second run of it.
+    # Different decisions in the same window are no duplicate.
     other = RunRecord.join("momentum", [runs_of("equal-weight")[1]])
     (path,) = saved(tmp_path, other=other)
     assert "whose window was run before under the same key" in call("score", unsigned, path, code=2)
@@ -231,7 +231,7 @@ def test_what_is_no_entry_of_one_agent_is_refused_by_its_file(tmp_path: Path) ->
 # Names
 
 
-def test_a_name_is_short_enough_for_a_board(tmp_path: Path) -> None:
+def test_an_agent_name_has_a_maximum_length(tmp_path: Path) -> None:
     longest = "é" * 200
     record = entry(longest)
     record.save(tmp_path / "long.json")
@@ -264,7 +264,7 @@ def test_a_name_is_short_enough_for_a_board(tmp_path: Path) -> None:
         assert error.value.slug == "argument_invalid"
 
 
-# Tables
+# CSV files
 
 
 def write(path: Path, table: dict[str, Any], first: str = "2020-01-01") -> Path:
@@ -274,11 +274,11 @@ def write(path: Path, table: dict[str, Any], first: str = "2020-01-01") -> Path:
     return path
 
 
-def test_tables_of_the_same_days_are_one_board(tmp_path: Path) -> None:
+def test_csv_files_of_the_same_days_are_one_board(tmp_path: Path) -> None:
     draws = np.random.default_rng(5).normal(0.0004, 0.01, (3, 600))
     market, a, b = (each.tolist() for each in draws)
     one = write(tmp_path / "one.csv", {"market": market, "a": a})
-    # An account is a day longer than its returns.
+    # Equity has one more day than its returns.
     account = np.cumprod([1.0, *(1.0 + draws[2])]).tolist()
     two = write(tmp_path / "two.csv", {"b": account}, "2019-12-31")
     three = write(tmp_path / "three.csv", {"market": market, "c": b})
@@ -304,21 +304,19 @@ def test_tables_of_the_same_days_are_one_board(tmp_path: Path) -> None:
         ({"m": [0.1, -0.2, 0.2], "b": [0.0, -0.1, 0.1]}, "2020-01-01", "received different values of `m`"),
     ],
 )
-def test_tables_that_do_not_go_together_are_refused(
-    tmp_path: Path, table: dict[str, Any], first: str, wanted: str
-) -> None:
+def test_incompatible_csv_files_are_refused(tmp_path: Path, table: dict[str, Any], first: str, wanted: str) -> None:
     one = write(tmp_path / "one.csv", {"m": [0.1, -0.2, 0.1], "a": [0.1, 0.1, -0.1]})
     with pytest.raises(oo.OpenOutcryError, match=wanted):
         read_tracks([one, write(tmp_path / "two.csv", table, first)], None, "m", None, 1)
 
 
-def test_days_that_could_be_read_in_two_ways_name_no_window(tmp_path: Path) -> None:
+def test_ambiguous_dates_do_not_name_windows(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("date,a\n01/02/2020,0.1\n02/02/2020,-0.2\n03/02/2020,0.1\n", encoding="utf-8")
     assert read_tracks([path], None, None, None, 1)["dates"] == ()
 
 
-def test_tables_without_dates_are_alone_and_records_too(tmp_path: Path) -> None:
+def test_csv_files_without_dates_and_records_cannot_be_combined(tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", {"a": [0.1, -0.2, 0.1]})
     two = tmp_path / "two.csv"
     two.write_text("b\n0.1\n-0.2\n0.1\n", encoding="utf-8")

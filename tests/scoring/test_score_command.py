@@ -1,4 +1,4 @@
-"""`openoutcry score`, as a user types it: records under a suite, records alone, and returns in a file."""
+"""`openoutcry score`: records with a suite, records alone, and CSV files of returns."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def files_of(folder: Path) -> tuple[Path, Path]:
 # Records
 
 
-def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: Path) -> None:
+def test_a_board_of_records_uses_the_suite_and_reports_its_digest(tmp_path: Path) -> None:
     evaluation, _ = season()
     sealed, secret = files_of(tmp_path)
     paths = []
@@ -76,7 +76,7 @@ def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: 
     board = score(records, suite=evaluation, luck_floor=evaluation.luck_floor())
     assert printed["board"] == json.loads(board.text)
     assert {(each.n_windows, each.n_seeds) for each in board.scores} == {(3, 2)}
-    # One sealed window is too few to say anything.
+    # One sealed window is insufficient.
     assert {each.gate("sealed").reason for each in board.scores} == {"insufficient"}
     assert printed["board"]["luck_floor"]["n_agents"] == 30
     shown = call(*told)
@@ -85,7 +85,7 @@ def test_a_board_of_records_is_that_of_the_suite_and_bears_its_digest(tmp_path: 
     assert "`keys` must have the key of `hidden`" in call("score", *paths, "--suite", sealed, code=2)
 
 
-def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None:
+def test_a_record_that_does_not_match_the_suite_is_refused() -> None:
     evaluation, _ = season()
     markets = evaluation.markets()
     cheap = oo.run_backtest(
@@ -107,7 +107,7 @@ def test_a_record_of_other_rules_or_windows_than_the_suite_is_no_entry() -> None
     assert board["part"].rank is None
 
 
-def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
+def test_a_suite_is_inferred_from_records(tmp_path: Path) -> None:
     records = []
     for name in ("momentum", "equal-weight"):
         runs = [
@@ -133,7 +133,7 @@ def test_records_without_a_suite_imply_one(tmp_path: Path) -> None:
     assert suite_of([free.record]).limits == oo.Limits.off()
 
 
-def test_names_that_others_chose_move_no_cursor_and_draw_no_row(tmp_path: Path) -> None:
+def test_untrusted_names_cannot_control_the_terminal(tmp_path: Path) -> None:
     names = ("[/]", "honest[i]", "evil\n\n 1  evil  eligible", "\x1b[2Jgone", "x" * 200)
     paths = []
     for place, name in enumerate(names):
@@ -148,7 +148,7 @@ def test_names_that_others_chose_move_no_cursor_and_draw_no_row(tmp_path: Path) 
         assert "no suite: the agents chose windows, costs and limits" in text
 
 
-def test_a_refusal_names_the_file_and_the_agent(tmp_path: Path) -> None:
+def test_an_error_names_the_file_and_the_agent(tmp_path: Path) -> None:
     run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), capture=True, name="good")
     good, edited, torn = (tmp_path / f"{name}.json" for name in ("good", "edited", "torn"))
     run.record.save(good)
@@ -160,10 +160,10 @@ def test_a_refusal_names_the_file_and_the_agent(tmp_path: Path) -> None:
     assert f"in the file '{torn}'" in call("score", good, torn, code=2)
 
 
-# Luck
+# Null agents
 
 
-def test_the_luck_floor_is_the_same_for_everybody_and_trades_under_the_rules() -> None:
+def test_null_agents_are_deterministic_and_use_the_suite_costs() -> None:
     evaluation, _ = season()
     floor, again = evaluation.luck_floor(), evaluation.luck_floor()
     assert [each.agent_id for each in floor] == [f"luck-{k:03}" for k in range(30)]
@@ -175,13 +175,13 @@ def test_the_luck_floor_is_the_same_for_everybody_and_trades_under_the_rules() -
     lucky = boards[0].luck_floor
     assert lucky is not None
     assert (lucky["n_agents"], lucky["n_defined"]) == (30, 30)
-    # They differ from each other as portfolios of the same market do, and none of them is all cash.
+    # They differ from each other, and none holds only cash.
     assert lucky["sharpe"]["min"] < lucky["sharpe"]["p50"] < lucky["sharpe"]["max"]
     held = score([mine], suite=evaluation)
     assert held["momentum"].z == boards[0]["momentum"].z, "who shows luck changes nothing of a verdict"
 
 
-def test_a_suite_without_a_luck_floor_has_boards(tmp_path: Path) -> None:
+def test_a_suite_without_null_agents_has_boards(tmp_path: Path) -> None:
     source, record = tmp_path / "none.json", tmp_path / "m.json"
     public = {"markets": SUITE["markets"][:1], "luck_floor": {"agents": 0}}
     source.write_text(json.dumps(SUITE | public), encoding="utf-8")
@@ -196,7 +196,7 @@ def test_a_suite_without_a_luck_floor_has_boards(tmp_path: Path) -> None:
     assert len({score(oo.RunRecord.load(record), suite=evaluation, luck_floor=each).text for each in empty}) == 1
 
 
-def test_a_name_of_the_luck_floor_that_an_agent_took_stops_no_board(tmp_path: Path) -> None:
+def test_an_agent_may_have_the_name_of_a_null_agent(tmp_path: Path) -> None:
     evaluation, _ = season()
     sealed, secret = files_of(tmp_path)
     paths = [tmp_path / f"{k}.json" for k in range(3)]
@@ -207,7 +207,7 @@ def test_a_name_of_the_luck_floor_that_an_agent_took_stops_no_board(tmp_path: Pa
     told = json.loads(call("score", *paths, "--suite", sealed, "--keys", secret, "--json"))["board"]
     assert {each["agent_id"] for each in told["luck_floor"]["each"]} == {f"luck.3-{k:03}" for k in range(30)}
     assert {each["agent_id"] for each in told["scores"]} == {"mine", "luck-000", "luck.2-007"}
-    # Nobody's name changes what luck does.
+    # Names do not affect the null agents.
     plain = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor())
     other = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor(["luck-029"]))
     assert plain.luck_floor is not None
@@ -233,7 +233,7 @@ def returns(n_days: int = 600) -> dict[str, Any]:
     return {"market": draws[0].tolist(), "a": draws[1].tolist(), "b": (draws[0] * 0.5 + draws[2]).tolist()}
 
 
-def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None:
+def test_csv_returns_are_tested_and_never_eligible(tmp_path: Path) -> None:
     path = write(tmp_path / "returns.csv", returns())
     printed = json.loads(call("score", path, "--benchmark", "market", "--windows", "4", "--json"))
     assert printed["suite"] is None
@@ -246,7 +246,7 @@ def test_returns_in_a_file_are_tested_and_never_eligible(tmp_path: Path) -> None
     assert "no null agents: returns alone do not name a market" in call("score", path, "--benchmark", "market")
 
 
-def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
+def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
     table = returns(60)
     equity = {name: np.cumprod([1.0, *(1.0 + np.array(values))]).tolist() for name, values in table.items()}
     read = read_tracks([write(tmp_path / "equity.csv", equity)], None, "market", None, 3)
@@ -272,7 +272,7 @@ def test_equity_and_returns_say_the_same(tmp_path: Path) -> None:
         ("market\n-0.1\n0.1\n", "must have at least one column of an agent; received market"),
     ],
 )
-def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wanted: str) -> None:
+def test_an_invalid_csv_file_is_refused(tmp_path: Path, content: str, wanted: str) -> None:
     path = tmp_path / "tracks.csv"
     path.write_text(content, encoding="utf-8")
     side = "market" if content.startswith("market") else None
@@ -280,7 +280,7 @@ def test_a_file_that_holds_no_tracks_is_refused(tmp_path: Path, content: str, wa
         read_tracks([path], None, side, None, 1)
 
 
-def test_words_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+def test_invalid_options_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "returns.csv", returns(20))
     for words, wanted in (
         ((), "at least one record or CSV file is required"),

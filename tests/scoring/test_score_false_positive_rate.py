@@ -1,4 +1,4 @@
-"""How often luck passes every gate of a board, and how often skill does; the seeds are fixed.
+"""False positive rate and power of all gates together, with fixed seeds.
 
 Returns alone have no trace and are under no suite: `unknown` where every gate passes that they can pass. Every test
 prints its table, which `docs/score.md` shows at full counts.
@@ -24,7 +24,7 @@ def market(random: np.random.Generator, n_days: int, ratio: float = 0.5) -> Arra
 
 
 def heavy(random: np.random.Generator, shape: tuple[int, int]) -> Array:
-    """Return days without skill whose tails are heavy and whose volatility clusters, half of it common."""
+    """Return returns without skill: heavy tails, volatility clustering, half of the variance common."""
     wave = np.exp(0.5 * np.sin(np.arange(shape[0]) / 20.0 + random.uniform(0.0, 6.0)))[:, None]
     both = random.standard_t(4.0, shape) + random.standard_t(4.0, (shape[0], 1))
     return 0.01 * wave * both / 2.0
@@ -47,14 +47,12 @@ def passing(days: Array, held: Array, windows: list[int], n_draws: int = 199) ->
         ("heavy", 5, [63] * 8),
     ],
 )
-def test_a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says(
-    kind: str, n_agents: int, windows: list[int]
-) -> None:
+def test_the_false_positive_rate_is_at_most_the_level(kind: str, n_agents: int, windows: list[int]) -> None:
     n, found = count(1_000, 25), 0
     for seed in range(n):
         random = np.random.default_rng([seed, n_agents])
         shape = (sum(windows), n_agents)
-        # All earn the premium of a market that goes up, so that cash is beaten and only alpha is left to luck.
+        # All earn the premium of a rising market, so cash is beaten and only alpha is left to luck.
         held = market(random, sum(windows), ratio=4.0)
         own = heavy(random, shape) if kind == "heavy" else 0.01 * random.standard_normal(shape)
         found += bool(passing(own + random.uniform(1.0, 1.5, n_agents) * held[:, None], held, windows))
@@ -63,7 +61,7 @@ def test_a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says
 
 
 def planted(seed: int, n_days: int, n_agents: int, ratio: float) -> tuple[Array, Array]:
-    """Return days of agents, the first of them with a true ratio, and of buy-and-hold."""
+    """Return returns of agents, the first with a true ratio, and of buy-and-hold."""
     random = np.random.default_rng([seed, n_days])
     held = market(random, n_days)
     days = 0.01 * random.standard_normal((n_days, n_agents))
@@ -72,10 +70,10 @@ def planted(seed: int, n_days: int, n_agents: int, ratio: float) -> tuple[Array,
 
 
 @pytest.mark.parametrize(("n_agents", "ratio"), [(1, 1.0), (5, 2.0)])
-def test_planted_skill_is_eligible_with_the_power_that_the_formula_says(n_agents: int, ratio: float) -> None:
+def test_planted_skill_is_eligible_with_the_power_of_the_formula(n_agents: int, ratio: float) -> None:
     stats = pytest.importorskip("scipy.stats")
     n, windows = count(400, 30), [252] * 4
-    # The deflated ratio must be 1.645 errors above the best of the field's luck.
+    # The Sharpe ratio must be 1.645 standard errors above the expected best without skill.
     bar = stats.norm.ppf(0.95) + skill.expected_max(n_agents)
     hits = false = above = 0
     for seed in range(n):
@@ -92,7 +90,7 @@ def test_planted_skill_is_eligible_with_the_power_that_the_formula_says(n_agents
     assert false / n <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n)
 
 
-def test_as_many_days_as_the_power_asks_for_show_the_skill_as_often_as_it_says() -> None:
+def test_the_sample_size_of_the_power_formula_gives_the_stated_power() -> None:
     n, told = count(400, 30), power(1_000, 1, sharpe=2.0, power=0.8)
     length = int(told.n_needed) // 3
     hits = sum(bool(passing(*planted(seed, 3 * length, 1, 2.0), [length] * 3, 999)) for seed in range(n))

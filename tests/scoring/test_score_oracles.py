@@ -1,4 +1,4 @@
-"""Hold the statistics of the core against empyrical, scipy and formulas written out here."""
+"""Metrics of the native scorer against empyrical, SciPy and independent formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PERIODS = (252.0, 365.0, 52.0, 12.0, 256.5)
 
 
 def series(seed: int) -> tuple[Array, Array | None, float]:
-    """Return random returns, risk-free returns or none, and bars a year."""
+    """Return random returns, risk-free returns or None, and periods per year."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 2_000)) if seed % 4 else int(rng.integers(3, 12))
     noise = rng.standard_t(3, n) if seed % 3 else rng.standard_normal(n)
@@ -70,7 +70,7 @@ def sharpe_se(r: Array, rf: Array | None, ppy: float) -> float:
 
 
 def plain(r: Array, rf: Array | None, ppy: float) -> dict[str, float]:
-    """Return statistics by definitions written out anew, beside those of a library."""
+    """Return statistics by independent formulas, with those of a library."""
     path = np.concatenate([[1.0], np.cumprod(1.0 + r)])
     ordered, over = np.sort(r), excess(r, rf)
     downside = math.sqrt(math.fsum(min(x, 0.0) ** 2 for x in over) / len(r))
@@ -91,7 +91,7 @@ def plain(r: Array, rf: Array | None, ppy: float) -> dict[str, float]:
 
 
 def size(name: str, r: Array, expected: float) -> float:
-    """Return what an error of a statistic is a fraction of: of itself, unless it is what is left of larger numbers."""
+    """Return the scale of the tolerance of a statistic: its value, or larger terms that cancel in it."""
     if name in {"skew", "max_drawdown"}:
         return max(1.0, abs(expected))
     if name == "calmar":
@@ -118,26 +118,26 @@ def all_of(oracles: dict[str, Oracle]) -> Callable[[Array, Any, float], dict[str
 
 
 @pytest.mark.parametrize("name", EMPYRICAL)
-def test_the_statistic_is_that_of_empyrical(name: str) -> None:
+def test_the_statistic_equals_that_of_empyrical(name: str) -> None:
     worst = errors(all_of({name: EMPYRICAL[name]}))
     print(f"empyrical, {N_SERIES} series: {name} {worst[name]:.1e}")
     assert worst[name] <= RELATIVE
 
 
 @pytest.mark.parametrize("name", SCIPY)
-def test_the_moment_is_that_of_scipy(name: str) -> None:
+def test_the_moment_equals_that_of_scipy(name: str) -> None:
     worst = errors(all_of({name: SCIPY[name]}))
     print(f"scipy, {N_SERIES} series: {name} {worst[name]:.1e}")
     assert worst[name] <= RELATIVE
 
 
-def test_the_statistics_are_what_their_definitions_say() -> None:
+def test_the_statistics_equal_their_definitions() -> None:
     worst = errors(plain)
     print(f"written out, {N_SERIES} series: " + ", ".join(f"{name} {error:.1e}" for name, error in worst.items()))
     assert {name: error for name, error in worst.items() if not error <= RELATIVE} == {}
 
 
-def test_the_standard_error_of_a_sharpe_ratio_is_its_spread_over_tracks() -> None:
+def test_the_standard_error_of_a_sharpe_ratio_equals_its_simulated_deviation() -> None:
     rng = np.random.default_rng(1)
     tracks = [summary(rng.normal(5e-4, 0.01, 1_000))[0] for _ in range(2_000)]
     spread = np.std([track["sharpe"] for track in tracks])
@@ -162,7 +162,7 @@ UNDEFINED: dict[str, tuple[list[float], set[str]]] = {
 
 
 @pytest.mark.parametrize("name", UNDEFINED)
-def test_what_is_undefined_is_none_with_a_reason_and_never_zero(name: str) -> None:
+def test_an_undefined_statistic_is_none_with_a_reason(name: str) -> None:
     returns, expected = UNDEFINED[name]
     values, reasons = summary(returns)
     assert {each for each, value in values.items() if value is None} == expected | UNTRADED
@@ -171,16 +171,16 @@ def test_what_is_undefined_is_none_with_a_reason_and_never_zero(name: str) -> No
     assert all(math.isfinite(value) for value in values.values() if value is not None)
 
 
-def test_a_ruined_track_has_lost_everything_once() -> None:
+def test_a_ruined_series_has_a_return_of_minus_one() -> None:
     values, _ = summary([0.5, -1.0, 0.0, 0.0])
     assert (values["return"], values["cagr"], values["max_drawdown"], values["calmar"]) == (-1.0, -1.0, -1.0, -1.0)
 
 
-def test_a_first_loss_is_a_drawdown_from_the_start() -> None:
+def test_an_initial_loss_is_a_drawdown_from_the_start() -> None:
     assert summary([-0.1, 0.05])[0]["max_drawdown"] == pytest.approx(-0.1, rel=1e-15)
 
 
-def test_one_scale_of_wealth_is_as_good_as_another() -> None:
+def test_the_scale_of_nav_does_not_matter() -> None:
     r, rf, ppy = series(9)
     values = summary(r, ppy, rf)[0]
     assert summary(r[::-1].copy(), ppy, rf[::-1].copy())[0]["sharpe"] == pytest.approx(values["sharpe"], rel=1e-12)
@@ -189,7 +189,7 @@ def test_one_scale_of_wealth_is_as_good_as_another() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 2, 4])
-def test_a_risk_free_series_of_another_length_is_refused(n: int) -> None:
+def test_a_risk_free_series_of_a_wrong_length_is_refused(n: int) -> None:
     with pytest.raises(oo.OpenOutcryError, match="risk_free") as refused:
         summary([0.1, 0.2, -0.1], risk_free=np.zeros(n))
     assert refused.value.slug == "shape_mismatch"
@@ -230,13 +230,13 @@ def test_exposure_of_no_symbol_is_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_drawdowns_of_nav_are_the_fall_below_its_running_peak(seed: int) -> None:
+def test_drawdowns_are_relative_to_the_running_peak(seed: int) -> None:
     nav = np.concatenate([[1.0], np.cumprod(1.0 + series(seed)[0])])
     assert native.drawdowns(nav).tolist() == (nav / np.maximum.accumulate(nav) - 1.0).tolist()
     assert native.drawdowns(np.append(nav, 0.0))[-1] == -1.0
 
 
-def test_a_constant_return_is_riskless_also_where_it_is_rounded() -> None:
+def test_a_constant_return_is_riskless_despite_rounding() -> None:
     assert native.is_riskless(np.full(500, 1e-4))
     grown = np.cumprod(np.full(500, 1.0001))
     assert native.is_riskless(grown[1:] / grown[:-1] - 1.0)

@@ -1,4 +1,4 @@
-"""What sealed windows say alone: hindsight on public ones carries nobody, and skill keeps its power."""
+"""Gates on sealed windows alone: hindsight is not eligible, and skill keeps its power."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from openoutcry.scoring.verdict import Score
 pytestmark = pytest.mark.once
 
 YEAR = 252.0
-# Three windows of public rates and two of each of four sealed markets: the shape of the default suite.
+# The shape of the default suite: three public windows, and two of each of four sealed markets.
 PUBLIC, SEALED = [2_283, 2_304, 2_515], [1_249, 1_250] * 4
 LENGTHS = [*PUBLIC, *SEALED]
 
 
 def suite_of(lengths: list[int], n_public: int, **more: Any) -> dict[str, Any]:
-    """Return the configuration of a suite whose first windows are public."""
+    """Return the scorer settings of a suite with its first windows public."""
     edges = np.cumsum([0, *lengths]).tolist()
     windows = [
         {"start": start, "end": end + 1, "sealed": place >= n_public}
@@ -33,7 +33,7 @@ def suite_of(lengths: list[int], n_public: int, **more: Any) -> dict[str, Any]:
 
 
 def days_of(seed: int, public: float, sealed: float, lengths: list[int] = LENGTHS) -> tuple[Array, Array]:
-    """Return days of a true Sharpe ratio a year on the first three windows and another after them, and buy-and-hold."""
+    """Return returns with one annual Sharpe ratio on three windows and another after them, and buy-and-hold."""
     random = np.random.default_rng([seed, 11])
     ratios = np.repeat([public, sealed], [sum(lengths[:3]), sum(lengths[3:])])
     days = 0.01 * (random.standard_normal(len(ratios)) + ratios / np.sqrt(YEAR))
@@ -46,11 +46,11 @@ def judged(days: Array, held: Array, n_public: int, lengths: list[int] = LENGTHS
 
 
 def passes(score: Score) -> bool:
-    """Return whether every gate passes that returns alone can pass."""
+    """Return whether all gates pass that returns alone can pass."""
     return score.reasons == ("no_trace",)
 
 
-def test_hindsight_on_public_windows_carries_nobody_and_skill_keeps_its_power() -> None:
+def test_hindsight_on_public_windows_is_not_eligible_and_skill_keeps_its_power() -> None:
     n = count(200, 3)
     found = {name: [0, 0] for name in ("hindsight", "half", "one")}
     for seed in range(n):
@@ -65,7 +65,7 @@ def test_hindsight_on_public_windows_carries_nobody_and_skill_keeps_its_power() 
     assert found["half"][0] >= found["half"][1] - 0.35 * n
 
 
-def test_the_gate_says_what_does_not_hold_on_sealed_windows() -> None:
+def test_the_sealed_gate_names_the_failed_gates() -> None:
     lengths = [126] * 11
     days, held = days_of(3, 12.0, 0.0, lengths)
     score = judged(days, held, 3, lengths)
@@ -81,7 +81,7 @@ def test_the_gate_says_what_does_not_hold_on_sealed_windows() -> None:
 
 
 @pytest.mark.parametrize("public", [6.0, 0.0, -1.0])
-def test_what_an_agent_does_on_public_windows_moves_nobody(public: float) -> None:
+def test_public_windows_do_not_affect_other_agents(public: float) -> None:
     lengths = [126] * 11
     agents = {str(seed): days_of(seed, 1.0, ratio, lengths)[0] for seed, ratio in enumerate((4.0, 3.0, 1.0, 0.0))}
     held = days_of(9, 0.5, 0.5, lengths)[1]
@@ -100,7 +100,7 @@ def test_what_an_agent_does_on_public_windows_moves_nobody(public: float) -> Non
         assert [getattr(one, each) for each in told] == [getattr(other, each) for each in told]
 
 
-def test_a_sealed_track_that_is_stolen_is_a_copy_whatever_stands_before_it() -> None:
+def test_a_stolen_sealed_series_is_a_copy_whatever_its_public_windows() -> None:
     lengths = [126] * 11
     honest, held = days_of(1, 1.0, 3.0, lengths)
     thief = np.concatenate([days_of(2, 6.0, 0.0, lengths)[0][:378], honest[378:]])
@@ -120,7 +120,7 @@ def test_a_sealed_track_that_is_stolen_is_a_copy_whatever_stands_before_it() -> 
     assert "copy" in known["thief"].reasons
 
 
-def test_trials_are_counted_on_sealed_windows_as_on_all() -> None:
+def test_trials_count_equally_on_sealed_windows() -> None:
     lengths = [126] * 11
     random = np.random.default_rng(0)
     held = 0.01 * random.standard_normal(sum(lengths))
@@ -138,13 +138,13 @@ def test_trials_are_counted_on_sealed_windows_as_on_all() -> None:
         assert score.sealed["z"] == pytest.approx(alone[score.agent_id].z, rel=1e-12)
 
 
-def test_a_suite_knows_which_of_its_windows_are_sealed() -> None:
+def test_a_suite_marks_its_sealed_windows() -> None:
     suite, keys = Suite.load().seal()
     windows = Evaluation(suite, keys).config()["windows"]
     assert sorted(each["sealed"] for each in windows) == [False] * 3 + [True] * 8
 
 
-def test_public_windows_are_named_and_without_a_suite_nobody_is_eligible() -> None:
+def test_public_windows_are_reported_and_no_agent_is_eligible_without_a_suite() -> None:
     lengths = [252] * 4
     days, held = days_of(1, 3.0, 3.0, lengths)
     assert judged(days, held, 4, lengths).reasons == ("no_trace", "public_windows")

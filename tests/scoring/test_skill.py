@@ -1,4 +1,4 @@
-"""The statistics of luck against scipy, frozen numbers of skfolio, and formulas written out here."""
+"""Skill statistics against SciPy, frozen numbers of skfolio, and independent formulas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ N_POINTS = count(200_000, 20_000)
 
 
 def heavy(rng: np.random.Generator, n: int) -> Array:
-    """Return returns with tails, some of which persist."""
+    """Return returns with fat tails, some of them autocorrelated."""
     noise = rng.standard_t(4, n + 1)
     return 2e-4 + 0.01 * (noise[1:] + rng.uniform(-0.5, 0.5) * noise[:-1])
 
@@ -38,7 +38,7 @@ def worst(function: Callable[[float], float], points: Array, expected: Array) ->
     return float(np.max(np.abs(found / expected - 1.0)))
 
 
-def test_the_normal_distribution_is_that_of_scipy_into_both_tails() -> None:
+def test_the_normal_distribution_equals_that_of_scipy_in_both_tails() -> None:
     rng = np.random.default_rng(1)
     near = 10.0 ** rng.uniform(-20.0, 0.0, N_POINTS // 4) * rng.choice([-1.0, 1.0], N_POINTS // 4)
     points = np.concatenate([rng.uniform(-37.5, 8.5, N_POINTS), near])
@@ -47,7 +47,7 @@ def test_the_normal_distribution_is_that_of_scipy_into_both_tails() -> None:
     assert error <= 1e-12
 
 
-def test_the_quantile_is_that_of_scipy_into_both_tails() -> None:
+def test_the_normal_quantile_equals_that_of_scipy_in_both_tails() -> None:
     rng = np.random.default_rng(2)
     centre = 0.5 + 10.0 ** rng.uniform(-15.0, -1.0, N_POINTS // 4) * rng.choice([-1.0, 1.0], N_POINTS // 4)
     small = 10.0 ** rng.uniform(-323.0, -0.4, N_POINTS)
@@ -60,7 +60,7 @@ def test_the_quantile_is_that_of_scipy_into_both_tails() -> None:
 
 
 @pytest.mark.parametrize("case", SKFOLIO["tracks"], ids=lambda case: f"T={case['n_returns']}")
-def test_the_ratios_are_those_of_skfolio(case: dict[str, Any]) -> None:
+def test_the_ratios_equal_those_of_skfolio(case: dict[str, Any]) -> None:
     n, first = case["n_returns"], case["first_trial"]
     moments = Moments.of(track(case["seed"], n))
     assert skill.probabilistic_sharpe(moments) == pytest.approx(case["psr"], rel=1e-12)
@@ -68,7 +68,7 @@ def test_the_ratios_are_those_of_skfolio(case: dict[str, Any]) -> None:
     ratios = [sharpe(track(seed, n)) for seed in range(first, first + case["n_trials"])]
     spread = float(np.std(ratios, ddof=1))
     found = skill.deflate(moments, len(ratios), spread=spread)
-    # skfolio has no floor under the spread of trials.
+    # skfolio has no minimum of the spread of trials.
     floor = 1.0 / math.sqrt(n - 1)
     assert found.sigma == max(spread, floor)
     assert skill.probabilistic_sharpe(moments, spread * skill.expected_max(len(ratios))) == pytest.approx(
@@ -78,7 +78,7 @@ def test_the_ratios_are_those_of_skfolio(case: dict[str, Any]) -> None:
         assert found.dsr == pytest.approx(case["dsr"], rel=1e-12)
 
 
-def test_some_trials_of_skfolio_lie_above_the_floor_and_some_below() -> None:
+def test_the_skfolio_cases_cover_spreads_above_and_below_the_minimum() -> None:
     def is_above(case: dict[str, Any]) -> bool:
         n, first = case["n_returns"], case["first_trial"]
         ratios = [sharpe(track(seed, n)) for seed in range(first, first + case["n_trials"])]
@@ -88,24 +88,24 @@ def test_some_trials_of_skfolio_lie_above_the_floor_and_some_below() -> None:
 
 
 @pytest.mark.parametrize(("n_trials", "expected"), SKFOLIO["expected_max"].items())
-def test_the_best_of_many_is_that_of_skfolio_and_of_the_formula(n_trials: str, expected: float) -> None:
+def test_the_expected_maximum_equals_skfolio_and_the_formula(n_trials: str, expected: float) -> None:
     n = int(n_trials)
     assert skill.expected_max(n) == pytest.approx(expected, rel=1e-8 if n > 10_000 else 1e-12)
     if n > 1:
-        # The upper tail by symmetry: scipy's quantile of 1 - 1/N has lost digits by 1e9.
+        # The upper tail by symmetry, because the quantile of 1 - 1/N loses digits for N = 1e9.
         written = -(1.0 - GAMMA) * special.ndtri(1.0 / n) - GAMMA * special.ndtri(1.0 / (n * math.e))
         assert skill.expected_max(n) == pytest.approx(written, rel=1e-13)
 
 
 @pytest.mark.parametrize("n", [5, 21, 100, 1000])
-def test_the_best_of_many_is_near_what_integration_gives(n: int) -> None:
+def test_the_expected_maximum_is_close_to_numerical_integration(n: int) -> None:
     x = np.linspace(-10.0, 12.0, 200_001)
     exact = integrate.trapezoid(x * n * stats.norm.pdf(x) * stats.norm.cdf(x) ** (n - 1), x)
     assert skill.expected_max(n) == pytest.approx(exact, rel=0.03)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_moments_errors_and_probabilities_are_what_their_definitions_say(seed: int) -> None:
+def test_moments_errors_and_probabilities_equal_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     r = heavy(rng, int(rng.integers(10, 2_000)))
     n, ratio = len(r), r.mean() / r.std(ddof=1)
@@ -127,21 +127,21 @@ def test_moments_errors_and_probabilities_are_what_their_definitions_say(seed: i
 
 
 def lo_error(r: Array, ppy: float, lags: int) -> float:
-    """Return the error of a Sharpe ratio by Lo (2002): the delta method on a Newey-West matrix of mean and variance."""
+    """Return the HAC error of a Sharpe ratio: delta method on a Newey-West matrix of mean and variance (Lo 2002)."""
     n, mean, variance = len(r), r.mean(), r.var()
     moments = np.stack([r - mean, (r - mean) ** 2 - variance])
     total = moments @ moments.T / n
     for lag in range(1, lags + 1):
         step = moments[:, lag:] @ moments[:, :-lag].T / n
         total += (1.0 - lag / (lags + 1)) * (step + step.T)
-    # The ratio divides by n - 1, its derivative too.
+    # The ratio and its derivative use ddof 1.
     ratio, deviation = mean / r.std(ddof=1), math.sqrt(variance)
     slope = np.array([1.0 / deviation, -ratio / (2.0 * variance)])
     return math.sqrt(ppy * float(slope @ total @ slope) / (n - 1))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_error_with_autocorrelation_is_that_of_lo(seed: int) -> None:
+def test_the_hac_error_equals_that_of_lo(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     r = heavy(rng, int(rng.integers(30, 2_000)))
     rule = int(4.0 * (len(r) / 100.0) ** (2.0 / 9.0))
@@ -153,7 +153,7 @@ def test_the_error_with_autocorrelation_is_that_of_lo(seed: int) -> None:
     assert found.autocorrelation == pytest.approx((centred[1:] @ centred[:-1]) / (centred @ centred), rel=1e-10)
 
 
-def test_the_error_with_autocorrelation_is_the_spread_over_tracks_that_persist() -> None:
+def test_the_hac_error_equals_the_simulated_deviation_of_autocorrelated_series() -> None:
     rng = np.random.default_rng(5)
     found, plain, ratios = [], [], []
     for _ in range(count(4_000, 600)):
@@ -169,7 +169,7 @@ def test_the_error_with_autocorrelation_is_the_spread_over_tracks_that_persist()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_clusters_of_trials_are_those_of_scipy(seed: int) -> None:
+def test_clusters_of_trials_equal_those_of_scipy(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
     factors = rng.standard_normal((4, 300))
     tracks = rng.dirichlet(np.full(4, 0.3), 60) @ factors + rng.uniform(0.1, 1.0) * rng.standard_normal((60, 300))
@@ -182,7 +182,7 @@ def test_clusters_of_trials_are_those_of_scipy(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_spread_of_trials_is_that_of_those_that_are_not_alike(seed: int) -> None:
+def test_the_spread_of_trials_excludes_correlated_ones(seed: int) -> None:
     rng = np.random.default_rng(300 + seed)
     tracks = rng.normal(0.0, 0.01, (30, 120))
     tracks[10:] = tracks[rng.integers(0, 10, 20)] + rng.choice([0.001, 0.003, 0.005], 20)[:, None] * rng.normal(
@@ -199,7 +199,7 @@ def test_the_spread_of_trials_is_that_of_those_that_are_not_alike(seed: int) -> 
     assert found.spread == pytest.approx(ratios.std(ddof=1), rel=1e-12)
 
 
-def test_luck_is_not_skill_with_an_honest_ledger_nor_with_one_padded_by_copies() -> None:
+def test_neither_an_honest_nor_a_padded_ledger_makes_luck_pass() -> None:
     rng, n_rounds = np.random.default_rng(7), count(20_000, 400)
     n_padded = count(500, 10)
     honest, unfloored, padded, related = 0, 0, 0, 0
@@ -209,13 +209,13 @@ def test_luck_is_not_skill_with_an_honest_ledger_nor_with_one_padded_by_copies()
         best = Moments.of(tracks[ratios.argmax()])
         honest += skill.deflate(best, Trials.of(tracks)).dsr >= 0.95
         median = int(ratios.argsort()[50])
-        # What a deviation over the whole ledger would say: copies of one track make it small.
+        # The standard deviation over the complete ledger, which copies of one series reduce.
         naive = float(np.concatenate([ratios, np.full(9_900, ratios[median])]).std(ddof=1))
         unfloored += skill.probabilistic_sharpe(best, naive * skill.expected_max(10_000)) >= 0.95
         if played < n_padded:
             copies = np.repeat(tracks[[median]], 9_900, axis=0)
             padded += skill.deflate(best, Trials.of(np.concatenate([tracks, copies]))).dsr >= 0.95
-            # Just different enough to count in the spread: the floor holds.
+            # Just different enough to count in the spread; the minimum applies.
             near = tracks[median] + 0.0045 * rng.standard_normal((400, 250))
             related += skill.deflate(best, Trials.of(np.concatenate([tracks, near]))).dsr >= 0.95
     print(f"best of 100 without skill is eligible: {honest / n_rounds:.2%} of {n_rounds} honest ledgers,")
@@ -225,7 +225,7 @@ def test_luck_is_not_skill_with_an_honest_ledger_nor_with_one_padded_by_copies()
     assert (padded, related) == (0, 0)
 
 
-def test_a_regression_is_that_of_scipy() -> None:
+def test_a_regression_equals_that_of_scipy() -> None:
     rng = np.random.default_rng(11)
     for n in (3, 30, 700):
         b = rng.normal(3e-4, 0.01, n)
@@ -251,7 +251,7 @@ def test_levered_buy_and_hold_has_no_active_return() -> None:
         skill.tracking(b + 1e-4, b)
 
 
-def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
+def test_undefined_ratios_are_refused_or_none_with_a_reason() -> None:
     rng = np.random.default_rng(13)
     rolled = skill.rolling_sharpe(np.concatenate([np.zeros(5), rng.normal(0.0, 0.01, 20)]), 5)
     assert np.isnan(rolled.ratios[0])
@@ -297,7 +297,7 @@ def test_what_has_no_ratio_is_refused_or_none_and_says_why() -> None:
 
 
 @pytest.mark.parametrize("ppy", [0.0, -252.0, math.nan, math.inf])
-def test_bars_a_year_that_are_none_are_refused(ppy: float) -> None:
+def test_invalid_periods_per_year_are_refused(ppy: float) -> None:
     r, b = np.random.default_rng(16).normal(size=(2, 9))
     calls: list[Callable[[], object]] = [
         lambda: skill.sharpe_errors(r, ppy),
@@ -311,7 +311,7 @@ def test_bars_a_year_that_are_none_are_refused(ppy: float) -> None:
         assert refused.value.slug == "argument_invalid"
 
 
-def test_declared_trials_and_those_of_the_ledger_add_up() -> None:
+def test_declared_trials_and_those_of_the_ledger_are_added() -> None:
     rng = np.random.default_rng(14)
     tracks = rng.normal(0.0, 0.01, (20, 250))
     moments, ledger = Moments.of(tracks[0]), Trials.of(tracks)
@@ -325,7 +325,7 @@ def test_declared_trials_and_those_of_the_ledger_add_up() -> None:
     assert longer.sigma == 1.0 / math.sqrt(999)
 
 
-def test_confidence_is_scored_as_brier_did() -> None:
+def test_calibration_equals_the_brier_score() -> None:
     rng = np.random.default_rng(15)
     told = rng.uniform(0.0, 1.0, 400)
     weights, fills = rng.choice([-0.5, 0.25], 400), rng.uniform(5.0, 50.0, 400)
@@ -342,7 +342,7 @@ def test_confidence_is_scored_as_brier_did() -> None:
         assert each.confidence == pytest.approx(told[places == place].mean(), rel=1e-12)
 
 
-def test_one_cost_for_all_is_a_run_at_that_cost_to_first_order() -> None:
+def test_returns_at_a_common_cost_equal_a_run_at_that_cost_to_first_order() -> None:
     dataset = oo.data.load("ecb-fx")
     cheap = oo.run_backtest(dataset, "momentum", costs=oo.CostModel(fee_bps=1.0, slippage_bps=0.0))
     dear = oo.run_backtest(dataset, "momentum", costs=oo.CostModel(fee_bps=10.0, slippage_bps=0.0))

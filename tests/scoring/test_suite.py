@@ -1,4 +1,4 @@
-"""Suites: the file, its digest, sealing, and agents run under it."""
+"""Suites: file format, digest, sealing, evaluation and commands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SMALL: dict[str, Any] = {
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """Return the small suite with another value at a path; ... takes the field away."""
+    """Return the small suite with another value at a path; `...` removes the field."""
     suite = json.loads(json.dumps(SMALL))
     *parents, last = path.split(".")
     at: Any = suite
@@ -78,9 +78,9 @@ def call(*words: str | Path, code: int = 0) -> str:
 # The file
 
 
-def test_the_default_suite_is_the_one_of_its_edition() -> None:
+def test_the_default_suite_has_the_digest_of_its_edition() -> None:
     suite = Suite.load()
-    # Another digest is another protocol: then the edition must change too.
+    # A new digest is a new protocol and requires a new edition.
     assert (suite.edition, suite.digest) == (
         "2026.1",
         "0db50571644f0c483d84d152cac4a43ea4067c71072bef9640d459e257d4d7e2",
@@ -89,7 +89,7 @@ def test_the_default_suite_is_the_one_of_its_edition() -> None:
     SCHEMA.validate(json.loads(suite.to_json()))
 
 
-def test_a_digest_is_over_every_field_and_not_over_its_form() -> None:
+def test_the_digest_covers_every_field_and_ignores_formatting() -> None:
     suite = Suite.from_json(json.dumps(SMALL))
     assert Suite.from_json(json.dumps(SMALL, indent=3, sort_keys=True)).digest == suite.digest
     text = suite.to_json()
@@ -136,19 +136,19 @@ def test_a_digest_is_over_every_field_and_not_over_its_form() -> None:
         ("luck_floor.n", 1, "fields of `luck_floor` must be among agents, seed; received 'n'"),
     ],
 )
-def test_what_is_no_suite_is_refused_by_reader_and_schema(path: str, value: Any, wanted: str) -> None:
+def test_an_invalid_suite_is_refused_by_reader_and_schema(path: str, value: Any, wanted: str) -> None:
     suite = changed(path, value)
     with pytest.raises(oo.OpenOutcryError) as caught:
         Suite.from_json(json.dumps(suite))
     assert wanted in str(caught.value)
     assert caught.value.slug == "argument_invalid"
-    # A schema cannot tell two names apart, and does not know what a spec is or which edition is ours.
+    # The schema cannot express unique names, valid specs or the reserved edition.
     if path not in ("markets.1.name", "markets.1.scenario", "edition"):
         with pytest.raises(ValidationError):
             SCHEMA.validate(suite)
 
 
-def test_text_that_is_no_object_or_names_a_field_twice_is_refused(tmp_path: Path) -> None:
+def test_invalid_json_and_duplicate_fields_are_refused(tmp_path: Path) -> None:
     for text in ("", "[]", "nan", '{"name": "a", "name": "b"}'):
         with pytest.raises(oo.OpenOutcryError, match="a suite must be"):
             Suite.from_json(text)
@@ -156,7 +156,7 @@ def test_text_that_is_no_object_or_names_a_field_twice_is_refused(tmp_path: Path
         Suite.load(tmp_path / "none.json")
 
 
-def test_gates_and_draws_are_those_of_the_scorer_and_of_the_schema() -> None:
+def test_gates_and_draws_match_scorer_and_schema() -> None:
     defs = {group: SCHEMA.schema["$defs"][group.title()] for group in ("gates", "draws")}
     for group, known in defs.items():
         assert known["additionalProperties"] is False
@@ -173,7 +173,7 @@ def test_gates_and_draws_are_those_of_the_scorer_and_of_the_schema() -> None:
 
 
 def edges_of(field: dict[str, Any]) -> list[Any]:
-    """Return values on both sides of what a field of the schema allows, and of other types."""
+    """Return values inside and outside the range of a schema field, and of other types."""
     bounds = [field[each] for each in ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum") if each in field]
     numbers = [bound + step for bound in bounds for step in (-1, -0.5, 0, 0.5, 1, 2)]
     return [*numbers, *field.get("enum", ()), "some", True, None, [], {}, 0.25]
@@ -188,7 +188,7 @@ def takes(fields: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("gates", [{"rolling_bars": 0}, {"overfit_blocks": 7}, {"min_dsr": 1.5}, {"level": "0.05"}])
-def test_a_gate_out_of_its_range_is_named_where_the_suite_is_read(gates: dict[str, Any]) -> None:
+def test_a_gate_out_of_range_is_refused_when_the_suite_is_read(gates: dict[str, Any]) -> None:
     ((name, value),) = gates.items()
     with pytest.raises(oo.OpenOutcryError, match=f"received `{name}` of {value!r}: ") as refused:
         Suite.from_json(json.dumps(SMALL | {"gates": gates}))
@@ -198,7 +198,7 @@ def test_a_gate_out_of_its_range_is_named_where_the_suite_is_read(gates: dict[st
 # Sealing
 
 
-def test_sealing_commits_to_a_key_that_the_suite_does_not_hold() -> None:
+def test_a_sealed_suite_contains_commitments_but_no_keys() -> None:
     suite, keys = small()
     market = suite.markets[1]
     assert market.scenario is not None
@@ -213,7 +213,7 @@ def test_sealing_commits_to_a_key_that_the_suite_does_not_hold() -> None:
     SCHEMA.validate(json.loads(suite.to_json()))
 
 
-def test_an_evaluation_needs_the_very_markets(tmp_path: Path) -> None:
+def test_an_evaluation_requires_the_exact_markets_and_keys(tmp_path: Path) -> None:
     suite, keys = small()
     (commitment,) = keys
     with pytest.raises(oo.OpenOutcryError, match="`hidden` must be sealed; received it without a commitment"):
@@ -250,7 +250,7 @@ def test_a_market_under_two_names_is_refused() -> None:
 # Agents
 
 
-def test_an_agent_is_run_in_every_window_under_every_seed() -> None:
+def test_an_agent_runs_in_every_window_under_every_seed() -> None:
     suite, keys = small()
     evaluation = Evaluation(suite, keys)
     counted: list[int] = []
@@ -278,7 +278,7 @@ def test_an_agent_is_run_in_every_window_under_every_seed() -> None:
 # The command
 
 
-def test_a_season_by_commands(tmp_path: Path) -> None:
+def test_a_season_on_the_command_line(tmp_path: Path) -> None:
     source, sealed, keys = tmp_path / "small.json", tmp_path / "season.json", tmp_path / "season.keys"
     source.write_text(json.dumps(SMALL), encoding="utf-8")
     assert "not sealed yet" in call("suite", "show", source)
@@ -296,7 +296,7 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     assert oo.RunRecord.load(whole) == oo.RunRecord.load(lines)
     there = CliRunner().invoke(app, [*map(str, run), "--keys", str(keys), "--record", str(whole)])
     assert "`--force` overwrites it" in str(there.exception)
-    # Keys that stand in no file and on no command line.
+    # Keys from standard input, in no file and on no command line.
     piped = [COMMAND, *run, "--keys", "-", "--record", tmp_path / "piped.json"]
     subprocess.run(piped, input=keys.read_text(encoding="utf-8"), text=True, check=True, capture_output=True)
     assert oo.RunRecord.load(tmp_path / "piped.json") == oo.RunRecord.load(lines)
@@ -309,7 +309,7 @@ def test_a_season_by_commands(tmp_path: Path) -> None:
     )
 
 
-def test_what_shows_a_suite_hides_its_keys(tmp_path: Path) -> None:
+def test_representations_of_a_suite_hide_its_keys(tmp_path: Path) -> None:
     suite, keys = small()
     evaluation = Evaluation(suite, keys)
     shown = [repr(evaluation), repr(suite), repr(evaluation.windows), json.dumps(evaluation.config()), str(vars(suite))]

@@ -1,4 +1,4 @@
-"""`openoutcry suite run` where it fails: what it says of the agent, of the record and of the markets."""
+"""Failures of `openoutcry suite run`: messages about agent, journal and sealed windows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SEEN = (
 
 @pytest.fixture(autouse=True)
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers find the agents."""
+    """Put the test agents on `PYTHONPATH`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
@@ -53,41 +53,41 @@ def season(folder: Path, *markets: dict[str, Any], seeds: tuple[int, ...] = (4, 
 
 
 def failed(command: list[str | Path], code: int) -> str:
-    """Return the last line that a command says, which must end so."""
+    """Run a command that must fail with `code`, and return the last line of its standard error."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     assert "openoutcry/" not in done.stderr
     return done.stderr.splitlines()[-1]
 
 
-def test_a_failed_evaluation_says_that_its_sealed_windows_are_no_secret(tmp_path: Path) -> None:
+def test_a_failed_evaluation_warns_that_sealed_windows_were_seen(tmp_path: Path) -> None:
     for markets, is_said in (([PUBLIC, HIDDEN], True), ([PUBLIC], False)):
         command = [*season(tmp_path, *markets, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
         told = failed(limited([*command, "--record", tmp_path / "r.json"]), 1)
         assert (SEEN in told, "continue with `--resume`" in told) == (is_said, is_said), told
         shutil.rmtree(tmp_path / "r.json.parts")
-    # What has not begun has seen nothing.
+    # An agent that does not start has seen no window.
     command = season(tmp_path, HIDDEN)
     assert SEEN not in failed([*command, "--agent", "process_agents:nobody", "--record", tmp_path / "r.json"], 2)
 
 
 def limited(command: list[str | Path]) -> list[str | Path]:
-    """Return a command that may open few files."""
+    """Return the command with a low limit of open files."""
     return ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", *command]
 
 
-def test_runs_that_the_agent_removes_are_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_removed_by_the_agent_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = tmp_path / "r.json"
     monkeypatch.setenv("AGENT_RECORD", str(tmp_path / "r.json.parts" / "00000.jsonl"))
     run = [*season(tmp_path, HIDDEN), "--agent", "process_agents:remover", "--env", "AGENT_RECORD", "--record", record]
-    # In the sandbox there is nothing to be seen of it.
+    # The sandbox hides the journal.
     subprocess.run([*run, "--force"], check=True, capture_output=True)
     told = failed([*run, "--force", "--sandbox", "none"], 2)
     assert f"received '{tmp_path / 'r.json.parts' / '00000.jsonl'}', removed or replaced" in told
     assert SEEN in told
 
 
-def test_more_seeds_than_the_host_has_descriptors_for_are_counted(tmp_path: Path) -> None:
+def test_too_many_seeds_for_the_file_descriptors_are_reported(tmp_path: Path) -> None:
     run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
     told = failed(limited([*run, "--record", tmp_path / "r.json"]), 1)
     assert "agent_not_started: as many agents at a time as the host has processes and descriptors for" in told
@@ -95,7 +95,7 @@ def test_more_seeds_than_the_host_has_descriptors_for_are_counted(tmp_path: Path
 
 
 @pytest.mark.parametrize("seconds", ["3000000", "1e12"])
-def test_an_agent_may_be_given_any_time(tmp_path: Path, seconds: str) -> None:
+def test_long_timeouts_are_accepted(tmp_path: Path, seconds: str) -> None:
     run = [
         *season(tmp_path, HIDDEN),
         "--agent",

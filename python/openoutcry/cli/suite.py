@@ -77,7 +77,8 @@ RUN_EXAMPLES = """
 # An agent can keep prices of a failed evaluation and use them in the next one; no record shows that there was another.
 SEEN_WINDOWS_WARNING = (
     "the agent has seen sealed windows up to where it stopped, so a new evaluation under this suite is not out of"
-    " sample; hint: continue with `--resume`, which keeps all decisions, or seal the suite again with `openoutcry suite seal`"
+    " sample; hint: continue with `--resume`, which keeps all decisions, or seal the suite again with"
+    " `openoutcry suite seal`"
 )
 
 

@@ -101,13 +101,13 @@ def calibration_of(trace: Trace, symbols: tuple[str, ...]) -> Calibration:
     """
     orders = list(_filled(trace, symbols))
     try:
-        found = skill.calibrate(orders)
+        result = skill.calibrate(orders)
     except native.OpenOutcryError:
         # No order states a confidence with an outcome.
         return Calibration([], None, 0, len(orders))
-    bins = [Bin(b.low, b.high, b.confidence, b.hit_rate, b.n_orders, b.interval) for b in found.bins]
-    base = found.hit_rate * (1.0 - found.hit_rate)
-    return Calibration(bins, found.brier, found.n_stated, found.n_stated + found.n_absent, base)
+    bins = [Bin(b.low, b.high, b.confidence, b.hit_rate, b.n_orders, b.interval) for b in result.bins]
+    base = result.hit_rate * (1.0 - result.hit_rate)
+    return Calibration(bins, result.brier, result.n_stated, result.n_stated + result.n_absent, base)
 
 
 def _filled(trace: Trace, symbols: tuple[str, ...]) -> Iterator[tuple[float | None, float, float, float]]:

@@ -152,7 +152,7 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
     words = dict(zip(score.reasons, score.because, strict=True))
     wolf = score.ranking_gate("romano_wolf")
     dsr = score.ranking_gate("dsr")
-    beside, reasons = _beside(score.beside)
+    diagnostics, reasons = _diagnostics(score.beside)
     return ScoreRow(
         name=score.agent_id,
         verdict=score.verdict,
@@ -175,7 +175,7 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
         pass_k=score.pass_k["rates"],
         markets=[_market(market, markets) for market in score.markets],
         metrics=_numbers(score.metrics),
-        beside=beside,
+        beside=diagnostics,
         isolation=score.isolation or "",
         faults=score.process["faults"],
         infrastructure_faults=score.process["infrastructure_faults"],
@@ -190,11 +190,11 @@ def _gate(gate: Gate, words: Mapping[str, str]) -> ScoreGate:
     return ScoreGate(gate.slug, gate.passed, gate.value, gate.bound, reason, gate.undefined.get("value", ""))
 
 
-def _sealed(found: Mapping[str, Any] | None) -> list[ScoreGate]:
-    if found is None:
+def _sealed(verdict: Mapping[str, Any] | None) -> list[ScoreGate]:
+    if verdict is None:
         return []
-    words = dict(zip(found["reasons"], found["because"], strict=True))
-    return [_gate(Gate(**each), words) for each in found["gates"]]
+    words = dict(zip(verdict["reasons"], verdict["because"], strict=True))
+    return [_gate(Gate(**gate), words) for gate in verdict["gates"]]
 
 
 def _events(counts: Mapping[str, int] | None) -> dict[str, dict[str, int]]:
@@ -246,7 +246,7 @@ def _market(market: Mapping[str, Any], markets: Markets) -> tuple[str, dict[str,
     return markets.get(market["dataset"] or "", market["name"]), values, market.get("undefined", {})
 
 
-def _beside(beside: Mapping[str, Any]) -> tuple[dict[str, float | None], dict[str, str]]:
+def _diagnostics(beside: Mapping[str, Any]) -> tuple[dict[str, float | None], dict[str, str]]:
     why = dict(beside.get("undefined", {}))
     decay, calibration = beside["decay"], beside["calibration"]
     names = ("delayed_sharpe", "dsr_at_common_cost", "break_even_bps", "capacity", "worst_rolling_sharpe")
@@ -258,10 +258,10 @@ def _beside(beside: Mapping[str, Any]) -> tuple[dict[str, float | None], dict[st
     return values, why
 
 
-def _floor(found: Mapping[str, Any] | None) -> Floor | None:
-    if found is None:
+def _floor(floor: Mapping[str, Any] | None) -> Floor | None:
+    if floor is None:
         return None
-    named = found["sharpe"] or {}
+    named = floor["sharpe"] or {}
     sharpe = {level: named[name] for name, level in _QUANTILES.items() if name in named}
-    each = [(lucky["sharpe"], lucky["z"]) for lucky in found["each"]]
-    return Floor(found["n_agents"], sharpe, found["best_z"], [ratio for ratio, _ in each], [z for _, z in each])
+    agents = [(agent["sharpe"], agent["z"]) for agent in floor["each"]]
+    return Floor(floor["n_agents"], sharpe, floor["best_z"], [ratio for ratio, _ in agents], [z for _, z in agents])

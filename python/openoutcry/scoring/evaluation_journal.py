@@ -102,11 +102,11 @@ class Journal:
 
     def _stored_about(self, place: Path) -> dict[str, Any]:
         try:
-            found = json.loads(place.read_text(encoding="utf-8"))
+            stored = json.loads(place.read_text(encoding="utf-8"))
         except ValueError:
-            found = None
-        if isinstance(found, dict):
-            return found
+            stored = None
+        if isinstance(stored, dict):
+            return stored
         wanted = f"an interrupted evaluation must have an intact `{_ABOUT}`"
         raise refusal("argument_invalid", f"{wanted}; received '{place}', which is truncated")
 

@@ -174,8 +174,8 @@ def mean_test(
     Source: Politis and Romano (1994).
     """
     panel = _panel(returns)
-    found = native.mean_test(panel, list(windows), n_draws=n_draws, seed=seed, block_length=block_length)
-    return MeanTest(*found)
+    result = native.mean_test(panel, list(windows), n_draws=n_draws, seed=seed, block_length=block_length)
+    return MeanTest(*result)
 
 
 def sharpe_interval(
@@ -367,7 +367,7 @@ def _interval(
     n_draws: int,
     block_length: float | None,
 ) -> SharpeInterval:
-    found = native.sharpe_interval(
+    interval = native.sharpe_interval(
         panel,
         _windows(panel, windows),
         periods_per_year=periods_per_year,
@@ -376,7 +376,7 @@ def _interval(
         seed=seed,
         block_length=block_length,
     )
-    return SharpeInterval(*found)
+    return SharpeInterval(*interval)
 
 
 def _panel(returns: npt.ArrayLike) -> Array:

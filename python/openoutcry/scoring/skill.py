@@ -270,18 +270,18 @@ def deflate(moments: Moments, trials: Trials | int, *, declared: int = 0, spread
 
     Source: Bailey and Lopez de Prado (2014).
     """
-    counted = trials if isinstance(trials, Trials) else None
-    if counted is not None and spread is not None:
+    ledger = trials if isinstance(trials, Trials) else None
+    if ledger is not None and spread is not None:
         raise refusal("argument_invalid", f"`spread` must be None if `trials` is a ledger; received {spread!r}")
-    n_trials = checked_integer("trials", trials if counted is None else counted.n_trials, 0, MAX_COUNT)
-    found = native.deflate(
+    n_trials = checked_integer("trials", trials if ledger is None else ledger.n_trials, 0, MAX_COUNT)
+    deflated = native.deflate(
         moments._given(),
         n_trials + checked_integer("declared", declared, 0, MAX_COUNT),
-        moments.n_returns if counted is None else counted.n_returns,
-        spread if counted is None else counted.spread,
-        None if counted is None else counted.n_eff,
+        moments.n_returns if ledger is None else ledger.n_returns,
+        spread if ledger is None else ledger.spread,
+        None if ledger is None else ledger.n_eff,
     )
-    return Deflated(**found, moments=moments)
+    return Deflated(**deflated, moments=moments)
 
 
 def min_track_record(moments: Moments, benchmark: float = 0.0, confidence: float = 0.95) -> float:
@@ -342,8 +342,8 @@ def calibrate(orders: Iterable[Sequence[float | None]], n_bins: int = 10) -> Cal
         n_bins: Number of equal bins over [0, 1].
     """
     stated = [tuple(order) for order in orders]
-    found = native.calibrate(stated, checked_integer("n_bins", n_bins, 1, 1000))  # type: ignore[arg-type]
-    return Calibration(**found | {"bins": tuple(Bin(*fields) for fields in found["bins"])})
+    calibration = native.calibrate(stated, checked_integer("n_bins", n_bins, 1, 1000))  # type: ignore[arg-type]
+    return Calibration(**calibration | {"bins": tuple(Bin(*fields) for fields in calibration["bins"])})
 
 
 def series(name: str, values: Any) -> Series:

@@ -140,11 +140,11 @@ class Score:
 
     def gate(self, slug: str) -> Gate:
         """Return a gate by its slug."""
-        found = next((gate for gate in self.gates if gate.slug == slug), None)
-        if found is None:
+        gate = next((gate for gate in self.gates if gate.slug == slug), None)
+        if gate is None:
             names = ", ".join(gate.slug for gate in self.gates)
             raise refusal("argument_invalid", f"`slug` must be one of {names}; received {slug!r}")
-        return found
+        return gate
 
 
 @dataclass(frozen=True)

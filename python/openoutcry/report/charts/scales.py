@@ -45,7 +45,7 @@ class ValueScale:
         return (self.high - values) / (self.high - self.low)
 
     def units(self, values: Floats) -> list[int]:
-        """Return whole drawing units from the top."""
+        """Return integer drawing units from the top."""
         units: list[int] = np.rint(self.fraction(values) * HEIGHT).astype(np.int64).tolist()
         return units
 
@@ -84,7 +84,7 @@ class DateScale:
     width: int
 
     def units(self, times: Times) -> list[int]:
-        """Return whole drawing units from the left."""
+        """Return integer drawing units from the left."""
         units: list[int] = np.rint((times - self.start) * (self.width / (self.end - self.start))).astype(int).tolist()
         return units
 

@@ -57,12 +57,12 @@ def calibration_chart(
     most = max((each.n_orders for each in filled), default=1)
     dots = "".join(_dot(each, most) for each in filled)
     grid = "".join(_mark(mark) for mark in _MARKS)
-    told = "; ".join(
+    summary = "; ".join(
         f"{number(b.stated or 0.0)} came true {number(b.came_true or 0.0)} ({b.n_orders:,})" for b in filled
     )
     return (
         f'<svg class="oo-chart oo-square" role="img" width="100%" height="{_SIDE}"><title>Calibration</title>'
-        f"<desc>{stated[:1].upper()}{stated[1:]}, {came_true}, and count: {told}.</desc>"
+        f"<desc>{stated[:1].upper()}{stated[1:]}, {came_true}, and count: {summary}.</desc>"
         f'<svg class="oo-plot" y="22" width="100%" height="{_SIDE - 56}"><g class="oo-grid">{grid}</g>'
         '<line class="oo-diagonal" x1="0" x2="100%" y1="100%" y2="0"/>'
         f"{dots}</svg>"

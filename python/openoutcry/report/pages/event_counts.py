@@ -74,5 +74,5 @@ def _total(events: Mapping[str, Mapping[str, int]], slug: str) -> str:
 
 
 def _order(runs: Sequence[Counted]) -> list[str]:
-    found = {slug for run in runs for slug in run.events}
-    return [slug for slug in EVENTS if slug in found] + sorted(found - set(EVENTS))
+    slugs = {slug for run in runs for slug in run.events}
+    return [slug for slug in EVENTS if slug in slugs] + sorted(slugs - set(EVENTS))
