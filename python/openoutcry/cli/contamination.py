@@ -136,7 +136,7 @@ def _show(verdict: Verdict, picture: Path | None) -> None:
     console.width = max(console.width, 100)
     head = f"{plain(verdict.agent)} on {plain(verdict.dataset)}, {len(verdict.returns)} windows, {verdict.n_bars} bars"
     runs = f"{design.n_repeats} named, {design.n_repeats} masked and {design.n_twins} twin runs per window"
-    console.print(f"{head}; {runs};  seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{head}; {runs}; seed {design.seed}", highlight=False, markup=False, soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("basis points per bar")
     share = f"{100.0 * (1.0 - 2.0 * design.level):g} % interval"

@@ -124,7 +124,7 @@ def _show(verdict: Verdict) -> None:
             console.print(f"  · {LABELS[row.fact]}: {row.reason}", style="dim", highlight=False)
     console.print(_rule_table(verdict))
     console.print(f"  · {TEST_NOTES[verdict.test]}", style="dim", highlight=False)
-    best = f"best rule after costs {_number(verdict.best)}, of a driftless market {_number(verdict.best_of_martingale)}"
+    best = f"best rule after costs {_number(verdict.best)}; on a driftless market {_number(verdict.best_of_martingale)}"
     console.print(f"{best} {_mark(verdict.best_passed)}", highlight=False)
 
 
