@@ -1,4 +1,4 @@
-"""What the command line makes of an agent's name, and of the folder that it is called in."""
+"""Agent names on the command line: suggestions, errors, and modules of the working directory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run a command in this process, and return what it complained of."""
+    """Run a command in this process, and return its standard error."""
 
     def run(*words: str, code: int = 2) -> str:
         monkeypatch.setattr(sys, "argv", ["openoutcry", *words])
@@ -80,22 +80,20 @@ def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(("name", "meant"), NAMED.items(), ids=lambda each: str(each)[:30])
-def test_a_name_tells_what_was_meant(folder: Path, name: str, meant: str | None) -> None:
+def test_an_unknown_name_has_a_suggestion(folder: Path, name: str, meant: str | None) -> None:
     assert suggested_name(name) == meant
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
 @pytest.mark.parametrize("name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade", "cmd:agent.py"])
-def test_a_name_of_no_agent_is_refused_with_what_was_meant(
-    ran: Callable[..., str], command: list[str], name: str
-) -> None:
+def test_an_unknown_agent_is_refused_with_a_suggestion(ran: Callable[..., str], command: list[str], name: str) -> None:
     told = ran(*command, name)
     assert "error: unknown_agent: " in told
     assert told.endswith(f"; hint: {suggested_name(name)}\n")
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
-def test_a_program_that_ends_unasked_is_told_with_what_it_wrote(
+def test_a_program_that_exits_early_is_reported_with_its_output(
     ran: Callable[..., str], folder: Path, command: list[str]
 ) -> None:
     (folder / "early.py").write_text("raise ValueError('no idea')\n", encoding="utf-8")
@@ -106,7 +104,7 @@ def test_a_program_that_ends_unasked_is_told_with_what_it_wrote(
 
 @pytest.mark.parametrize("agent", ["momentum", "cmd:true", "http://127.0.0.1:1", "agent:decide"])
 @pytest.mark.parametrize("option", ["--timeout", "--start-timeout"])
-def test_a_time_that_is_none_is_named_by_its_option(ran: Callable[..., str], agent: str, option: str) -> None:
+def test_an_invalid_timeout_is_refused_with_its_option(ran: Callable[..., str], agent: str, option: str) -> None:
     for value, shown in (("0", "0.0"), ("-5", "-5.0"), ("nan", "nan"), ("inf", "inf")):
         told = ran("run", "--agent", agent, option, value)
         assert told == f"error: argument_invalid: `{option}` must be a number above 0; received {shown}\n"
@@ -115,9 +113,11 @@ def test_a_time_that_is_none_is_named_by_its_option(ran: Callable[..., str], age
 @pytest.mark.parametrize(
     "command", [["run", "--window", ":+60", "--agent"], ["leakcheck", "--cuts", "1", "--bars", "40"]], ids=" ".join
 )
-def test_the_folder_is_first_for_its_own_modules_and_last_for_all_others(folder: Path, command: list[str]) -> None:
+def test_the_working_directory_is_searched_first_for_the_agent_and_last_otherwise(
+    folder: Path, command: list[str]
+) -> None:
     (folder / "sched.py").write_text("open('mark', 'w').close()\n", encoding="utf-8")
-    # Installed here, too.
+    # Also an installed module.
     (folder / "pluggy.py").write_text("MINE = True\n", encoding="utf-8")
     text = "from pluggy import MINE\n\ndef decide(seen):\n    import sched\n    return {'orders': []}\n"
     (folder / "mine.py").write_text(text, encoding="utf-8")
@@ -128,7 +128,7 @@ def test_the_folder_is_first_for_its_own_modules_and_last_for_all_others(folder:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("ranked", [False, True])
-def test_a_long_name_cuts_no_number(width: int, ranked: bool) -> None:
+def test_a_long_name_truncates_no_number(width: int, ranked: bool) -> None:
     name = "cmd:/somewhere/bin/python examples/reference-agent.py --with [bold]many[/bold] --arguments \x1b[2J"
     run = oo.run_backtest(oo.data.load("us-treasury"), "random", "+300:+400", name=name)
     shown = io.StringIO()

@@ -1,4 +1,4 @@
-"""The command line, as a user types it."""
+"""Test the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMAND = Path(sys.executable).with_name("openoutcry")
 
 
 def call(*words: str, cwd: Path | None = None, code: int = 0) -> str:
-    """Run the command, check its exit code, and return what it printed (what it complained of, if it failed)."""
+    """Run the command, check its exit code, and return standard output, or standard error if it failed."""
     done = typed(*words, cwd=cwd)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -68,7 +68,7 @@ def test_run_gives_the_numbers_of_a_backtest(tmp_path: Path) -> None:
     assert "openoutcry run --data" in page.read_text(encoding="utf-8")
 
 
-def test_run_takes_a_file_and_a_function_of_the_users(tmp_path: Path) -> None:
+def test_run_accepts_a_file_and_a_function_of_the_user(tmp_path: Path) -> None:
     rows = [f"2020-01-{day:02d},A,{100 + day}" for day in range(1, 29)]
     (tmp_path / "prices.csv").write_text("\n".join(["date,symbol,close", *rows]) + "\n", encoding="utf-8")
     agent = 'def decide(seen):\n    return {"orders": [{"symbol": "A", "action": "buy", "target_weight": 1}]}\n'
@@ -126,7 +126,7 @@ def test_data_lists_describes_and_checks(tmp_path: Path) -> None:
     assert 'price_invalid: `close` on line 3 (2020-01-02), column "A"' in call("data", "check", str(file), code=2)
 
 
-def test_help_teaches_with_examples() -> None:
+def test_help_has_examples() -> None:
     assert "openoutcry demo" in call("--help")
     assert "Exit codes" in call("--help")
     for verb in ("demo", "run", "bench"):
@@ -134,7 +134,7 @@ def test_help_teaches_with_examples() -> None:
     assert call("--version").startswith("openoutcry 0.1.0, contract 1.0")
 
 
-def test_the_help_of_run_shows_every_option_whole() -> None:
+def test_the_help_of_run_truncates_no_option() -> None:
     told = call("run", "--help")
     assert "--long-only" in told
     assert "--maintenance-margin" in told
@@ -146,7 +146,7 @@ def test_the_package_can_be_run_as_a_module() -> None:
     assert done.stdout == call("--version")
 
 
-def test_a_run_that_ended_early_says_so_first(tmp_path: Path) -> None:
+def test_a_run_that_ended_early_states_it_first(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text(
         "date,A\n" + "".join(f"2020-01-{day:02d},{price}\n" for day, price in enumerate([10, 10, 30, 10], 1)),
         encoding="utf-8",
@@ -158,20 +158,20 @@ def test_a_run_that_ended_early_says_so_first(tmp_path: Path) -> None:
     assert json.loads(call(*words, "--json", cwd=tmp_path))["ending"] == "ruined on 2020-01-03"
 
 
-def test_what_is_undefined_is_told_in_one_line(tmp_path: Path) -> None:
+def test_undefined_metrics_are_listed_on_one_line(tmp_path: Path) -> None:
     (tmp_path / "flat.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,1\n", encoding="utf-8")
     told = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
     assert told.count("undefined") == 1
     assert "sharpe, sharpe_se, " in told
 
 
-def test_run_says_what_was_not_filled() -> None:
+def test_run_prints_unfilled_orders() -> None:
     table = call("run", "--data", "ecb-fx:all", "--agent", "equal-weight", "--long-only")
     assert "unfilled" in table
     assert "delisted" in table
 
 
-def test_an_impossible_date_is_no_edge_of_a_window() -> None:
+def test_an_impossible_date_is_refused_as_an_edge_of_a_window() -> None:
     assert "must be a bar or an ISO date" in call("run", "--window", "2010-02-31:", code=2)
 
 
@@ -180,7 +180,7 @@ def test_one_symbol_of_a_bundled_market_is_a_universe() -> None:
     assert printed["fingerprint"] == oo.data.load("ecb-fx", ["USD"]).fingerprint
 
 
-def test_every_cost_and_limit_of_the_command_line_is_that_of_the_run() -> None:
+def test_every_cost_and_limit_option_applies_to_the_run() -> None:
     costs = {"fee_bps": 1.5, "slippage_bps": 2.5, "impact_bps": 3.5, "cash_bps": 4.5, "financing_bps": 5.5}
     costs |= {"slippage_jitter": 0.25, "capital": 2e6}
     limits = {"max_weight": 0.5, "max_gross": 0.75, "max_participation": 0.25, "maintenance_margin": 0.125}
@@ -193,7 +193,7 @@ def test_every_cost_and_limit_of_the_command_line_is_that_of_the_run() -> None:
     assert (printed["limits"]["max_gross"], printed["limits"]["allow_short"]) == (None, True)
 
 
-def test_bars_a_year_are_those_of_a_file(tmp_path: Path) -> None:
+def test_periods_per_year_applies_to_a_file(tmp_path: Path) -> None:
     file = tmp_path / "prices.csv"
     file.write_text(
         "date,A\n" + "".join(f"2020-01-{day:02d},{100 + day % 7}\n" for day in range(1, 29)), encoding="utf-8"
@@ -238,7 +238,7 @@ def test_an_error_of_the_users_agent_keeps_its_traceback(agent: str, shown: list
     assert [each for each in shown if each not in done.stderr] == [], done.stderr
 
 
-def test_a_refused_decision_says_when() -> None:
+def test_a_refused_decision_states_its_bar() -> None:
     assert "; in the decision at the close of bar 19 (1999-01-29)" in call("run", "--agent", "json:dumps", code=2)
 
 
@@ -246,7 +246,7 @@ def row(value: float, bound: float, *, at_least: bool = False) -> Row:
     return Row("steps", value, bound, " ms", at_least=at_least)
 
 
-def test_a_missed_goal_of_the_bench_is_named_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missed_goal_of_the_bench_is_printed_with_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     met = [row(0.4, 0.5), row(300_000.0, 3e5, at_least=True)]
     check_goals(met)
     assert capsys.readouterr().err == ""
@@ -258,7 +258,7 @@ def test_a_missed_goal_of_the_bench_is_named_and_exit_code_1(capsys: pytest.Capt
         assert not missed.to_dict()["is_met"]
 
 
-def test_the_bench_measures_with_goals_as_json() -> None:
+def test_the_bench_prints_measurements_and_goals_as_json() -> None:
     done = subprocess.run([COMMAND, "bench", "--check", "--json"], capture_output=True, text=True, check=False)
     rows = json.loads(done.stdout)
     missed = [each["what"] for each in rows if not each["is_met"]]

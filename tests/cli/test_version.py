@@ -1,4 +1,4 @@
-"""`openoutcry --version`: what a stranger compares before he compares numbers."""
+"""Test `openoutcry --version`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_versions_are_those_of_the_package_the_contract_and_the_engine() -> 
     assert told["engine"] == engine
 
 
-def test_the_digest_of_a_bundled_market_is_the_one_that_records_bind() -> None:
+def test_the_digest_of_a_bundled_market_equals_that_in_records() -> None:
     markets = {f"{name}:{each}": oo.data.load(name, each) for name in oo.data.names() for each in NAMES}
     told = json.loads(printed("--version", "--json"))["datasets"]
     assert told == {source: market.fingerprint for source, market in markets.items()}
@@ -41,7 +41,7 @@ def test_the_digest_of_a_bundled_market_is_the_one_that_records_bind() -> None:
     assert run.record.headers[0]["dataset.fingerprint"] == told["us-treasury:major"]
 
 
-def test_the_words_say_what_the_json_says() -> None:
+def test_text_and_json_agree() -> None:
     told = json.loads(printed("--json", "--version"))
     first, pages, *markets = printed("--version").splitlines()
     assert first == f"openoutcry {told['openoutcry']}, contract {told['contract']}, engine {told['engine']}"
@@ -49,7 +49,7 @@ def test_the_words_say_what_the_json_says() -> None:
     assert dict(line.split() for line in markets) == told["datasets"]
 
 
-def test_the_digest_of_the_engine_for_pages_is_the_one_that_a_page_names(tmp_path: Path) -> None:
+def test_the_digest_of_the_engine_for_pages_equals_that_in_a_page(tmp_path: Path) -> None:
     told = json.loads(printed("--version", "--json"))["engine_for_pages"]
     if not has_engine():
         assert told is None

@@ -1,7 +1,4 @@
-"""Hold the engine against the plain-Python reference on random markets.
-
-Money, positions and every number of every event.
-"""
+"""Compare the engine with the Python reference on random markets: money, positions and all event fields."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ NUMBERS = {"weight", "price", "shortfall", "requested", "allowed", "shares"}
 
 @dataclass
 class Comparison:
-    """How far the engine is from the reference on one market."""
+    """Errors of the engine relative to the reference on one market."""
 
     seed: int
     errors: dict[str, float] = field(default_factory=dict)
@@ -57,14 +54,14 @@ def weights_of(account: Account) -> Array:
 
 
 def worst(received: Any, expected: Any, scale: Any) -> float:
-    """Return the largest error over its scale; over a scale of 0, any is infinite."""
+    """Return the largest error relative to its scale; any error at scale 0 is infinite."""
     error, scale = np.broadcast_arrays(np.abs(np.asarray(received) - np.asarray(expected)), scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.max(np.where(error == 0.0, 0.0, error / scale), initial=0.0))
 
 
 def by_key(events: list[Event]) -> dict[Key, Event]:
-    """Return events by what they are, without cuts by no more than rounding."""
+    """Return events by key, without reductions within rounding."""
     told = [each for each in events if each["slug"] != "limited" or is_cut(each["requested"], each["allowed"])]
     keyed = {(each["slug"], each.get("symbol"), each.get("reason")): each for each in told}
     assert len(keyed) == len(told), told
@@ -76,7 +73,7 @@ def is_cut(requested: float, allowed: float) -> bool:
 
 
 def numbers(received: Event, expected: Event, mark: float, account: float, nav: float) -> list[Number]:
-    """Return the numbers of an event twice, with the size of each."""
+    """Return pairs of the numbers of an event, with their scales."""
     found = []
     for name in NUMBERS & (set(expected) | set(received)):
         size = {"price": 0.0, "shortfall": account}.get(name, account / nav)  # a weight, or a gross over NAV
@@ -87,8 +84,8 @@ def numbers(received: Event, expected: Event, mark: float, account: float, nav: 
     return found
 
 
-def told_by(run: oo.Run) -> list[list[Event]]:
-    """Return the events of each decision, fills among them."""
+def events_of(run: oo.Run) -> list[list[Event]]:
+    """Return the events of each decision, including fills."""
     told: list[list[Event]] = [[] for _ in run.returns]
     for event in run.events:
         told[event["decision"]].append({name: x for name, x in event.items() if name not in {"decision", "bar"}})
@@ -99,7 +96,7 @@ def told_by(run: oo.Run) -> list[list[Event]]:
 
 
 def compare_events(run: oo.Run, accounts: list[Account], scale: Array, into: Comparison) -> None:
-    told, found = told_by(run), [(0.0, 0.0, 1.0)]
+    told, found = events_of(run), [(0.0, 0.0, 1.0)]
     for k, (before, after) in enumerate(pairwise(accounts)):
         received, expected = by_key(told[k]), by_key(after.events)
         into.classes.update((slug, reason) for slug, _, reason in expected)
@@ -121,7 +118,7 @@ def compare_numbers(run: oo.Run, accounts: list[Account], scale: Array, into: Co
     errors["nav"] = worst(run.nav[:n], nav, scale)
     weights = np.array([weights_of(each) for each in accounts])
     errors["weights"] = worst(run.weights[:n], weights, scale[:, None] / np.maximum(nav, 1e-300)[:, None])
-    # A cost or gain of a step stands beside the account before and after it.
+    # Costs and gains of a step are compared on the scale of the account before and after it.
     size = np.maximum(scale[:-1], scale[1:])
     columns = {name: column for name, column in [*run.costs.items(), *run.gains.items()] if name in (*COSTS, *GAINS)}
     assert set(columns) == {*COSTS, *GAINS}
@@ -187,7 +184,7 @@ def test_the_random_markets_reach_every_event_of_the_contract(comparisons: list[
     assert {kind: n for kind, n in found.items() if n < 20} == {}
 
 
-CORNERS = {  # closes, weights and limits; each stands exactly on a bound, where random numbers do not
+CORNERS = {  # closes, weights and limits; each lies exactly on a bound, which random numbers miss
     "a_purchase_cut_within_the_tolerance_of_max_gross_is_not_rebalanced": (
         [[1.0, 1.0]] * 3,
         [[0.5, 0.5000009], [np.nan, np.nan]],
@@ -221,7 +218,7 @@ def test_without_opens_and_costs_the_reward_is_the_chosen_weights_times_the_next
         close = 50.0 * np.exp(np.cumsum(rng.normal(0.0, 0.02, shape), axis=0))
         dividends = np.where(acts & (rng.random(shape) < 0.1), rng.uniform(0.0, 1.0, shape), 0.0)
         splits = np.where(acts & (rng.random(shape) < 0.1), rng.choice([0.1, 2.0, 3.0], shape), 1.0)
-        # As traded: a price is on the share basis of its day.
+        # As traded: prices are on the share basis of their day.
         close /= np.cumprod(splits, axis=0)
         dividends /= np.cumprod(splits, axis=0)
         weights = rng.normal(size=shape)

@@ -1,4 +1,4 @@
-"""Attack the engine for its future: nothing an agent can reach may depend on a bar after the decision."""
+"""Look-ahead attacks: no value that an agent can reach depends on a bar after the decision."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NOBODY = "no such symbol"
 
 
 def hashed(observation: Observation) -> Observation:
-    """Decide by a hash of all that is shown: any difference in it is a difference in the weights."""
+    """Return weights from a hash of the observation, so that any difference changes them."""
     digest = hashlib.sha256(json.dumps(observation, sort_keys=True).encode()).digest()
     orders = []
     for place, each in enumerate(observation["symbols"]):
@@ -60,8 +60,8 @@ def agents(seed: int) -> dict[str, Agent]:
     return {name: oo.agents.load(name, seed) for name in oo.agents.NAMES} | {"hash": hashed}
 
 
-class Moment(NamedTuple):
-    """All that can be reached at one bar."""
+class Reachable(NamedTuple):
+    """All values that an agent can reach at one bar."""
 
     observation: str
     arrays: bytes
@@ -73,19 +73,19 @@ class Moment(NamedTuple):
 
 
 def public(state: Any) -> tuple[Any, ...]:
-    """Return what can be read from a checkpoint without taking it apart."""
+    """Return the public attributes of a checkpoint."""
     names = [name for name in dir(state) if not name.startswith("_")]
     return re.sub("0x[0-9a-f]+", "", repr(state)), *((name, getattr(state, name)) for name in names)
 
 
-def watch(drawn: Draw, agent: Agent, seed: int, last: int) -> list[Moment]:
-    """Return every moment of an episode up to bar `last`, its decision included."""
+def watch(drawn: Draw, agent: Agent, seed: int, last: int) -> list[Reachable]:
+    """Return the reachable values of an episode up to bar `last`, including its decision."""
     env, symbols = env_of(drawn, seed=seed, lookback=LOOKBACK), drawn.dataset.n_symbols
     moments, text, reward, info = [], env.reset(), 0.0, ""
     for bar in range(drawn.window[0], last + 1):
         decided = json.dumps(agent(json.loads(text)))
         seen = observe(env, symbols, LOOKBACK).bytes()
-        moments.append(Moment(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state())))
+        moments.append(Reachable(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state())))
         if bar == last or env.terminated:
             break
         text, reward, _, info = env.step(decided)
@@ -93,24 +93,24 @@ def watch(drawn: Draw, agent: Agent, seed: int, last: int) -> list[Moment]:
 
 
 def known_items(rng: np.random.Generator, names: tuple[str, ...], dates: list[str]) -> tuple[list[Any], list[Any]]:
-    """Return fundamentals and news that become known all along the axis, some by the hour."""
+    """Return fundamentals and news that become available throughout the data, some intraday."""
 
     def stamp() -> str:
         return str(rng.choice(dates)) + str(rng.choice(["", "T16:30:00"]))
 
     versions = [(str(rng.choice(names)), stamp(), str(rng.choice(["eps", "pe"]))) for _ in range(12)]
-    # A number has one value at a moment; headlines may be many.
+    # A fundamental has one value at a time; there can be several headlines.
     numbers = [(*version, rng.normal()) for version in dict.fromkeys(versions)]
     return numbers, [(str(rng.choice(names)), stamp(), f"headline {i}") for i in range(12)]
 
 
 def later_replaced(items: list[Any], date: str) -> list[Any]:
-    """Return what is known by the close of `date`, and garbage after it."""
+    """Return the items available by the close of `date`, followed by garbage."""
     return [item if item[1] <= date else (*item[:2], f"garbage {i}", *item[3:]) for i, item in enumerate(items)]
 
 
 class Futures(NamedTuple):
-    """One past up to `bar`, and three futures of it: the market's own, garbage, and none at all."""
+    """One past up to `bar` with three futures: the real one, garbage, and none."""
 
     bar: int
     own: Draw
@@ -131,7 +131,7 @@ def futures(seed: int, place: int) -> Futures:
         return Draw(dataset, weights, (start, min(end, len(dates))), *rules)
 
     closed = np.isfinite(np.asarray(market.close)[: bar + 1]).any(axis=0)
-    # Who has not closed yet may be anybody, and the next bar may be any day.
+    # Symbols without a close yet may have any name, and the next bar any date.
     names = tuple(name if seen else f"else {name}" for name, seen in zip(market.symbols, closed, strict=True))
     other_dates = dates[: bar + 1] + dates_of(len(dates), later=1000)[bar + 1 :]
     replaced = [later_replaced(each, dates[bar]) for each in items]
@@ -148,7 +148,7 @@ def futures(seed: int, place: int) -> Futures:
 def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     for name in agents(0):
-        # A baseline remembers, so each episode has its own.
+        # Baselines have state, so each episode uses a new one.
         moments = watch(past.own, agents(seed)[name], seed, past.bar)
         assert watch(past.garbage, agents(seed)[name], seed, past.bar) == moments
         if past.none:
@@ -156,7 +156,7 @@ def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: 
 
 
 def learn(drawn: Draw, seed: int, last: int) -> list[tuple[Any, ...]]:
-    """Return every moment of an episode through the array door, of weights that hash what is shown."""
+    """Return the reachable values of an episode through the array interface, with hashed weights."""
     env, n_symbols = env_of(drawn, seed=seed), drawn.dataset.n_symbols
     env.reset_arrays()
     moments, reward = [], 0.0
@@ -173,14 +173,14 @@ def learn(drawn: Draw, seed: int, last: int) -> list[tuple[Any, ...]]:
 
 @DRAWS
 @given(seed=SEEDS, place=PLACES)
-def test_no_future_changes_what_a_learner_is_shown_before_it(seed: int, place: int) -> None:
+def test_no_future_changes_the_array_observations_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     moments = learn(past.own, seed, past.bar)
     assert learn(past.garbage, seed, past.bar) == moments
     assert past.none is None or learn(past.none, seed, past.bar) == moments
 
 
-def test_a_future_is_seen_as_soon_as_it_is_due() -> None:
+def test_a_future_bar_is_visible_once_it_is_due() -> None:
     seen = 0
     for seed in range(100):
         past = futures(seed, 500)
@@ -194,7 +194,7 @@ def test_a_future_is_seen_as_soon_as_it_is_due() -> None:
 def test_no_future_changes_a_backtest_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
     n_decisions = past.bar - past.own.window[0] + 1
-    # A few bars of garbage do; over many an account may outgrow f64, and its run is refused whole.
+    # A few bars of garbage suffice. Over many, an account can exceed float64 and the run is refused.
     start, end = past.garbage.window
     garbage = past.garbage._replace(window=(start, min(end, past.bar + 4)))
     for name, agent in agents(seed).items():
@@ -203,7 +203,7 @@ def test_no_future_changes_a_backtest_before_it(seed: int, place: int) -> None:
             callable_or_name = name if name in oo.agents.NAMES else agent
             run = oo.run_backtest(drawn.dataset, callable_or_name, *drawn[2:], seed=seed, lookback=LOOKBACK)
             runs.append(run)
-        until = [n_decisions, n_decisions, n_decisions - 1]  # without a future nothing is decided on the last bar
+        until = [n_decisions, n_decisions, n_decisions - 1]  # without a future there is no decision on the last bar
         for run, n in zip(runs, until, strict=False):
             assert run.nav[:n].tobytes() == runs[0].nav[:n].tobytes()
             assert run.decisions[:n].tobytes() == runs[0].decisions[:n].tobytes()
@@ -220,7 +220,7 @@ def late_listings() -> Draw:
     return Draw(dataset, np.zeros(close.shape), (0, 60), oo.CostModel(slippage_jitter=0.5), oo.Limits())
 
 
-def asked(bar: int, orders: list[tuple[str, str, float]], name: str) -> tuple[Any, ...]:
+def response_to(bar: int, orders: list[tuple[str, str, float]], name: str) -> tuple[Any, ...]:
     """Return the whole response to orders at `bar`, with `name` blanked where the engine echoes it."""
     env = env_of(late_listings())
     env.reset()
@@ -237,17 +237,19 @@ def asked(bar: int, orders: list[tuple[str, str, float]], name: str) -> tuple[An
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("bar", [0, 19, 25, 28])
-def test_a_future_listing_is_answered_like_a_name_of_nobody(bar: int, weight: float, action: str) -> None:
+def test_an_order_for_a_future_listing_is_answered_like_an_unknown_symbol(bar: int, weight: float, action: str) -> None:
     for beside in ([], [("A", "buy", 0.6)], [("A", "buy", 0.6), ("A", "sell", 0.2)]):
         for twice in (1, 2):
-            answers = [asked(bar, [*beside, *[(name, action, weight)] * twice], name) for name in ("B", "C", NOBODY)]
+            answers = [
+                response_to(bar, [*beside, *[(name, action, weight)] * twice], name) for name in ("B", "C", NOBODY)
+            ]
             assert answers[0] == answers[1] == answers[2]
             refused = [event["reason"] for event in answers[0][3]["events"] if event.get("symbol") == NOBODY]
             assert refused == ["unknown_symbol"] * twice
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
-def test_a_column_that_will_list_is_answered_like_one_that_never_will(weight: float) -> None:
+def test_a_column_that_will_list_is_answered_like_one_that_never_does(weight: float) -> None:
     answers = []
     for column in (1, 2):
         env, row = env_of(late_listings()), np.array([0.4, 0.0, 0.0, 0.0, -0.2])
@@ -260,7 +262,7 @@ def test_a_column_that_will_list_is_answered_like_one_that_never_will(weight: fl
     assert answers[0] == answers[1]
 
 
-def test_a_settled_symbol_is_not_shown_and_its_orders_are_refused_from_its_settlement_on_only() -> None:
+def test_a_settled_symbol_is_hidden_and_refused_only_from_its_settlement() -> None:
     env = env_of(late_listings())
     shown = [loads(env.reset())]
     for _ in range(25):
@@ -275,7 +277,7 @@ def test_a_settled_symbol_is_not_shown_and_its_orders_are_refused_from_its_settl
 
 
 @pytest.mark.parametrize("case", json.loads(NEGATIVE.read_text(encoding="utf-8")), ids=lambda case: case["name"])
-def test_an_error_says_the_same_whatever_the_future(case: dict[str, str]) -> None:
+def test_an_error_message_does_not_depend_on_the_future(case: dict[str, str]) -> None:
     messages = []
     for drawn in filter(None, futures(7, 500)[1:3]):
         env = env_of(drawn)
@@ -290,7 +292,7 @@ def test_an_error_says_the_same_whatever_the_future(case: dict[str, str]) -> Non
     "fault",
     ['"action":"BUY"', '"action":"buy","target_weight":1e999', '"action":"buy"', '"action":1', '"confidence":2'],
 )
-def test_an_error_says_the_same_of_a_future_listing_and_a_name_of_nobody(fault: str) -> None:
+def test_an_error_message_is_the_same_for_a_future_listing_and_an_unknown_symbol(fault: str) -> None:
     messages = set()
     for name in ("B", "C", "Z"):
         with pytest.raises(oo.OpenOutcryError) as refused:
@@ -300,7 +302,7 @@ def test_an_error_says_the_same_of_a_future_listing_and_a_name_of_nobody(fault: 
 
 
 def closes_at(market: Market, bar: int, **extra: Any) -> Any:
-    """Return the observation of a bar of a market that nobody trades."""
+    """Return the observation of a bar, without trading."""
     n_bars = len(market.close)
     drawn = Draw(dataset_of(market, **extra), np.zeros((n_bars, 1)), (0, n_bars), oo.CostModel.zero(), oo.Limits())
     env = env_of(drawn)
@@ -314,7 +316,7 @@ def column(*values: float) -> Any:
     return np.array(values).reshape(-1, 1)
 
 
-def test_a_split_adjusts_past_closes_from_its_day_on_and_a_dividend_never_does() -> None:
+def test_a_split_adjusts_past_closes_from_its_day_and_a_dividend_never_does() -> None:
     market = Market(
         column(100.0, 104.0, 53.0, 54.0), splits=column(1.0, 1.0, 2.0, 1.0), dividends=column(0.0, 3.0, 0.0, 9.0)
     )
@@ -322,18 +324,18 @@ def test_a_split_adjusts_past_closes_from_its_day_on_and_a_dividend_never_does()
     assert histories == [[100.0], [100.0, 104.0], [50.0, 52.0, 53.0]]
 
 
-def test_news_and_numbers_are_shown_from_the_first_close_they_were_known_at() -> None:
+def test_news_and_fundamentals_are_shown_from_the_first_close_after_availability() -> None:
     market = Market(column(1.0, 2.0, 3.0, 4.0))
     dates = dates_of(4)
     fundamentals = [("S0", dates[1], "eps", 1.0), ("S0", dates[2] + "T09:00:00", "eps", 2.0)]
     news = [("S0", "1999-01-01", "old"), ("S0", dates[1] + "T00:00:01", "after one"), ("S0", "2030-01-01", "never")]
     shown = [closes_at(market, bar, fundamentals=fundamentals, news=news) for bar in range(3)]
-    # An hour of a day is not over at that day's close, for all that is known of it.
+    # Intraday times of a day count as after its close, because the time of the close is unknown.
     assert [each.get("fundamentals") for each in shown] == [None, {"eps": 1.0}, {"eps": 1.0}]
     assert [each.get("news") for each in shown] == [["old"], ["old"], ["old", "after one"]]
 
 
-def test_no_text_or_public_attribute_holds_the_seed() -> None:
+def test_no_text_or_public_attribute_contains_the_seed() -> None:
     seed = 8_675_309_012_345
     drawn = late_listings()._replace(dataset=oo.Dataset.synthetic(5, 60, seed))
     texts = [repr(public(env_of(drawn, seed=seed).clone_state())), repr(env_of(drawn, seed=seed)), repr(drawn.dataset)]
@@ -355,7 +357,7 @@ def test_the_noise_of_a_fill_is_the_hash_of_the_contract() -> None:
     assert oo.openoutcry_py.fill_noise(7, 20, "AAA") == expected == 0.21732766463408715
 
 
-def test_past_fills_show_past_noise_and_no_more() -> None:
+def test_past_fills_reveal_only_past_noise() -> None:
     n = 20_000
     draws = uniforms(3, "A", n)
     for other in (uniforms(4, "A", n), uniforms(3, "B", n)):
@@ -363,12 +365,12 @@ def test_past_fills_show_past_noise_and_no_more() -> None:
         assert abs(np.corrcoef(draws, other)[0, 1]) < 4.0 / np.sqrt(n)
     for lag in range(1, 21):
         assert abs(np.corrcoef(draws[:-lag], draws[lag:])[0, 1]) < 4.0 / np.sqrt(n - lag)
-    # Pairs fill the square: a weak counter would draw lines in it. 0.999 quantile of chi2 with 255 degrees: 330.5.
+    # Pairs are uniform on the square; a weak counter would show lines. 0.999 quantile of chi2(255): 330.5.
     cells = np.histogram2d(draws[:-1], draws[1:], bins=16, range=[[0.0, 1.0]] * 2)[0]
     assert ((cells - (n - 1) / 256) ** 2 / ((n - 1) / 256)).sum() < 330.5
 
 
-def test_a_fill_is_at_the_noise_of_its_own_bar_and_symbol_whatever_else_is_traded() -> None:
+def test_the_noise_of_a_fill_depends_only_on_its_bar_and_symbol() -> None:
     drawn = late_listings()
     alone = np.full(drawn.weights.shape, np.nan)
     alone[:, 0] = np.tile([0.5, 0.0], 30)
@@ -384,7 +386,7 @@ def test_a_fill_is_at_the_noise_of_its_own_bar_and_symbol_whatever_else_is_trade
         np.testing.assert_allclose(trades["price"], price, rtol=1e-15)
 
 
-def test_an_agent_that_spoils_what_it_was_given_changes_only_its_own_copy() -> None:
+def test_an_agent_that_modifies_its_observation_changes_only_its_copy() -> None:
     def spoil(observation: Observation) -> Observation:
         decided = hashed(observation)
         observation.clear()

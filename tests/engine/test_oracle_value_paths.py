@@ -1,4 +1,4 @@
-"""Hold the engine against value paths of vectorbt and bt: stored ones through every door, and bt itself, live."""
+"""Compare the engine with value paths of vectorbt and bt: stored paths on every interface, and a live run of bt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAME = re.compile(
 
 @dataclass(frozen=True)
 class Case:
-    """One stored path and the inputs it was made from."""
+    """A stored value path and its inputs."""
 
     maker: str
     name: str
@@ -35,7 +35,7 @@ class Case:
     drawn: Draw
 
     def value(self, nav: Array, costs: Array) -> Array:
-        """Return the path the maker would report; one that trades at close t pays its costs there."""
+        """Return the path in the convention of the other engine, which pays costs at the close of the trade."""
         return CAPITAL * (nav if self.fills_at_open else nav[:-1] - costs)
 
 
@@ -46,7 +46,7 @@ def opens_of(close: Array) -> Array:
 
 
 def drawn_from(close: Array, weights: Array, opens: Array | None, costs: oo.CostModel) -> Draw:
-    if opens is None:  # a last bar, in which nothing moves, for the decision of the last close
+    if opens is None:  # a final bar without price changes, for the decision of the last close
         close, weights = np.vstack([close, close[-1:]]), np.vstack([weights, weights[-1:]])
     symbols = [f"S{i:03d}" for i in range(close.shape[1])]
     dataset = oo.Dataset.from_arrays(dates_of(len(close)), symbols, close, open=opens)
@@ -95,7 +95,7 @@ def test_a_backtest_reproduces_the_path(case: Case, run: oo.Run) -> None:
     assert {what: error for what, error in errors.items() if not error <= RELATIVE} == {}
 
 
-def test_the_array_door_gives_the_bits_of_the_backtest(case: Case, run: oo.Run) -> None:
+def test_the_array_interface_gives_the_bits_of_the_backtest(case: Case, run: oo.Run) -> None:
     env = env_of(case.drawn)
     env.reset_arrays()
     nav, rewards, costs = [env.nav], [], []
@@ -111,7 +111,7 @@ def test_the_array_door_gives_the_bits_of_the_backtest(case: Case, run: oo.Run) 
     }
 
 
-def test_the_json_door_gives_the_bits_of_the_backtest(case: Case, run: oo.Run) -> None:
+def test_the_json_interface_gives_the_bits_of_the_backtest(case: Case, run: oo.Run) -> None:
     env, symbols = env_of(case.drawn), case.drawn.dataset.symbols
     env.reset()
     nav, rewards, costs, done = [1.0], [], [], False
@@ -147,7 +147,9 @@ def bt_value(close: Array, weights: Array) -> Array:
 @pytest.mark.parametrize(
     ("n_symbols", "n_bars", "seed", "long_short"), [(3, 300, 11, False), (5, 200, 12, True)], ids=["long", "long short"]
 )
-def test_bt_run_now_gives_the_path_of_the_engine(n_symbols: int, n_bars: int, seed: int, long_short: bool) -> None:
+def test_a_live_run_of_bt_gives_the_path_of_the_engine(
+    n_symbols: int, n_bars: int, seed: int, long_short: bool
+) -> None:
     close = source.market(n_symbols, n_bars, seed=seed)
     weights = source.weights(n_symbols, n_bars, seed=seed + 1, gross=0.9, long_short=long_short)
     run = oo.run_backtest(*drawn_from(close, weights, None, oo.CostModel.zero()))

@@ -1,4 +1,4 @@
-"""Test the reference alone: by hand, by its identity, and by its branches."""
+"""Test the reference engine: worked examples, the accounting identity, and branch coverage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reference_engine import COSTS, GAINS, Account, fill_noise, lane_sum, run
 
 pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.once]
 
-N_MARKETS = count(2000, 700)  # the engine meets the reference on 2,000 in every run
+N_MARKETS = count(2000, 700)  # the engine is compared with the reference on 2,000 markets in every run
 OFF = Limits(max_weight=inf, max_gross=inf)
 Event = tuple[str, "str | None", "str | None"]
 
@@ -65,7 +65,7 @@ def near(value: Any) -> Any:
     return pytest.approx(value, rel=1e-14, abs=1e-15)
 
 
-def test_a_sum_runs_in_eight_lanes() -> None:
+def test_a_sum_has_eight_accumulators() -> None:
     # Lane 0 holds 1e16 - 1e16 = 0 before lane 4 adds its 1. From left to right 1e16 + 1 rounds to 1e16: 0.
     values = [1e16, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e16]
     assert lane_sum(values) == 1.0
@@ -74,7 +74,7 @@ def test_a_sum_runs_in_eight_lanes() -> None:
     assert lane_sum([2.0**53, 1.0, 0.0, 1.0]) == 2.0**53 + 2.0
 
 
-def test_orders_are_refused_one_by_one_and_the_symbol_is_held() -> None:
+def test_orders_are_refused_individually_and_the_position_is_held() -> None:
     market = Market(np.array([[1.0, 1.0, nan, 1.0], [1.0, 1.0, nan, nan], [1.0, 1.0, 1.0, nan]]),
                     delistings=np.array([[nan] * 4, [nan, nan, nan, 0.0], [nan] * 4]))  # fmt: skip
     result = go(market, [[100.5, -0.1, 0.2, 0.3], [100.0, -0.0, 0.0, 0.5]], limits=replace(OFF, allow_short=False))
@@ -101,7 +101,7 @@ def test_a_halted_symbol_is_sized_on_its_stale_mark_on_todays_share_basis() -> N
     assert Run(Account(market, Costs(), OFF, start=1), column(nan, 0.5, nan), 3).h == [[0.0], [0.125]]
 
 
-def test_max_weight_cuts_a_new_weight_but_never_a_held_one() -> None:
+def test_max_weight_reduces_a_new_weight_but_not_an_existing_one() -> None:
     close, opens = np.ones((4, 2)), np.ones((4, 2))
     close[1:, 0] = opens[2:, 0] = 4.0
     market = Market(close, opens)
@@ -116,7 +116,7 @@ def test_max_weight_cuts_a_new_weight_but_never_a_held_one() -> None:
     assert result.events == [[cut], [cut], [("limited", "S1", "max_weight")]]
 
 
-def test_max_gross_scales_what_is_added_and_leaves_what_is_held() -> None:
+def test_max_gross_scales_additions_and_keeps_existing_positions() -> None:
     market = Market(np.ones((3, 3)))
     result = go(market, [[0.5, 0.25, 0.0], [nan, -0.25, 0.75]], limits=replace(OFF, max_gross=1.0))
     # b = 0.5 (held), a = 0.25 (the flip, whole) + 0.75 (new) = 1: scale = (1 - 0.5) / 1.
@@ -125,7 +125,7 @@ def test_max_gross_scales_what_is_added_and_leaves_what_is_held() -> None:
     assert result.events == [[], [("limited", None, "max_gross")]]
 
 
-def test_max_gross_adds_nothing_when_what_is_held_exceeds_it() -> None:
+def test_max_gross_adds_nothing_if_existing_positions_exceed_it() -> None:
     market = Market(np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 1.0], [2.0, 1.0]]))
     result = go(market, [[-0.9, nan], [nan, nan], [-20.0, 0.3]], limits=replace(OFF, max_gross=1.0))
     # At 2 the short is -1.8 of NAV 0.1: B = 18 > 1, so both orders add nothing.
@@ -204,14 +204,14 @@ def test_participation_cuts_an_order_to_its_share_of_volume_or_of_nav() -> None:
     assert result.events == [[("limited", "S0", "participation"), ("limited", "S1", "participation")]]
 
 
-def test_an_order_that_would_cost_half_its_price_is_not_filled() -> None:
+def test_an_order_that_costs_half_its_price_is_not_filled() -> None:
     # g = 0.4 * sqrt(m / NAV) = 0.4 * 2, sqrt(0.25) = 0.5: c = 0.1 + 0.4.
     result = go(Market(column(4.0, 4.0)), [[1.0]], Costs(slippage_bps=1000.0, impact_bps=4000.0))
     assert result.events == [[("unfilled", "S0", "cost_too_high")]]
     assert result.nav[1] == 1.0
 
 
-def test_a_blocked_sale_scales_the_purchases_it_should_have_paid_for() -> None:
+def test_a_blocked_sale_scales_down_the_purchases_it_would_have_funded() -> None:
     market = Market(np.ones((3, 3)), tradable=np.array([[1, 1, 1], [1, 1, 1], [0, 1, 1]]))
     result = go(market, [[0.75, 0.0, 0.0], [0.0, 0.5, -0.5]], limits=Limits())
     # The sale of 0.75 is dropped: room = max(1, 0.75) - 0.75 = 0.25 for purchases of 1.
@@ -219,7 +219,7 @@ def test_a_blocked_sale_scales_the_purchases_it_should_have_paid_for() -> None:
     assert result.h[2] == [0.75, 0.125, -0.125]
 
 
-def test_a_flip_cut_beyond_zero_lost_no_part_toward_zero() -> None:
+def test_a_partial_flip_keeps_its_closing_part() -> None:
     market = Market(np.ones((3, 2)), volume=np.array([[1e9, 1e9], [1e9, 1e9], [7.0, 1e9]]))
     limits = Limits(max_participation=0.0625)
     flipped = go(market, [[0.25, nan], [-0.5, 0.5]], Costs(capital=1.0), limits)
@@ -250,7 +250,7 @@ def test_a_fill_pays_slippage_jitter_impact_and_a_fee_on_the_slipped_price() -> 
     assert jittery.part[0]["slippage"] == near(0.25 * 2.0 * 0.01 * jitter)
 
 
-def test_the_noise_of_a_fill_is_the_one_on_the_page() -> None:
+def test_the_noise_of_a_fill_follows_the_contract() -> None:
     assert fill_noise(7, 20, "AAA") == 0.21732766463408715
 
 
@@ -278,7 +278,7 @@ def test_a_halted_position_is_marked_at_its_last_close() -> None:
     assert result.part[1]["carry"] == -result.part[1]["trade"] == 7.0
 
 
-def test_below_the_maintenance_margin_all_is_closed_at_the_mark() -> None:
+def test_below_the_maintenance_margin_all_positions_are_closed_at_the_mark() -> None:
     market = Market(column(1.0, 0.6, 5.0, 5.0), open=column(1.0, 1.0, 5.0, 5.0))
     costs = Costs(fee_bps=100.0, slippage_bps=100.0)
     free = go(market, [[2.0]], limits=replace(OFF, maintenance_margin=0.25))
@@ -303,7 +303,7 @@ def test_a_negative_nav_is_written_off_and_ends_the_run() -> None:
     assert worthless.part[1]["shortfall"] == 0.0
 
 
-def test_a_nav_that_is_no_number_refuses_the_step() -> None:
+def test_a_nav_that_is_not_finite_refuses_the_step() -> None:
     prices = column(*[1e-15, 1e15] * 12)
     with pytest.raises(OverflowError, match="nav_overflow"):
         go(Market(prices), [[1.0], [0.0]] * 12)
@@ -314,7 +314,7 @@ def gross(account: Account) -> float:
 
 
 def unexplained(before: Account, after: Account) -> float:
-    """Return what the identity of the page leaves of a change of NAV."""
+    """Return the residual of the accounting identity for a change of NAV."""
     gains, costs = (sum(after.part[name] for name in names) for names in (GAINS, COSTS))
     return after.nav - before.nav - (gains - costs)
 
@@ -329,7 +329,7 @@ def test_the_identity_holds_on_every_step_of_the_random_markets(draws: list[Draw
     assert failed == []
 
 
-def test_gross_at_sizing_prices_never_ends_above_the_limit_or_what_was_held(draws: list[Draw]) -> None:
+def test_gross_at_sizing_prices_never_exceeds_the_limit_or_its_previous_value(draws: list[Draw]) -> None:
     for (*_, limits), result in draws:
         for before, after in pairwise(result.accounts):
             bar = after.bars[after.t]

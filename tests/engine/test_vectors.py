@@ -1,4 +1,4 @@
-"""Replay the vectors and the kit of `contract/` through every door of the package, to the bit."""
+"""Replay the vectors and the kit of `contract/` through every interface of the package, bit for bit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CASES = [case for name in ("step", "episode") for case in load(f"vectors/{name}.
 FULL = [case for case in CASES if not any(weight is None for row in case["given"]["weights"] for weight in row)]
 REJECT = load("vectors/reject.json")
 ERRORS = load("errors.json")
-# Kinds of errors that the tests of records, of harnesses and of sessions hold.
+# Kinds of errors that the tests of records, harness and sessions cover.
 BESIDE_THE_ENGINE = {"record", "agent", "infrastructure", "session"}
 NEGATIVE, POSITIVE = load("conformance/negative.json"), load("conformance/positive.json")
 
@@ -55,11 +55,11 @@ def observations(case: Told) -> list[Told]:
     return [json.loads(text) for text in texts]
 
 
-# The vectors through each door
+# The vectors through each interface
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_the_json_door_gives_the_texts_of_a_vector(case: Told) -> None:
+def test_the_json_interface_gives_the_texts_of_a_vector(case: Told) -> None:
     env = environment(case["given"])
     assert env.reset() == case["expected"]["reset"]
     for decision, expected in zip(case["given"]["decisions"], case["expected"]["steps"], strict=True):
@@ -69,7 +69,7 @@ def test_the_json_door_gives_the_texts_of_a_vector(case: Told) -> None:
 
 
 @pytest.mark.parametrize("case", FULL, ids=by_name)
-def test_the_array_door_gives_the_money_of_a_vector(case: Told) -> None:
+def test_the_array_interface_gives_the_money_of_a_vector(case: Told) -> None:
     env, symbols = environment(case["given"]), case["given"]["dataset"]["symbols"]
     env.reset_arrays()
     rows = zip(case["given"]["weights"], case["expected"]["steps"], infos(case), observations(case)[1:], strict=True)
@@ -102,12 +102,12 @@ def test_a_backtest_on_weights_gives_the_money_of_a_vector(case: Told) -> None:
         assert run.gains[kind][: len(told)].tolist() == [info[kind] for info in told]
 
 
-def test_the_vectors_are_what_the_engine_and_the_witness_agree_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vectors_equal_the_output_of_engine_and_witness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["make_vectors.py", "--check"])
     assert make_vectors.main() == 0
 
 
-# What the vectors reach
+# Coverage of the vectors
 
 
 def test_the_vectors_cover_every_step_of_the_timeline() -> None:
@@ -126,7 +126,7 @@ def test_the_vectors_cover_every_event_and_reason_with_its_fields() -> None:
 
 
 def features(case: Told) -> Iterator[str]:
-    """Yield what a case is an example of, as its inputs and outputs show it."""
+    """Yield the features that a case covers, from its inputs and outputs."""
     given, shown = case["given"], observations(case)
     data, costs = given["dataset"], given["costs"]
     yield "next open" if "open" in data else "close to close"
@@ -193,14 +193,14 @@ def test_the_vectors_cover_every_situation_of_the_timeline() -> None:
     assert wanted - found == set()
 
 
-def test_every_slug_of_the_engine_is_refused_by_a_vector() -> None:
+def test_every_slug_of_the_engine_is_covered_by_a_vector() -> None:
     documented = {error["slug"] for error in ERRORS["errors"] if error["kind"] not in BESIDE_THE_ENGINE}
-    # One is too large for a file, one of what is no text; the others are of the Python door alone.
+    # One is too large for a file, one is not text; the others exist only in Python.
     elsewhere = {"argument_invalid", "bytes_invalid", "dataset_too_large", "unknown_agent", "unknown_dataset"}
     assert documented - {case["expected"]["slug"] for case in REJECT["cases"]} == elsewhere
 
 
-# What is refused
+# Refusals
 
 
 def stepped(given: Told) -> native.TradingEnv:
@@ -252,7 +252,7 @@ def test_a_refused_input_raises_its_slug_and_changes_nothing(case: Told) -> None
     assert refusal.value.slug == case["expected"]["slug"]
     assert seen(env) == before
     assert env.info() == told
-    # A NAV out of its range refuses whatever is decided: the fault is the state's, not the input's.
+    # A NAV out of range refuses any decision: the fault is in the state, not in the input.
     if not (env.terminated or env.truncated or case["expected"]["slug"] == "nav_overflow"):
         assert env.step(HOLD) == stepped(given).step(HOLD)
 
@@ -282,7 +282,7 @@ def test_a_positive_case_of_the_kit_is_a_step(case: Told) -> None:
 
 
 def raised(error: Told) -> oo.OpenOutcryError:
-    """Return the first error with this slug that a case of `reject.json` raises, or one that only calls can raise."""
+    """Return the first error with this slug from a case of `reject.json` or from a direct call."""
     dataset = oo.Dataset.synthetic(1, 30)
     for case in REJECT["cases"]:
         if case["expected"]["slug"] == error["slug"]:
@@ -305,7 +305,7 @@ def raised(error: Told) -> oo.OpenOutcryError:
 @pytest.mark.parametrize(
     "error", [e for e in ERRORS["errors"] if e["kind"] not in BESIDE_THE_ENGINE], ids=lambda e: e["slug"]
 )
-def test_a_message_is_made_from_its_template(error: Told) -> None:
+def test_a_message_follows_its_template(error: Told) -> None:
     value = raised(error)
     assert value.slug == error["slug"]
     assert re.fullmatch(f"{error['slug']}: {of_template(error['message'])}", str(value), re.DOTALL)

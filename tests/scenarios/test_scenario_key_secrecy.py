@@ -128,8 +128,8 @@ def failing(call: Any, *args: Any) -> Any:
 
 def everything(scenario: Scenario) -> Iterator[bytes]:
     data = scenario.dataset()
-    for door in (json_interface(data), scalar_interfaces(data), batch_interfaces(data), records(scenario, data)):
-        yield from map(content_of, door)
+    for interface in (json_interface(data), scalar_interfaces(data), batch_interfaces(data), records(scenario, data)):
+        yield from map(content_of, interface)
 
 
 @pytest.mark.parametrize("kind", ["seeded", "sealed"])

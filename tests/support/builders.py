@@ -1,4 +1,4 @@
-"""Builders that test files share: inputs of the engine, decisions, and counts."""
+"""Shared test builders: engine inputs, decisions, and test sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 DATE_0 = np.datetime64("2000-01-03")
 TABLES = ("open", "volume", "dividends", "splits", "tradable", "delistings")
 
-# Names that JSON must escape, sort oddly or take more than one UTF-16 unit each.
+# Names that JSON must escape, that sort unusually, or that take several UTF-16 units.
 ODD_NAMES = ('Q"T', "back\\slash", "Ünï", "€", "\U0001f4c8", "a b", "<&>", "zero\u200bwidth", "BRK.B", "1", "null", "S")
 
 
@@ -32,13 +32,13 @@ def count(full: int, quick: int) -> int:
 
 
 def of_template(template: str) -> str:
-    """Return the pattern of the messages that are made from a template of `contract/errors.json`."""
+    """Return a regular expression for the messages of a template of `contract/errors.json`."""
     parts = string.Formatter().parse(template)
     return "".join(re.escape(text) + (".*" if field is not None else "") for text, field, _, _ in parts)
 
 
 class Draw(NamedTuple):
-    """A random market as the engine takes it, and what to do on it."""
+    """A random market as engine inputs, with weights and a window."""
 
     dataset: oo.Dataset
     weights: Array
@@ -48,12 +48,12 @@ class Draw(NamedTuple):
 
 
 def dates_of(n_bars: int, *, later: int = 0) -> list[str]:
-    """Return daily dates, moved on by `later` days."""
+    """Return daily dates, shifted by `later` days."""
     return np.datetime_as_string(DATE_0 + later + np.arange(n_bars)).tolist()
 
 
 def dataset_of(market: Market, symbols: Sequence[str] = (), dates: Sequence[str] = (), **extra: Any) -> oo.Dataset:
-    """Return the engine's dataset of a market of the reference."""
+    """Return the engine dataset of a reference market."""
     n_bars, n_symbols = np.shape(market.close)
     names = symbols or market.symbols or [f"S{i}" for i in range(n_symbols)]
     tables = {name: getattr(market, name) for name in TABLES}
@@ -64,23 +64,23 @@ def dataset_of(market: Market, symbols: Sequence[str] = (), dates: Sequence[str]
 
 
 def costs_of(costs: Costs) -> oo.CostModel:
-    """Return the engine's costs of the reference's."""
+    """Return the engine costs of reference costs."""
     return oo.CostModel(**asdict(costs))
 
 
 def limits_of(limits: Limits) -> oo.Limits:
-    """Return the engine's limits of the reference's."""
+    """Return the engine limits of reference limits."""
     most = limits.max_participation
     return oo.Limits(**asdict(limits) | {"max_participation": None if most == inf else most})
 
 
 def names_of(n_symbols: int) -> list[str]:
-    """Return distinct names, most of them odd."""
+    """Return distinct names, most of them unusual."""
     return [*ODD_NAMES, *(f"N{i}" for i in range(n_symbols))][:n_symbols]
 
 
 def accepted(seed: int) -> tuple[Any, ...]:
-    """Return a random market, of the first seed from `seed` on that is accepted."""
+    """Return the random market of the first accepted seed, starting from `seed`."""
     for attempt in range(seed, seed + 100):
         drawn = random_market(attempt)
         try:
@@ -99,7 +99,7 @@ def draw(seed: int, *, odd_names: bool = False) -> Draw:
 
 
 def env_of(drawn: Draw, *, seed: int = 0, lookback: int = native.DEFAULT_LOOKBACK) -> native.TradingEnv:
-    """Return a native environment, which has the JSON and the array door."""
+    """Return a native environment with the JSON and the array interface."""
     dataset, _, window, costs, limits = drawn
     return native.TradingEnv.from_dataset(
         dataset._core, window=window, costs=costs, limits=limits, lookback=lookback, seed=seed
@@ -113,7 +113,7 @@ def decision(orders: Iterable[tuple[str, str, float]]) -> str:
 
 
 def row_decision(symbols: Sequence[str], row: Iterable[float], listed: Iterable[Any]) -> str:
-    """Return a row of weights as a decision: 0 for an unlisted symbol is nothing."""
+    """Return a row of weights as a decision. A 0 for an unlisted symbol is omitted."""
     cells = zip(symbols, row, listed, strict=True)
     return decision(
         (symbol, "sell" if weight < 0.0 else "buy", float(weight))
@@ -123,7 +123,7 @@ def row_decision(symbols: Sequence[str], row: Iterable[float], listed: Iterable[
 
 
 class Seen(NamedTuple):
-    """What the array door shows."""
+    """Observation of the array interface."""
 
     closes: Array
     positions: Array
@@ -132,7 +132,7 @@ class Seen(NamedTuple):
     cash: float
 
     def bytes(self) -> bytes:
-        """Return everything in bytes."""
+        """Return all arrays as bytes."""
         return b"".join(part.tobytes() for part in self[:4]) + np.float64(self.cash).tobytes()
 
 
@@ -145,24 +145,24 @@ def observe(env: native.TradingEnv, n_symbols: int, lookback: int) -> Seen:
 
 
 def bits(values: Any) -> Any:
-    """Return floats as their bits; NaN of any payload is one value."""
+    """Return floats as their bits, with one NaN."""
     array = np.array(values, dtype=np.float64)
     array[np.isnan(array)] = np.nan
     return array.view(np.int64).tolist()
 
 
 def loads(text: str) -> Any:
-    """Read JSON with every number a float: canonical JSON writes 1.0 as 1."""
+    """Parse JSON with every number as a float: canonical JSON writes 1.0 as 1."""
     return json.loads(text, parse_int=float)
 
 
 def multiset(items: Iterable[Any]) -> list[str]:
-    """Return items as sorted texts: equal where the items are, in any order."""
+    """Return items as sorted texts, to compare them in any order."""
     return sorted(json.dumps(item, sort_keys=True) for item in items)
 
 
 def replay(rows: Sequence[str]) -> Callable[[dict[str, Any]], str]:
-    """Return an agent that gives the decisions in order, whatever it sees."""
+    """Return an agent that returns the decisions in order."""
     queue = iter(rows)
     return lambda _: next(queue)
 
@@ -170,7 +170,7 @@ def replay(rows: Sequence[str]) -> Callable[[dict[str, Any]], str]:
 def corrupted(rng: np.random.Generator, market: Market, bar: int) -> Market:
     """Return the market with every cell after `bar` replaced by valid garbage.
 
-    A column that the market lacks is there, neutral up to `bar`; opens stay or stay away, for they say how orders fill.
+    A missing column is added, neutral up to `bar`, except opens, whose presence determines how orders fill.
     """
     shape, after = np.shape(market.close), slice(bar + 1, None)
     n_later = shape[0] - bar - 1
@@ -197,7 +197,7 @@ def corrupted(rng: np.random.Generator, market: Market, bar: int) -> Market:
         if len(settled):
             close[settled[0] :, i] = np.nan
     dividends = table(market.dividends, 0.0, holes(0.7, prices(), 0.0))
-    if market.open is None:  # a fill price is the close before less the dividend
+    if market.open is None:  # a fill price is the previous close minus the dividend
         dividends[after] = np.where(np.isnan(close[bar:-1]), dividends[after], 0.99 * np.nan_to_num(close[bar:-1]))
     return Market(
         close,

@@ -1,8 +1,6 @@
-"""Markets, costs and limits as the reference takes them, and random ones.
+"""Markets, costs and limits of the reference engine, and random ones that reach rare branches of a step.
 
-The random ones reach the rare branches of a step.
-
-Each feature is present or absent on its own, so that a seed exercises a combination nobody thought of.
+Each feature is present or absent independently, so that seeds cover unusual combinations.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ Shape = tuple[int, int]
 
 
 class Bar(NamedTuple):
-    """One bar, an array over symbols each; NaN is missing, where nothing is neutral."""
+    """One bar, as arrays over symbols. NaN is missing if the field has no neutral value."""
 
     close: Array
     open: Array
@@ -35,7 +33,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Market:
-    """Arrays of shape `(n_bars, n_symbols)`; `None` is no such field."""
+    """Arrays of shape `(n_bars, n_symbols)`; None if the market does not have the field."""
 
     close: Any
     open: Any = None
@@ -77,7 +75,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Limits:
-    """Infinity is no limit."""
+    """Limits; infinity means none."""
 
     max_weight: float = 1.0
     max_gross: float = 1.0
@@ -95,7 +93,7 @@ def pick(rng: Generator, *values: float) -> float:
 
 
 def size(rng: Generator, low: float, high: float, absurd: float) -> float:
-    """Return zero, a size in `[low, high)` on a log scale, or rarely an absurd one."""
+    """Return zero, a log-uniform size in `[low, high)`, or rarely an extreme one."""
     if chance(rng, 0.35):
         return 0.0
     return absurd * float(rng.uniform(0.5, 1.0)) if chance(rng, 0.12) else low * float((high / low) ** rng.random())
@@ -131,7 +129,7 @@ def draw_open(rng: Generator, close: Array, splits: Array | None) -> Array | Non
 def draw_volume(rng: Generator, close: Array, capital: float) -> Array | None:
     if chance(rng, 0.45):
         return None
-    # In units of the account, so that participation runs from nothing to several times the volume.
+    # Relative to the account, so that participation ranges from zero to several times the volume.
     volume = capital / close * 10.0 ** rng.uniform(-1.5, 3.0, close.shape[1]) * rng.lognormal(0.0, 0.7, close.shape)
     for missing in (0.0, np.nan):
         if chance(rng, 0.5):
@@ -140,7 +138,7 @@ def draw_volume(rng: Generator, close: Array, capital: float) -> Array | None:
 
 
 def halt(rng: Generator, close: Array, opens: Array | None) -> None:
-    """Blank closes in runs of bars; their opens stay about half the time."""
+    """Remove closes in runs of bars; their opens stay about half the time."""
     halted = rng.random(close.shape) < pick(rng, 0.05, 0.2)
     for bar in range(1, len(close)):
         halted[bar] |= halted[bar - 1] & (rng.random(close.shape[1]) < 0.3)
@@ -150,7 +148,7 @@ def halt(rng: Generator, close: Array, opens: Array | None) -> None:
 
 
 def list_and_delist(rng: Generator, close: Array, opens: Array | None) -> Array | None:
-    """Blank bars before a listing and from a settlement on; return settlements."""
+    """Remove bars before listings and from settlements; return the settlements."""
     n_bars, n_symbols = close.shape
     delistings = np.full(close.shape, np.nan)
     late, never, settle = (chance(rng, p) for p in (0.4, 0.2, 0.5))
@@ -173,7 +171,9 @@ def draw_dividends(rng: Generator, close: Array, splits: Array | None, delisting
         return None
     ratio = np.ones(close.shape) if splits is None else np.nan_to_num(splits, nan=1.0)
     dividends = np.where(rng.random(close.shape) < 0.1, np.nan if chance(rng, 0.3) else 0.0, 0.0)
-    mark = np.full(close.shape[1], np.nan)  # the last close on today's basis, which a dividend stays below
+    mark = np.full(
+        close.shape[1], np.nan
+    )  # the last close on the share basis of the bar, an upper bound of the dividend
     settled = np.zeros(close.shape[1], dtype=bool)
     for bar in range(len(close)):
         paying = np.isfinite(mark) & ~settled & (rng.random(close.shape[1]) < 0.1)

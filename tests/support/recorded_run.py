@@ -1,4 +1,4 @@
-"""A recorded run that tests of records share."""
+"""A recorded run shared by the tests of records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATA = Scenario(ScenarioSpec("hard", n_symbols=3, n_days=80, late_listings=0.5),
 
 
 def trend(observation: dict[str, Any]) -> dict[str, Any]:
-    """Buy what has risen, and sell what has fallen."""
+    """Buy symbols that rose and sell symbols that fell."""
     orders = []
     for view in observation["symbols"]:
         up = view["close_history"][-1] >= view["close_history"][0]
@@ -25,7 +25,7 @@ def trend(observation: dict[str, Any]) -> dict[str, Any]:
 
 
 def attempt(read: Callable[[], oo.RunRecord]) -> oo.RunRecord | str:
-    """Return the record that is read, or the slug it is refused with."""
+    """Return the record, or the slug of the error."""
     try:
         return read()
     except oo.OpenOutcryError as error:

@@ -1,7 +1,7 @@
-"""The fifteen steps of `contract/README.md`, section 1.4, in order.
+"""The reference engine: the fifteen steps of section 1.4 of `contract/README.md`, in order.
 
-Written from the text alone, it shares no code with the engine. The letters are the page's: float64 arrays over symbols,
-NaN where something is missing. Numbers in comments, and the first argument of `tell`, are those of the steps.
+It implements the text and shares no code with the engine. Names are those of the page: float64 arrays over symbols, NaN
+for missing values. Numbers in comments, and the first argument of `emit`, are step numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COSTS = ("fee", "slippage", "impact", "financing", "borrow", "liquidation")
 
 
 def lane_sum(terms: Any, part: Any = True) -> float:
-    """Return the sum over symbols that have a `part` in it, as section 1.3 says."""
+    """Return the sum of section 1.3 over the symbols in `part`."""
     lane = [0.0] * 8
     for i, term in enumerate(where(part, terms, 0.0).tolist()):
         lane[i % 8] += term
@@ -45,27 +45,27 @@ class Account:
         for bar in self.bars[: start + 1]:
             self.m, self.settled = where(isnan(bar.close), self.m / bar.split, bar.close), self.settled | bar.settles
 
-    def tell(self, step: int, slug: str, orders: Any, reasons: dict[str | None, Any], **numbers: Array) -> Array:
-        """Add an event, and return true, for orders with a reason: the first applies."""
+    def emit(self, step: int, slug: str, orders: Any, reasons: dict[str | None, Any], **numbers: Array) -> Array:
+        """Add events for orders with a reason, the first that applies, and return their mask."""
         which = orders & np.logical_or.reduce(list(reasons.values()))
         for i in which.nonzero()[0].tolist():
             reason = next(reason for reason, applies in reasons.items() if applies[i])
             event = {"slug": slug, "symbol": self.names[i]} | {name: float(x[i]) for name, x in numbers.items()}
-            self.told.append((step, i, event | ({"reason": reason} if reason else {})))
+            self.emitted.append((step, i, event | ({"reason": reason} if reason else {})))
         return which
 
-    def tell_all(self, step: int, slug: str, **fields: Any) -> None:
-        self.told.append((step, len(self.h), {"slug": slug} | fields))
+    def emit_all(self, step: int, slug: str, **fields: Any) -> None:
+        self.emitted.append((step, len(self.h), {"slug": slug} | fields))
 
     @np.errstate(all="ignore")
     def step(self, weights: Any) -> None:
-        """Move to the next close by one decision: a row of weights, NaN for a hold."""
+        """Advance to the next close with a row of weights; NaN is a hold."""
         last, bar, before = self.bars[self.t], self.bars[self.t + 1], self.nav
-        self.t, self.told, self.part = self.t + 1, [], dict.fromkeys((*GAINS, *COSTS), 0.0)
+        self.t, self.emitted, self.part = self.t + 1, [], dict.fromkeys((*GAINS, *COSTS), 0.0)
         cur = where(self.h != 0.0, self.h * self.m / self.nav, 0.0)
         w = self.limit(cur, self.decide(cur, np.array(weights, dtype=float)))
         q = where(w == cur, 0.0, w * self.nav / self.m - self.h)  # 5
-        self.tell(5, "stale_price", q != 0.0, {None: isnan(last.close)}, price=self.m)
+        self.emit(5, "stale_price", q != 0.0, {None: isnan(last.close)}, price=self.m)
         self.sized = self.act(bar, q)
         p = (last.close - bar.dividend) / bar.split if self.market.open is None else bar.open  # 7
         q, slippage, g = self.participate(bar, self.drop_untradable(bar, p, self.sized))
@@ -76,7 +76,7 @@ class Account:
         self.mark(bar, p)
         self.close_if_insolvent()
         self.reward = self.nav / before - 1.0  # 15
-        self.events = [event for *_, event in sorted(self.told, key=lambda each: each[:2])]
+        self.events = [event for *_, event in sorted(self.emitted, key=lambda each: each[:2])]
 
     def decide(self, cur: Array, w: Array) -> Array:  # 1
         if np.isinf(w).any():
@@ -87,20 +87,20 @@ class Account:
             "short_not_allowed": (w < 0.0) & (not self.limits.allow_short),
             "settled_symbol": self.settled & (w != 0.0),
         }
-        return where(isnan(w) | self.tell(1, "refused", ~isnan(w), reasons, weight=w), cur, w)
+        return where(isnan(w) | self.emit(1, "refused", ~isnan(w), reasons, weight=w), cur, w)
 
     def limit(self, cur: Array, w: Array) -> Array:  # 2, 3, 4
         max_weight, max_gross = self.limits.max_weight, self.limits.max_gross
-        k = where(sign(w) == sign(cur), abs(cur), 0.0)  # of the weight held, what has the sign of w
+        k = where(sign(w) == sign(cur), abs(cur), 0.0)  # the part of the current weight with the sign of w
         reducing = abs(w) <= k
         above, allowed = {"max_weight": abs(w) > max_weight}, sign(w) * maximum(max_weight, k)
-        w = where(self.tell(3, "limited", ~reducing, above, requested=w, allowed=allowed), allowed, w)
+        w = where(self.emit(3, "limited", ~reducing, above, requested=w, allowed=allowed), allowed, w)
         b = minimum(abs(w), k)
         a = abs(w) - b
         added, kept = lane_sum(a), lane_sum(b)
         if added > 0.0 and added + kept > max_gross * (1.0 + 1e-6):
             scale = max(0.0, max_gross - kept) / added
-            self.tell_all(4, "limited", reason="max_gross", requested=added + kept, allowed=kept + added * scale)
+            self.emit_all(4, "limited", reason="max_gross", requested=added + kept, allowed=kept + added * scale)
             w = sign(w) * (b + a * scale)
         return w
 
@@ -108,8 +108,8 @@ class Account:
         self.part["dividends"] = lane_sum(self.h * bar.dividend)
         self.h, self.m, q = self.h * bar.split, self.m / bar.split, q * bar.split
         h, m, paid = self.h, self.m, self.m * (1.0 + bar.delisting_return)
-        self.tell(6, "delisted", h != 0.0, {None: bar.settles}, shares=h, price=paid)
-        self.tell(6, "unfilled", (h == 0.0) & (q != 0.0), {"no_price": bar.settles}, shares=q)
+        self.emit(6, "delisted", h != 0.0, {None: bar.settles}, shares=h, price=paid)
+        self.emit(6, "unfilled", (h == 0.0) & (q != 0.0), {"no_price": bar.settles}, shares=q)
         self.part["settlement"] = lane_sum(h * m * bar.delisting_return, bar.settles)
         self.cash = self.cash + self.part["dividends"] + lane_sum(h * paid, bar.settles)
         self.h, self.settled = where(bar.settles, 0.0, h), self.settled | bar.settles
@@ -118,18 +118,18 @@ class Account:
     def drop_untradable(self, bar: Bar, p: Array, q: Array) -> Array:  # 8
         no_price = isnan(p) | isnan(bar.close)
         reasons = {"no_price": no_price, "not_tradable": ~bar.tradable, "no_volume": bar.volume == 0.0}
-        return where(self.tell(8, "unfilled", q != 0.0, reasons, shares=q), 0.0, q)
+        return where(self.emit(8, "unfilled", q != 0.0, reasons, shares=q), 0.0, q)
 
     def participate(self, bar: Bar, q: Array) -> tuple[Array, Array, Array]:  # 9
         costs, most, jitter = self.costs, self.limits.max_participation, self.costs.slippage_jitter
         per_share = where(isnan(bar.volume), self.m / self.nav, costs.capital / bar.volume)
         above, allowed = {"participation": abs(q) * per_share > most}, sign(q) * most / per_share
-        q = where(self.tell(9, "limited", q != 0.0, above, requested=q, allowed=allowed), allowed, q)
+        q = where(self.emit(9, "limited", q != 0.0, above, requested=q, allowed=allowed), allowed, q)
         u = np.array([fill_noise(self.seed, self.t, name) if jitter else 0.5 for name in self.names])
         slippage = costs.slippage_bps / 1e4 * (1.0 + jitter * (2.0 * u - 1.0))
         g = where(q != 0.0, costs.impact_bps / 1e4 * sqrt(per_share), 0.0)
         dear = {"cost_too_high": slippage + g * sqrt(abs(q)) >= 0.5}
-        return where(self.tell(9, "unfilled", q != 0.0, dear, shares=q), 0.0, q), slippage, g
+        return where(self.emit(9, "unfilled", q != 0.0, dear, shares=q), 0.0, q), slippage, g
 
     def rebalance(self, sized: Array, q: Array) -> Array:  # 10
         h, m, nav, held = self.h, self.m, self.nav, self.h != 0.0
@@ -139,14 +139,14 @@ class Account:
         if (z < wanted).any() and keep + add > room:
             scale = (room - keep) / add
             allowed = (keep + add * scale) / nav
-            self.tell_all(10, "limited", reason="rebalanced", requested=(keep + add) / nav, allowed=allowed)
+            self.emit_all(10, "limited", reason="rebalanced", requested=(keep + add) / nav, allowed=allowed)
             q = sign(q) * (z + (abs(q) - z) * scale)
         return q
 
     def fill(self, p: Array, q: Array, slippage: Array, g: Array) -> None:  # 11
         impact, orders = g * sqrt(abs(q)), q != 0.0
         f = p * (1.0 + sign(q) * (slippage + impact))
-        self.tell(11, "filled", orders, {None: orders}, shares=q, price=f)
+        self.emit(11, "filled", orders, {None: orders}, shares=q, price=f)
         traded = lane_sum(abs(q) * f, orders)
         fee = self.costs.fee_bps / 1e4 * traded
         self.cash -= lane_sum(q * f, orders) + fee
@@ -176,18 +176,18 @@ class Account:
         if margin > 0.0 and self.nav < margin * lane_sum(abs(h) * m, held):
             price = m * (1.0 - sign(h) * self.costs.slippage_bps / 1e4)
             fee = self.costs.fee_bps / 1e4 * lane_sum(abs(h) * price, held)
-            self.tell(14, "liquidated", held, {None: held}, shares=h, price=price)
+            self.emit(14, "liquidated", held, {None: held}, shares=h, price=price)
             self.part["liquidation"] = lane_sum(h * (m - price), held) + fee
             self.nav = self.cash = self.cash + lane_sum(h * price, held) - fee
             self.h, self.terminated = np.zeros(len(h)), True
         if self.nav <= 0.0:
-            self.tell_all(14, "ruined", shortfall=-self.nav)
+            self.emit_all(14, "ruined", shortfall=-self.nav)
             self.part["shortfall"] = -self.nav
             self.cash, self.nav, self.h, self.terminated = 0.0, 0.0, np.zeros(len(h)), True
 
 
 def run(account: Account, weights: Any, end: int) -> list[Account]:
-    """Return the account at each close before `end`, up to one that ends it."""
+    """Return the account at each close before `end`, until it terminates."""
     accounts = [account]
     while accounts[-1].t < end - 1 and not accounts[-1].terminated:
         accounts.append(copy(accounts[-1]))

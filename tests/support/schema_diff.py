@@ -1,4 +1,4 @@
-"""What a change of a JSON Schema breaks, by the rules of GOVERNANCE.md."""
+"""Find breaking changes of a JSON Schema, by the rules of GOVERNANCE.md."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _ABSENT = object()
 
 
 def breaking_changes(old: Any, new: Any, at: str = "$") -> list[str]:
-    """Return one line per breaking change; only new optional fields and wording are not.
+    """Return one line per breaking change. New optional fields and descriptions are not breaking.
 
-    A keyword this function does not know is compared for equality, so a new kind of constraint is breaking too.
+    Unknown keywords are compared for equality, so a new kind of constraint is breaking.
     """
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return [] if old == new else [f"{at}: changed from {old!r} to {new!r}"]

@@ -1,7 +1,7 @@
-"""Generators that are not made to keep a secret, markets drawn from them, and what gets their state back.
+"""Generators that are not cryptographically secure, markets drawn from them, and state recovery attacks.
 
-An attacker is given uniforms as an agent can work them out from prices, each with some error, and returns the next one,
-or None where no state of his generator gives what was seen.
+An attack takes uniforms as computed from prices, each with an error, and returns the next one; None if no state of the
+generator is consistent with them.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ def prices_of(normals: Sequence[float] | Array) -> Array:
 
 
 def normals_of(prices: Array) -> Array:
-    """Return the standard normals of such a walk, as an agent sees them."""
+    """Return the standard normals of such a walk from its prices."""
     return np.diff(np.log(prices)) / VOL
 
 
 def uniforms_of(prices: Array) -> Array:
-    """Return the uniforms whose quantiles they are."""
+    """Return the uniforms of the normals of such a walk."""
     return np.array([NORMAL.cdf(z) for z in normals_of(prices)])
 
 
@@ -89,17 +89,17 @@ def walk_of(uniforms: Sequence[float]) -> Array:
 
 
 def box_muller(words: Iterator[int], n_pairs: int) -> Array:
-    """Return standard normals, two of each two words."""
+    """Return standard normals, two per pair of words."""
     unit = [(next(words) >> 11) / 2**53 for _ in range(2 * n_pairs)]
     radius, angle = np.sqrt(-2.0 * np.log(np.array(unit[::2]) + 2.0**-54)), 2.0 * np.pi * np.array(unit[1::2])
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
 
 
 def invert_splitmix(normals: Array, error: float) -> float | None:
-    """Return the next normal of a market that Box and Muller made of words of SplitMix64.
+    """Return the next normal of a market drawn by Box-Muller from words of SplitMix64.
 
-    The first two normals give two uniforms, up to an error; each word that fits the first has one state, whose next
-    word must fit the second. The normals after them tell which state it was.
+    The first two normals give two uniforms, up to an error. Each word that matches the first determines a state, whose
+    next word must match the second. Later normals select the state.
     """
     x, y = normals[:2]
     first, second = np.exp(-0.5 * (x * x + y * y)), np.arctan2(y, x) / (2.0 * np.pi) % 1.0
@@ -117,9 +117,9 @@ def invert_splitmix(normals: Array, error: float) -> float | None:
 
 
 def invert_congruence(uniforms: Array, error: float, stride: int = 1, law: tuple[int, int, int] = JAVA) -> float | None:
-    """Return the next uniform of a linear congruence of which the upper bits of each state are seen.
+    """Return the next uniform of a linear congruence from the upper bits of its states.
 
-    States are points of a lattice; the one nearest to what was seen is found in a short basis of it.
+    States are points of a lattice. A short basis gives the point nearest to the observed values.
 
     Source: Frieze, Hastad, Kannan, Lagarias and Shamir (1988).
     """
@@ -140,7 +140,7 @@ def invert_congruence(uniforms: Array, error: float, stride: int = 1, law: tuple
 
 @cache
 def _short(step: int, modulus: int, size: int) -> tuple[list[list[int]], list[list[Fraction]]]:
-    """Return a short basis of the lattice of consecutive states, and what is orthogonal of it."""
+    """Return a short basis of the lattice of consecutive states, and its orthogonalization."""
     basis = [[pow(step, k, modulus) for k in range(size)]]
     basis += [[modulus if k == place else 0 for k in range(size)] for place in range(1, size)]
     basis = _reduced(basis)
@@ -151,7 +151,7 @@ def _reduced(basis: list[list[int]]) -> list[list[int]]:
     """Return a short basis of a lattice (Lenstra, Lenstra and Lovasz 1982)."""
     basis, k = [row[:] for row in basis], 1
     while k < len(basis):
-        # What is taken off a row here leaves the part of it that is orthogonal to those before.
+        # Subtracting earlier rows does not change the orthogonal part of a row.
         upright = _orthogonal(basis)
         for j in range(k - 1, -1, -1):
             share = round(_share(basis[k], upright[j]))
@@ -193,9 +193,9 @@ def _dot(a: Sequence[int | Fraction], b: Sequence[int | Fraction]) -> int | Frac
 
 
 def invert_xorshift(uniforms: Array, error: float, stride: int = 1) -> float | None:
-    """Return the next uniform of xorshift64: its bits are sums of the bits of its state.
+    """Return the next uniform of xorshift64, whose output bits are linear in the bits of its state.
 
-    The equations of the upper bits of each uniform are solved; a contradiction is another generator.
+    Solves the equations of the upper bits of each uniform; a contradiction means another generator.
     """
     n_bits = int(-np.log2(error)) - 4
     rows = [1 << bit for bit in range(64)]
@@ -204,7 +204,7 @@ def invert_xorshift(uniforms: Array, error: float, stride: int = 1) -> float | N
         for _ in range(stride):
             rows = _shifted(rows)
         scaled = seen * 2**n_bits
-        # A uniform near a step has upper bits that its error may turn.
+        # The error of a uniform near a step can change its upper bits.
         if abs(scaled - round(scaled)) < 2.0 * error * 2**n_bits:
             continue
         for bit in range(n_bits):
@@ -230,7 +230,7 @@ def _shifted(rows: list[int]) -> list[int]:
 
 
 def _add(solved: dict[int, tuple[int, int]], row: int, value: int) -> bool:
-    """Add an equation; return False where it contradicts those before it."""
+    """Add an equation; return False if it contradicts the earlier ones."""
     while row:
         top = row.bit_length() - 1
         if top not in solved:
@@ -250,7 +250,7 @@ def _back(solved: dict[int, tuple[int, int]]) -> int:
 
 
 def invert_twister(uniforms: Array, error: float) -> float | None:
-    """Return the next uniform of numpy's MT19937, of which 624 give the state where all 32 bits are seen."""
+    """Return the next uniform of the MT19937 of numpy; 624 outputs of 32 bits determine the state."""
     if len(uniforms) < 630 or error > 2.0**-33:
         return None
     words = np.round(uniforms * 2**32 - 0.5).astype(np.uint64)

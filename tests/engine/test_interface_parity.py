@@ -1,4 +1,4 @@
-"""Hold the doors to one number: JSON, arrays, backtests and checkpoints."""
+"""The JSON interface, the array interface, backtests and checkpoints give identical numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INFO = {"nav", "events", "costs", "interest", "dividends", "settlement", "turnov
 
 
 class Step(NamedTuple):
-    """What a door says of one step."""
+    """Result of one step, from any interface."""
 
     reward: float
     done: bool
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 def plus_zero(item: Any) -> Any:
-    """Return the same with every -0.0 as 0.0, which canonical JSON cannot tell apart."""
+    """Replace -0.0 by 0.0. Canonical JSON writes both as 0."""
     return {key: value + 0.0 if isinstance(value, float) else value for key, value in item.items()}
 
 
@@ -48,21 +48,21 @@ def step_of(reward: float, done: bool, info: dict[str, Any]) -> Step:
     return Step(reward, done, info["nav"], plus_zero(info["costs"]), gains, info["turnover"], events)
 
 
-def worded(rng: np.random.Generator, text: str, row: Array, symbols: tuple[str, ...]) -> str:
-    """Return the decision in other words: labels, holds said or not, any order."""
-    said = json.loads(text)["orders"]
-    for order in said:
+def rephrased(rng: np.random.Generator, text: str, row: Array, symbols: tuple[str, ...]) -> str:
+    """Return an equivalent decision: other actions, explicit or omitted holds, shuffled orders."""
+    orders = json.loads(text)["orders"]
+    for order in orders:
         order["action"] = str(rng.choice(["buy", "sell"]))
         if order["target_weight"] == 0.0 and rng.random() < 0.5:
             order |= {"action": "close", "target_weight": float(rng.choice([0.7, -1e300]))}
     held = [symbol for symbol, weight in zip(symbols, row, strict=True) if np.isnan(weight) and rng.random() < 0.5]
-    said += [{"symbol": symbol, "action": "hold", "target_weight": 1e300} for symbol in held]
-    rng.shuffle(said)
-    return json.dumps({"orders": said, "reasoning": "€"}, ensure_ascii=bool(rng.random() < 0.5))
+    orders += [{"symbol": symbol, "action": "hold", "target_weight": 1e300} for symbol in held]
+    rng.shuffle(orders)
+    return json.dumps({"orders": orders, "reasoning": "€"}, ensure_ascii=bool(rng.random() < 0.5))
 
 
 class Episode(NamedTuple):
-    """One episode through the JSON door."""
+    """One episode through the JSON interface."""
 
     texts: list[str]
     observations: list[str]
@@ -76,9 +76,9 @@ def through_json(drawn: Draw, seed: int, lookback: int) -> Episode:
     for row in drawn.weights[start : end - 1]:
         shown = {each["symbol"] for each in json.loads(observations[-1])["symbols"]}
         listed = [symbol in shown for symbol in symbols]
-        # A hold of a symbol that is not shown is an order for a name of nobody: it cannot be said, only left out.
+        # A hold for a symbol that is not in the observation is an unknown symbol, so it is omitted.
         held = np.where(listed, row, 0.0)
-        texts.append(worded(rng, row_decision(symbols, row, listed), held, symbols))
+        texts.append(rephrased(rng, row_decision(symbols, row, listed), held, symbols))
         observation, reward, done, info = env.step(texts[-1])
         observations.append(observation)
         steps.append(step_of(reward, done, loads(info)))
@@ -121,12 +121,12 @@ def parsed(observation: str, symbols: tuple[str, ...], lookback: int) -> Seen:
 
 
 def of_run(run: oo.Run, n_steps: int) -> list[Step]:
-    """Return what a backtest says of each step; its fills are not among its events."""
+    """Return the steps of a backtest. Its events do not include fills."""
     events: list[list[Any]] = [[] for _ in range(n_steps)]
     for event in run.events:
-        said = {key: value for key, value in event.items() if key not in {"decision", "bar"}}
+        fields = {key: value for key, value in event.items() if key not in {"decision", "bar"}}
         assert event["bar"] == run.window.start + event["decision"] + 1
-        events[event["decision"]].append(plus_zero(said))
+        events[event["decision"]].append(plus_zero(fields))
     last = n_steps - 1 if run.terminated_at is None else run.terminated_at
     return [
         Step(
@@ -161,7 +161,7 @@ def without_holds(drawn: Draw) -> Draw:
 
 @EPISODES
 @given(seed=SEEDS, holds=st.booleans(), lookback=LOOKBACKS)
-def test_every_door_gives_the_same_bits(seed: int, holds: bool, lookback: int) -> None:
+def test_every_interface_gives_the_same_bits(seed: int, holds: bool, lookback: int) -> None:
     drawn = draw(seed, odd_names=True)
     drawn = drawn if holds else without_holds(drawn)
     told = through_json(drawn, seed, lookback)
@@ -176,13 +176,13 @@ def test_every_door_gives_the_same_bits(seed: int, holds: bool, lookback: int) -
     assert {name: column.tolist() for name, column in replayed.trades.items()} == {
         name: column.tolist() for name, column in run.trades.items()
     }
-    if not holds:  # an array has no word for a hold
+    if not holds:  # arrays cannot express holds
         same(through_arrays(drawn, seed, lookback)[1], told.steps)
 
 
 @EPISODES
 @given(seed=SEEDS, lookback=LOOKBACKS)
-def test_an_observation_reads_back_to_the_bits_of_the_array_door(seed: int, lookback: int) -> None:
+def test_a_json_observation_has_the_bits_of_the_array_interface(seed: int, lookback: int) -> None:
     drawn = without_holds(draw(seed, odd_names=True))
     told = through_json(drawn, seed, lookback)
     seen, _ = through_arrays(drawn, seed, lookback)
@@ -197,7 +197,7 @@ def test_an_observation_reads_back_to_the_bits_of_the_array_door(seed: int, look
 
 @EPISODES
 @given(seed=SEEDS)
-def test_nav_is_cash_and_shares_at_the_last_closes_shown(seed: int) -> None:
+def test_nav_is_cash_plus_shares_at_the_last_observed_closes(seed: int) -> None:
     drawn = draw(seed, odd_names=True)
     told = through_json(drawn, seed, 5)
     for text, step in zip(told.observations[1:], told.steps, strict=True):
@@ -208,7 +208,7 @@ def test_nav_is_cash_and_shares_at_the_last_closes_shown(seed: int) -> None:
 
 
 def faults_of(event: dict[str, Any]) -> list[str]:
-    """Return the fields an event lacks, or has beside those of the contract."""
+    """Return the missing and extra fields of an event."""
     known = EVENTS[event["slug"]]
     required = {name for name, field in known["fields"].items() if field["required"]}
     lacking, beside = required - set(event), set(event) - set(known["fields"]) - {"slug"}
@@ -237,13 +237,13 @@ Outcome = tuple[Any, ...]
 
 
 def resume(env: native.TradingEnv, drawn: Draw, told: Episode, first: int, *, arrays: bool) -> list[Outcome]:
-    """Step on from decision `first` and return everything that a door says."""
+    """Continue from decision `first` and return all outputs."""
     outcomes: list[Outcome] = []
     for k in range(first, len(told.steps)):
         if arrays:
             reward = env.step_weights(drawn.weights[drawn.window[0] + k])
-            said = (json.dumps(env.info()), observe(env, drawn.dataset.n_symbols, 5).bytes())
-            outcomes.append((bits(reward), env.terminated, env.truncated, *said))
+            outputs = (json.dumps(env.info()), observe(env, drawn.dataset.n_symbols, 5).bytes())
+            outcomes.append((bits(reward), env.terminated, env.truncated, *outputs))
         else:
             outcomes.append(env.step(told.texts[k]))
     return outcomes
@@ -251,7 +251,7 @@ def resume(env: native.TradingEnv, drawn: Draw, told: Episode, first: int, *, ar
 
 @EPISODES
 @given(seed=SEEDS, where=st.floats(0.0, 1.0), arrays=st.booleans())
-def test_a_restored_checkpoint_resumes_as_if_it_had_never_stopped(seed: int, where: float, arrays: bool) -> None:
+def test_a_restored_checkpoint_continues_identically(seed: int, where: float, arrays: bool) -> None:
     drawn = without_holds(draw(seed, odd_names=True))
     told = through_json(drawn, seed, 5)
     first = round(where * len(told.steps))
@@ -261,12 +261,12 @@ def test_a_restored_checkpoint_resumes_as_if_it_had_never_stopped(seed: int, whe
     assert (state.bar, bits(state.nav)) == (drawn.window[0] + first, bits(env.nav))
     unbroken = resume(env, drawn, told, first, arrays=arrays)
     other = env_of(drawn, seed=seed, lookback=5)
-    for resumed in (env, other):  # the one that ran on, and one that has never run
+    for resumed in (env, other):  # the environment that continued, and a fresh one
         resumed.restore_state(state)
         assert resumed.clone_state() == state
         assert resumed.observation_json() == shown
         assert resume(resumed, drawn, told, first, arrays=arrays) == unbroken
-    env.restore_state(state)  # a checkpoint of one door is one of the other
+    env.restore_state(state)  # both interfaces share checkpoints
     through = [env.step(text)[1] for text in told.texts[first:]]
     assert bits(through) == bits([step.reward for step in told.steps[first:]])
 
@@ -290,7 +290,7 @@ def test_a_checkpoint_of_another_environment_is_refused(what: str) -> None:
 
 
 @pytest.mark.parametrize("negative", NEGATIVE, ids=lambda case: case["name"])
-def test_a_refused_decision_leaves_the_state_and_the_doors_as_they_were(negative: dict[str, str]) -> None:
+def test_a_refused_decision_leaves_state_and_outputs_unchanged(negative: dict[str, str]) -> None:
     drawn = draw(3)
     env = env_of(drawn)
     env.step(row_decision(drawn.dataset.symbols, drawn.weights[drawn.window[0]], [True] * drawn.dataset.n_symbols))
@@ -309,7 +309,7 @@ def test_a_refused_decision_leaves_the_state_and_the_doors_as_they_were(negative
     ("row", "slug"),
     [([0.1, np.nan], "weight_not_finite"), ([np.inf, 0.0], "weight_not_finite"), ([0.1], "weight_count")],
 )
-def test_a_refused_row_leaves_the_state_as_it_was(row: list[float], slug: str) -> None:
+def test_a_refused_row_leaves_the_state_unchanged(row: list[float], slug: str) -> None:
     drawn = Draw(oo.Dataset.synthetic(2, 40, 1), np.zeros((40, 2)), (0, 40), oo.CostModel(), oo.Limits())
     env = env_of(drawn)
     env.step_weights(np.array([0.5, -0.2]))
@@ -320,7 +320,7 @@ def test_a_refused_row_leaves_the_state_as_it_was(row: list[float], slug: str) -
     assert (env.clone_state(), env.info()) == (before, info)
 
 
-def test_rows_and_buffers_of_any_layout_are_read_and_filled_alike() -> None:
+def test_rows_and_buffers_of_any_memory_layout_work() -> None:
     drawn = Draw(oo.Dataset.synthetic(3, 40, 1), np.zeros((40, 3)), (10, 40), oo.CostModel(), oo.Limits())
     env, row = env_of(drawn), np.array([0.5, -0.2, 0.1])
     start, rewards = env.clone_state(), []
