@@ -16,7 +16,7 @@ pytest.importorskip("verifiers", reason="needs the extra `verifiers`")
 pytest.importorskip("cryptography")
 
 import verifiers.v1 as vf
-from arena_past_seasons import EpisodeSpec, MarketSpec, at, exported, season
+from arena_past_seasons import MarketSpec, Result, at, exported, season
 from model_endpoint import Body, Reply, serve
 from verifiers_rollouts import client, episodes, facts, play, scores, trace
 
@@ -33,8 +33,8 @@ HOURS = [0.0, 24.0, 48.0]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     markets = [
-        MarketSpec("KXA", 0, 50, 60, (EpisodeSpec(70, outcome="yes"),)),
-        MarketSpec("KXB", 0, 50, 60, (EpisodeSpec(70, outcome="no"),)),
+        MarketSpec("KXA", 0, 50, 60, (Result(70, outcome="yes"),)),
+        MarketSpec("KXB", 0, 50, 60, (Result(70, outcome="no"),)),
     ]
     # The log continues until both resolutions are due.
     return exported(tmp_path_factory.mktemp("season"), markets, [*HOURS, 132.0])
@@ -99,7 +99,7 @@ def test_no_request_depends_on_the_resolution(tmp_path: Path) -> None:
     """R-19: equal request bytes for seasons with opposite resolutions."""
     sent = []
     for outcome in ("yes", "no"):
-        market = MarketSpec("KXA", 0, 50, 60, (EpisodeSpec(70, outcome=outcome),))
+        market = MarketSpec("KXA", 0, 50, 60, (Result(70, outcome=outcome),))
         env = environment(exported(tmp_path / outcome, [market], [*HOURS, 132.0]))
         with serve(says(0.5), keeps_bodies=True) as endpoint:
             played = asyncio.run(play(env, client(endpoint.url), 3, 1, 1))
@@ -143,7 +143,10 @@ def test_arena_tasks_and_trading_tasks_are_found_by_their_names(folder: Path) ->
     [
         ({"season": "nowhere"}, "an export without faults is required"),
         ({"split": "held-out"}, "`split` must be one of train, validation, test; received 'held-out'"),
-        ({"split": "test"}, "a split with questions is required; received 'test', which is empty: 2 markets: 2 in train$"),
+        (
+            {"split": "test"},
+            "a split with questions is required; received 'test', which is empty: 2 markets: 2 in train$",
+        ),
         ({"vkey": "arena.example/log+00000000+AA=="}, "an export without faults is required; received vkey"),
     ],
 )
@@ -154,10 +157,10 @@ def test_an_unusable_season_is_refused_before_any_episode(folder: Path, given: d
 
 
 def test_late_resolutions_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    markets = [MarketSpec(f"KX{hours}", 0, 50, 60, (EpisodeSpec(hours),)) for hours in (61, 62, 160)]
+    markets = [MarketSpec(f"KX{hours}", 0, 50, 60, (Result(hours),)) for hours in (61, 62, 160)]
     environment(exported(tmp_path, markets, [*HOURS, 170.0])).taskset.load()
     (message,) = caplog.messages
-    assert message.startswith("1 of 3 markets had no result yet when it was due and a split ended")
+    assert message.startswith("1 of 3 markets had no result when it was due and a split ended")
 
 
 @pytest.mark.parametrize("name", ["every_hours", "embargo_hours", "settling_hours"])

@@ -48,7 +48,7 @@ def test_a_table_of_the_readme_is_up_to_date(name: str) -> None:
 
 
 def test_the_readme_names_every_metric() -> None:
-    (found,) = re.findall(r"none of them paid:\n\n(.*?)\n\n", PAGE, re.DOTALL)
+    (found,) = re.findall(r"Metrics without a reward:\n\n(.*?)\n\n", PAGE, re.DOTALL)
     named = re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in found.splitlines()[2:]))
     row = VerifiersTaskset(VerifiersTasksetConfig(id="openoutcry", tier="easy")).row(0)
     assert sorted(named) == sorted(_metrics(play(row, baseline("do-nothing", row))))
@@ -56,9 +56,9 @@ def test_the_readme_names_every_metric() -> None:
 
 def test_the_readme_gives_the_split_boundaries_of_real_data() -> None:
     shares = [round(100 * (last - first)) for first, last in (row_markets._ENDS[split] for split in SPLITS)]
-    assert re.findall(
-        r"^\| `([a-z-]+)` \| by keys of its own; the (?:first|next|last) (\d+) %", PAGE, re.MULTILINE
-    ) == [(split, str(share)) for split, share in zip(SPLITS, shares, strict=True)]
+    assert re.findall(r"^\| `([a-z-]+)` \| own keys; the (?:first|next|last) (\d+) %", PAGE, re.MULTILINE) == [
+        (split, str(share)) for split, share in zip(SPLITS, shares, strict=True)
+    ]
 
 
 def test_the_module_is_found_by_name_with_its_own_harness(monkeypatch: pytest.MonkeyPatch) -> None:

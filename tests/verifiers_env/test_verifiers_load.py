@@ -58,7 +58,9 @@ def test_many_concurrent_rollouts_complete_with_flat_memory(tmp_path: Path) -> N
     n_rollouts = count(1_000, 50)
     with serve_apart() as url:
         command = [sys.executable, __file__, url, str(n_rollouts), str(tmp_path / "runs")]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        # The process imports the helpers of the tests, as this one does.
+        environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environ)
     assert ran.returncode == 0, ran.stderr[-4_000:]
     summary = json.loads(ran.stdout)
     assert summary["faults"] == []

@@ -229,7 +229,7 @@ def test_invalid_answers_are_dropped_replaced_by_holds_or_kept(tmp_path: Path) -
     save(tmp_path, EpisodeSpec(row()), [HOLD, BAD, HOLD, HOLD, HOLD])
     dropped = run(tmp_path, ".")
     assert dropped.returncode == 1
-    assert "received 1 that are not" in dropped.stderr
+    assert "received 1 invalid ones" in dropped.stderr
     assert run(tmp_path, ".", "--malformed", "hold", "--out", "held.jsonl").returncode == 0
     assert run(tmp_path, ".", "--malformed", "keep", "--out", "kept.jsonl").returncode == 0
     (held,), (kept,) = lines(tmp_path / "held.jsonl"), lines(tmp_path / "kept.jsonl")

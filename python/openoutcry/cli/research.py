@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from openoutcry.cli.market_options import open_dataset, page_to_write
+from openoutcry.cli.market_options import checked_output_file, open_dataset
 from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
@@ -226,7 +226,7 @@ def report(
     """Write the report of a recorded session, recomputed from its journal."""
     from openoutcry.research.session_report import report_of
 
-    page_to_write(out, "--out")
+    checked_output_file(out, "--out")
     result, setup = _replayed(journal, session, source, None, quiet=True)
     out.write_text(report_of(result, setup), encoding="utf-8")
     typer.echo(f"report: {out}")
