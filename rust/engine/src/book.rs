@@ -1,7 +1,7 @@
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::held::Held;
-use crate::lanes::{self, Block, LANES};
+use crate::vector::lane_sums::{self, Block, LANES};
 
 /// The largest NAV a decision is taken on.
 ///
@@ -26,7 +26,7 @@ impl Book {
     /// Returns an account of 1 in cash at the close of `bar`.
     #[must_use]
     pub fn new(dataset: &Dataset, bar: usize) -> Self {
-        let flat = vec![[0.0; LANES]; lanes::n_blocks(dataset.n_symbols())];
+        let flat = vec![[0.0; LANES]; lane_sums::n_blocks(dataset.n_symbols())];
         Self {
             bar,
             cash: 1.0,
@@ -66,7 +66,7 @@ impl Book {
     /// Returns the signed shares held of a symbol.
     #[must_use]
     pub fn shares(&self, symbol: usize) -> f64 {
-        lanes::get(&self.shares, symbol)
+        lane_sums::get(&self.shares, symbol)
     }
 
     /// Returns the last real close of a symbol on today's share basis.
@@ -74,7 +74,7 @@ impl Book {
     /// It is 1 if the symbol has never closed.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
-        lanes::get(&self.marks, symbol)
+        lane_sums::get(&self.marks, symbol)
     }
 
     /// Returns the average fill price of the open position, 0 if there is none.
@@ -82,13 +82,13 @@ impl Book {
     /// Kept only by steps of [`crate::Detail::Full`].
     #[must_use]
     pub fn avg_price(&self, symbol: usize) -> f64 {
-        lanes::get(&self.avg_prices, symbol)
+        lane_sums::get(&self.avg_prices, symbol)
     }
 
     /// Returns the value of a position as a signed fraction of NAV, 0 for a flat one.
     #[must_use]
     pub fn weight(&self, symbol: usize) -> f64 {
-        lanes::get(&self.weights, symbol)
+        lane_sums::get(&self.weights, symbol)
     }
 
     /// Returns what the account holds.
@@ -133,7 +133,7 @@ impl Book {
         }
         let held = self.shares.iter().zip(&self.marks);
         for (weight, (shares, mark)) in self.weights.iter_mut().zip(held) {
-            *weight = lanes::each(|k| if shares[k] == 0.0 { 0.0 } else { shares[k] * mark[k] / self.nav });
+            *weight = lane_sums::each(|k| if shares[k] == 0.0 { 0.0 } else { shares[k] * mark[k] / self.nav });
         }
     }
 }

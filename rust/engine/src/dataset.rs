@@ -10,11 +10,11 @@ use crate::fill_prices::FillPrices;
 use crate::fingerprint;
 use crate::grid::Grid;
 use crate::grids::Grids;
-use crate::lanes::{self, Block};
 use crate::rare::Rare;
 use crate::size::check_size;
 use crate::synthetic;
 use crate::validate;
+use crate::vector::lane_sums::{self, Block};
 
 /// Bars a year where nothing else is said: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
@@ -274,18 +274,18 @@ impl Dataset {
     ///
     /// With 1 a symbol that has never closed needs no branch: no shares times 1 is nothing.
     pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
-        let mut marks = vec![[1.0; lanes::LANES]; lanes::n_blocks(self.n_symbols())];
+        let mut marks = vec![[1.0; lane_sums::LANES]; lane_sums::n_blocks(self.n_symbols())];
         self.write_marks(bar, &mut marks);
         marks
     }
 
     /// Writes what [`Dataset::marks`] returns.
     pub(crate) fn write_marks(&self, bar: usize, marks: &mut [Block]) {
-        marks.fill([1.0; lanes::LANES]);
+        marks.fill([1.0; lane_sums::LANES]);
         for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
             let last = (0..=bar).rev().find(|t| self.close.get(*t, symbol).is_finite()).unwrap_or(bar);
             let splits = (last + 1..=bar).map(|t| self.split(t, symbol));
-            lanes::set(marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
+            lane_sums::set(marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
         }
     }
 

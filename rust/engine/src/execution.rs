@@ -4,8 +4,8 @@ use crate::book::Book;
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::event::{Event, LimitReason, UnfilledReason};
-use crate::lanes::{self, Block, LANES, each};
 use crate::step::{Desk, Detail, Rules};
+use crate::vector::lane_sums::{self, Block, LANES, each};
 
 /// An order whose slippage and impact reach half the price is not filled.
 pub(crate) const MAX_COST: f64 = 0.5;
@@ -35,8 +35,8 @@ pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk
 
 fn report_untradable(market: &Dataset, bar: usize, desk: &mut Desk) {
     for symbol in 0..market.n_symbols() {
-        let shares = lanes::get(&desk.sized, symbol);
-        if shares == 0.0 || lanes::get(market.fill_prices(bar), symbol).is_finite() {
+        let shares = lane_sums::get(&desk.sized, symbol);
+        if shares == 0.0 || lane_sums::get(market.fill_prices(bar), symbol).is_finite() {
             continue;
         }
         let reason = if !market.reference_price(bar, symbol).is_finite() || market.close_of(bar, symbol).is_nan() {
@@ -57,13 +57,13 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
     let (rates, costs) = (&rules.rates, rules.costs());
     let mut reduced = false;
     for symbol in 0..market.n_symbols() {
-        let shares = lanes::get(&desk.filled, symbol);
+        let shares = lane_sums::get(&desk.filled, symbol);
         if shares == 0.0 {
             continue;
         }
         // Shares of NAV 1 that would be the whole volume of the bar.
         let volume = market.volume_of(bar, symbol);
-        let mark = lanes::get(&desk.marks, symbol);
+        let mark = lane_sums::get(&desk.marks, symbol);
         let (turned, ratio) = match volume {
             Some(volume) => (shares.abs() * costs.capital / volume, costs.capital / volume),
             None => (shares.abs() * mark / book.nav, mark / book.nav),
@@ -80,17 +80,17 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         let mut slippage = rates.slippage;
         if costs.slippage_jitter > 0.0 {
             let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
-            slippage = drawn.map_or_else(|| jittered(market, rules, bar, symbol), |row| lanes::get(row, symbol));
+            slippage = drawn.map_or_else(|| jittered(market, rules, bar, symbol), |row| lane_sums::get(row, symbol));
         }
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
             desk.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
             allowed = 0.0;
         }
         reduced |= allowed != shares;
-        lanes::set(&mut desk.slippage, symbol, slippage);
+        lane_sums::set(&mut desk.slippage, symbol, slippage);
         // An endless coefficient times the root of nothing is not nothing.
-        lanes::set(&mut desk.impact, symbol, if allowed == 0.0 { 0.0 } else { impact });
-        lanes::set(&mut desk.filled, symbol, allowed);
+        lane_sums::set(&mut desk.impact, symbol, if allowed == 0.0 { 0.0 } else { impact });
+        lane_sums::set(&mut desk.filled, symbol, allowed);
     }
     reduced
 }
@@ -108,15 +108,15 @@ fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut reduction_cut = false;
     for symbol in 0..desk.shares.len() * LANES {
-        let (shares, mark) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.marks, symbol));
-        let (wanted, _) = parts(lanes::get(&desk.sized, symbol), shares);
-        let (toward, away) = parts(lanes::get(&desk.filled, symbol), shares);
+        let (shares, mark) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.marks, symbol));
+        let (wanted, _) = parts(lane_sums::get(&desk.sized, symbol), shares);
+        let (toward, away) = parts(lane_sums::get(&desk.filled, symbol), shares);
         reduction_cut |= toward < wanted;
         held[symbol % LANES] += shares.abs() * mark;
         kept[symbol % LANES] += (shares.abs() - toward) * mark;
         added[symbol % LANES] += away * mark;
     }
-    let (held, kept, added) = (lanes::total(&held), lanes::total(&kept), lanes::total(&added));
+    let (held, kept, added) = (lane_sums::total(&held), lane_sums::total(&kept), lane_sums::total(&added));
     let budget = rules.limits().max_gross * book.nav;
     let bound = if held > budget { held } else { budget };
     if !reduction_cut || added <= 0.0 || kept + added <= bound {
@@ -191,27 +191,27 @@ fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, des
         }
         *shares = each(|k| shares[k] + order[k]);
     }
-    let traded = lanes::total(&traded);
+    let traded = lane_sums::total(&traded);
     let costs = StepCosts {
         fee: rules.rates.fee * traded,
-        slippage: lanes::total(&slipped),
-        impact: lanes::total(&pushed),
+        slippage: lane_sums::total(&slipped),
+        impact: lane_sums::total(&pushed),
         ..StepCosts::default()
     };
-    Fills { flow: lanes::total(&flow), traded, costs }
+    Fills { flow: lane_sums::total(&flow), traded, costs }
 }
 
 /// Records each fill and carries the average price of the position over it.
 fn report_fills(market: &Dataset, bar: usize, desk: &mut Desk) {
     for symbol in 0..market.n_symbols() {
-        let order = lanes::get(&desk.filled, symbol);
+        let order = lane_sums::get(&desk.filled, symbol);
         if order == 0.0 {
             continue;
         }
-        let cost = lanes::get(&desk.slippage, symbol) + lanes::get(&desk.impact, symbol) * order.abs().sqrt();
-        let price = lanes::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
+        let cost = lane_sums::get(&desk.slippage, symbol) + lane_sums::get(&desk.impact, symbol) * order.abs().sqrt();
+        let price = lane_sums::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
         desk.events.push(Event::Filled { symbol, shares: order, price });
-        let (held, average) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.avg_prices, symbol));
+        let (held, average) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.avg_prices, symbol));
         let after = held + order;
         let average = if after == 0.0 {
             0.0
@@ -222,6 +222,6 @@ fn report_fills(market: &Dataset, bar: usize, desk: &mut Desk) {
         } else {
             average
         };
-        lanes::set(&mut desk.avg_prices, symbol, average);
+        lane_sums::set(&mut desk.avg_prices, symbol, average);
     }
 }

@@ -1,11 +1,11 @@
 //! Steps 7 and 8 of the timeline: at what price bar t fills, and whether.
 
-use crate::arch::Arch;
 use crate::dataset::Dataset;
 use crate::grid::Grid;
-use crate::lanes::{self, Block, LANES};
 use crate::rare::Rare;
-use crate::wide::wide;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::wide;
+use crate::vector::lane_sums::{self, Block, LANES};
 
 /// The prices that orders meet.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl FillPrices {
             #[inline(always)]
             || {
                 for bar in 1..market.n_bars() {
-                    for i in 0..lanes::n_blocks(market.n_symbols()) {
+                    for i in 0..lane_sums::n_blocks(market.n_symbols()) {
                         let cells = Cells::new(market, bar, i);
                         // Where a symbol cannot be traded there may be no open either: then the opens say so themselves.
                         let told = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
@@ -105,7 +105,7 @@ impl<'a> Cells<'a> {
                     |table: &Option<Rare>, neutral| table.as_ref().map_or([neutral; LANES], |of| of.row(bar)[block]);
                 let (paid, split) = (of(&market.dividends, 0.0), of(&market.splits, 1.0));
                 let close = &market.close.row(bar - 1)[block];
-                lanes::each(|k| (close[k] - paid[k]) / split[k])
+                lane_sums::each(|k| (close[k] - paid[k]) / split[k])
             }
         };
         Self {
@@ -129,7 +129,7 @@ fn table(market: &Dataset) -> Grid {
     for bar in 1..market.n_bars() {
         for (i, filled) in table.row_mut(bar).iter_mut().enumerate() {
             let cells = Cells::new(market, bar, i);
-            *filled = lanes::each(|k| if cells.can_fill(k) { cells.prices[k] } else { f64::NAN });
+            *filled = lane_sums::each(|k| if cells.can_fill(k) { cells.prices[k] } else { f64::NAN });
         }
     }
     table

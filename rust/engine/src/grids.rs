@@ -1,13 +1,13 @@
 //! The tables of a market as the step reads them.
 
-use crate::arch::Arch;
 use crate::columns::Columns;
 use crate::dataset::Dataset;
 use crate::grid::Grid;
-use crate::lanes::LANES;
 use crate::rare::Rare;
 use crate::validate;
-use crate::wide::wide;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::wide;
+use crate::vector::lane_sums::LANES;
 
 /// The tables of a market; NaN where a cell has no value.
 pub(crate) struct Grids {

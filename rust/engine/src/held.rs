@@ -1,5 +1,5 @@
-use crate::arch::Arch;
-use crate::lanes::{self, Block};
+use crate::vector::cpu_features::Arch;
+use crate::vector::lane_sums::{self, Block};
 
 /// What an account holds at the close of a bar, wherever that is kept.
 #[derive(Clone, Copy, Debug)]
@@ -35,13 +35,13 @@ impl Held<'_> {
     /// Returns the signed shares held of a symbol.
     #[must_use]
     pub fn shares(&self, symbol: usize) -> f64 {
-        lanes::get(self.shares, symbol)
+        lane_sums::get(self.shares, symbol)
     }
 
     /// Returns the last real close of a symbol, as [`crate::Book::mark`] has it.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
-        lanes::get(self.marks, symbol)
+        lane_sums::get(self.marks, symbol)
     }
 
     /// Writes all weights, each as [`crate::Book::weight`] has it, rounded to f32.

@@ -3,10 +3,8 @@
 //! No serde, no clock, no I/O and no threads: everything here is a pure function of its inputs. The rules are those of
 //! the bar timeline in `contract/README.md`.
 
-mod arch;
 mod as_of;
 mod book;
-mod bypass;
 mod columns;
 mod content;
 mod costs;
@@ -22,30 +20,26 @@ mod fingerprint;
 mod grid;
 mod grids;
 mod held;
-pub mod lanes;
 mod limits;
 mod logs;
 mod plain;
 #[cfg(feature = "planted")]
 pub mod planted;
-mod prefetch;
 mod rare;
 pub mod scenario;
 mod settlement;
-mod simd;
 mod size;
 mod sizing;
 mod step;
 mod synthetic;
 mod tables;
 mod validate;
-mod wide;
+mod vector;
 mod widen;
 mod window;
 
 pub use as_of::AsOf;
 pub use book::Book;
-pub use bypass::Bypass;
 pub use columns::{Columns, Fundamental, NewsItem, Origin};
 pub use costs::{CostModel, StepCosts};
 pub use dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
@@ -59,8 +53,10 @@ pub use plain::{
     Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
     step_shelf,
 };
-pub use prefetch::prefetch;
 pub use size::check_rows;
 pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use vector::lane_sums;
+pub use vector::prefetch::prefetch;
+pub use vector::streaming_store::Bypass;
 pub use widen::widen_rows;
 pub use window::{DEFAULT_LOOKBACK, Window};

@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::lanes::{Block, each};
 use crate::step::Desk;
+use crate::vector::lane_sums::{Block, each};
 
 /// Returns the logarithms of 1 and each of eight returns.
 ///

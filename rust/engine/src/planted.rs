@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::dataset::Dataset;
 use crate::execution::Fills;
-use crate::lanes;
 use crate::settlement::Account;
 use crate::step::{Desk, Rules};
+use crate::vector::lane_sums;
 
 /// The names of the faults, each a function of this module or an arm of one.
 pub const FAULTS: [&str; 6] =
@@ -42,7 +42,7 @@ pub(crate) fn gift(market: &Dataset, rules: &Rules, bar: usize, fills: &Fills, d
         "proceeds-twice" => size * 0.5 * (fills.traded - fills.flow),
         // The price that the orders of the bar before met, which this decision has seen.
         "same-bar-fill" => over_fills(market, bar, desk, |order, price, symbol| {
-            let seen = lanes::get(market.fill_prices(bar - 1), symbol);
+            let seen = lane_sums::get(market.fill_prices(bar - 1), symbol);
             if seen.is_finite() { size * order * (price - seen) } else { 0.0 }
         }),
         // Cash for whole lots of so many shares, rounded down; the shares are those that were ordered.
@@ -58,7 +58,7 @@ pub(crate) fn gift(market: &Dataset, rules: &Rules, bar: usize, fills: &Fills, d
 fn over_fills(market: &Dataset, bar: usize, desk: &Desk, of: impl Fn(f64, f64, usize) -> f64) -> f64 {
     let symbols = 0..market.n_symbols();
     symbols
-        .map(|symbol| (lanes::get(&desk.filled, symbol), lanes::get(market.fill_prices(bar), symbol), symbol))
+        .map(|symbol| (lane_sums::get(&desk.filled, symbol), lane_sums::get(market.fill_prices(bar), symbol), symbol))
         .filter(|(order, price, _)| *order != 0.0 && price.is_finite())
         .map(|(order, price, symbol)| of(order, price, symbol))
         .sum()
@@ -79,10 +79,10 @@ pub(crate) fn value(mut account: Account, desk: &Desk) -> Account {
 pub(crate) fn choose(market: &Dataset, bar: usize, desk: &mut Desk) {
     let ("fills-chosen", size) = planted() else { return };
     for symbol in 0..market.n_symbols() {
-        let order = lanes::get(&desk.sized, symbol);
-        let day = market.close_of(bar, symbol) - lanes::get(market.fill_prices(bar), symbol);
+        let order = lane_sums::get(&desk.sized, symbol);
+        let day = market.close_of(bar, symbol) - lane_sums::get(market.fill_prices(bar), symbol);
         if order * day < 0.0 {
-            lanes::set(&mut desk.sized, symbol, order * (1.0 - size));
+            lane_sums::set(&mut desk.sized, symbol, order * (1.0 - size));
         }
     }
 }

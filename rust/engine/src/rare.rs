@@ -1,4 +1,4 @@
-use crate::lanes::{Block, LANES, n_blocks};
+use crate::vector::lane_sums::{Block, LANES, n_blocks};
 
 /// A time-major table of f64, most of whose bars say nothing.
 ///

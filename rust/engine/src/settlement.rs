@@ -4,8 +4,8 @@
 
 use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
-use crate::lanes::{self, Block, LANES, each};
 use crate::step::{Desk, Detail, Rules};
+use crate::vector::lane_sums::{self, Block, LANES, each};
 
 /// What corporate actions brought.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(crate) fn act(market: &Dataset, bar: usize, cash: &mut f64, desk: &mut Desk)
         return Actions::default();
     }
     let symbols = 0..market.n_symbols();
-    let dividends = lanes::sum(symbols.clone().map(|i| lanes::get(&desk.shares, i) * market.dividend(bar, i)));
+    let dividends = lane_sums::sum(symbols.clone().map(|i| lane_sums::get(&desk.shares, i) * market.dividend(bar, i)));
     *cash += dividends;
     for symbol in symbols.clone() {
         let split = market.split(bar, symbol);
@@ -41,14 +41,14 @@ pub(crate) fn act(market: &Dataset, bar: usize, cash: &mut f64, desk: &mut Desk)
             gained[symbol % LANES] += value * delisting_return;
         }
     }
-    *cash += lanes::total(&paid);
-    Actions { dividends, settlement: lanes::total(&gained) }
+    *cash += lane_sums::total(&paid);
+    Actions { dividends, settlement: lane_sums::total(&gained) }
 }
 
 /// Takes a settled position off the book and returns its value at the mark.
 fn settle(desk: &mut Desk, symbol: usize, delisting_return: f64) -> f64 {
-    let (shares, ordered) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.sized, symbol));
-    let mark = lanes::get(&desk.marks, symbol);
+    let (shares, ordered) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.sized, symbol));
+    let mark = lane_sums::get(&desk.marks, symbol);
     if shares != 0.0 {
         let price = mark * (1.0 + delisting_return);
         desk.events.push(Event::Delisted { symbol, shares, price });
@@ -56,7 +56,7 @@ fn settle(desk: &mut Desk, symbol: usize, delisting_return: f64) -> f64 {
         desk.events.push(Event::Unfilled { symbol, shares: ordered, reason: UnfilledReason::NoPrice });
     }
     for table in [&mut desk.shares, &mut desk.sized, &mut desk.avg_prices] {
-        lanes::set(table, symbol, 0.0);
+        lane_sums::set(table, symbol, 0.0);
     }
     shares * mark
 }
@@ -110,7 +110,7 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
     if unpriced.iter().any(|short| *short > 0.0) {
         unfillable_short_value(market, bar, desk)
     } else {
-        lanes::total(&lane)
+        lane_sums::total(&lane)
     }
 }
 
@@ -118,9 +118,9 @@ fn short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
 ///
 /// It has no fill price then, yet may have a reference price.
 fn unfillable_short_value(market: &Dataset, bar: usize, desk: &Desk) -> f64 {
-    lanes::sum((0..market.n_symbols()).map(|symbol| {
-        let (shares, price) = (lanes::get(&desk.shares, symbol), market.reference_price(bar, symbol));
-        let price = if price.is_nan() { lanes::get(&desk.marks, symbol) } else { price };
+    lane_sums::sum((0..market.n_symbols()).map(|symbol| {
+        let (shares, price) = (lane_sums::get(&desk.shares, symbol), market.reference_price(bar, symbol));
+        let price = if price.is_nan() { lane_sums::get(&desk.marks, symbol) } else { price };
         if shares < 0.0 { -shares * price } else { 0.0 }
     }))
 }
@@ -141,7 +141,7 @@ pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, desk: &mut Desk) -> 
         *mark = each(|k| if close[k].is_nan() { mark[k] } else { close[k] });
         lane = each(|k| lane[k] + shares[k] * mark[k]);
     }
-    Account { cash, nav: cash + lanes::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
+    Account { cash, nav: cash + lane_sums::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
 }
 
 /// Step 14: closes an account by force where its NAV is below the margin.
@@ -163,14 +163,14 @@ pub(crate) fn solve(rules: &Rules, mut account: Account, desk: &mut Desk) -> Acc
 fn is_below_margin(rules: &Rules, nav: f64, desk: &Desk) -> bool {
     let margin = rules.limits().maintenance_margin;
     let positions = desk.shares.as_flattened().iter().zip(desk.marks.as_flattened());
-    margin > 0.0 && nav < margin * lanes::sum(positions.map(|(shares, mark)| shares.abs() * mark))
+    margin > 0.0 && nav < margin * lane_sums::sum(positions.map(|(shares, mark)| shares.abs() * mark))
 }
 
 /// Closes everything at slipped marks and returns what that cost.
 fn liquidate(rules: &Rules, cash: &mut f64, desk: &mut Desk) -> f64 {
     let (mut flow, mut traded, mut slipped) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for symbol in 0..desk.shares.len() * LANES {
-        let (shares, mark) = (lanes::get(&desk.shares, symbol), lanes::get(&desk.marks, symbol));
+        let (shares, mark) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.marks, symbol));
         let price = mark * (1.0 - rules.rates.slippage.copysign(shares));
         flow[symbol % LANES] += shares * price;
         traded[symbol % LANES] += shares.abs() * price;
@@ -179,10 +179,10 @@ fn liquidate(rules: &Rules, cash: &mut f64, desk: &mut Desk) -> f64 {
             desk.events.push(Event::Liquidated { symbol, shares, price });
         }
     }
-    let fee = rules.rates.fee * lanes::total(&traded);
-    *cash += lanes::total(&flow) - fee;
+    let fee = rules.rates.fee * lane_sums::total(&traded);
+    *cash += lane_sums::total(&flow) - fee;
     flatten(desk);
-    lanes::total(&slipped) + fee
+    lane_sums::total(&slipped) + fee
 }
 
 /// Writes the shortfall off and returns it.

@@ -6,10 +6,10 @@ use crate::book::Book;
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
-use crate::lanes::{self, Block, LANES, each};
 use crate::plain::Terms;
-use crate::simd::{Layout, Vector, store};
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
+use crate::vector::lane_sums::{self, Block, LANES, each};
+use crate::vector::simd::{Layout, Vector, store};
 
 /// How far rounding may lift gross above `max_gross`, as a factor.
 ///
@@ -60,7 +60,7 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
             continue;
         };
         desk.events.push(Event::Refused { symbol, weight, reason });
-        lanes::set(&mut desk.orders, symbol, f64::NAN);
+        lane_sums::set(&mut desk.orders, symbol, f64::NAN);
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
         }
         lane += 1;
     }
-    let [added, kept] = sums.map(|sum| lanes::total(&sum));
+    let [added, kept] = sums.map(|sum| lane_sums::total(&sum));
     Gross { added, kept, is_cut: lost.any(), is_odd: odd.any() }
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn scale_added<S: Simd, const ONE: bool>(
 
 fn report_cut_weights(desk: &mut Desk) {
     for symbol in 0..desk.orders.len() * LANES {
-        let (requested, allowed) = (lanes::get(&desk.orders, symbol), lanes::get(&desk.targets, symbol));
+        let (requested, allowed) = (lane_sums::get(&desk.orders, symbol), lane_sums::get(&desk.targets, symbol));
         if requested.abs() > allowed.abs() {
             let reason = LimitReason::MaxWeight;
             desk.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
@@ -226,7 +226,7 @@ pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
 fn report_stale_prices(market: &Dataset, book: &Book, desk: &mut Desk) {
     let as_of = market.as_of(book.bar);
     for symbol in 0..market.n_symbols() {
-        if lanes::get(&desk.sized, symbol) != 0.0 && !as_of.closes(symbol) {
+        if lane_sums::get(&desk.sized, symbol) != 0.0 && !as_of.closes(symbol) {
             desk.events.push(Event::StalePrice { symbol, price: book.mark(symbol) });
         }
     }

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use crate::arch::Arch;
 use crate::book::Book;
 use crate::costs::{CostModel, StepCosts};
 use crate::dataset::Dataset;
@@ -8,7 +7,6 @@ use crate::error::{ConfigError, StepError};
 use crate::event::Event;
 use crate::execution;
 use crate::fill_noise::FillKey;
-use crate::lanes::{self, Block, LANES};
 use crate::limits::Limits;
 use crate::plain::{self, Tariff};
 #[cfg(feature = "planted")]
@@ -16,6 +14,8 @@ use crate::planted;
 use crate::settlement;
 use crate::sizing;
 use crate::tables::Tables;
+use crate::vector::cpu_features::Arch;
+use crate::vector::lane_sums::{self, Block, LANES};
 
 /// The largest |weight| an order may carry; beyond it the order is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
@@ -148,7 +148,7 @@ impl Desk {
     /// Returns the work space for steps of `rules` on a market of `n_symbols`.
     #[must_use]
     pub fn new(n_symbols: usize, detail: Detail) -> Self {
-        let zeros = vec![[0.0; LANES]; lanes::n_blocks(n_symbols)];
+        let zeros = vec![[0.0; LANES]; lane_sums::n_blocks(n_symbols)];
         // A symbol can be refused or limited, stale, delisted, limited, unfilled, filled and liquidated; the account thrice.
         let most_events = 8 * n_symbols + 4;
         Self {

@@ -1,8 +1,8 @@
 use crate::dataset::Dataset;
 use crate::execution;
 use crate::grid::Grid;
-use crate::lanes::Block;
 use crate::step::Rules;
+use crate::vector::lane_sums::Block;
 
 /// What a step computes of a bar whatever the account.
 ///

@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::lanes::LANES;
 use crate::step::Desk;
+use crate::vector::lane_sums::LANES;
 
 /// Writes rows of actions as f64, `stride` apart.
 ///

@@ -1,7 +1,7 @@
 //! The numbers that `contract/README.md` shows, given by the engine.
 
 use openoutcry_engine::{
-    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, lanes, step_once,
+    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, lane_sums, step_once,
 };
 
 const PAGE: &str = include_str!("../../../contract/README.md");
@@ -38,12 +38,12 @@ fn the_worked_example_of_the_page() {
 #[test]
 fn a_sum_over_symbols_runs_in_the_eight_lanes_of_the_page() {
     // Lane 0 holds 1e16 - 1e16 = 0 before lane 4 adds its 1; from left to right 1e16 + 1 would round to 1e16.
-    assert_eq!(lanes::sum([1e16, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e16]), 1.0);
+    assert_eq!(lane_sums::sum([1e16, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e16]), 1.0);
     // ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)): 2^53 absorbs a lone 1, but not lanes 1 and 3 added up before.
     let large = 9_007_199_254_740_992.0;
-    assert_eq!(lanes::sum([large, 1.0, 0.0, 1.0]), large + 2.0);
-    assert_eq!(lanes::sum([large, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]), large + 2.0);
-    assert_eq!(lanes::sum([large, 0.0, 0.0, 0.0, 1.0]), large);
+    assert_eq!(lane_sums::sum([large, 1.0, 0.0, 1.0]), large + 2.0);
+    assert_eq!(lane_sums::sum([large, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]), large + 2.0);
+    assert_eq!(lane_sums::sum([large, 0.0, 0.0, 0.0, 1.0]), large);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
     StepError, Track, Window, run_group, step_once,

@@ -2,7 +2,7 @@
 //!
 //! They shape training and nothing else; scores never see them.
 
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Desk, Growth, Stepped, log_returns};
 
 /// A reward scheme.

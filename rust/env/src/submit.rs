@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use openoutcry_contract::record::{AgentTrajectory, RunTrajectory};
 use openoutcry_contract::{Action, Benchmarks, Decision, StatedOrder, Submission, SubmittedRun, Trace};
-use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError, lanes};
+use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError, lane_sums};
 
 use crate::agents::BuyAndHold;
 use crate::backtest::Backtest;
@@ -242,8 +242,8 @@ impl Tally {
             *self.events.entry(event.slug()).or_default() += 1;
         }
         let weights = || (0..data.n_symbols()).map(|symbol| episode.book.weight(symbol));
-        self.gross.push(lanes::sum(weights().map(f64::abs)));
-        self.net.push(lanes::sum(weights()));
+        self.gross.push(lane_sums::sum(weights().map(f64::abs)));
+        self.net.push(lane_sums::sum(weights()));
         self.stated.extend(stated(data, decision, episode));
     }
 

@@ -7,13 +7,13 @@
 use pulp::Simd;
 
 use crate::book::MAX_NAV;
-use crate::lanes::Block;
 use crate::plain::account::{Dues, Settled, Sums, settle};
 use crate::plain::order::{Depth, Order, Terms};
 use crate::plain::pack::Pack;
 use crate::plain::tape::QUAD;
 use crate::plain::total;
-use crate::simd::{Mask, Vector, store};
+use crate::vector::lane_sums::Block;
+use crate::vector::simd::{Mask, Vector, store};
 
 /// Accounts before a step.
 #[derive(Clone, Copy)]

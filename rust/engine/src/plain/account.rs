@@ -5,7 +5,7 @@ use pulp::Simd;
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
 use crate::plain::whose::{Number, Numbers};
-use crate::simd::{Mask, Vector};
+use crate::vector::simd::{Mask, Vector};
 
 /// What accounts pay and how much they may hold, in every element of a vector.
 #[derive(Clone, Copy)]

@@ -53,7 +53,7 @@ mod tests {
     use pulp::{Arch, WithSimd};
 
     use super::*;
-    use crate::simd::narrow;
+    use crate::vector::simd::narrow;
 
     /// Copies numbers between two others, which stay.
     struct Copies<'c>(&'c [f32]);

@@ -3,7 +3,6 @@
 use pulp::{Simd, WithSimd};
 
 use crate::dataset::Dataset;
-use crate::lanes::{Block, LANES, each};
 use crate::plain::Features;
 use crate::plain::abreast::{After, Before, Part, Quotes, step};
 use crate::plain::account::Dues;
@@ -12,8 +11,9 @@ use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::plain::whose::Whose;
-use crate::simd::{Vector, store};
 use crate::step::Desk;
+use crate::vector::lane_sums::{Block, LANES, each};
+use crate::vector::simd::{Vector, store};
 
 /// What eight accounts are told to do, and of which of them to do it.
 #[derive(Clone, Copy, Debug)]

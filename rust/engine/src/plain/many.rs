@@ -6,7 +6,6 @@
 use pulp::{Simd, WithSimd};
 
 use crate::dataset::Dataset;
-use crate::lanes::{self, Block, LANES};
 use crate::plain::abreast::Part;
 use crate::plain::account::{Dues, Sums, settle};
 use crate::plain::group::{Growths, Orders};
@@ -17,8 +16,9 @@ use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows, total};
-use crate::simd::{Layout, Vector, store};
 use crate::step::Desk;
+use crate::vector::lane_sums::{self, Block, LANES};
+use crate::vector::simd::{Layout, Vector, store};
 
 /// Room for what eight accounts would hold, until it is known that they do.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Spare {
     /// Returns room for accounts of `n_symbols`.
     #[must_use]
     pub fn new(n_symbols: usize) -> Self {
-        let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; lanes::n_blocks(n_symbols)]);
+        let rows = || std::array::from_fn(|_| vec![[0.0; LANES]; lane_sums::n_blocks(n_symbols)]);
         Self { shares: rows(), marks: rows(), sheet: Totals::of([[0.0; LANES]; LANES]) }
     }
 }

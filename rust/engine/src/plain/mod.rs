@@ -23,9 +23,9 @@ mod whose;
 use pulp::Simd;
 
 use crate::dataset::Dataset;
-use crate::lanes::Block;
-use crate::simd::Vector;
 use crate::tables::Tables;
+use crate::vector::lane_sums::Block;
+use crate::vector::simd::Vector;
 
 pub use group::{Growths, Orders, step_pack};
 pub use many::{Spare, step_shelf};

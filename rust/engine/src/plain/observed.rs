@@ -2,8 +2,8 @@
 
 use pulp::Simd;
 
-use crate::lanes::{Block, LANES};
 use crate::plain::copy::copy;
+use crate::vector::lane_sums::{Block, LANES};
 
 /// Where what is seen of accounts goes: returns, weights held and cash.
 ///

@@ -5,15 +5,15 @@ use pulp::{Scalar, Simd, WithSimd};
 use crate::book::Book;
 use crate::costs::StepCosts;
 use crate::dataset::Dataset;
-use crate::lanes::{self, LANES};
 use crate::plain::account::{Dues, costs, settle};
 use crate::plain::order::Terms;
 use crate::plain::trade::{Trade, weigh};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
-use crate::simd::{Layout, Vector};
 use crate::sizing::Gross;
 use crate::step::{Desk, Detail, Rules, Stepped};
+use crate::vector::lane_sums::{self, LANES};
+use crate::vector::simd::{Layout, Vector};
 
 /// Carries out the orders in `desk`, if the step is plain.
 ///
@@ -78,7 +78,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
         let trade = Trade { layout, terms: Terms::all(simd, rules), rows };
         let Desk { orders, shares, marks, .. } = desk;
         let mut totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), (shares, marks), None)?;
-        let (added, kept) = (lanes::total(&totals.added), lanes::total(&totals.kept));
+        let (added, kept) = (lane_sums::total(&totals.added), lane_sums::total(&totals.kept));
         let gross = Gross { added, kept, is_cut: false, is_odd: false };
         let scale = gross.scale(rules.limits().max_gross);
         if scale.is_some() {
@@ -86,7 +86,7 @@ impl<const ONE: bool, const GAPS: bool, const VARIES: bool, const OWES: bool, co
             // a closure called twice is not inlined, and so is compiled for the least of machines.
             totals = trade.run::<GAPS, VARIES, OWES, TELLS>(orders, book.held(), (shares, marks), scale)?;
         }
-        let sums = totals.money.map(|lanes| lanes::total(&lanes));
+        let sums = totals.money.map(|lanes| lane_sums::total(&lanes));
         let one = Scalar::new();
         let value = |value| Vector::splat(one, value);
         let dues = Dues::of(one, market, &whose.numbers_of(one, 0), whose.traits().accrues);

@@ -6,8 +6,8 @@ use pulp::Simd;
 
 use crate::execution::MAX_COST;
 use crate::plain::whose::{Number, Numbers, Whose};
-use crate::simd::{Mask, Vector};
 use crate::step::{MAX_ABS_WEIGHT, Rules};
+use crate::vector::simd::{Mask, Vector};
 
 /// The numbers of the rules, in every element of a vector.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::book::{Book, MAX_NAV};
 use crate::dataset::Dataset;
 use crate::error::StepError;
-use crate::lanes::{Block, LANES, each};
+use crate::vector::lane_sums::{Block, LANES, each};
 
 /// Eight accounts of at most eight symbols.
 ///

@@ -7,7 +7,6 @@ use pulp::{Simd, WithSimd};
 
 use crate::book::Book;
 use crate::dataset::Dataset;
-use crate::lanes::{self, Block, LANES, each};
 use crate::plain::abreast::{Part, Quotes, step};
 use crate::plain::account::Dues;
 use crate::plain::order::Terms;
@@ -15,8 +14,9 @@ use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, quad_of};
 use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
-use crate::simd::Vector;
 use crate::step::{Desk, Rules};
+use crate::vector::lane_sums::{self, Block, LANES, each};
+use crate::vector::simd::Vector;
 
 /// An account, what it is to trade to, and its value.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
                 track.nav.push(nav);
             }
             for (symbol, mark) in marks.iter_mut().enumerate().take(N) {
-                let close = lanes::get(rows.close, symbol);
+                let close = lane_sums::get(rows.close, symbol);
                 *mark = if GAPS && close.is_nan() { *mark } else { close };
             }
             n_steps += 1;

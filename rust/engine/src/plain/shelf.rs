@@ -8,8 +8,8 @@ use crate::book::{Book, MAX_NAV};
 use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::held::Held;
-use crate::lanes::{self, Block};
-use crate::prefetch::prefetch;
+use crate::vector::lane_sums::{self, Block};
+use crate::vector::prefetch::prefetch;
 
 /// What the accounts of one number of symbols hold.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ impl Shelf {
     pub fn new(books: &[Book]) -> Self {
         let n_symbols = books[0].n_symbols();
         assert!(books.iter().all(|book| book.n_symbols() == n_symbols), "one number of symbols");
-        let n_blocks = lanes::n_blocks(n_symbols);
-        let blocks = || vec![[0.0; lanes::LANES]; books.len() * n_blocks];
+        let n_blocks = lane_sums::n_blocks(n_symbols);
+        let blocks = || vec![[0.0; lane_sums::LANES]; books.len() * n_blocks];
         let heads = vec![Head { bar: 0, cash: 1.0, nav: 1.0 }; books.len()];
         let mut shelf = Self { heads, shares: blocks(), weights: blocks(), marks: blocks(), n_blocks };
         for (i, book) in books.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Shelf {
     /// Returns the shares that an account holds of a symbol.
     #[must_use]
     pub fn shares(&self, i: usize, symbol: usize) -> f64 {
-        lanes::get(&self.shares[row(i, self.n_blocks)], symbol)
+        lane_sums::get(&self.shares[row(i, self.n_blocks)], symbol)
     }
 
     /// Returns whether the NAV of some account is above what a decision is taken on.
@@ -154,7 +154,7 @@ impl ShelfMut<'_> {
     /// Returns the weight that an account holds of a symbol.
     #[must_use]
     pub fn weight(&self, i: usize, symbol: usize) -> f64 {
-        lanes::get(&self.weights[row(i, self.n_blocks)], symbol)
+        lane_sums::get(&self.weights[row(i, self.n_blocks)], symbol)
     }
 
     /// Returns what an account of that market holds.
@@ -230,8 +230,8 @@ mod tests {
         let mut books: Vec<Book> = (0..5).map(|bar| Book::new(&market, bar)).collect();
         for (i, book) in books.iter_mut().enumerate() {
             (book.cash, book.nav) = (0.5 + i as f64, 1.0 + i as f64);
-            lanes::set(&mut book.shares, 10, 7.0 + i as f64);
-            lanes::set(&mut book.weights, 10, 0.1 * i as f64);
+            lane_sums::set(&mut book.shares, 10, 7.0 + i as f64);
+            lane_sums::set(&mut book.weights, 10, 0.1 * i as f64);
         }
         let mut shelf = Shelf::new(&books);
         books.swap(1, 3);
@@ -256,7 +256,7 @@ mod tests {
     fn where_nothing_is_missing_a_mark_is_the_close_whatever_was_put() {
         let market = Dataset::synthetic(9, 4, 3).unwrap();
         let mut book = Book::new(&market, 2);
-        book.marks.fill([0.0; lanes::LANES]);
+        book.marks.fill([0.0; lane_sums::LANES]);
         let shelf = Shelf::new(&[book]);
         assert_eq!(shelf.held(0, &market).mark(8).to_bits(), market.close_of(2, 8).to_bits());
     }

@@ -6,10 +6,10 @@ use pulp::Simd;
 
 use crate::dataset::Dataset;
 use crate::grid::Grid;
-use crate::lanes::{Block, LANES};
 use crate::plain::order::{Depth, Terms};
 use crate::plain::whose::Whose;
-use crate::simd::Vector;
+use crate::vector::lane_sums::{Block, LANES};
+use crate::vector::simd::Vector;
 
 /// The symbols that are turned at once.
 pub(crate) const QUAD: usize = 4;
@@ -144,7 +144,7 @@ mod tests {
     use pulp::{Arch, Scalar, WithSimd};
 
     use super::*;
-    use crate::simd::{narrow, store};
+    use crate::vector::simd::{narrow, store};
 
     /// Turns numbers and turns them back.
     struct Turns([[f64; QUAD]; LANES]);

@@ -3,11 +3,11 @@
 use pulp::Simd;
 
 use crate::held::Held;
-use crate::lanes::{Block, LANES};
 use crate::plain::Rows;
 use crate::plain::account::Sums;
 use crate::plain::order::{Order, Terms};
-use crate::simd::{Layout, store};
+use crate::vector::lane_sums::{Block, LANES};
+use crate::vector::simd::{Layout, store};
 
 /// What the orders of an account are carried out with.
 pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {

@@ -2,12 +2,12 @@ use pulp::Simd;
 
 use crate::costs::CostModel;
 use crate::execution::MAX_COST;
-use crate::lanes::{Block, LANES, each};
 use crate::limits::Limits;
-use crate::simd::Vector;
 use crate::sizing::GROSS_TOLERANCE;
 use crate::step::{Rates, Rules};
 use crate::tables::Tables;
+use crate::vector::lane_sums::{Block, LANES, each};
+use crate::vector::simd::Vector;
 
 /// A number of the rules that a step reads.
 #[derive(Clone, Copy)]

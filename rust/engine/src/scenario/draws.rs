@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::arch::Arch;
 use crate::scenario::factor;
 use crate::scenario::normal::{CHUNK, quantiles};
 use crate::scenario::spec::Jumps;
 use crate::scenario::stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
-use crate::wide::wide;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::wide;
 
 /// The most words that the tails of a day are made of: 64 degrees of freedom.
 const TAIL_WORDS: usize = 32_usize.div_ceil(FACTORS as usize);

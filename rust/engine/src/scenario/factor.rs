@@ -10,7 +10,7 @@ use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::{Jumps, ScenarioSpec, Swing};
 use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
-use crate::wide::wide;
+use crate::vector::dispatch::wide;
 
 /// Log volatility: a fast and a slow swing around its mean.
 pub(super) struct Volatility {

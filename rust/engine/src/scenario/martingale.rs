@@ -10,7 +10,7 @@ use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::ScenarioSpec;
 use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::tables::{grow, put, tables};
-use crate::wide::wide;
+use crate::vector::dispatch::wide;
 
 /// The largest move of a price in one half of a day, either way alike.
 const MAX_MOVE: f64 = 0.5;

@@ -88,7 +88,7 @@ mod tests {
             assert_eq!((drawn.is_whole(), drawn.all_live()), (read.is_whole(), read.all_live()));
             for bar in 1..drawn.n_bars() {
                 for i in 0..drawn.n_symbols() {
-                    let price = crate::lanes::get(drawn.fill_prices(bar), i);
+                    let price = crate::vector::lane_sums::get(drawn.fill_prices(bar), i);
                     let closes = drawn.close_of(bar, i).is_finite() && !drawn.is_masked(bar, i);
                     assert_eq!(price.is_finite(), closes && drawn.reference_price(bar, i).is_finite(), "{bar} {i}");
                 }

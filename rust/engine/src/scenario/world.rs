@@ -4,7 +4,6 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::vec::IntoIter;
 
-use crate::arch::Arch;
 use crate::grids::Grids;
 use crate::scenario::Key;
 use crate::scenario::draws::{Asked, Draws, Prices};
@@ -15,7 +14,8 @@ use crate::scenario::normal::CHUNK;
 use crate::scenario::spec::{Family, ScenarioSpec};
 use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::tables::{grow, put, tables};
-use crate::wide::wide;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::wide;
 
 /// The largest simple return of a night or a day, either way.
 const MAX_MOVE: f64 = 0.7;

@@ -1,6 +1,6 @@
 //! Money neither appears nor vanishes.
 
-use openoutcry_engine::lanes;
+use openoutcry_engine::lane_sums;
 use proptest::prelude::*;
 
 use crate::market::{cases, config};
@@ -13,7 +13,7 @@ proptest! {
     fn nav_is_cash_plus_marked_positions(case in cases()) {
         walk(&case, |step| {
             let after = step.after;
-            let positions = lanes::sum(step.symbols().map(|i| after.shares(i) * after.mark(i)));
+            let positions = lane_sums::sum(step.symbols().map(|i| after.shares(i) * after.mark(i)));
             let flat = step.symbols().all(|i| after.shares(i) == 0.0);
             let nav = if step.stepped.terminated && flat { after.cash() } else { after.cash() + positions };
             prop_assert_eq!(after.nav().to_bits(), nav.to_bits());

@@ -1,4 +1,4 @@
-use openoutcry_engine::lanes::{Block, LANES};
+use openoutcry_engine::lane_sums::{Block, LANES};
 use openoutcry_engine::{Dataset, Held, Observed};
 
 use crate::batch::lane::Told;

@@ -1,6 +1,6 @@
 //! Flat observations that go past the caches.
 
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Bypass, Held, Observed};
 
 use crate::batch::market::{Market, observe_account};

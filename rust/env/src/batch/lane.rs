@@ -1,4 +1,4 @@
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Rules, Tariff, Whose, Window};
 
 use crate::batch::settings::Settings;

@@ -16,7 +16,7 @@ mod sliding;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepError, widen_rows};
 
 use accounts::Accounts;

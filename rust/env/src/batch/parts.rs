@@ -1,6 +1,6 @@
 //! A step that threads share.
 
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 
 use crate::batch::pool::Pool;
 use crate::batch::share::{Seat, Share};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openoutcry_engine::lanes::LANES;
+use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     Book, Desk, Growth, Growths, Held, Orders, Pack, Rules, ShelfMut, Spare, StepError, prefetch, step_once, step_pack,
     step_shelf,

@@ -11,7 +11,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use pulp::Arch;
 use pulp::Simd;
 
-use crate::lanes::{self, Block, LANES};
+use crate::vector::lane_sums::{self, Block, LANES};
 
 /// Returns what has vectors of at most four elements on the machine at hand.
 #[cfg(test)]
@@ -238,7 +238,7 @@ impl<S: Simd, const ONE: bool> Layout<S, ONE> {
     #[inline(always)]
     pub(crate) fn new(simd: S, n_symbols: usize) -> Self {
         let per_block = LANES / S::F64_LANES;
-        let n_blocks = if ONE { 1 } else { lanes::n_blocks(n_symbols) };
+        let n_blocks = if ONE { 1 } else { lane_sums::n_blocks(n_symbols) };
         let n_lanes = n_symbols.div_ceil(S::F64_LANES).min(per_block);
         Self { simd, n: n_blocks * per_block, per_block, n_lanes }
     }

@@ -1,6 +1,6 @@
 use pulp::{Simd, WithSimd};
 
-use crate::arch::Arch;
+use crate::vector::cpu_features::Arch;
 
 /// Runs work that is compiled for the vectors of the machine at hand.
 ///
