@@ -1,6 +1,6 @@
-use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::held::Held;
+use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES};
 
 /// The largest NAV a decision is taken on.

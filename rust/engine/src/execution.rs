@@ -2,8 +2,8 @@
 
 use crate::book::Book;
 use crate::costs::StepCosts;
-use crate::dataset::Dataset;
 use crate::event::{Event, LimitReason, UnfilledReason};
+use crate::market::dataset::Dataset;
 use crate::step::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 

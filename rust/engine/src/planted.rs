@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::dataset::Dataset;
 use crate::execution::Fills;
+use crate::market::dataset::Dataset;
 use crate::settlement::Account;
 use crate::step::{Desk, Rules};
 use crate::vector::lane_sums;

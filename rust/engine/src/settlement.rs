@@ -2,8 +2,8 @@
 //!
 //! They say what a position pays, what it is worth, and when it is closed by force.
 
-use crate::dataset::Dataset;
 use crate::event::{Event, UnfilledReason};
+use crate::market::dataset::Dataset;
 use crate::step::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 

@@ -3,9 +3,9 @@
 use pulp::{Simd, WithSimd};
 
 use crate::book::Book;
-use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::event::{Event, LimitReason, RefusalReason};
+use crate::market::dataset::Dataset;
 use crate::plain::Terms;
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};

@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use crate::book::Book;
 use crate::costs::{CostModel, StepCosts};
-use crate::dataset::Dataset;
 use crate::error::{ConfigError, StepError};
 use crate::event::Event;
 use crate::execution;
 use crate::fill_noise::FillKey;
 use crate::limits::Limits;
+use crate::market::dataset::Dataset;
 use crate::plain::{self, Tariff};
 #[cfg(feature = "planted")]
 use crate::planted;

@@ -1,6 +1,6 @@
-use crate::dataset::Dataset;
 use crate::execution;
-use crate::grid::Grid;
+use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
 use crate::step::Rules;
 use crate::vector::lane_sums::Block;
 

@@ -3,7 +3,7 @@
 use pulp::Simd;
 
 use crate::costs::StepCosts;
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::plain::whose::{Number, Numbers};
 use crate::vector::simd::{Mask, Vector};
 

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::plain::Features;
 use crate::plain::abreast::{After, Before, Part, Quotes, step};
 use crate::plain::account::Dues;

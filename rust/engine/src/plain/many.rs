@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::plain::abreast::Part;
 use crate::plain::account::{Dues, Sums, settle};
 use crate::plain::group::{Growths, Orders};

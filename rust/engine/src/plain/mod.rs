@@ -22,7 +22,7 @@ mod whose;
 
 use pulp::Simd;
 
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::tables::Tables;
 use crate::vector::lane_sums::Block;
 use crate::vector::simd::Vector;

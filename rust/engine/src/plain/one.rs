@@ -4,7 +4,7 @@ use pulp::{Scalar, Simd, WithSimd};
 
 use crate::book::Book;
 use crate::costs::StepCosts;
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::plain::account::{Dues, costs, settle};
 use crate::plain::order::Terms;
 use crate::plain::trade::{Trade, weigh};

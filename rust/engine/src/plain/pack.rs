@@ -1,8 +1,8 @@
 //! Eight accounts of few symbols, turned so that a vector holds one number of each.
 
 use crate::book::{Book, MAX_NAV};
-use crate::dataset::Dataset;
 use crate::error::StepError;
+use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{Block, LANES, each};
 
 /// Eight accounts of at most eight symbols.

@@ -6,7 +6,7 @@
 use pulp::{Simd, WithSimd};
 
 use crate::book::Book;
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 use crate::plain::abreast::{Part, Quotes, step};
 use crate::plain::account::Dues;
 use crate::plain::order::Terms;

@@ -5,9 +5,9 @@
 use std::ops::Range;
 
 use crate::book::{Book, MAX_NAV};
-use crate::dataset::Dataset;
 use crate::error::StepError;
 use crate::held::Held;
+use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block};
 use crate::vector::prefetch::prefetch;
 

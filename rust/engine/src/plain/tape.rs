@@ -4,8 +4,8 @@
 
 use pulp::Simd;
 
-use crate::dataset::Dataset;
-use crate::grid::Grid;
+use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
 use crate::plain::order::{Depth, Terms};
 use crate::plain::whose::Whose;
 use crate::vector::lane_sums::{Block, LANES};

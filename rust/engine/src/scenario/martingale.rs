@@ -1,6 +1,6 @@
 //! Prices of which nobody can gain: their expected change is 0, whatever is known.
 
-use crate::grids::Grids;
+use crate::market::market_tables::Grids;
 use crate::scenario::Key;
 use crate::scenario::draws::{Asked, Draws, Prices};
 use crate::scenario::elementary::exps;

@@ -17,8 +17,8 @@ mod world;
 pub use key::Key;
 pub use spec::{Family, Jumps, ScenarioSpec, SpecError, Swing};
 
-use crate::dataset::Dataset;
 use crate::error::DataError;
+use crate::market::dataset::Dataset;
 
 /// Days of trading a year.
 const DAYS_A_YEAR: f64 = 252.0;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::grid::Grid;
-use crate::grids::Grids;
-use crate::rare::Rare;
+use crate::market::corporate_actions::Rare;
+use crate::market::grid::Grid;
+use crate::market::market_tables::Grids;
 use crate::scenario::spec::ScenarioSpec;
 
 /// Returns tables without days; those that the market has not are none.

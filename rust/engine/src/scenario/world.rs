@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::vec::IntoIter;
 
-use crate::grids::Grids;
+use crate::market::market_tables::Grids;
 use crate::scenario::Key;
 use crate::scenario::draws::{Asked, Draws, Prices};
 use crate::scenario::elementary::{exps, log};

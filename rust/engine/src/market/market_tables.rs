@@ -1,10 +1,10 @@
 //! The tables of a market as the step reads them.
 
-use crate::columns::Columns;
-use crate::dataset::Dataset;
-use crate::grid::Grid;
-use crate::rare::Rare;
-use crate::validate;
+use crate::market::columns::Columns;
+use crate::market::corporate_actions::Rare;
+use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
+use crate::market::validation;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::wide;
 use crate::vector::lane_sums::LANES;
@@ -45,7 +45,7 @@ impl Grids {
 
     /// Returns whether tables that were drawn hold nothing to refuse.
     ///
-    /// It may say no of some that pass; [`validate::check`] is the judge of those.
+    /// It may say no of some that pass; [`validation::check`] is the judge of those.
     pub(crate) fn are_sound(&self) -> bool {
         let arch = Arch::new();
         let hold = |grid: &Grid, is_volume: bool| {
@@ -55,7 +55,7 @@ impl Grids {
                 || {
                     let cells = grid.blocks().as_flattened();
                     // Without a branch for each cell it is done in vectors.
-                    if is_volume { all(cells, validate::is_volume) } else { all(cells, validate::is_price) }
+                    if is_volume { all(cells, validation::is_volume) } else { all(cells, validation::is_price) }
                 },
             )
         };
@@ -80,7 +80,7 @@ fn splits_are_few(splits: &Rare) -> bool {
             *product *= ratio;
         }
     }
-    products.as_flattened().iter().all(|product| *product >= 1.0 && validate::SPLITS.contains(product))
+    products.as_flattened().iter().all(|product| *product >= 1.0 && validation::SPLITS.contains(product))
 }
 
 impl Dataset {

@@ -2,9 +2,9 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
-use crate::columns::Columns;
-use crate::dataset::DEFAULT_PERIODS_PER_YEAR;
-use crate::date;
+use crate::market::columns::Columns;
+use crate::market::dataset::DEFAULT_PERIODS_PER_YEAR;
+use crate::market::date;
 
 const TICK: f64 = 0.01;
 

@@ -1,8 +1,8 @@
 //! Steps 7 and 8 of the timeline: at what price bar t fills, and whether.
 
-use crate::dataset::Dataset;
-use crate::grid::Grid;
-use crate::rare::Rare;
+use crate::market::corporate_actions::Rare;
+use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::wide;
 use crate::vector::lane_sums::{self, Block, LANES};

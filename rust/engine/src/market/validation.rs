@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use crate::columns::{Columns, Fundamental};
-use crate::date;
 use crate::error::DataError;
+use crate::market::columns::{Columns, Fundamental};
+use crate::market::date;
 
 type Check = Result<(), DataError>;
 

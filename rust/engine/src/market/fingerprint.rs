@@ -1,6 +1,6 @@
 use sha2::{Digest, Sha256};
 
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 
 /// What the bytes of a market begin with.
 pub(crate) const MAGIC: &[u8] = b"openoutcry/dataset/v1\0";

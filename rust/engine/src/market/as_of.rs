@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::dataset::Dataset;
+use crate::market::dataset::Dataset;
 
 /// A market as it is known at the close of one bar.
 ///

@@ -1,10 +1,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::columns::{Columns, Origin};
-use crate::date::is_iso;
 use crate::error::DataError;
-use crate::size::check_rows;
+use crate::market::columns::{Columns, Origin};
+use crate::market::date::is_iso;
+use crate::market::size_limits::check_rows;
 
 /// The optional columns of a long file, in the order of [`Cells::optional`].
 const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];

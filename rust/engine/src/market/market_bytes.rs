@@ -2,10 +2,10 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::columns::{Columns, Fundamental, NewsItem};
-use crate::dataset::Dataset;
 use crate::error::DataError;
-use crate::fingerprint::MAGIC;
+use crate::market::columns::{Columns, Fundamental, NewsItem};
+use crate::market::dataset::Dataset;
+use crate::market::fingerprint::MAGIC;
 
 /// Returns the market of bytes that [`Dataset::to_bytes`] has written.
 pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {

@@ -1,19 +1,19 @@
 use std::sync::OnceLock;
 
-use crate::as_of::AsOf;
-use crate::columns::Columns;
-use crate::content;
-use crate::csv_text;
-use crate::date;
 use crate::error::DataError;
-use crate::fill_prices::FillPrices;
-use crate::fingerprint;
-use crate::grid::Grid;
-use crate::grids::Grids;
-use crate::rare::Rare;
-use crate::size::check_size;
-use crate::synthetic;
-use crate::validate;
+use crate::market::as_of::AsOf;
+use crate::market::columns::Columns;
+use crate::market::corporate_actions::Rare;
+use crate::market::csv_reader;
+use crate::market::date;
+use crate::market::fill_prices::FillPrices;
+use crate::market::fingerprint;
+use crate::market::grid::Grid;
+use crate::market::market_bytes;
+use crate::market::market_tables::Grids;
+use crate::market::size_limits::check_size;
+use crate::market::synthetic;
+use crate::market::validation;
 use crate::vector::lane_sums::{self, Block};
 
 /// Bars a year where nothing else is said: the trading days of a US year.
@@ -64,7 +64,7 @@ impl Dataset {
     ///
     /// Returns the first fault with its row and column; nothing is repaired.
     pub fn new(columns: Columns) -> Result<Self, DataError> {
-        validate::check(&columns)?;
+        validation::check(&columns)?;
         let mut columns = columns;
         let grids = Grids::from_columns(&mut columns);
         let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, grids);
@@ -97,7 +97,7 @@ impl Dataset {
         let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
         let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, grids);
         if !is_sound {
-            validate::check(&dataset.columns())?;
+            validation::check(&dataset.columns())?;
         }
         Ok(dataset)
     }
@@ -141,7 +141,7 @@ impl Dataset {
     ///
     /// Returns the first fault with its row and column; nothing is repaired.
     pub fn from_csv(text: &str, periods_per_year: f64) -> Result<Self, DataError> {
-        Self::new(csv_text::parse(text, periods_per_year)?)
+        Self::new(csv_reader::parse(text, periods_per_year)?)
     }
 
     /// Returns a random market of weekday bars from 2000-01-03 on.
@@ -381,7 +381,7 @@ impl Dataset {
     ///
     /// Returns an error if they are no market, or one written in another way.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
-        content::read(bytes)
+        market_bytes::read(bytes)
     }
 
     /// Returns the SHA-256 of everything a number can depend on.
