@@ -1,8 +1,8 @@
 //! Steps 7 to 11 of the timeline: what is filled in bar t + 1, and at what price.
 
-use crate::book::Book;
-use crate::costs::StepCosts;
-use crate::event::{Event, LimitReason, UnfilledReason};
+use crate::account::book::Book;
+use crate::account::costs::StepCosts;
+use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::market::dataset::Dataset;
 use crate::step::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};

@@ -3,14 +3,9 @@
 //! No serde, no clock, no I/O and no threads: everything here is a pure function of its inputs. The rules are those of
 //! the bar timeline in `contract/README.md`.
 
-mod book;
-mod costs;
+mod account;
 mod error;
-mod event;
 mod execution;
-mod fill_noise;
-mod held;
-mod limits;
 mod logs;
 mod market;
 mod plain;
@@ -20,17 +15,16 @@ pub mod scenario;
 mod settlement;
 mod sizing;
 mod step;
-mod tables;
 mod vector;
 mod widen;
 
-pub use book::Book;
-pub use costs::{CostModel, StepCosts};
+pub use account::account_view::Held;
+pub use account::book::Book;
+pub use account::costs::{CostModel, StepCosts};
+pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
+pub use account::fill_noise::FillKey;
+pub use account::limits::Limits;
 pub use error::{ConfigError, DataError, StepError};
-pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
-pub use fill_noise::FillKey;
-pub use held::Held;
-pub use limits::Limits;
 pub use logs::log_returns;
 pub use market::as_of::AsOf;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};

@@ -2,7 +2,7 @@
 //!
 //! They say what a position pays, what it is worth, and when it is closed by force.
 
-use crate::event::{Event, UnfilledReason};
+use crate::account::event::{Event, UnfilledReason};
 use crate::market::dataset::Dataset;
 use crate::step::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};

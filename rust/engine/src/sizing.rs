@@ -2,9 +2,9 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::book::Book;
+use crate::account::book::Book;
+use crate::account::event::{Event, LimitReason, RefusalReason};
 use crate::error::StepError;
-use crate::event::{Event, LimitReason, RefusalReason};
 use crate::market::dataset::Dataset;
 use crate::plain::Terms;
 use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};

@@ -1,19 +1,19 @@
 use std::sync::Arc;
 
-use crate::book::Book;
-use crate::costs::{CostModel, StepCosts};
+use crate::account::book::Book;
+use crate::account::cost_tables::Tables;
+use crate::account::costs::{CostModel, StepCosts};
+use crate::account::event::Event;
+use crate::account::fill_noise::FillKey;
+use crate::account::limits::Limits;
 use crate::error::{ConfigError, StepError};
-use crate::event::Event;
 use crate::execution;
-use crate::fill_noise::FillKey;
-use crate::limits::Limits;
 use crate::market::dataset::Dataset;
 use crate::plain::{self, Tariff};
 #[cfg(feature = "planted")]
 use crate::planted;
 use crate::settlement;
 use crate::sizing;
-use crate::tables::Tables;
 use crate::vector::cpu_features::Arch;
 use crate::vector::lane_sums::{self, Block, LANES};
 

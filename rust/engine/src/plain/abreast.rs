@@ -6,7 +6,7 @@
 
 use pulp::Simd;
 
-use crate::book::MAX_NAV;
+use crate::account::book::MAX_NAV;
 use crate::plain::account::{Dues, Settled, Sums, settle};
 use crate::plain::order::{Depth, Order, Terms};
 use crate::plain::pack::Pack;

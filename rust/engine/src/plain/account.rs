@@ -2,9 +2,9 @@
 
 use pulp::Simd;
 
-use crate::costs::StepCosts;
+use crate::account::costs::StepCosts;
+use crate::account::lane_terms::{Number, Numbers};
 use crate::market::dataset::Dataset;
-use crate::plain::whose::{Number, Numbers};
 use crate::vector::simd::{Mask, Vector};
 
 /// What accounts pay and how much they may hold, in every element of a vector.

@@ -2,6 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
+use crate::account::lane_terms::Whose;
 use crate::market::dataset::Dataset;
 use crate::plain::Features;
 use crate::plain::abreast::{After, Before, Part, Quotes, step};
@@ -10,7 +11,6 @@ use crate::plain::observed::{Observed, Shown};
 use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
-use crate::plain::whose::Whose;
 use crate::step::Desk;
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::{Vector, store};

@@ -5,6 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
+use crate::account::lane_terms::Whose;
 use crate::market::dataset::Dataset;
 use crate::plain::abreast::Part;
 use crate::plain::account::{Dues, Sums, settle};
@@ -14,7 +15,6 @@ use crate::plain::order::Terms;
 use crate::plain::shelf::{Head, ShelfMut, row};
 use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
-use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows, total};
 use crate::step::Desk;
 use crate::vector::lane_sums::{self, Block, LANES};

@@ -18,15 +18,15 @@ mod run;
 mod shelf;
 mod tape;
 mod trade;
-mod whose;
 
 use pulp::Simd;
 
+use crate::account::cost_tables::Tables;
 use crate::market::dataset::Dataset;
-use crate::tables::Tables;
 use crate::vector::lane_sums::Block;
 use crate::vector::simd::Vector;
 
+pub use crate::account::lane_terms::{Tariff, Whose};
 pub use group::{Growths, Orders, step_pack};
 pub use many::{Spare, step_shelf};
 pub use observed::{Observed, Slid};
@@ -35,7 +35,6 @@ pub(crate) use order::Terms;
 pub use pack::Pack;
 pub use run::{Track, run_group};
 pub use shelf::{Shelf, ShelfMut};
-pub use whose::{Tariff, Whose};
 
 /// What a plain step may leave out, known before it.
 #[derive(Clone, Copy)]

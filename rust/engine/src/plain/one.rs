@@ -2,13 +2,13 @@
 
 use pulp::{Scalar, Simd, WithSimd};
 
-use crate::book::Book;
-use crate::costs::StepCosts;
+use crate::account::book::Book;
+use crate::account::costs::StepCosts;
+use crate::account::lane_terms::Whose;
 use crate::market::dataset::Dataset;
 use crate::plain::account::{Dues, costs, settle};
 use crate::plain::order::Terms;
 use crate::plain::trade::{Trade, weigh};
-use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
 use crate::sizing::Gross;
 use crate::step::{Desk, Detail, Rules, Stepped};

@@ -4,8 +4,8 @@
 
 use pulp::Simd;
 
+use crate::account::lane_terms::{Number, Numbers, Whose};
 use crate::execution::MAX_COST;
-use crate::plain::whose::{Number, Numbers, Whose};
 use crate::step::{MAX_ABS_WEIGHT, Rules};
 use crate::vector::simd::{Mask, Vector};
 

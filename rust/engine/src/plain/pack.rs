@@ -1,6 +1,6 @@
 //! Eight accounts of few symbols, turned so that a vector holds one number of each.
 
-use crate::book::{Book, MAX_NAV};
+use crate::account::book::{Book, MAX_NAV};
 use crate::error::StepError;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{Block, LANES, each};

@@ -5,14 +5,14 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::book::Book;
+use crate::account::book::Book;
+use crate::account::lane_terms::Whose;
 use crate::market::dataset::Dataset;
 use crate::plain::abreast::{Part, Quotes, step};
 use crate::plain::account::Dues;
 use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, quad_of};
-use crate::plain::whose::Whose;
 use crate::plain::{Features, Rows};
 use crate::step::{Desk, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};

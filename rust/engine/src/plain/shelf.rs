@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use crate::book::{Book, MAX_NAV};
+use crate::account::account_view::Held;
+use crate::account::book::{Book, MAX_NAV};
 use crate::error::StepError;
-use crate::held::Held;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block};
 use crate::vector::prefetch::prefetch;

@@ -4,10 +4,10 @@
 
 use pulp::Simd;
 
+use crate::account::lane_terms::Whose;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 use crate::plain::order::{Depth, Terms};
-use crate::plain::whose::Whose;
 use crate::vector::lane_sums::{Block, LANES};
 use crate::vector::simd::Vector;
 

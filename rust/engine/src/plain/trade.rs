@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::held::Held;
+use crate::account::account_view::Held;
 use crate::plain::Rows;
 use crate::plain::account::Sums;
 use crate::plain::order::{Order, Terms};

@@ -1,11 +1,11 @@
 use pulp::Simd;
 
-use crate::costs::CostModel;
+use crate::account::cost_tables::Tables;
+use crate::account::costs::CostModel;
+use crate::account::limits::Limits;
 use crate::execution::MAX_COST;
-use crate::limits::Limits;
 use crate::sizing::GROSS_TOLERANCE;
 use crate::step::{Rates, Rules};
-use crate::tables::Tables;
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::Vector;
 

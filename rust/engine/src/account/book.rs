@@ -1,5 +1,5 @@
+use crate::account::account_view::Held;
 use crate::error::StepError;
-use crate::held::Held;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES};
 

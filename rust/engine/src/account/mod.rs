@@ -1,0 +1,12 @@
+//! The state of an account, the rules of its trades, and what a step reports.
+//!
+//! Imports `market` and `vector`. Moves no money: `step` and `fast_path` do.
+
+pub(crate) mod account_view;
+pub(crate) mod book;
+pub(crate) mod cost_tables;
+pub(crate) mod costs;
+pub(crate) mod event;
+pub(crate) mod fill_noise;
+pub(crate) mod lane_terms;
+pub(crate) mod limits;
