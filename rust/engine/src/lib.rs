@@ -5,15 +5,10 @@
 
 mod account;
 mod error;
-mod execution;
 mod logs;
 mod market;
 mod plain;
-#[cfg(feature = "planted")]
-pub mod planted;
 pub mod scenario;
-mod settlement;
-mod sizing;
 mod step;
 mod vector;
 mod widen;
@@ -35,7 +30,9 @@ pub use plain::{
     Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
     step_shelf,
 };
-pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+#[cfg(feature = "planted")]
+pub use step::planted_faults;
+pub use step::step_once::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use vector::lane_sums;
 pub use vector::prefetch::prefetch;
 pub use vector::streaming_store::Bypass;

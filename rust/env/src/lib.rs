@@ -54,7 +54,7 @@ pub use openoutcry_contract::{
     spec_digest, spec_from_json, spec_to_json,
 };
 #[cfg(feature = "planted")]
-pub use openoutcry_engine::planted;
+pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,

@@ -113,5 +113,5 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[cfg(feature = "planted")]
 #[pyfunction]
 fn plant(fault: &str, size: f64) -> bool {
-    openoutcry::planted::plant(fault, size)
+    openoutcry::planted_faults::plant(fault, size)
 }

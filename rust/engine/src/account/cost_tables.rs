@@ -1,7 +1,7 @@
-use crate::execution;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
-use crate::step::Rules;
+use crate::step::execution;
+use crate::step::step_once::Rules;
 use crate::vector::lane_sums::Block;
 
 /// What a step computes of a bar whatever the account.

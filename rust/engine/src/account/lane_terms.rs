@@ -3,9 +3,9 @@ use pulp::Simd;
 use crate::account::cost_tables::Tables;
 use crate::account::costs::CostModel;
 use crate::account::limits::Limits;
-use crate::execution::MAX_COST;
-use crate::sizing::GROSS_TOLERANCE;
-use crate::step::{Rates, Rules};
+use crate::step::execution::MAX_COST;
+use crate::step::sizing::GROSS_TOLERANCE;
+use crate::step::step_once::{Rates, Rules};
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::Vector;
 

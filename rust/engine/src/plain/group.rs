@@ -11,7 +11,7 @@ use crate::plain::observed::{Observed, Shown};
 use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
-use crate::step::Desk;
+use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::{Vector, store};
 

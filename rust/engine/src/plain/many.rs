@@ -16,7 +16,7 @@ use crate::plain::shelf::{Head, ShelfMut, row};
 use crate::plain::tape::{quad_of, turn};
 use crate::plain::trade::{Totals, Trade, weigh};
 use crate::plain::{Features, Rows, total};
-use crate::step::Desk;
+use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{self, Block, LANES};
 use crate::vector::simd::{Layout, Vector, store};
 

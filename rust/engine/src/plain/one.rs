@@ -10,8 +10,8 @@ use crate::plain::account::{Dues, costs, settle};
 use crate::plain::order::Terms;
 use crate::plain::trade::{Trade, weigh};
 use crate::plain::{Features, Rows};
-use crate::sizing::Gross;
-use crate::step::{Desk, Detail, Rules, Stepped};
+use crate::step::sizing::Gross;
+use crate::step::step_once::{Desk, Detail, Rules, Stepped};
 use crate::vector::lane_sums::{self, LANES};
 use crate::vector::simd::{Layout, Vector};
 

@@ -14,7 +14,7 @@ use crate::plain::order::Terms;
 use crate::plain::pack::Pack;
 use crate::plain::tape::{QUAD, quad_of};
 use crate::plain::{Features, Rows};
-use crate::step::{Desk, Rules};
+use crate::step::step_once::{Desk, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 use crate::vector::simd::Vector;
 

@@ -4,7 +4,7 @@
 
 use crate::account::event::{Event, UnfilledReason};
 use crate::market::dataset::Dataset;
-use crate::step::{Desk, Detail, Rules};
+use crate::step::step_once::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 
 /// What corporate actions brought.

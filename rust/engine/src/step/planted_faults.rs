@@ -4,10 +4,10 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::execution::Fills;
 use crate::market::dataset::Dataset;
-use crate::settlement::Account;
-use crate::step::{Desk, Rules};
+use crate::step::execution::Fills;
+use crate::step::solvency::Account;
+use crate::step::step_once::{Desk, Rules};
 use crate::vector::lane_sums;
 
 /// The names of the faults, each a function of this module or an arm of one.

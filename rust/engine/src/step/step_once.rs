@@ -7,13 +7,13 @@ use crate::account::event::Event;
 use crate::account::fill_noise::FillKey;
 use crate::account::limits::Limits;
 use crate::error::{ConfigError, StepError};
-use crate::execution;
 use crate::market::dataset::Dataset;
 use crate::plain::{self, Tariff};
+use crate::step::execution;
 #[cfg(feature = "planted")]
-use crate::planted;
-use crate::settlement;
-use crate::sizing;
+use crate::step::planted_faults;
+use crate::step::sizing;
+use crate::step::solvency;
 use crate::vector::cpu_features::Arch;
 use crate::vector::lane_sums::{self, Block, LANES};
 
@@ -254,21 +254,21 @@ pub fn step_once(
     sizing::size(market, book, desk);
 
     let mut cash = book.cash;
-    let actions = settlement::act(market, bar, &mut cash, desk);
+    let actions = solvency::act(market, bar, &mut cash, desk);
     #[cfg(feature = "planted")]
-    planted::choose(market, bar, desk);
+    planted_faults::choose(market, bar, desk);
     execution::cut(market, rules, book, bar, desk);
     let fills = execution::fill(market, rules, bar, desk);
     cash -= fills.flow + fills.costs.fee;
     #[cfg(feature = "planted")]
-    let mut cash = cash + planted::gift(market, rules, bar, &fills, desk);
+    let mut cash = cash + planted_faults::gift(market, rules, bar, &fills, desk);
 
-    let accrual = settlement::accrue(market, rules, bar, cash, desk);
+    let accrual = solvency::accrue(market, rules, bar, cash, desk);
     cash = cash + accrual.idle - accrual.borrow;
-    let account = settlement::mark(market, bar, cash, desk);
+    let account = solvency::mark(market, bar, cash, desk);
     #[cfg(feature = "planted")]
-    let account = planted::value(account, desk);
-    let account = settlement::solve(rules, account, desk);
+    let account = planted_faults::value(account, desk);
+    let account = solvency::solve(rules, account, desk);
     let nav = account.nav;
     if !(nav + account.shortfall).is_finite() {
         std::mem::swap(&mut desk.events, &mut desk.last_events);

@@ -4,7 +4,7 @@ use crate::account::book::Book;
 use crate::account::costs::StepCosts;
 use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::market::dataset::Dataset;
-use crate::step::{Desk, Detail, Rules};
+use crate::step::step_once::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 
 /// An order whose slippage and impact reach half the price is not filled.

@@ -7,7 +7,7 @@ use crate::account::event::{Event, LimitReason, RefusalReason};
 use crate::error::StepError;
 use crate::market::dataset::Dataset;
 use crate::plain::Terms;
-use crate::step::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
+use crate::step::step_once::{Desk, Detail, MAX_ABS_WEIGHT, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 use crate::vector::simd::{Layout, Vector, store};
 
