@@ -5,13 +5,11 @@
 
 mod account;
 mod error;
-mod logs;
+mod fast_path;
 mod market;
-mod plain;
 pub mod scenario;
 mod step;
 mod vector;
-mod widen;
 
 pub use account::account_view::Held;
 pub use account::book::Book;
@@ -20,20 +18,20 @@ pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use account::fill_noise::FillKey;
 pub use account::limits::Limits;
 pub use error::{ConfigError, DataError, StepError};
-pub use logs::log_returns;
+pub use fast_path::action_rows::widen_rows;
+pub use fast_path::log_returns::log_returns;
+pub use fast_path::{
+    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
+    step_shelf,
+};
 pub use market::as_of::AsOf;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use market::size_limits::check_rows;
 pub use market::window::{DEFAULT_LOOKBACK, Window};
-pub use plain::{
-    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
-    step_shelf,
-};
 #[cfg(feature = "planted")]
 pub use step::planted_faults;
 pub use step::step_once::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
 pub use vector::lane_sums;
 pub use vector::prefetch::prefetch;
 pub use vector::streaming_store::Bypass;
-pub use widen::widen_rows;

@@ -7,8 +7,8 @@ use crate::account::event::Event;
 use crate::account::fill_noise::FillKey;
 use crate::account::limits::Limits;
 use crate::error::{ConfigError, StepError};
+use crate::fast_path::{self, Tariff};
 use crate::market::dataset::Dataset;
-use crate::plain::{self, Tariff};
 use crate::step::execution;
 #[cfg(feature = "planted")]
 use crate::step::planted_faults;
@@ -246,7 +246,7 @@ pub fn step_once(
     }
     desk.orders.as_flattened_mut()[..orders.len()].copy_from_slice(orders);
     if desk.detail != Detail::Full
-        && let Some(stepped) = plain::step(market, rules, book, desk)
+        && let Some(stepped) = fast_path::step(market, rules, book, desk)
     {
         return Ok(stepped);
     }

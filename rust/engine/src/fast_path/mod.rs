@@ -5,19 +5,21 @@
 //! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
 //! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
 
-mod abreast;
-mod account;
-mod copy;
-mod group;
-mod many;
-mod observed;
-mod one;
-mod order;
-mod pack;
-mod run;
-mod shelf;
-mod tape;
-mod trade;
+mod account_block;
+mod account_store;
+mod account_vector;
+pub(crate) mod action_rows;
+mod block_steps;
+mod few_symbols;
+mod lane_group;
+pub(crate) mod log_returns;
+mod many_symbols;
+mod market_tape;
+mod observation_writer;
+mod order_vector;
+mod short_copy;
+mod single_account;
+mod single_trade;
 
 use pulp::Simd;
 
@@ -27,14 +29,14 @@ use crate::vector::lane_sums::Block;
 use crate::vector::simd::Vector;
 
 pub use crate::account::lane_terms::{Tariff, Whose};
-pub use group::{Growths, Orders, step_pack};
-pub use many::{Spare, step_shelf};
-pub use observed::{Observed, Slid};
-pub(crate) use one::step;
-pub(crate) use order::Terms;
-pub use pack::Pack;
-pub use run::{Track, run_group};
-pub use shelf::{Shelf, ShelfMut};
+pub use account_block::Pack;
+pub use account_store::{Shelf, ShelfMut};
+pub use block_steps::{Track, run_group};
+pub use lane_group::{Growths, Orders, step_pack};
+pub use many_symbols::{Spare, step_shelf};
+pub use observation_writer::{Observed, Slid};
+pub(crate) use order_vector::Terms;
+pub(crate) use single_account::step;
 
 /// What a plain step may leave out, known before it.
 #[derive(Clone, Copy)]

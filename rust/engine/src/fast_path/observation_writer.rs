@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::plain::copy::copy;
+use crate::fast_path::short_copy::copy;
 use crate::vector::lane_sums::{Block, LANES};
 
 /// Where what is seen of accounts goes: returns, weights held and cash.

@@ -5,9 +5,9 @@
 use pulp::Simd;
 
 use crate::account::lane_terms::Whose;
+use crate::fast_path::order_vector::{Depth, Terms};
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
-use crate::plain::order::{Depth, Terms};
 use crate::vector::lane_sums::{Block, LANES};
 use crate::vector::simd::Vector;
 

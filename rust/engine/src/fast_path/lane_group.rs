@@ -3,14 +3,14 @@
 use pulp::{Simd, WithSimd};
 
 use crate::account::lane_terms::Whose;
+use crate::fast_path::Features;
+use crate::fast_path::account_block::Pack;
+use crate::fast_path::account_vector::Dues;
+use crate::fast_path::few_symbols::{After, Before, Part, Quotes, step};
+use crate::fast_path::market_tape::{QUAD, Tape, quad_of, turn, turn_back};
+use crate::fast_path::observation_writer::{Observed, Shown};
+use crate::fast_path::order_vector::Terms;
 use crate::market::dataset::Dataset;
-use crate::plain::Features;
-use crate::plain::abreast::{After, Before, Part, Quotes, step};
-use crate::plain::account::Dues;
-use crate::plain::observed::{Observed, Shown};
-use crate::plain::order::Terms;
-use crate::plain::pack::Pack;
-use crate::plain::tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::{Vector, store};

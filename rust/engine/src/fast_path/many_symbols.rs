@@ -6,16 +6,16 @@
 use pulp::{Simd, WithSimd};
 
 use crate::account::lane_terms::Whose;
+use crate::fast_path::account_store::{Head, ShelfMut, row};
+use crate::fast_path::account_vector::{Dues, Sums, settle};
+use crate::fast_path::few_symbols::Part;
+use crate::fast_path::lane_group::{Growths, Orders};
+use crate::fast_path::market_tape::{quad_of, turn};
+use crate::fast_path::observation_writer::Observed;
+use crate::fast_path::order_vector::Terms;
+use crate::fast_path::single_trade::{Totals, Trade, weigh};
+use crate::fast_path::{Features, Rows, total};
 use crate::market::dataset::Dataset;
-use crate::plain::abreast::Part;
-use crate::plain::account::{Dues, Sums, settle};
-use crate::plain::group::{Growths, Orders};
-use crate::plain::observed::Observed;
-use crate::plain::order::Terms;
-use crate::plain::shelf::{Head, ShelfMut, row};
-use crate::plain::tape::{quad_of, turn};
-use crate::plain::trade::{Totals, Trade, weigh};
-use crate::plain::{Features, Rows, total};
 use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{self, Block, LANES};
 use crate::vector::simd::{Layout, Vector, store};
