@@ -2,14 +2,14 @@
 
 use crate::market::market_tables::Grids;
 use crate::scenario::Key;
-use crate::scenario::draws::{Asked, Draws, Prices};
-use crate::scenario::elementary::exps;
-use crate::scenario::factor::{Days, Factors, Market, Split, Volatility};
-use crate::scenario::nature::Nature;
-use crate::scenario::normal::CHUNK;
+use crate::scenario::log_exp::exps;
+use crate::scenario::normal_quantile::CHUNK;
+use crate::scenario::random_draws::{Asked, Draws, Prices};
+use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::spec::ScenarioSpec;
-use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::tables::{grow, put, tables};
+use crate::scenario::stochastic_volatility::{Days, Factors, Market, Split, Volatility};
+use crate::scenario::symbol_parameters::Nature;
+use crate::scenario::table_writer::{grow, put, tables};
 use crate::vector::dispatch::wide;
 
 /// The largest move of a price in one half of a day, either way alike.

@@ -1,18 +1,18 @@
 //! Synthetic markets: what they are like, their keys, and their prices.
 
-mod climate;
-mod draws;
-mod elementary;
-mod factor;
+mod generator;
 mod key;
+mod log_exp;
 mod martingale;
-mod nature;
-mod normal;
+mod normal_quantile;
+mod random_draws;
+mod random_stream;
+mod regime;
 mod spec;
-mod stream;
-mod tables;
+mod stochastic_volatility;
+mod symbol_parameters;
+mod table_writer;
 mod tiers;
-mod world;
 
 pub use key::Key;
 pub use spec::{Family, Jumps, ScenarioSpec, SpecError, Swing};
@@ -34,7 +34,7 @@ impl ScenarioSpec {
     pub fn dataset(&self, key: &Key) -> Result<Dataset, ScenarioError> {
         self.validate()?;
         let grids =
-            if self.family == Family::Martingale { martingale::grids(self, key) } else { world::grids(self, key) };
+            if self.family == Family::Martingale { martingale::grids(self, key) } else { generator::grids(self, key) };
         Ok(Dataset::drawn(self.n_days, self.n_symbols, grids)?)
     }
 }

@@ -2,8 +2,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenario::Key;
-use crate::scenario::elementary::log;
-use crate::scenario::normal::quantile;
+use crate::scenario::log_exp::log;
+use crate::scenario::normal_quantile::quantile;
 
 /// What a stream of random numbers is for.
 ///

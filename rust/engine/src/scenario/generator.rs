@@ -6,14 +6,14 @@ use std::vec::IntoIter;
 
 use crate::market::market_tables::Grids;
 use crate::scenario::Key;
-use crate::scenario::draws::{Asked, Draws, Prices};
-use crate::scenario::elementary::{exps, log};
-use crate::scenario::factor::{Days, Factors, Market, Split, Volatility};
-use crate::scenario::nature::{Life, Nature, QUARTER};
-use crate::scenario::normal::CHUNK;
+use crate::scenario::log_exp::{exps, log};
+use crate::scenario::normal_quantile::CHUNK;
+use crate::scenario::random_draws::{Asked, Draws, Prices};
+use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::spec::{Family, ScenarioSpec};
-use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::tables::{grow, put, tables};
+use crate::scenario::stochastic_volatility::{Days, Factors, Market, Split, Volatility};
+use crate::scenario::symbol_parameters::{Life, Nature, QUARTER};
+use crate::scenario::table_writer::{grow, put, tables};
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::wide;
 

@@ -1,7 +1,7 @@
 //! What a symbol is like, and when it can be traded.
 
+use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::spec::ScenarioSpec;
-use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
 
 /// Days between dividends.

@@ -2,7 +2,7 @@
 //!
 //! Source: Wichura (1988), algorithm AS 241, PPND16: to 1e-15.
 
-use crate::scenario::elementary::log;
+use crate::scenario::log_exp::log;
 
 /// How far from 1/2 the centre reaches.
 const CENTRAL: f64 = 0.425;
@@ -133,7 +133,7 @@ const END: [[f64; 8]; 2] = [
 mod tests {
     use super::*;
     use crate::scenario::Key;
-    use crate::scenario::stream::{Purpose, Stream};
+    use crate::scenario::random_stream::{Purpose, Stream};
 
     #[test]
     fn the_quantiles_are_those_of_the_tables() {

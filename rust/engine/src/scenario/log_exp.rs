@@ -71,7 +71,7 @@ pub(super) fn exps(powers: &mut [f64]) {
 mod tests {
     use super::*;
     use crate::scenario::Key;
-    use crate::scenario::stream::{Purpose, Stream};
+    use crate::scenario::random_stream::{Purpose, Stream};
 
     #[test]
     fn logs_and_exponentials_have_the_bits_of_libm() {

@@ -1,8 +1,8 @@
 //! What a family does to all volatilities and drifts.
 
 use crate::scenario::DAYS_A_YEAR;
+use crate::scenario::random_stream::Stream;
 use crate::scenario::spec::{Family, ScenarioSpec};
-use crate::scenario::stream::Stream;
 
 /// What it does on a day.
 #[derive(Clone, Copy)]

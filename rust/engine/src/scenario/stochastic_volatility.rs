@@ -3,12 +3,12 @@
 //! All of it has mean 0 given what was before, and volatility is known before it is used: no price tells where the next
 //! one goes.
 
-use crate::scenario::climate::{Climate, climates};
-use crate::scenario::draws::{Asked, Draws, Prices};
-use crate::scenario::elementary::{exps, log};
-use crate::scenario::normal::CHUNK;
+use crate::scenario::log_exp::{exps, log};
+use crate::scenario::normal_quantile::CHUNK;
+use crate::scenario::random_draws::{Asked, Draws, Prices};
+use crate::scenario::random_stream::{Purpose, Stream};
+use crate::scenario::regime::{Climate, climates};
 use crate::scenario::spec::{Jumps, ScenarioSpec, Swing};
-use crate::scenario::stream::{Purpose, Stream};
 use crate::scenario::{DAYS_A_YEAR, Key};
 use crate::vector::dispatch::wide;
 

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::scenario::factor;
-use crate::scenario::normal::{CHUNK, quantiles};
+use crate::scenario::normal_quantile::{CHUNK, quantiles};
+use crate::scenario::random_stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
 use crate::scenario::spec::Jumps;
-use crate::scenario::stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
+use crate::scenario::stochastic_volatility;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::wide;
 
@@ -84,7 +84,7 @@ impl Draws {
                 word[i] = stream.word();
             }
             if let Some(jumps) = asked.jumps {
-                jump[i] = factor::jump(jumps, stream);
+                jump[i] = stochastic_volatility::jump(jumps, stream);
             }
             if asked.has_swings {
                 words.swings[i] = stream.word();
