@@ -8,8 +8,8 @@ mod run;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::canonical::{Tree, canonical_tree};
-use crate::json::push_hex;
+use crate::wire::canonical_json::push_hex;
+use crate::wire::canonicalization::{Tree, canonical_tree};
 
 pub use run::{PlainRun, Vocabulary};
 

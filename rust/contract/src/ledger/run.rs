@@ -2,7 +2,7 @@
 
 use super::base64;
 use super::{count, is_count, is_hash};
-use crate::canonical::{Tree, deepest};
+use crate::wire::canonicalization::{Tree, deepest};
 
 /// What the members of a run may be, as the ledger names them.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use crate::json::hex_of;
 use crate::merkle::{Hash, Tree, hash_leaf};
+use crate::wire::canonical_json::hex_of;
 
 pub use sealing::{Decided, Head, Sealed, seal_submission};
 

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 
 use super::record_fault;
-use crate::json::{hex_of, push_array, push_string};
 use crate::merkle::Hash;
+use crate::wire::canonical_json::{hex_of, push_array, push_string};
 
 /// A decision that is committed to; shares are decimal texts.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use super::digest::Digest;
 use super::header::Header;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
 use super::{RECORD_VERSION, write};
-use crate::json;
+use crate::wire::canonical_json;
 
 /// A place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,13 +81,13 @@ impl Chain {
     pub(crate) fn end(&mut self, end: &End, previous: &Digest) -> Digest {
         self.text.clear();
         self.text.push('{');
-        json::push_key(&mut self.text, "cash");
-        json::push_number(&mut self.text, end.cash);
-        json::push_key(&mut self.text, "nav");
-        json::push_number(&mut self.text, end.nav);
+        canonical_json::push_key(&mut self.text, "cash");
+        canonical_json::push_number(&mut self.text, end.cash);
+        canonical_json::push_key(&mut self.text, "nav");
+        canonical_json::push_number(&mut self.text, end.nav);
         write::push_digest(&mut self.text, "observation", &end.observation);
         write::push_digest(&mut self.text, "previous", previous);
-        json::push_key(&mut self.text, "terminated");
+        canonical_json::push_key(&mut self.text, "terminated");
         self.text.push_str(if end.terminated { "true" } else { "false" });
         self.text.push('}');
         Digest::of(&self.text)
@@ -132,23 +132,23 @@ impl AgentTrajectory {
     pub fn computed_digest(&self) -> Option<Digest> {
         let ends: Vec<Digest> = self.runs.iter().map(RunTrajectory::digest).collect::<Option<_>>()?;
         let mut text = String::from("{");
-        json::push_key(&mut text, "agent_id");
-        json::push_string(&mut text, &self.agent_id);
+        canonical_json::push_key(&mut text, "agent_id");
+        canonical_json::push_string(&mut text, &self.agent_id);
         text.push_str(",\"domain\":\"openoutcry/record/1/agent\"");
         // Left out where it says nothing: a record without it has the digest that it always had.
         if self.runs.iter().any(|run| run.harness.is_some()) {
-            json::push_key(&mut text, "harness");
-            json::push_array(&mut text, &self.runs, |text, run| match run.harness {
+            canonical_json::push_key(&mut text, "harness");
+            canonical_json::push_array(&mut text, &self.runs, |text, run| match run.harness {
                 Some(harness) => write::push_harness(text, harness),
                 None => text.push_str("null"),
             });
         }
-        json::push_key(&mut text, "in_sample_trials");
+        canonical_json::push_key(&mut text, "in_sample_trials");
         text.push_str(&self.in_sample_trials.to_string());
-        json::push_key(&mut text, "record_version");
-        json::push_string(&mut text, RECORD_VERSION);
-        json::push_key(&mut text, "runs");
-        json::push_array(&mut text, &ends, |text, end| {
+        canonical_json::push_key(&mut text, "record_version");
+        canonical_json::push_string(&mut text, RECORD_VERSION);
+        canonical_json::push_key(&mut text, "runs");
+        canonical_json::push_array(&mut text, &ends, |text, end| {
             text.push('"');
             end.push_hex(text);
             text.push('"');

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use sha2::{Digest as _, Sha256};
 
-use crate::json;
+use crate::wire::canonical_json;
 
 /// A SHA-256, in JSON 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ impl Digest {
 
     /// Appends the hexadecimal digits.
     pub fn push_hex(&self, text: &mut String) {
-        json::push_hex(text, &self.0);
+        canonical_json::push_hex(text, &self.0);
     }
 }
 

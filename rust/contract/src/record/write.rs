@@ -8,7 +8,7 @@ use super::harness::Harness;
 use super::header::{Fill, Header};
 use super::sign::Signature;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
-use crate::json::{push_array, push_hex, push_key, push_number, push_string};
+use crate::wire::canonical_json::{push_array, push_hex, push_key, push_number, push_string};
 
 impl AgentTrajectory {
     /// Returns the canonical JSON of this record.

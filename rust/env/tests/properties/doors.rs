@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use openoutcry::MarketObservation;
-use openoutcry_contract::json;
+use openoutcry_contract::canonical_json;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -188,16 +188,16 @@ fn canonical(value: &Value) -> String {
 
 fn push(text: &mut String, value: &Value) {
     match value {
-        Value::Number(number) => json::push_number(text, number.as_f64().expect("a number")),
-        Value::String(string) => json::push_string(text, string),
-        Value::Array(items) => json::push_array(text, items, push),
+        Value::Number(number) => canonical_json::push_number(text, number.as_f64().expect("a number")),
+        Value::String(string) => canonical_json::push_string(text, string),
+        Value::Array(items) => canonical_json::push_array(text, items, push),
         Value::Object(fields) => {
             let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
             fields.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             let mut before = '{';
             for (key, value) in fields {
                 text.push(before);
-                json::push_string(text, key);
+                canonical_json::push_string(text, key);
                 text.push(':');
                 push(text, value);
                 before = ',';

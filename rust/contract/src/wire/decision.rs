@@ -3,8 +3,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use crate::error::{DecisionError, WRONG_TYPE};
-use crate::json;
+use crate::wire::canonical_json;
+use crate::wire::decision_error::{DecisionError, WRONG_TYPE};
 
 /// What an agent wants to hold from the next bar on.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,28 +104,28 @@ impl Decision {
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::from("{");
-        json::push_key(&mut text, "orders");
-        json::push_array(&mut text, &self.orders, |text, order| {
+        canonical_json::push_key(&mut text, "orders");
+        canonical_json::push_array(&mut text, &self.orders, |text, order| {
             text.push('{');
-            json::push_key(text, "action");
-            json::push_string(text, order.action.name());
+            canonical_json::push_key(text, "action");
+            canonical_json::push_string(text, order.action.name());
             if let Some(confidence) = order.confidence {
-                json::push_key(text, "confidence");
-                json::push_number(text, confidence);
+                canonical_json::push_key(text, "confidence");
+                canonical_json::push_number(text, confidence);
             }
             if !order.rationale.is_empty() {
-                json::push_key(text, "rationale");
-                json::push_string(text, &order.rationale);
+                canonical_json::push_key(text, "rationale");
+                canonical_json::push_string(text, &order.rationale);
             }
-            json::push_key(text, "symbol");
-            json::push_string(text, &order.symbol);
-            json::push_key(text, "target_weight");
-            json::push_number(text, order.target_weight);
+            canonical_json::push_key(text, "symbol");
+            canonical_json::push_string(text, &order.symbol);
+            canonical_json::push_key(text, "target_weight");
+            canonical_json::push_number(text, order.target_weight);
             text.push('}');
         });
         if !self.reasoning.is_empty() {
-            json::push_key(&mut text, "reasoning");
-            json::push_string(&mut text, &self.reasoning);
+            canonical_json::push_key(&mut text, "reasoning");
+            canonical_json::push_string(&mut text, &self.reasoning);
         }
         text.push('}');
         text

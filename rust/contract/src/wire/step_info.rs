@@ -1,7 +1,7 @@
 use openoutcry_engine::{Event, StepCosts, Stepped};
 
-use crate::json;
-use crate::orders::Refusal;
+use crate::wire::canonical_json;
+use crate::wire::orders::Refusal;
 
 /// What a step says to the harness, not to the agent.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +27,11 @@ impl StepInfo<'_> {
     pub fn write_json(&self, text: &mut String) {
         text.push('{');
         if let Some(stepped) = self.stepped {
-            json::push_key(text, "costs");
+            canonical_json::push_key(text, "costs");
             push_costs(text, &stepped.costs);
             push_field(text, "dividends", stepped.dividends);
         }
-        json::push_key(text, "events");
+        canonical_json::push_key(text, "events");
         text.push('[');
         for refusal in self.refusals {
             let numbers = [Some(("weight", refusal.weight)), None];
@@ -55,8 +55,8 @@ impl StepInfo<'_> {
 }
 
 fn push_field(text: &mut String, name: &str, value: f64) {
-    json::push_key(text, name);
-    json::push_number(text, value);
+    canonical_json::push_key(text, name);
+    canonical_json::push_number(text, value);
 }
 
 fn push_costs(text: &mut String, costs: &StepCosts) {
@@ -89,15 +89,15 @@ fn push_event(
     };
     push_numbers(text, "", "reason");
     if let Some(reason) = reason {
-        json::push_key(text, "reason");
-        json::push_string(text, reason);
+        canonical_json::push_key(text, "reason");
+        canonical_json::push_string(text, reason);
     }
     push_numbers(text, "reason", "slug");
-    json::push_key(text, "slug");
-    json::push_string(text, slug);
+    canonical_json::push_key(text, "slug");
+    canonical_json::push_string(text, slug);
     if let Some(symbol) = symbol {
-        json::push_key(text, "symbol");
-        json::push_string(text, symbol);
+        canonical_json::push_key(text, "symbol");
+        canonical_json::push_string(text, symbol);
     }
     push_numbers(text, "symbol", "~");
     text.push('}');

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use thiserror::Error;
 
-use crate::json::{push_array, push_number, push_string};
+use crate::wire::canonical_json::{push_array, push_number, push_string};
 
 /// A text that is not JSON, or names a field twice.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

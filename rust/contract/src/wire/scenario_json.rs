@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use crate::json::{push_array, push_number, push_string};
+use crate::wire::canonical_json::{push_array, push_number, push_string};
 
 /// A text that is no spec.
 #[derive(Clone, Debug, Error, PartialEq)]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use openoutcry_engine::{AsOf, Book};
 use serde::Deserialize;
 
-use crate::json;
+use crate::wire::canonical_json;
 
 /// What an agent is shown at the close of a bar.
 ///
@@ -91,11 +91,11 @@ impl MarketObservation {
     pub fn to_json(&self) -> String {
         let mut text = String::new();
         open(&mut text, self.cash, &self.date);
-        json::push_array(&mut text, &self.portfolio, |text, held| {
+        canonical_json::push_array(&mut text, &self.portfolio, |text, held| {
             push_position(text, &held.symbol, held.shares, held.avg_price);
         });
-        json::push_key(&mut text, "symbols");
-        json::push_array(&mut text, &self.symbols, |text, symbol| {
+        canonical_json::push_key(&mut text, "symbols");
+        canonical_json::push_array(&mut text, &self.symbols, |text, symbol| {
             let closes = |text: &mut String| push_numbers(text, &symbol.close_history);
             let fundamentals: Vec<(&str, f64)> =
                 symbol.fundamentals.iter().map(|(name, value)| (name.as_str(), *value)).collect();
@@ -132,7 +132,7 @@ impl PrintedCloses {
         for (symbol, (text, starts)) in self.text.iter_mut().zip(&mut self.starts).enumerate() {
             for bar in self.first + starts.len() - 1..=as_of.bar() {
                 if let Some(close) = as_of.back_to(bar).close(symbol) {
-                    json::push_number(text, close);
+                    canonical_json::push_number(text, close);
                     text.push(',');
                 }
                 starts.push(text.len());
@@ -165,12 +165,12 @@ pub fn write_observation(
     printed.reach(as_of);
     open(text, book.cash(), as_of.date());
     let held = (0..as_of.n_symbols()).filter(|i| book.shares(*i) != 0.0);
-    json::push_array(text, held, |text, i| {
+    canonical_json::push_array(text, held, |text, i| {
         push_position(text, as_of.symbol(i).unwrap_or_default(), book.shares(i), book.avg_price(i));
     });
-    json::push_key(text, "symbols");
+    canonical_json::push_key(text, "symbols");
     let listed = (0..as_of.n_symbols()).filter(|i| as_of.is_listed(*i));
-    json::push_array(text, listed, |text, i| {
+    canonical_json::push_array(text, listed, |text, i| {
         let n = as_of.history_len(i, lookback);
         let closes = |text: &mut String| {
             if n > 0 && as_of.is_plain(i, n) {
@@ -191,25 +191,25 @@ pub fn write_observation(
 
 fn open(text: &mut String, cash: f64, date: &str) {
     text.push('{');
-    json::push_key(text, "cash");
-    json::push_number(text, cash);
-    json::push_key(text, "date");
-    json::push_string(text, date);
-    json::push_key(text, "portfolio");
+    canonical_json::push_key(text, "cash");
+    canonical_json::push_number(text, cash);
+    canonical_json::push_key(text, "date");
+    canonical_json::push_string(text, date);
+    canonical_json::push_key(text, "portfolio");
 }
 
 fn push_numbers(text: &mut String, numbers: &[f64]) {
-    json::push_array(text, numbers, |text, number| json::push_number(text, *number));
+    canonical_json::push_array(text, numbers, |text, number| canonical_json::push_number(text, *number));
 }
 
 fn push_position(text: &mut String, symbol: &str, shares: f64, avg_price: f64) {
     text.push('{');
-    json::push_key(text, "avg_price");
-    json::push_number(text, avg_price);
-    json::push_key(text, "shares");
-    json::push_number(text, shares);
-    json::push_key(text, "symbol");
-    json::push_string(text, symbol);
+    canonical_json::push_key(text, "avg_price");
+    canonical_json::push_number(text, avg_price);
+    canonical_json::push_key(text, "shares");
+    canonical_json::push_number(text, shares);
+    canonical_json::push_key(text, "symbol");
+    canonical_json::push_string(text, symbol);
     text.push('}');
 }
 
@@ -221,10 +221,10 @@ fn push_symbol<'a>(
     news: impl Iterator<Item = &'a str>,
 ) {
     text.push('{');
-    json::push_key(text, "close_history");
+    canonical_json::push_key(text, "close_history");
     push_closes(text);
     if !fundamentals.is_empty() {
-        json::push_key(text, "fundamentals");
+        canonical_json::push_key(text, "fundamentals");
         // RFC 8785 orders keys by UTF-16 code units, not by code points.
         fundamentals.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
         text.push('{');
@@ -232,18 +232,18 @@ fn push_symbol<'a>(
             if !text.ends_with('{') {
                 text.push(',');
             }
-            json::push_string(text, name);
+            canonical_json::push_string(text, name);
             text.push(':');
-            json::push_number(text, value);
+            canonical_json::push_number(text, value);
         }
         text.push('}');
     }
     let mut news = news.peekable();
     if news.peek().is_some() {
-        json::push_key(text, "news");
-        json::push_array(text, news, json::push_string);
+        canonical_json::push_key(text, "news");
+        canonical_json::push_array(text, news, canonical_json::push_string);
     }
-    json::push_key(text, "symbol");
-    json::push_string(text, symbol);
+    canonical_json::push_key(text, "symbol");
+    canonical_json::push_string(text, symbol);
     text.push('}');
 }

@@ -1,7 +1,7 @@
 use openoutcry_engine::{AsOf, RefusalReason};
 
-use crate::decision::{Action, Decision};
-use crate::json;
+use crate::wire::canonical_json;
+use crate::wire::decision::{Action, Decision};
 
 /// An order that was refused by its name before the engine saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,14 +75,14 @@ pub fn write_orders(text: &mut String, symbols: &[String], weights: &[f64], as_o
     text.push_str("{\"orders\":");
     let orders = symbols.iter().zip(weights).enumerate();
     let orders = orders.filter(|(i, (_, weight))| !(weight.is_nan() || **weight == 0.0 && !as_of.has_closed(*i)));
-    json::push_array(text, orders, |text, (_, (symbol, weight))| {
+    canonical_json::push_array(text, orders, |text, (_, (symbol, weight))| {
         let action = if *weight < 0.0 { Action::Sell } else { Action::Buy };
         text.push_str("{\"action\":");
-        json::push_string(text, action.name());
-        json::push_key(text, "symbol");
-        json::push_string(text, symbol);
-        json::push_key(text, "target_weight");
-        json::push_number(text, *weight);
+        canonical_json::push_string(text, action.name());
+        canonical_json::push_key(text, "symbol");
+        canonical_json::push_string(text, symbol);
+        canonical_json::push_key(text, "target_weight");
+        canonical_json::push_number(text, *weight);
         text.push('}');
     });
     text.push('}');
