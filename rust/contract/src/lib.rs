@@ -2,8 +2,8 @@
 //!
 //! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
 
+pub mod arena_log;
 pub mod ledger;
-pub mod log;
 pub mod merkle;
 pub mod record;
 mod submission;

@@ -1,7 +1,7 @@
 //! The audit of an arena's log, on logs of a few lines.
 
+use openoutcry_contract::arena_log::{Decided, Head, Log, record_fault, seal_submission};
 use openoutcry_contract::canonicalize;
-use openoutcry_contract::log::{Decided, Head, Log, record_fault, seal_submission};
 use openoutcry_contract::merkle::{Hash, hash_leaf};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};

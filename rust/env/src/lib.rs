@@ -50,7 +50,7 @@ pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingE
 pub use episodes::{Stream, Windows};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
-    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, canonicalize, ledger, log, merkle, record,
+    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle, record,
     spec_digest, spec_from_json, spec_to_json,
 };
 #[cfg(feature = "planted")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use openoutcry::log::{Decided, Fault, Head, Log, record_fault, seal_submission};
+use openoutcry::arena_log::{Decided, Fault, Head, Log, record_fault, seal_submission};
 use openoutcry::merkle::{Hash, OutOfTree, Tree, hash_leaf, is_consistent, is_included};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};

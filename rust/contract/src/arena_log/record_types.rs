@@ -166,7 +166,7 @@ fn status(value: &str) -> bool {
 /// Strings or integers by name.
 fn parameters(value: &str) -> bool {
     let mut members = Vec::new();
-    super::exact::members(value, &mut members).is_some()
+    super::json_scanner::members(value, &mut members).is_some()
         && members
             .iter()
             .all(|(_, value)| value.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit()))

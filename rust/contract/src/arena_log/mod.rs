@@ -3,9 +3,9 @@
 //! A record is a leaf of a Merkle tree, and a submission commits to decisions that are revealed later. This is the audit
 //! of what a log and its reveals say by themselves; checkpoints and signatures are checked in Python.
 
-mod exact;
-mod sealing;
-mod shapes;
+mod commitment;
+mod json_scanner;
+mod record_types;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::merkle::{Hash, Tree, hash_leaf};
 use crate::wire::canonical_json::hex_of;
 
-pub use sealing::{Decided, Head, Sealed, seal_submission};
+pub use commitment::{Decided, Head, Sealed, seal_submission};
 
 /// The most bytes that a record may have: entry bundles give them 16 bits.
 pub const LONGEST: usize = 65_535;
@@ -70,10 +70,10 @@ pub fn record_fault(text: &str) -> Option<String> {
         return Some(format!("at most {LONGEST} bytes are required; received {}", text.len()));
     }
     let mut members = Vec::new();
-    if exact::members(text, &mut members).is_none() {
+    if json_scanner::members(text, &mut members).is_none() {
         return Some(NOT_EXACT.to_owned());
     }
-    shapes::fault(&members)
+    record_types::fault(&members)
 }
 
 /// Returns the lines of a file that end, and what comes after them.
@@ -144,9 +144,10 @@ impl Log {
         let mut found = BTreeMap::new();
         for (line, place) in self.others.iter().rev() {
             let text = str::from_utf8(&content[place.clone()]).unwrap_or_default();
-            if exact::members(text, &mut members).is_some() && shapes::value(&members, "type") == Some("\"resolution\"")
+            if json_scanner::members(text, &mut members).is_some()
+                && record_types::value(&members, "type") == Some("\"resolution\"")
             {
-                found.insert(shapes::value(&members, "market_id").unwrap_or("null"), *line);
+                found.insert(record_types::value(&members, "market_id").unwrap_or("null"), *line);
             }
         }
         found
@@ -175,11 +176,12 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads a line, and returns what is wrong with it.
     fn read(&mut self, line: usize, text: &'a [u8]) -> Option<String> {
-        let Some(text) = str::from_utf8(text).ok().filter(|text| exact::members(text, &mut self.members).is_some())
+        let Some(text) =
+            str::from_utf8(text).ok().filter(|text| json_scanner::members(text, &mut self.members).is_some())
         else {
             return Some(NOT_EXACT.to_owned());
         };
-        let value = |name| shapes::value(&self.members, name).unwrap_or("none");
+        let value = |name| record_types::value(&self.members, name).unwrap_or("none");
         let before = self.log.digests.last().copied().unwrap_or_default();
         let links = [("v", "1".to_owned()), ("seq", line.to_string()), ("prev_sha256", quoted(&before))];
         if let Some((name, wanted)) = links.iter().find(|(name, wanted)| value(name) != wanted) {
@@ -195,7 +197,7 @@ impl<'a> Reader<'a> {
         }
         let (as_of, digest) = (value("as_of"), value("sha256"));
         self.log.others.push((line, place(self.content, text)));
-        let is_new = || shapes::text(as_of) && shapes::text(digest) && !self.snapshots.contains_key(as_of);
+        let is_new = || record_types::text(as_of) && record_types::text(digest) && !self.snapshots.contains_key(as_of);
         if kind == "\"snapshot\"" {
             if !is_new() {
                 return Some("a new `as_of` and a `sha256` are required; received others".to_owned());
@@ -203,7 +205,7 @@ impl<'a> Reader<'a> {
             self.snapshots.insert(as_of, digest);
         }
         // A snapshot is published after the moment that it is of.
-        let least = shapes::sorted(as_of).map_or("", |moment| &moment[..SECOND]);
+        let least = record_types::sorted(as_of).map_or("", |moment| &moment[..SECOND]);
         self.date(line, if line == 0 { "created_at" } else { "at" }, least)
     }
 
@@ -211,8 +213,8 @@ impl<'a> Reader<'a> {
     ///
     /// The member of that name says it.
     fn date(&mut self, line: usize, name: &str, least: &str) -> Option<String> {
-        let (value, least) = (shapes::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
-        let Some(moment) = shapes::sorted(value).filter(|moment| *moment >= least) else {
+        let (value, least) = (record_types::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
+        let Some(moment) = record_types::sorted(value).filter(|moment| *moment >= least) else {
             return Some(format!("`{name}` from {least} on is required, as in the log before; received {value}"));
         };
         if self.newest.get(..DAY).is_some_and(|day| day < &moment[..DAY]) {
@@ -224,12 +226,12 @@ impl<'a> Reader<'a> {
 
     /// Takes the facts of a submission from its members.
     fn submit(&mut self, line: usize) -> Option<String> {
-        let value = |name| shapes::value(&self.members, name).unwrap_or("none");
+        let value = |name| record_types::value(&self.members, name).unwrap_or("none");
         let (id, commitments) = (value("submission_id"), value("commitments"));
-        if !shapes::text(id) || self.ids.contains(id) {
+        if !record_types::text(id) || self.ids.contains(id) {
             return Some(format!("a new `submission_id` is required; received {id}"));
         }
-        if !shapes::commitments(commitments) {
+        if !record_types::commitments(commitments) {
             return Some("`commitments` must be SHA-256 in ascending order; received others".to_owned());
         }
         let (as_of, digest) = (value("snapshot_as_of"), value("snapshot_sha256"));
@@ -255,11 +257,11 @@ fn reveal_fault(
     results: &BTreeMap<&str, usize>,
 ) -> Option<String> {
     let mut members = Vec::new();
-    if str::from_utf8(line).ok().is_none_or(|text| exact::members(text, &mut members).is_none()) {
+    if str::from_utf8(line).ok().is_none_or(|text| json_scanner::members(text, &mut members).is_none()) {
         return Some(NOT_EXACT.to_owned());
     }
     let is_named = members.iter().map(|(name, _)| *name).eq(["opened", "submission_id"]);
-    let Some(opened) = is_named.then(|| exact::items(members[0].1)).flatten() else {
+    let Some(opened) = is_named.then(|| json_scanner::items(members[0].1)).flatten() else {
         return Some("`opened`, a list, and `submission_id` are required; received others".to_owned());
     };
     if members[1].1.as_bytes() != &content[submission.id.clone()] {
@@ -277,9 +279,9 @@ fn reveal_fault(
     let known = opened.iter().find(|body| {
         let mut members = Vec::new();
         !results.is_empty()
-            && exact::members(body, &mut members).is_some()
+            && json_scanner::members(body, &mut members).is_some()
             && results
-                .get(shapes::value(&members, "market_id").unwrap_or("null"))
+                .get(record_types::value(&members, "market_id").unwrap_or("null"))
                 .is_some_and(|result| *result < submission.line)
     });
     known.map(|body| format!("decisions before a market's result are required; received {body}"))
