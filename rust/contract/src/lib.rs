@@ -6,11 +6,10 @@ pub mod arena_log;
 pub mod ledger;
 pub mod merkle;
 pub mod record;
-mod submission;
 mod wire;
 
 pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window};
-pub use submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
+pub use record::submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
 pub use wire::canonical_json;
 pub use wire::canonicalization::{NotJson, canonicalize};
 pub use wire::decision::{Action, Decision, Order};

@@ -4,14 +4,14 @@
 //! is one that it would read the same.
 
 mod base64;
-mod run;
+mod run_entry;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::wire::canonical_json::push_hex;
 use crate::wire::canonicalization::{Tree, canonical_tree};
 
-pub use run::{PlainRun, Vocabulary};
+pub use run_entry::{PlainRun, Vocabulary};
 
 /// A place in a chain: a number, and the hash of the record before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ fn record(line: &[u8], vocabulary: &Vocabulary, canonical: &mut String) -> Optio
     };
     let (Tree::Text(session), Tree::Text(ts)) = (session, ts) else { return None };
     let is_plain = is_hash(&prev_hash) && is_count(seq) && seq < MOST && is_session(&session) && is_time(&ts);
-    let run = is_plain.then(|| run::read(payload, session, ts, vocabulary).ok())??;
+    let run = is_plain.then(|| run_entry::read(payload, session, ts, vocabulary).ok())??;
     Some(Record { run, seq: count(seq), prev_hash, hash: found })
 }
 

@@ -1,10 +1,10 @@
-use super::chain::Chain;
+use super::agent_fault::Fault;
 use super::digest::Digest;
-use super::fault::Fault;
 use super::harness::Harness;
+use super::hash_chain::Chain;
 use super::header::Header;
 use super::trajectory::{End, RunTrajectory, Step};
-use super::write;
+use super::writer;
 
 /// What was shown at a close: the digest of the observation, and two numbers of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,13 +70,13 @@ impl Recorder {
 
     /// Appends the line that a stream begins this run with.
     pub fn push_header_line(&self, text: &mut String) {
-        write::push_header_line(text, &self.run);
+        writer::push_header_line(text, &self.run);
     }
 
     /// Appends the line of the last step.
     pub fn push_step_line(&self, text: &mut String) {
         if let Some(step) = self.run.steps.last() {
-            write::push_step_line(text, step);
+            writer::push_step_line(text, step);
         }
     }
 }
@@ -85,7 +85,7 @@ impl RunTrajectory {
     /// Appends the line that a stream ends this run with, if it has an end.
     pub fn push_end_line(&self, text: &mut String) {
         if let Some(end) = &self.end {
-            write::push_end_line(text, end);
+            writer::push_end_line(text, end);
         }
     }
 }

@@ -1,11 +1,11 @@
 use serde::Deserialize;
 
+use super::agent_fault::Fault;
 use super::digest::Digest;
 use super::error::RecordError;
-use super::fault::Fault;
 use super::harness::Harness;
 use super::header::Header;
-use super::sign::Signature;
+use super::signature::Signature;
 
 /// Characters that the name of an agent has at most, by code points.
 pub const MAX_AGENT_ID: usize = 200;

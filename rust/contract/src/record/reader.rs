@@ -4,12 +4,12 @@ use openoutcry_engine::{CostModel, Limits, Window};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
+use super::agent_fault::Fault;
 use super::digest::Digest;
 use super::error::RecordError;
-use super::fault::Fault;
 use super::harness::Harness;
 use super::header::{DatasetName, Fill, Header};
-use super::sign::Signature;
+use super::signature::Signature;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step, check_agent_id};
 use super::{MAX_INTEGER, RECORD_VERSION};
 

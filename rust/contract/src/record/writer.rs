@@ -6,7 +6,7 @@ use super::RECORD_VERSION;
 use super::digest::Digest;
 use super::harness::Harness;
 use super::header::{Fill, Header};
-use super::sign::Signature;
+use super::signature::Signature;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
 use crate::wire::canonical_json::{push_array, push_hex, push_key, push_number, push_string};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::digest::Digest;
 use super::header::Header;
 use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
-use super::{RECORD_VERSION, write};
+use super::{RECORD_VERSION, writer};
 use crate::wire::canonical_json;
 
 /// A place of a record.
@@ -62,7 +62,7 @@ impl Chain {
     pub(crate) fn header(&mut self, header: &Header) -> Digest {
         self.text.clear();
         self.text.push_str("{\"domain\":\"openoutcry/record/1\",\"header\":");
-        write::push_header(&mut self.text, header);
+        writer::push_header(&mut self.text, header);
         self.text.push('}');
         Digest::of(&self.text)
     }
@@ -71,8 +71,8 @@ impl Chain {
     pub(crate) fn step(&mut self, step: &Step, previous: &Digest) -> Digest {
         self.text.clear();
         self.text.push('{');
-        write::push_step(&mut self.text, step, None);
-        write::push_digest(&mut self.text, "previous", previous);
+        writer::push_step(&mut self.text, step, None);
+        writer::push_digest(&mut self.text, "previous", previous);
         self.text.push('}');
         Digest::of(&self.text)
     }
@@ -85,8 +85,8 @@ impl Chain {
         canonical_json::push_number(&mut self.text, end.cash);
         canonical_json::push_key(&mut self.text, "nav");
         canonical_json::push_number(&mut self.text, end.nav);
-        write::push_digest(&mut self.text, "observation", &end.observation);
-        write::push_digest(&mut self.text, "previous", previous);
+        writer::push_digest(&mut self.text, "observation", &end.observation);
+        writer::push_digest(&mut self.text, "previous", previous);
         canonical_json::push_key(&mut self.text, "terminated");
         self.text.push_str(if end.terminated { "true" } else { "false" });
         self.text.push('}');
@@ -139,7 +139,7 @@ impl AgentTrajectory {
         if self.runs.iter().any(|run| run.harness.is_some()) {
             canonical_json::push_key(&mut text, "harness");
             canonical_json::push_array(&mut text, &self.runs, |text, run| match run.harness {
-                Some(harness) => write::push_harness(text, harness),
+                Some(harness) => writer::push_harness(text, harness),
                 None => text.push_str("null"),
             });
         }

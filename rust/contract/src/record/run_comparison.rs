@@ -1,6 +1,6 @@
 //! Two records of one market side by side: where they part, and which knob differs.
 
-use super::chain::Place;
+use super::hash_chain::Place;
 use super::trajectory::RunTrajectory;
 
 /// A field of the header in which two runs differ.

@@ -3,9 +3,9 @@
 use serde::de::DeserializeOwned;
 
 use super::error::RecordError;
-use super::read::{EndLine, FirstLine, HeaderLine, LastLine, check_canonical, check_version};
+use super::reader::{EndLine, FirstLine, HeaderLine, LastLine, check_canonical, check_version};
 use super::trajectory::{AgentTrajectory, Step, check_agent_id};
-use super::write;
+use super::writer;
 
 /// A record read from lines, and what of the text was no whole line.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +69,7 @@ fn first(line: &str, canonical: &mut String) -> Result<AgentTrajectory, RecordEr
     let FirstLine { agent_id, in_sample_trials, record_version } = parse(line)?;
     check_version(record_version)?;
     check_agent_id(&agent_id)?;
-    write::push_first_line(canonical, &agent_id, in_sample_trials);
+    writer::push_first_line(canonical, &agent_id, in_sample_trials);
     Ok(AgentTrajectory { agent_id, in_sample_trials, runs: Vec::new(), digest: None, signature: None })
 }
 
@@ -82,22 +82,22 @@ fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Res
     match (line.get(..8).unwrap_or(line), open) {
         ("{\"harnes" | "{\"header", None) => {
             let run = parse::<HeaderLine>(line)?.run();
-            write::push_header_line(canonical, &run);
+            writer::push_header_line(canonical, &run);
             record.runs.push(run);
         }
         ("{\"digest", None) => {
             let LastLine { digest, signature } = parse(line)?;
-            write::push_last_line(canonical, &digest, signature.as_ref());
+            writer::push_last_line(canonical, &digest, signature.as_ref());
             (record.digest, record.signature) = (Some(digest), signature);
         }
         ("{\"cash\":", Some(run)) => {
             let step: Step = parse(line)?;
-            write::push_step_line(canonical, &step);
+            writer::push_step_line(canonical, &step);
             run.steps.push(step);
         }
         ("{\"end\":{", Some(run)) => {
             let EndLine { end } = parse(line)?;
-            write::push_end_line(canonical, &end);
+            writer::push_end_line(canonical, &end);
             run.end = Some(end);
         }
         (_, None) => return Err(RecordError::invalid("neither a header nor a digest where no run is open")),
