@@ -7,7 +7,7 @@ use openoutcry_contract::{
 use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 
 use crate::agents::Agent;
-use crate::answer::Answer;
+use crate::agents::agent_answer::Answer;
 use crate::backtest::{Backtest, BacktestError, fault_of};
 use crate::environment::printed;
 use crate::episode::Episode;

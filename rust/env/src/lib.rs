@@ -25,7 +25,6 @@
 //! ```
 
 pub mod agents;
-mod answer;
 mod backtest;
 pub mod batch;
 mod capture;
@@ -41,7 +40,7 @@ mod run;
 mod submit;
 
 pub use agents::Agent;
-pub use answer::Answer;
+pub use agents::agent_answer::Answer;
 pub use backtest::{Backtest, BacktestError, run_backtest};
 pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};

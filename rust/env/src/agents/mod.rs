@@ -1,13 +1,14 @@
 //! Agents, and the baselines every result should be held against.
 
+pub(crate) mod agent_answer;
 mod allocation;
-mod random;
+mod random_weights;
 mod trend;
 
 use openoutcry_contract::{Decision, MarketObservation, Order, SymbolHistory};
 
 pub use allocation::{BuyAndHold, EqualWeight, HoldCash, InverseVolatility};
-pub use random::RandomWeights;
+pub use random_weights::RandomWeights;
 pub use trend::{MeanReversion, Momentum};
 
 /// Something that decides on an observation and nothing else.
