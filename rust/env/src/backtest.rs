@@ -10,7 +10,7 @@ use openoutcry_engine::{
 use thiserror::Error;
 
 use crate::agents::Agent;
-use crate::episode::{Episode, check_lookback};
+use crate::episode::single_episode::{Episode, check_lookback};
 use crate::run::Run;
 
 /// A backtest to be run: a market, a window, and its rules.

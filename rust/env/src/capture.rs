@@ -10,7 +10,7 @@ use crate::agents::Agent;
 use crate::agents::agent_answer::Answer;
 use crate::backtest::{Backtest, BacktestError, fault_of};
 use crate::environment::printed;
-use crate::episode::Episode;
+use crate::episode::single_episode::Episode;
 use crate::run::Run;
 
 /// The version of this engine, as records name it.

@@ -9,8 +9,8 @@ use openoutcry_engine::{
 };
 use thiserror::Error;
 
-use crate::episode::{Episode, check_lookback};
-use crate::reward::{Memory, Shaping};
+use crate::episode::reward::{Memory, Shaping};
+use crate::episode::single_episode::{Episode, check_lookback};
 
 /// A market to step through, one decision a bar.
 ///

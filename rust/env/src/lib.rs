@@ -32,10 +32,8 @@ mod diagnosis;
 mod edited;
 mod environment;
 mod episode;
-mod episodes;
 mod headers;
 mod replay;
-mod reward;
 mod run;
 mod submit;
 
@@ -46,7 +44,8 @@ pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};
 pub use edited::edited;
 pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
-pub use episodes::{Stream, Windows};
+pub use episode::episode_windows::{Stream, Windows};
+pub use episode::reward::{Memory, Reward, Shaping};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle, record,
@@ -60,7 +59,6 @@ pub use openoutcry_engine::{
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
 pub use replay::{Replay, ReplayError, Terms, replay_run};
-pub use reward::{Memory, Reward, Shaping};
 pub use run::{Fill, Flows, Run};
 pub use submit::{replay_submission, submit, submit_at, submit_run};
 

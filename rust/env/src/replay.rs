@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::capture::Viewer;
 use crate::diagnosis::{self, Difference};
-use crate::episode::{Episode, check_lookback};
+use crate::episode::single_episode::{Episode, check_lookback};
 
 /// What whoever replays a run holds it to, beside the data.
 ///

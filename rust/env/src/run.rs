@@ -3,7 +3,7 @@ use std::sync::OnceLock;
 use openoutcry_contract::Refusal;
 use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Window};
 
-use crate::episode::Episode;
+use crate::episode::single_episode::Episode;
 
 /// A finished backtest: its decisions, and the numbers that follow from them.
 ///

@@ -10,7 +10,7 @@ use crate::agents::BuyAndHold;
 use crate::backtest::Backtest;
 use crate::diagnosis::Difference;
 use crate::edited::edited;
-use crate::episode::Episode;
+use crate::episode::single_episode::Episode;
 use crate::replay::{Replay, ReplayError, Terms, replay_with, rules_of};
 use crate::run::Run;
 

@@ -2,8 +2,8 @@ use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Rules, Tariff, Whose, Window};
 
 use crate::batch::settings::Settings;
-use crate::episodes::{Stream, Windows};
-use crate::reward::Memory;
+use crate::episode::episode_windows::{Stream, Windows};
+use crate::episode::reward::Memory;
 
 /// What every step looks at of at most eight lanes; of a mask, bit k is lane k's.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ pub use settings::{Autoreset, BatchError, Settings, Terms};
 use share::{Seat, Share};
 pub use sliding::{Sliding, Strip};
 
-use crate::episode::check_lookback;
+use crate::episode::single_episode::check_lookback;
 
 /// Rules whose tables are worth their memory.
 ///

@@ -1,8 +1,8 @@
 use openoutcry_engine::{ConfigError, CostModel, Limits, StepError};
 use thiserror::Error;
 
-use crate::episodes::Windows;
-use crate::reward::Reward;
+use crate::episode::episode_windows::Windows;
+use crate::episode::reward::Reward;
 
 /// What happens to a lane whose episode has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use crate::batch::accounts::AccountsMut;
 use crate::batch::bypassed::{Bypassed, observed, wait};
 use crate::batch::lane::{Crew, Story, Told};
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
-use crate::episode::hold_within;
-use crate::reward::{self, Reward};
+use crate::episode::reward::{self, Reward};
+use crate::episode::single_episode::hold_within;
 
 /// Some lanes with their part of every array: what one thread works on.
 pub(super) struct Share<'a> {

@@ -3,7 +3,7 @@ use openoutcry_engine::{
     Book, ConfigError, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once,
 };
 
-use crate::reward::{Memory, Shaping};
+use crate::episode::reward::{Memory, Shaping};
 
 /// Returns `lookback` if an observation can show that many closes.
 pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
