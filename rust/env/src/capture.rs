@@ -9,7 +9,7 @@ use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 use crate::agents::Agent;
 use crate::agents::agent_answer::Answer;
 use crate::backtest::{Backtest, BacktestError, fault_of};
-use crate::environment::printed;
+use crate::environment::trading_env::printed;
 use crate::episode::single_episode::Episode;
 use crate::run::Run;
 

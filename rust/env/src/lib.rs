@@ -43,7 +43,7 @@ pub use backtest::{Backtest, BacktestError, run_backtest};
 pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};
 pub use edited::edited;
-pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
+pub use environment::trading_env::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
 pub use episode::episode_windows::{Stream, Windows};
 pub use episode::reward::{Memory, Reward, Shaping};
 pub use openoutcry_contract::{

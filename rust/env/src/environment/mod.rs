@@ -1,0 +1,5 @@
+//! The environment: reset, step and saved states, as values or as JSON.
+//!
+//! Imports `episode`.
+
+pub(crate) mod trading_env;
