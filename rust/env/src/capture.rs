@@ -8,10 +8,10 @@ use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 
 use crate::agents::Agent;
 use crate::agents::agent_answer::Answer;
-use crate::backtest::{Backtest, BacktestError, fault_of};
+use crate::backtest::run::Run;
+use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
 use crate::environment::trading_env::printed;
 use crate::episode::single_episode::Episode;
-use crate::run::Run;
 
 /// The version of this engine, as records name it.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -34,12 +34,12 @@ mod environment;
 mod episode;
 mod headers;
 mod replay;
-mod run;
 mod submit;
 
 pub use agents::Agent;
 pub use agents::agent_answer::Answer;
-pub use backtest::{Backtest, BacktestError, run_backtest};
+pub use backtest::run::{Fill, Flows, Run};
+pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
 pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use diagnosis::{Cause, Difference};
 pub use edited::edited;
@@ -59,7 +59,6 @@ pub use openoutcry_engine::{
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
 pub use replay::{Replay, ReplayError, Terms, replay_run};
-pub use run::{Fill, Flows, Run};
 pub use submit::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust of the README.

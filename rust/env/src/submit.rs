@@ -7,12 +7,12 @@ use openoutcry_contract::{Action, Benchmarks, Decision, StatedOrder, Submission,
 use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError, lane_sums};
 
 use crate::agents::BuyAndHold;
-use crate::backtest::Backtest;
+use crate::backtest::run::Run;
+use crate::backtest::run_backtest::Backtest;
 use crate::diagnosis::Difference;
 use crate::edited::edited;
 use crate::episode::single_episode::Episode;
 use crate::replay::{Replay, ReplayError, Terms, replay_with, rules_of};
-use crate::run::Run;
 
 /// Replays a record and returns what a scorer may know of it.
 ///

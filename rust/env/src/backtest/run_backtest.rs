@@ -10,8 +10,8 @@ use openoutcry_engine::{
 use thiserror::Error;
 
 use crate::agents::Agent;
+use crate::backtest::run::Run;
 use crate::episode::single_episode::{Episode, check_lookback};
-use crate::run::Run;
 
 /// A backtest to be run: a market, a window, and its rules.
 #[derive(Clone, Debug)]
