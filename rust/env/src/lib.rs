@@ -27,22 +27,14 @@
 pub mod agents;
 mod backtest;
 pub mod batch;
-mod capture;
-mod diagnosis;
-mod edited;
 mod environment;
 mod episode;
-mod headers;
 mod replay;
-mod submit;
 
 pub use agents::Agent;
 pub use agents::agent_answer::Answer;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
-pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
-pub use diagnosis::{Cause, Difference};
-pub use edited::edited;
 pub use environment::trading_env::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
 pub use episode::episode_windows::{Stream, Windows};
 pub use episode::reward::{Memory, Reward, Shaping};
@@ -58,8 +50,11 @@ pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
-pub use replay::{Replay, ReplayError, Terms, replay_run};
-pub use submit::{replay_submission, submit, submit_at, submit_run};
+pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
+pub use replay::divergence::{Cause, Difference};
+pub use replay::record_integrity::edited;
+pub use replay::replay_run::{Replay, ReplayError, Terms, replay_run};
+pub use replay::score_submission::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust of the README.
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 
 use openoutcry_contract::record::{AgentTrajectory, Digest, Place, RecordError};
 
-use crate::diagnosis::{Cause, Difference};
+use crate::replay::divergence::{Cause, Difference};
 
 /// Returns what beside the runs was changed: the digest, or what was signed.
 ///

@@ -4,9 +4,9 @@ use openoutcry_contract::CONTRACT_VERSION;
 use openoutcry_contract::record::{Digest, Header, Place, RunTrajectory, Seen, ulps_between};
 use openoutcry_engine::{ConfigError, Dataset};
 
-use crate::capture::ENGINE_VERSION;
-use crate::headers::header_differences;
-use crate::replay::{Terms, Walk};
+use crate::replay::capture::ENGINE_VERSION;
+use crate::replay::record_header::header_differences;
+use crate::replay::replay_run::{Terms, Walk};
 
 /// A place at which a record is not what a replay makes of it.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use openoutcry_contract::CONTRACT_VERSIONS;
 use openoutcry_contract::record::{Digest, Fill, Header, Place};
 use openoutcry_engine::Dataset;
 
-use crate::capture::ENGINE_VERSIONS;
-use crate::diagnosis::{Cause, Difference};
-use crate::replay::Terms;
+use crate::replay::capture::ENGINE_VERSIONS;
+use crate::replay::divergence::{Cause, Difference};
+use crate::replay::replay_run::Terms;
 
 /// Returns what of the header is not as whoever replays has it.
 pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<'_>) -> Vec<Difference> {

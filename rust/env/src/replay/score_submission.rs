@@ -9,10 +9,10 @@ use openoutcry_engine::{ConfigError, CostModel, Dataset, Event, Rules, StepError
 use crate::agents::BuyAndHold;
 use crate::backtest::run::Run;
 use crate::backtest::run_backtest::Backtest;
-use crate::diagnosis::Difference;
-use crate::edited::edited;
 use crate::episode::single_episode::Episode;
-use crate::replay::{Replay, ReplayError, Terms, replay_with, rules_of};
+use crate::replay::divergence::Difference;
+use crate::replay::record_integrity::edited;
+use crate::replay::replay_run::{Replay, ReplayError, Terms, replay_with, rules_of};
 
 /// Replays a record and returns what a scorer may know of it.
 ///

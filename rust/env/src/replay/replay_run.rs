@@ -5,9 +5,9 @@ use openoutcry_contract::record::{DatasetName, Digest, Fault, Fill, RunTrajector
 use openoutcry_engine::{ConfigError, CostModel, Dataset, Detail, FillKey, Limits, Rules, StepError, Stepped};
 use thiserror::Error;
 
-use crate::capture::Viewer;
-use crate::diagnosis::{self, Difference};
 use crate::episode::single_episode::{Episode, check_lookback};
+use crate::replay::capture::Viewer;
+use crate::replay::divergence::{self, Difference};
 
 /// What whoever replays a run holds it to, beside the data.
 ///
@@ -215,7 +215,7 @@ pub(crate) fn replay_with(
     see: impl FnMut(&Decision, &Episode, &Stepped),
 ) -> Result<Replay, ReplayError> {
     let walked = rules_of(data, run, terms)?.map(|rules| walk(data, run, rules, see));
-    let differences = diagnosis::differences(data, run, terms, walked.as_ref());
+    let differences = divergence::differences(data, run, terms, walked.as_ref());
     let n_steps = walked.map_or(0, |walk| walk.seen.len().saturating_sub(1));
     Ok(Replay { digest: run.digest(), n_steps, differences })
 }
