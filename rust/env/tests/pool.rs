@@ -4,7 +4,7 @@
 
 #![expect(unsafe_code, reason = "an allocator that counts, and a fork, are unsafe to call")]
 
-#[path = "../src/batch/pool.rs"]
+#[path = "../src/batch/thread_pool.rs"]
 mod pool;
 
 use std::alloc::{GlobalAlloc, Layout, System};

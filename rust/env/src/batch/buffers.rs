@@ -1,9 +1,9 @@
 use openoutcry_engine::lane_sums::{Block, LANES};
 use openoutcry_engine::{Dataset, Held, Observed};
 
-use crate::batch::lane::Told;
-use crate::batch::market::{Market, observe_account};
-use crate::batch::sliding::Sliding;
+use crate::batch::batch_market::{Market, observe_account};
+use crate::batch::lane_episodes::Told;
+use crate::batch::sliding_windows::Sliding;
 
 /// Where the observations of a batch go, lane after lane.
 #[derive(Debug)]

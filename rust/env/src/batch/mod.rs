@@ -2,16 +2,16 @@
 //!
 //! It is without JSON and without an allocation a step.
 
-mod accounts;
+mod batch_market;
+mod batch_settings;
 mod buffers;
-mod bypassed;
-mod lane;
-mod market;
-mod parts;
-mod pool;
-mod settings;
-mod share;
-mod sliding;
+mod lane_accounts;
+mod lane_episodes;
+mod sliding_windows;
+mod step_parts;
+mod streaming_observations;
+mod thread_pool;
+mod thread_share;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,16 +19,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepError, widen_rows};
 
-use accounts::Accounts;
+pub use batch_market::{Market, observe_account};
+pub use batch_settings::{Autoreset, BatchError, Settings, Terms};
 pub use buffers::{Arrays, Outcome, Seen};
-use bypassed::Bypassed;
-use lane::{Crew, Story};
-pub use market::{Market, observe_account};
-use parts::share_out;
-use pool::Pool;
-pub use settings::{Autoreset, BatchError, Settings, Terms};
-use share::{Seat, Share};
-pub use sliding::{Sliding, Strip};
+use lane_accounts::Accounts;
+use lane_episodes::{Crew, Story};
+pub use sliding_windows::{Sliding, Strip};
+use step_parts::share_out;
+use streaming_observations::Bypassed;
+use thread_pool::Pool;
+use thread_share::{Seat, Share};
 
 use crate::episode::single_episode::check_lookback;
 

@@ -7,7 +7,7 @@
 use openoutcry_engine::{Bypass, Held, Observed, Slid, prefetch};
 
 use crate::batch::Batch;
-use crate::batch::market::Market;
+use crate::batch::batch_market::Market;
 
 /// What an array holds of the windows of a batch.
 ///

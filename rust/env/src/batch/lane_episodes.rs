@@ -1,7 +1,7 @@
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Rules, Tariff, Whose, Window};
 
-use crate::batch::settings::Settings;
+use crate::batch::batch_settings::Settings;
 use crate::episode::episode_windows::{Stream, Windows};
 use crate::episode::reward::Memory;
 

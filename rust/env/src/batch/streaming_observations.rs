@@ -3,8 +3,8 @@
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{Bypass, Held, Observed};
 
-use crate::batch::market::{Market, observe_account};
-use crate::batch::sliding::Places;
+use crate::batch::batch_market::{Market, observe_account};
+use crate::batch::sliding_windows::Places;
 
 /// Flat observations of lanes, written one after the other.
 ///

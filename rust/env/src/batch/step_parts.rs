@@ -2,8 +2,8 @@
 
 use openoutcry_engine::lane_sums::LANES;
 
-use crate::batch::pool::Pool;
-use crate::batch::share::{Seat, Share};
+use crate::batch::thread_pool::Pool;
+use crate::batch::thread_share::{Seat, Share};
 use crate::batch::{BatchError, MAX_THREADS};
 
 /// What a thread is to do, and what came of it.

@@ -8,9 +8,9 @@ use openoutcry_engine::{
     step_shelf,
 };
 
-use crate::batch::accounts::AccountsMut;
-use crate::batch::bypassed::{Bypassed, observed, wait};
-use crate::batch::lane::{Crew, Story, Told};
+use crate::batch::lane_accounts::AccountsMut;
+use crate::batch::lane_episodes::{Crew, Story, Told};
+use crate::batch::streaming_observations::{Bypassed, observed, wait};
 use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
 use crate::episode::reward::{self, Reward};
 use crate::episode::single_episode::hold_within;
