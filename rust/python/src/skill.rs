@@ -2,7 +2,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry_score::power::Board;
 use openoutcry_score::skill::{self, Moments, Selection, Stated};
 use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
-use openoutcry_score::{Statistic, Undefined, normal};
+use openoutcry_score::{Statistic, Undefined, normal_distribution};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -98,7 +98,7 @@ impl<'py> Fields<'py> {
 /// Return the probability that a standard normal variable is at most `x`.
 #[pyfunction]
 fn normal_cdf(x: f64) -> f64 {
-    normal::cdf(x)
+    normal_distribution::cdf(x)
 }
 
 /// Return the value below which a standard normal variable lies with probability.
@@ -106,7 +106,7 @@ fn normal_cdf(x: f64) -> f64 {
 /// Infinite at 0 and 1, NaN outside.
 #[pyfunction]
 fn normal_quantile(p: f64) -> f64 {
-    normal::quantile(p)
+    normal_distribution::quantile(p)
 }
 
 /// Return the best of `n_trials` standard normal draws, expected.
@@ -149,7 +149,7 @@ fn sharpe_errors<'py>(
 #[pyfunction]
 fn probabilistic_sharpe(moments: Given, benchmark: f64) -> PyResult<(f64, f64)> {
     let z = skill::z_score(&moments_of(moments), benchmark).map_err(refused)?;
-    Ok((normal::cdf(z), z))
+    Ok((normal_distribution::cdf(z), z))
 }
 
 /// Return how many returns it takes to tell a Sharpe ratio from a lower one.

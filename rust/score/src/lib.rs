@@ -4,35 +4,30 @@
 
 pub mod arena;
 mod bootstrap;
-mod drawdown;
-mod exposure;
 mod field;
-mod moments;
-pub mod normal;
+mod metrics;
+pub mod normal_distribution;
 mod overfit;
 pub mod power;
-mod rates;
 pub mod skill;
-mod summary;
-mod tails;
 mod ties;
-pub mod trades;
 pub mod verdict;
 
 pub use bootstrap::{
     BadSetup, Draws, Interval, MeanTest, Panel, TestError, block_length, mean_test, sharpe_block_length,
     sharpe_interval,
 };
-pub use drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
-pub use exposure::{gross_exposure, net_exposure};
 pub use field::{FieldTests, benjamini_hochberg, field_tests, holm};
-pub use moments::{
+pub use metrics::drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
+pub use metrics::exposure::{gross_exposure, net_exposure};
+pub use metrics::moments::{
     is_riskless, kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility,
 };
+pub use metrics::rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
+pub use metrics::summary::{METRICS, Track, summarize};
+pub use metrics::tails::{cvar, percentile, tail_ratio, var};
+pub use metrics::trades;
 pub use overfit::{Overfit, overfit};
-pub use rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
-pub use summary::{METRICS, Track, summarize};
-pub use tails::{cvar, percentile, tail_ratio, var};
 pub use ties::{Bands, Pair, sharpe_difference, tie_bands};
 
 use thiserror::Error;

@@ -1,6 +1,6 @@
 //! How likely the best of one half of the days is below the middle in the other.
 
-use crate::moments::mean;
+use crate::metrics::moments::mean;
 use crate::{BadSetup, Panel, TestError, Undefined};
 
 /// Blocks above which there are too many halves to try.

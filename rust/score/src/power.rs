@@ -3,7 +3,7 @@
 //! Of normal returns without autocorrelation: real ones need more bars, never fewer.
 
 use crate::skill::{Moments, expected_max, probability, standard_error};
-use crate::{Statistic, Undefined, normal};
+use crate::{Statistic, Undefined, normal_distribution};
 
 /// A board, and the skill one hopes to see on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,9 +69,9 @@ pub fn power(board: &Board) -> Result<Power, Undefined> {
         return Err(Undefined::TooShort { required: 1, received: 0 });
     }
     let standard_error = standard_error(&Moments::normal(n_returns, 0.0), periods_per_year)?;
-    let best = -normal::quantile(size_of_one(size, n_agents));
-    let (errors, year) = (best - normal::quantile(1.0 - power), periods_per_year.sqrt());
-    let pair = -normal::quantile(size / 2.0) - normal::quantile(1.0 - power);
+    let best = -normal_distribution::quantile(size_of_one(size, n_agents));
+    let (errors, year) = (best - normal_distribution::quantile(1.0 - power), periods_per_year.sqrt());
+    let pair = -normal_distribution::quantile(size / 2.0) - normal_distribution::quantile(1.0 - power);
     let seen = Moments::normal(n_returns, sharpe / year);
     let n_needed = needed(&seen, errors)?;
     Ok(Power {
@@ -101,7 +101,8 @@ pub fn days_to_separate(n_returns: usize, distance: f64, size: f64, power: f64) 
     if !(distance > 0.0 && distance.is_finite()) {
         return Err(Undefined::NotAbove);
     }
-    let each = (-normal::quantile(size / 2.0) - normal::quantile(1.0 - power)).max(0.0) / distance;
+    let each =
+        (-normal_distribution::quantile(size / 2.0) - normal_distribution::quantile(1.0 - power)).max(0.0) / distance;
     Ok((n_returns as f64 * each * each).ceil())
 }
 

@@ -4,8 +4,8 @@
 
 use openoutcry_score::skill::{Moments, Selection, deflate, expected_max, hac, min_track_record};
 use openoutcry_score::{
-    Draws, Panel, block_length, cagr, calmar, cvar, field_tests, kurtosis, mean_test, normal, overfit, per_bar_rate,
-    sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
+    Draws, Panel, block_length, cagr, calmar, cvar, field_tests, kurtosis, mean_test, normal_distribution, overfit,
+    per_bar_rate, sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
 };
 
 const N_DAYS: usize = 600;
@@ -22,7 +22,13 @@ fn uniforms(seed: u64, n: usize) -> Vec<f64> {
 
 fn of_the_normal_distribution() -> Vec<f64> {
     let grid = uniforms(1, 2_000);
-    let both = |x: f64| [normal::cdf(9.0 * x), normal::density(9.0 * x), normal::quantile(0.5 + 0.5 * x)];
+    let both = |x: f64| {
+        [
+            normal_distribution::cdf(9.0 * x),
+            normal_distribution::density(9.0 * x),
+            normal_distribution::quantile(0.5 + 0.5 * x),
+        ]
+    };
     grid.into_iter().flat_map(both).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{Moments, expected_max, probabilistic_sharpe};
-use openoutcry_score::{Undefined, normal};
+use openoutcry_score::{Undefined, normal_distribution};
 
 const BOARD: Board =
     Board { n_returns: 50, n_agents: 21, periods_per_year: 252.0, sharpe: 1.0, size: 0.05, power: 0.8 };
@@ -18,7 +18,7 @@ fn fifty_days_say_next_to_nothing_of_twenty_one_agents() {
     assert!(near(found.best_expected, (252.0_f64 / 49.0).sqrt() * expected_max(21)));
     assert!((found.best_expected - 4.36).abs() < 0.005, "{found:?}");
     // All 21 stay below it in 95 % of fields.
-    let below = normal::cdf(found.best_quantile / found.standard_error);
+    let below = normal_distribution::cdf(found.best_quantile / found.standard_error);
     assert!(near((0..21).fold(1.0, |all, _| all * below), 0.95));
     assert!(near(found.years_needed, found.n_needed / 252.0));
     assert!(near(found.tracks_needed, ((found.n_needed - 1.0) / 49.0).ceil()));

@@ -5,7 +5,7 @@ use openoutcry_score::skill::{
     expected_max, hac, min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error,
     rolling_sharpe, standard_error, tracking, trials, worst, z_score,
 };
-use openoutcry_score::{Undefined, normal, sharpe, sharpe_standard_error};
+use openoutcry_score::{Undefined, normal_distribution, sharpe, sharpe_standard_error};
 
 #[track_caller]
 fn assert_near(value: Result<f64, Undefined>, expected: f64, digits: i32) {
@@ -303,15 +303,18 @@ fn confidence_is_held_against_what_came() {
 
 #[test]
 fn the_normal_distribution_is_its_own_inverse_and_symmetric() {
-    assert_eq!(normal::cdf(0.0), 0.5);
-    assert_eq!(normal::quantile(0.5), 0.0);
-    assert_near(Ok(normal::quantile(0.975)), 1.959_963_984_540_054_2, 15);
-    assert_near(Ok(normal::cdf(-10.0) * 1e23), 0.761_985_302_416_052_6, 14);
-    assert_eq!((normal::quantile(0.0), normal::quantile(1.0)), (f64::NEG_INFINITY, f64::INFINITY));
-    assert_eq!((normal::cdf(f64::NEG_INFINITY), normal::cdf(f64::INFINITY)), (0.0, 1.0));
+    assert_eq!(normal_distribution::cdf(0.0), 0.5);
+    assert_eq!(normal_distribution::quantile(0.5), 0.0);
+    assert_near(Ok(normal_distribution::quantile(0.975)), 1.959_963_984_540_054_2, 15);
+    assert_near(Ok(normal_distribution::cdf(-10.0) * 1e23), 0.761_985_302_416_052_6, 14);
+    assert_eq!(
+        (normal_distribution::quantile(0.0), normal_distribution::quantile(1.0)),
+        (f64::NEG_INFINITY, f64::INFINITY)
+    );
+    assert_eq!((normal_distribution::cdf(f64::NEG_INFINITY), normal_distribution::cdf(f64::INFINITY)), (0.0, 1.0));
     for outside in [-0.1, 1.1, f64::NAN] {
-        assert!(normal::quantile(outside).is_nan());
+        assert!(normal_distribution::quantile(outside).is_nan());
     }
-    assert!(normal::cdf(f64::NAN).is_nan());
-    assert_eq!(normal::quantile(0.3), -normal::quantile(1.0 - 0.3));
+    assert!(normal_distribution::cdf(f64::NAN).is_nan());
+    assert_eq!(normal_distribution::quantile(0.3), -normal_distribution::quantile(1.0 - 0.3));
 }

@@ -6,7 +6,7 @@ use openoutcry_score::skill::{
     standard_error, trials, z_score,
 };
 use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
-use openoutcry_score::{mean, normal, sharpe_standard_error};
+use openoutcry_score::{mean, normal_distribution, sharpe_standard_error};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -142,10 +142,10 @@ proptest! {
     #[test]
     fn the_normal_distribution_inverts_itself(log in -700.0..-0.694_f64) {
         let p = libm::exp(log);
-        let back = normal::cdf(normal::quantile(p));
+        let back = normal_distribution::cdf(normal_distribution::quantile(p));
         // A rounding of the quantile is x^2 roundings of the probability.
         prop_assert!((back / p - 1.0).abs() < 1e-15 * (4.0 - 4.0 * log), "{p} {back}");
-        prop_assert_eq!(normal::quantile(1.0 - p), -normal::quantile(1.0 - (1.0 - p)));
+        prop_assert_eq!(normal_distribution::quantile(1.0 - p), -normal_distribution::quantile(1.0 - (1.0 - p)));
     }
 
     #[test]

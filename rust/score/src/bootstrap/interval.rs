@@ -2,7 +2,7 @@ use super::long_run::long_run_variance;
 use super::mean::alone;
 use super::{Draws, Panel, Starts, TestError, check_year_and_level, edges, influence, sharpe_block_length, sufficient};
 use crate::Undefined;
-use crate::moments::{mean, standard_deviation};
+use crate::metrics::moments::{mean, standard_deviation};
 
 /// Blocks below which a resample says nothing of the spread between blocks.
 const MIN_BLOCKS: usize = 10;

@@ -1,5 +1,5 @@
 use super::{Panel, edges};
-use crate::moments::{mean, standard_deviation};
+use crate::metrics::moments::{mean, standard_deviation};
 use crate::{Undefined, is_riskless};
 
 /// Returns the mean days of a block that suits the means of a panel.

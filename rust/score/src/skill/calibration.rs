@@ -1,4 +1,4 @@
-use crate::{Statistic, Undefined, normal};
+use crate::{Statistic, Undefined, normal_distribution};
 
 /// An order with what its agent said of it, and what came.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,7 +138,7 @@ fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
 
 /// Returns Wilson's interval of a share of `count`.
 fn interval(share: f64, count: usize) -> (f64, f64) {
-    let (n, z) = (count as f64, normal::quantile(0.975));
+    let (n, z) = (count as f64, normal_distribution::quantile(0.975));
     let middle = share + z * z / (2.0 * n);
     let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     let over = 1.0 + z * z / n;

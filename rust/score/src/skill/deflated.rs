@@ -1,7 +1,7 @@
 use std::f64::consts::E;
 
 use crate::skill::{Moments, Trials, finite};
-use crate::{Statistic, Undefined, normal};
+use crate::{Statistic, Undefined, normal_distribution};
 
 /// The constant of Euler and Mascheroni.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
@@ -27,7 +27,7 @@ pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
 ///
 /// Source: Bailey and Lopez de Prado (2012).
 pub fn probabilistic_sharpe(moments: &Moments, benchmark: f64) -> Statistic {
-    Ok(normal::cdf(z_score(moments, benchmark)?))
+    Ok(normal_distribution::cdf(z_score(moments, benchmark)?))
 }
 
 /// Returns the best of many ratios without skill, expected, in their deviations.
@@ -42,7 +42,7 @@ pub fn expected_max(n_trials: u64) -> f64 {
     }
     // The upper tail by symmetry: 1 - 1/N would round away the digits of 1/N.
     let n = n_trials as f64;
-    -(1.0 - GAMMA) * normal::quantile(1.0 / n) - GAMMA * normal::quantile(1.0 / (n * E))
+    -(1.0 - GAMMA) * normal_distribution::quantile(1.0 / n) - GAMMA * normal_distribution::quantile(1.0 / (n * E))
 }
 
 /// Out of how many trials a track was chosen, and how far apart they lay.
@@ -130,5 +130,5 @@ pub fn deflate(moments: &Moments, selection: &Selection) -> Result<Deflated, Und
     let sr0 = sigma * expected_max(selection.n_trials);
     let z = z_score(moments, sr0)?;
     let Selection { n_trials, n_eff, .. } = *selection;
-    Ok(Deflated { n_trials, n_eff, sigma, sr0, moments: *moments, psr, dsr: normal::cdf(z), z })
+    Ok(Deflated { n_trials, n_eff, sigma, sr0, moments: *moments, psr, dsr: normal_distribution::cdf(z), z })
 }

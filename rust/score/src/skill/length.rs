@@ -1,5 +1,5 @@
 use crate::skill::{Moments, expected_max, finite, probability};
-use crate::{Statistic, Undefined, normal};
+use crate::{Statistic, Undefined, normal_distribution};
 
 /// Returns how many returns it takes to tell a Sharpe ratio from a lower one.
 ///
@@ -20,7 +20,7 @@ pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> S
         return Err(Undefined::NotAbove);
     }
     let variance = Moments { n_returns: 2, ..*moments }.variance()?;
-    let errors = normal::quantile(confidence).max(0.0) / (moments.sharpe - benchmark);
+    let errors = normal_distribution::quantile(confidence).max(0.0) / (moments.sharpe - benchmark);
     Ok(1.0 + variance * errors * errors)
 }
 

@@ -43,7 +43,7 @@ impl Moments {
     ///
     /// Undefined for fewer than two returns, or returns that do not vary.
     pub fn of(excess: &[f64]) -> Result<Self, Undefined> {
-        let sharpe = crate::moments::sharpe_per_bar(excess)?;
+        let sharpe = crate::metrics::moments::sharpe_per_bar(excess)?;
         Ok(Self { n_returns: excess.len(), sharpe, skew: skew(excess)?, kurtosis: kurtosis(excess)? })
     }
 

@@ -5,7 +5,7 @@ use super::reason::{Known, Unknown};
 use super::score::WindowScore;
 use super::{Gates, PassK};
 use crate::skill::{Moments, probabilistic_sharpe, z_score};
-use crate::{Undefined, holm, normal, volatility};
+use crate::{Undefined, holm, normal_distribution, volatility};
 
 /// Windows from which their count of wins is a test.
 const MIN_COUNTED: usize = 5;
@@ -34,7 +34,7 @@ pub(super) fn test_windows(agent: &Agent<'_>, gates: &Gates) -> WindowTests {
         let Ok(series) = series else { continue };
         let of_window = |(from, to): &(usize, usize)| Moments::of(&series[*from..*to]).and_then(|of| z_score(&of, 0.0));
         let ratios: Vec<Result<f64, Undefined>> = edges.iter().map(of_window).collect();
-        let told: Vec<f64> = ratios.iter().flatten().map(|z| normal::cdf(*z)).collect();
+        let told: Vec<f64> = ratios.iter().flatten().map(|z| normal_distribution::cdf(*z)).collect();
         let mut adjusted = holm(&told).unwrap_or_default().into_iter();
         let mut won = 0;
         for ((score, z), (from, to)) in windows.iter_mut().zip(&ratios).zip(&edges) {

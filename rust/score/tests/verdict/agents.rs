@@ -2,7 +2,7 @@
 
 use openoutcry_contract::record::{Digest, Fill};
 use openoutcry_contract::{Benchmarks, CostModel, Limits, Submission, SubmittedRun, Trace, Window};
-use openoutcry_score::normal;
+use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{ScoreConfig, SuiteWindow};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -41,7 +41,7 @@ impl Noise {
     pub(crate) fn normal(&mut self, n: usize, mean: f64, deviation: f64) -> Vec<f64> {
         let mut one = || {
             let open = (self.0.next_u64() >> 11) as f64 + 0.5;
-            mean + deviation * normal::quantile(open / 9_007_199_254_740_992.0)
+            mean + deviation * normal_distribution::quantile(open / 9_007_199_254_740_992.0)
         };
         (0..n).map(|_| one()).collect()
     }

@@ -1,6 +1,6 @@
 use openoutcry_contract::record::{Harness, Tier, Transport};
 use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Unknown, Verdict, score_agent};
-use openoutcry_score::{Undefined, normal};
+use openoutcry_score::{Undefined, normal_distribution};
 
 use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
@@ -28,7 +28,7 @@ fn an_agent_of_great_skill_passes_every_gate() {
 fn the_deflated_ratio_that_gates_is_that_of_what_ranks() {
     let score = judged(&skilled(&Market::new(&WINDOWS, 0), "a", 1.0, 0.0, 3));
     let dsr = score.gates.iter().find(|gate| gate.slug == "dsr").unwrap().value.unwrap();
-    assert_eq!(dsr, normal::cdf(score.z.unwrap()));
+    assert_eq!(dsr, normal_distribution::cdf(score.z.unwrap()));
     let least = score.sides.iter().map(|side| side.deflated.unwrap().z).fold(f64::INFINITY, f64::min);
     assert_eq!(score.z, Ok(least));
 }

@@ -1,7 +1,7 @@
 //! What windows that nobody knew say alone, and boards under no suite.
 
 use openoutcry_contract::Submission;
-use openoutcry_score::normal;
+use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{CompositeScore, Reason, ScoreConfig, Verdict, score_agent, score_field};
 
 use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
@@ -134,6 +134,6 @@ fn hindsight_on_public_windows_is_eligible_no_oftener_than_luck_and_skill_as_oft
     // `tests/test_score_sealed.py` has more draws. Of 8 at 5 %, 4 or more come in less than one of 1,000 tests.
     assert!(hindsight <= 3 && before > hindsight, "{hindsight} {before}");
     let years = LENGTHS[N_PUBLIC..].iter().sum::<usize>() as f64 / YEAR;
-    let expected = n as f64 * normal::cdf(sharpe * years.sqrt() - normal::quantile(0.95));
+    let expected = n as f64 * normal_distribution::cdf(sharpe * years.sqrt() - normal_distribution::quantile(0.95));
     assert!(skill as f64 > expected - 4.0, "{skill} instead of {expected}, {without}");
 }

@@ -1,6 +1,6 @@
 //! How often luck is eligible, and skill.
 
-use openoutcry_score::normal;
+use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{Verdict, score_field};
 
 use crate::agents::{Market, held_to, skilled};
@@ -28,7 +28,7 @@ fn skill_is_eligible_about_as_often_as_the_normal_law_says() {
         let board = score_field(&agents, &held_to(&agents)).unwrap();
         board.scores[0].verdict == Verdict::Eligible
     });
-    let expected = normal::cdf(sharpe * (days / 252.0).sqrt() - normal::quantile(0.95));
+    let expected = normal_distribution::cdf(sharpe * (days / 252.0).sqrt() - normal_distribution::quantile(0.95));
     let share = found.count() as f64 / n as f64;
     let error = (expected * (1.0 - expected) / n as f64).sqrt();
     assert!((share - expected).abs() < 4.0 * error, "{share} instead of {expected}");

@@ -1,0 +1,11 @@
+//! Metrics of one series of returns, of its weights and of its trades.
+//!
+//! Imports `normal_distribution`.
+
+pub(crate) mod drawdown;
+pub(crate) mod exposure;
+pub(crate) mod moments;
+pub(crate) mod rates;
+pub(crate) mod summary;
+pub(crate) mod tails;
+pub mod trades;
