@@ -1,5 +1,5 @@
-use super::long_run::long_run_variance;
-use super::mean::alone;
+use super::long_run_variance::long_run_variance;
+use super::mean_test::alone;
 use super::{Draws, Panel, Starts, TestError, check_year_and_level, edges, influence, sharpe_block_length, sufficient};
 use crate::Undefined;
 use crate::metrics::moments::{mean, standard_deviation};

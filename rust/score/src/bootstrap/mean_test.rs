@@ -1,5 +1,5 @@
-use super::blocks::Stream;
-use super::sums::{ROWS, recount};
+use super::block_draws::Stream;
+use super::block_sums::{ROWS, recount};
 use super::{Draws, Panel, Stationary, Sums, TestError, block_length, sufficient};
 
 /// Windows from which the signs of their means are a test of their own.
