@@ -4,20 +4,17 @@
 
 pub mod arena;
 mod bootstrap;
-mod field;
 mod metrics;
+mod multiple_testing;
 pub mod normal_distribution;
-mod overfit;
 pub mod power;
 pub mod skill;
-mod ties;
 pub mod verdict;
 
 pub use bootstrap::{
     BadSetup, Draws, Interval, MeanTest, Panel, TestError, block_length, mean_test, sharpe_block_length,
     sharpe_interval,
 };
-pub use field::{FieldTests, benjamini_hochberg, field_tests, holm};
 pub use metrics::drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
 pub use metrics::exposure::{gross_exposure, net_exposure};
 pub use metrics::moments::{
@@ -27,8 +24,9 @@ pub use metrics::rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, 
 pub use metrics::summary::{METRICS, Track, summarize};
 pub use metrics::tails::{cvar, percentile, tail_ratio, var};
 pub use metrics::trades;
-pub use overfit::{Overfit, overfit};
-pub use ties::{Bands, Pair, sharpe_difference, tie_bands};
+pub use multiple_testing::backtest_overfitting::{Overfit, overfit};
+pub use multiple_testing::tie_bands::{Bands, Pair, sharpe_difference, tie_bands};
+pub use multiple_testing::{FieldTests, benjamini_hochberg, field_tests, holm};
 
 use thiserror::Error;
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::ScoreError;
 use crate::Draws;
 use crate::bootstrap::MAX_DRAWS;
-use crate::overfit::MAX_BLOCKS;
+use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
 
 /// What agents are judged by.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -9,6 +9,7 @@ use super::reason::{Known, Reason, Unknown};
 use super::score::{CompositeScore, Verdict};
 use super::sealed::seal;
 use super::{LuckFloor, ScoreConfig, ScoreError};
+
 use crate::power::{Board, Power, power};
 use crate::{FieldTests, Overfit, TestError, overfit};
 

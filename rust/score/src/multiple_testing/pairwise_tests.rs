@@ -21,7 +21,7 @@ const LEAST_VARIANCE: f64 = 0.25;
 
 /// Two tracks, how far apart they are, and how sure that is.
 #[derive(Clone, Debug)]
-pub(super) struct Contest {
+pub(crate) struct Contest {
     pub first: usize,
     pub second: usize,
     /// Sharpe ratio per day of the first less that of the second.
@@ -47,7 +47,7 @@ impl Contest {
 
 /// Which pairs get a p-value of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alone {
+pub(crate) enum Alone {
     /// Every one.
     Every,
     /// Those that would differ without it.
@@ -65,7 +65,7 @@ pub(super) enum Alone {
 /// tied by them. Such a pair itself has a p-value of its own, which counts them all, and is never below that.
 ///
 /// Source: Romano and Wolf (2005); Ledoit and Wolf (2008).
-pub(super) fn decide(tracks: &Tracks<'_>, level: f64, draws: &Draws, alone: Alone) -> Vec<Contest> {
+pub(crate) fn decide(tracks: &Tracks<'_>, level: f64, draws: &Draws, alone: Alone) -> Vec<Contest> {
     let n_agents = tracks.each.len();
     let every = (0..n_agents).flat_map(|first| (first + 1..n_agents).map(move |second| (first, second)));
     let mut contests: Vec<Contest> = every.map(|(first, second)| Contest::new(tracks, first, second)).collect();

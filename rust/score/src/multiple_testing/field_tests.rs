@@ -1,4 +1,4 @@
-use super::variance::kernel_variance;
+use super::kernel_variance::kernel_variance;
 use crate::bootstrap::{Sums, each_chunk, sufficient};
 use crate::{Draws, Panel, TestError, Undefined, block_length};
 

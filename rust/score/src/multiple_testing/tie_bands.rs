@@ -1,8 +1,6 @@
 //! Which agents cannot be told apart by their Sharpe ratios.
 
-mod contests;
-
-use contests::{Alone, Contest, decide};
+use crate::multiple_testing::pairwise_tests::{Alone, Contest, decide};
 
 use crate::bootstrap::{Tracks, check_year_and_level, least_draws};
 use crate::{BadSetup, Draws, Interval, Panel, TestError};
