@@ -1,7 +1,7 @@
 //! Scores of forecasters: arrays in, numbers out.
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use openoutcry_score::arena::{ForecastIntervals, Forecasts, PairedForecasts};
+use openoutcry_score::forecasts::{ForecastIntervals, Forecasts, PairedForecasts};
 use openoutcry_score::{BadSetup, Draws};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,7 +56,7 @@ fn forecast_effects<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let copied = Copied::new(starts, &markets, &losses, n_markets);
     let effects = py
-        .detach(|| copied.forecasts().map(|forecasts| openoutcry_score::arena::agent_effects(&forecasts)))
+        .detach(|| copied.forecasts().map(|forecasts| openoutcry_score::forecasts::agent_effects(&forecasts)))
         .map_err(to_py)?;
     Ok(arrays::vector(py, effects))
 }
@@ -81,7 +81,7 @@ fn forecast_intervals<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let copied = Copied::new(starts, &markets, &losses, n_markets);
     let (references, draws) = (references.as_array().to_vec(), Draws { n: n_draws, seed, block_length: None });
-    let resampled = || openoutcry_score::arena::forecast_intervals(&copied.forecasts()?, &references, &draws);
+    let resampled = || openoutcry_score::forecasts::forecast_intervals(&copied.forecasts()?, &references, &draws);
     let ForecastIntervals { loss_low, loss_high, skill_low, skill_high, rank_low, rank_high, best, top, holds } =
         py.detach(resampled).map_err(to_py)?;
     let found = PyDict::new(py);
@@ -107,7 +107,7 @@ fn forecast_log_scores<'py>(
     probabilities: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let probabilities = probabilities.as_array().to_vec();
-    let scores = py.detach(|| openoutcry_score::arena::log_scores(&starts, &probabilities)).map_err(to_py)?;
+    let scores = py.detach(|| openoutcry_score::forecasts::log_scores(&starts, &probabilities)).map_err(to_py)?;
     Ok(arrays::vector(py, scores))
 }
 
@@ -125,7 +125,7 @@ fn paired_forecasts(
 ) -> PyResult<(f64, f64, f64, f64)> {
     let differences = differences.as_array().to_vec();
     let draws = Draws { n: n_draws, seed, block_length: None };
-    let compared = py.detach(|| openoutcry_score::arena::paired_forecasts(&differences, &draws));
+    let compared = py.detach(|| openoutcry_score::forecasts::paired_forecasts(&differences, &draws));
     let PairedForecasts { low, high, better, p_value } = compared.map_err(to_py)?;
     Ok((low, high, better, p_value))
 }

@@ -2,8 +2,8 @@
 //!
 //! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
 
-pub mod arena;
 mod bootstrap;
+pub mod forecasts;
 mod metrics;
 mod multiple_testing;
 pub mod normal_distribution;

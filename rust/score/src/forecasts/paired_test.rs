@@ -1,4 +1,4 @@
-use super::resample::{check_count, interval};
+use super::forecast_intervals::{check_count, interval};
 use crate::bootstrap::Stream;
 use crate::{BadSetup, Draws};
 

@@ -2,13 +2,13 @@
 //!
 //! How sure their scores are, and how hard the markets were.
 
-mod effects;
-mod paired;
-mod resample;
+mod agent_effects;
+mod forecast_intervals;
+mod paired_test;
 
-pub use effects::agent_effects;
-pub use paired::{PairedForecasts, paired_forecasts};
-pub use resample::{ForecastIntervals, forecast_intervals};
+pub use agent_effects::agent_effects;
+pub use forecast_intervals::{ForecastIntervals, forecast_intervals};
+pub use paired_test::{PairedForecasts, paired_forecasts};
 
 use crate::BadSetup;
 
