@@ -7,8 +7,8 @@ pub mod forecasts;
 mod metrics;
 mod multiple_testing;
 pub mod normal_distribution;
-pub mod power;
 pub mod skill;
+pub use skill::power;
 pub mod verdict;
 
 pub use bootstrap::{

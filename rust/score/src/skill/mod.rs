@@ -4,22 +4,23 @@
 
 mod benchmark;
 mod calibration;
-mod cost;
-mod deflated;
-mod error;
-mod length;
-mod linkage;
-mod rolling;
-mod trials;
+mod cost_sensitivity;
+mod deflated_sharpe;
+mod effective_trials;
+mod hierarchical_clustering;
+mod min_track_record;
+pub mod power;
+mod rolling_sharpe;
+mod sharpe_error;
 
 pub use benchmark::{Regression, Tracking, regress, tracking};
 pub use calibration::{Bin, Calibration, Stated, calibrate};
-pub use cost::{at_cost, break_even_bps};
-pub use deflated::{Deflated, Selection, deflate, expected_max, probabilistic_sharpe, z_score};
-pub use error::{Hac, default_lags, hac, standard_error};
-pub use length::{min_backtest_years, min_track_record};
-pub use rolling::{Decay, decay, rolling_error, rolling_sharpe, worst};
-pub use trials::{MAX_CLUSTERED, Trials, trials};
+pub use cost_sensitivity::{at_cost, break_even_bps};
+pub use deflated_sharpe::{Deflated, Selection, deflate, expected_max, probabilistic_sharpe, z_score};
+pub use effective_trials::{MAX_CLUSTERED, Trials, trials};
+pub use min_track_record::{min_backtest_years, min_track_record};
+pub use rolling_sharpe::{Decay, decay, rolling_error, rolling_sharpe, worst};
+pub use sharpe_error::{Hac, default_lags, hac, standard_error};
 
 use crate::{Statistic, Undefined, kurtosis, skew};
 

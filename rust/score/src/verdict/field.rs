@@ -10,7 +10,7 @@ use super::score::{CompositeScore, Verdict};
 use super::sealed::seal;
 use super::{LuckFloor, ScoreConfig, ScoreError};
 
-use crate::power::{Board, Power, power};
+use crate::skill::power::{Board, Power, power};
 use crate::{FieldTests, Overfit, TestError, overfit};
 
 /// Bars a year of returns of which nothing else is said.

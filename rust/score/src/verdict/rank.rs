@@ -6,7 +6,7 @@ use super::score::{CompositeScore, settled, typical};
 use super::{Reason, ScoreConfig, ScoreError};
 use crate::bootstrap::Panel;
 use crate::multiple_testing::tie_bands::bands_alone;
-use crate::power::days_to_separate;
+use crate::skill::power::days_to_separate;
 use crate::{TestError, sharpe_difference, volatility};
 
 /// What it takes to tell the first two agents of a board apart.

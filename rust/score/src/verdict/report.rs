@@ -12,7 +12,7 @@ use super::{
     CompositeScore, Field, Gate, LuckFloor, Lucky, Market, Process, Reason, Sealed, Separation, Side, WindowScore,
 };
 use crate::FieldTests;
-use crate::power::Power;
+use crate::skill::power::Power;
 use crate::skill::{Calibration, Decay, Deflated, Selection};
 
 /// A JSON object on its way.

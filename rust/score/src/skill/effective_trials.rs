@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::skill::linkage::{Condensed, clusters};
+use crate::skill::hierarchical_clustering::{Condensed, clusters};
 use crate::{Statistic, Undefined, check, standard_deviation};
 
 /// Above this correlation two trials are one as far as their spread goes.
