@@ -1,11 +1,11 @@
 use openoutcry_contract::record::FaultKind;
 
-use super::config::{Gates, PassMode, ScoreConfig};
-use super::prepare::Agent;
+use super::composite_score::{Side, Verdict};
+use super::field_agents::Agent;
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
-use super::score::{Side, Verdict};
-use super::windows::WindowTests;
+use super::score_config::{Gates, PassMode, ScoreConfig};
+use super::window_tests::WindowTests;
 use crate::bootstrap::MIN_DAYS;
 use crate::{mean, volatility};
 

@@ -4,7 +4,7 @@ use openoutcry_contract::Trace;
 use openoutcry_contract::record::{FaultKind, Harness, Tier};
 
 use super::reason::{Known, Unknown};
-use super::tracks::Tracks;
+use super::window_runs::Tracks;
 use crate::max_drawdown;
 
 /// How the runs of an agent went, beside what they earned.

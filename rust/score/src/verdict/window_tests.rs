@@ -1,8 +1,8 @@
 //! What each window says by itself.
 
-use super::prepare::Agent;
+use super::composite_score::WindowScore;
+use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
-use super::score::WindowScore;
 use super::{Gates, PassK};
 use crate::skill::{Moments, probabilistic_sharpe, z_score};
 use crate::{Undefined, holm, normal_distribution, volatility};
@@ -54,7 +54,7 @@ pub(super) fn test_windows(agent: &Agent<'_>, gates: &Gates) -> WindowTests {
 
 fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &Gates) -> WindowScore {
     let runs = &agent.tracks.windows[place];
-    let passes = |seed: &super::active::Active| {
+    let passes = |seed: &super::active_returns::Active| {
         let of = |series: &[f64]| Moments::of(&series[from..to]).and_then(|of| probabilistic_sharpe(&of, 0.0));
         let clears = |(_, series): &(&str, Known<&[f64]>)| match series {
             Ok(series) => of(series).is_ok_and(|psr| psr >= gates.pass_bar),

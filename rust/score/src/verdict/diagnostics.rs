@@ -2,10 +2,10 @@
 
 use openoutcry_contract::{SubmittedRun, Trace};
 
-use super::active::active;
-use super::prepare::Agent;
+use super::active_returns::active;
+use super::composite_score::dsr_of;
+use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
-use super::score::dsr_of;
 use super::{Gates, ScoreConfig};
 use crate::skill::{
     Calibration, Decay, Selection, Stated, at_cost, break_even_bps, calibrate, decay, rolling_sharpe, worst,

@@ -1,8 +1,8 @@
 //! Who is ahead of whom, as far as that can be told.
 
-use super::prepare::Agent;
+use super::composite_score::{CompositeScore, settled, typical};
+use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
-use super::score::{CompositeScore, settled, typical};
 use super::{Reason, ScoreConfig, ScoreError};
 use crate::bootstrap::Panel;
 use crate::multiple_testing::tie_bands::bands_alone;

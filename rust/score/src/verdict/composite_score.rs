@@ -1,12 +1,12 @@
 use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
-use super::active::Active;
-use super::beside::Beside;
+use super::active_returns::Active;
+use super::diagnostics::Beside;
+use super::field_agents::Agent;
 use super::gates::{Findings, Gate, gates, verdict};
-use super::prepare::Agent;
 use super::reason::{Known, Reason, Unknown};
-use super::windows::test_windows;
+use super::window_tests::test_windows;
 use super::{PassK, Process, ScoreConfig, ScoreError, Sealed, WindowKey};
 use crate::bootstrap::{Panel, sign_flip};
 use crate::skill::{Deflated, Hac, Moments, Selection, default_lags, deflate, hac, min_track_record};

@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 
-use super::beside::Beside;
+use super::diagnostics::Beside;
 use super::{
     CompositeScore, Field, Gate, LuckFloor, Lucky, Market, Process, Reason, Sealed, Separation, Side, WindowScore,
 };

@@ -1,13 +1,13 @@
 use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun, Window};
 
-use super::judge::{Judged, on_panel, panel_of, selection};
-use super::luck::luck_floor;
-use super::prepare::{Agent, prepare};
-use super::rank::{Separation, rank};
+use super::composite_score::{CompositeScore, Verdict};
+use super::field_agents::{Agent, prepare};
+use super::joint_scores::{Judged, on_panel, panel_of, selection};
+use super::luck_floor::luck_floor;
+use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};
-use super::score::{CompositeScore, Verdict};
-use super::sealed::seal;
+use super::sealed_windows::seal;
 use super::{LuckFloor, ScoreConfig, ScoreError};
 
 use crate::skill::power::{Board, Power, power};

@@ -2,11 +2,11 @@
 
 use openoutcry_contract::Submission;
 
+use super::composite_score::{CompositeScore, Verdict};
+use super::field_agents::{Agents, restricted};
 use super::gates::{Gate, verdict};
-use super::judge::Judged;
-use super::prepare::{Agents, restricted};
+use super::joint_scores::Judged;
 use super::reason::{Known, Reason, Unknown};
-use super::score::{CompositeScore, Verdict};
 use super::{ScoreConfig, ScoreError};
 
 /// Gates that say whether it is skill; the others hold for all windows or for none.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use openoutcry_contract::SubmittedRun;
 
+use super::composite_score::Market;
 use super::reason::{Known, Unknown};
-use super::score::Market;
-use super::tracks::Tracks;
+use super::window_runs::Tracks;
 use crate::Undefined;
 use crate::skill::regress;
 

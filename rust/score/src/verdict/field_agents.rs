@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use openoutcry_contract::{Submission, SubmittedRun, Trace};
 
-use super::active::{Active, active};
-use super::config::SuiteWindow;
-use super::tracks::{Tracks, fill_text, key_of};
+use super::active_returns::{Active, active};
+use super::score_config::SuiteWindow;
+use super::window_runs::{Tracks, fill_text, key_of};
 use super::{ScoreConfig, ScoreError, WindowKey};
 use crate::is_riskless;
 

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::prepare::Agent;
+use super::composite_score::{CompositeScore, seed_ratios};
+use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
-use super::score::{CompositeScore, seed_ratios};
 use crate::skill::Selection;
 use crate::{percentile, sharpe};
 

@@ -1,9 +1,9 @@
 //! Agents judged together, on whatever windows they have.
 
-use super::prepare::Agent;
-use super::rank::beside;
+use super::composite_score::{CompositeScore, InField, score, settled};
+use super::field_agents::Agent;
+use super::ranking::beside;
 use super::reason::{Known, Unknown};
-use super::score::{CompositeScore, InField, score, settled};
 use super::{ScoreConfig, ScoreError};
 use crate::bootstrap::Panel;
 use crate::skill::{Selection, trials};
