@@ -329,7 +329,7 @@ impl Run {
             net: &openoutcry_score::net_exposure(held, n_symbols),
             periods_per_year: self.dataset.0.periods_per_year(),
         };
-        crate::score::metrics(py, &track)
+        crate::metrics::metrics(py, &track)
     }
 }
 
