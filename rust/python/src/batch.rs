@@ -8,9 +8,10 @@ use pyo3::prelude::*;
 use crate::arguments;
 use crate::arrays;
 use crate::buffers::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
 
 /// Many accounts that are stepped together.
 ///

@@ -11,10 +11,11 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arguments;
 use crate::batch::reward;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
 
 /// A checkpoint of an account, at one bar of one environment.
 ///

@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::arguments;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::to_py;
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
 
 /// The knobs in which two runs differ, and where they part first.
 type Compared<'py> = (Vec<(&'static str, String, String)>, Option<Bound<'py, PyDict>>);

@@ -7,10 +7,11 @@ use openoutcry_score::verdict::{ScoreConfig, score_field};
 use pyo3::prelude::*;
 
 use crate::arguments;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
+use crate::limits::Limits;
 use crate::record::{Known, Record, market_name};
-use crate::rules::{CostModel, Limits};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
 

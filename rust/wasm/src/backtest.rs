@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_js};
-use crate::settings::{Captured, Settings, read};
+use crate::run_settings::{Captured, Settings, read};
 
 /// A run, with its record where an agent decided.
 #[wasm_bindgen]

@@ -5,9 +5,9 @@ use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{spec_digest, spec_from_json, spec_to_json};
 use wasm_bindgen::prelude::*;
 
-use crate::columns::Market;
 use crate::error::{raise, to_js};
-use crate::settings::read;
+use crate::market_json::Market;
+use crate::run_settings::read;
 
 /// A market, checked, and what records call it.
 #[wasm_bindgen]

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::to_js;
-use crate::settings::{Settings, read};
+use crate::run_settings::{Settings, read};
 
 /// The JSON door: a market to step through with decisions in JSON.
 #[wasm_bindgen]

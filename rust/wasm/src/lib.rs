@@ -3,12 +3,12 @@
 //! What is asked and told is JSON of the contract.
 
 mod backtest;
-mod columns;
 mod dataset;
+mod digests;
 mod environment;
 mod error;
-mod hashes;
-mod number;
+mod json_number;
+mod market_json;
 mod record;
-mod scoring;
-mod settings;
+mod run_settings;
+mod verdict;

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{raise, to_js};
-use crate::settings::{Held, read};
+use crate::run_settings::{Held, read};
 
 /// Replays a record on its markets and returns what became of it, as JSON.
 ///

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 
 use crate::error::raise;
-use crate::number::{Number, given};
+use crate::json_number::{Number, given};
 
 type Table = Vec<Vec<Option<Number>>>;
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::JsValue;
 
 use crate::error::{raise, to_js};
-use crate::number::{Number, given};
+use crate::json_number::{Number, given};
 
 /// What a run is told; what is left out has the default of the contract.
 #[derive(Clone, Debug, Default, Deserialize)]
