@@ -17,6 +17,9 @@ pub use account::costs::{CostModel, StepCosts};
 pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use account::fill_noise::FillKey;
 pub use account::limits::Limits;
+pub use account::outcome::{Growth, Stepped};
+pub use account::rules::{MAX_ABS_WEIGHT, Rules};
+pub use account::workspace::{Desk, Detail};
 pub use error::{ConfigError, DataError, StepError};
 pub use fast_path::action_rows::widen_rows;
 pub use fast_path::log_returns::log_returns;
@@ -31,7 +34,7 @@ pub use market::size_limits::check_rows;
 pub use market::window::{DEFAULT_LOOKBACK, Window};
 #[cfg(feature = "planted")]
 pub use step::planted_faults;
-pub use step::step_once::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
+pub use step::step_once::step_once;
 pub use vector::lane_sums;
 pub use vector::prefetch::prefetch;
 pub use vector::streaming_store::Bypass;

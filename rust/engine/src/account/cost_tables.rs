@@ -1,7 +1,6 @@
+use crate::account::rules::Rules;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
-use crate::step::execution;
-use crate::step::step_once::Rules;
 use crate::vector::lane_sums::Block;
 
 /// What a step computes of a bar whatever the account.
@@ -22,7 +21,7 @@ impl Tables {
         let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
         let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);
         let slippage = (rules.costs().slippage_jitter > 0.0).then(|| {
-            let drawn = cells().map(|(bar, i)| execution::jittered(market, rules, bar, i));
+            let drawn = cells().map(|(bar, i)| jittered(market, rules, bar, i));
             grid(drawn.collect(), 0.0)
         });
         let reads_volume = rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
@@ -41,4 +40,10 @@ impl Tables {
     pub(crate) fn roots(&self, bar: usize) -> Option<&[Block]> {
         self.roots.as_ref().map(|grid| grid.row(bar))
     }
+}
+
+/// Returns the slippage of a symbol in a bar, with its jitter.
+pub(crate) fn jittered(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
+    let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
+    rules.rates.slippage * (1.0 + rules.costs().slippage_jitter * (2.0 * draw - 1.0))
 }

@@ -1,5 +1,8 @@
 use crate::error::ConfigError;
 
+/// An order whose slippage and impact reach half the price is not filled.
+pub(crate) const MAX_COST: f64 = 0.5;
+
 /// What trading and holding cost.
 ///
 /// All `*_bps` are basis points: of traded notional for fee, slippage and impact, a year for the three rates.

@@ -2,10 +2,10 @@ use pulp::Simd;
 
 use crate::account::cost_tables::Tables;
 use crate::account::costs::CostModel;
+use crate::account::costs::MAX_COST;
+use crate::account::gross_exposure::GROSS_TOLERANCE;
 use crate::account::limits::Limits;
-use crate::step::execution::MAX_COST;
-use crate::step::sizing::GROSS_TOLERANCE;
-use crate::step::step_once::{Rates, Rules};
+use crate::account::rules::{Rates, Rules};
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::Vector;
 

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::step::step_once::Desk;
+use crate::account::workspace::Desk;
 use crate::vector::lane_sums::LANES;
 
 /// Writes rows of actions as f64, `stride` apart.

@@ -7,6 +7,8 @@ use pulp::{Simd, WithSimd};
 
 use crate::account::book::Book;
 use crate::account::lane_terms::Whose;
+use crate::account::rules::Rules;
+use crate::account::workspace::Desk;
 use crate::fast_path::account_block::Pack;
 use crate::fast_path::account_vector::Dues;
 use crate::fast_path::few_symbols::{Part, Quotes, step};
@@ -14,7 +16,6 @@ use crate::fast_path::market_tape::{QUAD, quad_of};
 use crate::fast_path::order_vector::Terms;
 use crate::fast_path::{Features, Rows};
 use crate::market::dataset::Dataset;
-use crate::step::step_once::{Desk, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
 use crate::vector::simd::Vector;
 

@@ -3,6 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use crate::account::lane_terms::Whose;
+use crate::account::workspace::Desk;
 use crate::fast_path::Features;
 use crate::fast_path::account_block::Pack;
 use crate::fast_path::account_vector::Dues;
@@ -11,7 +12,6 @@ use crate::fast_path::market_tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::fast_path::observation_writer::{Observed, Shown};
 use crate::fast_path::order_vector::Terms;
 use crate::market::dataset::Dataset;
-use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::{Vector, store};
 

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::step::step_once::Desk;
+use crate::account::workspace::Desk;
 use crate::vector::lane_sums::{Block, each};
 
 /// Returns the logarithms of 1 and each of eight returns.

@@ -6,6 +6,7 @@
 use pulp::{Simd, WithSimd};
 
 use crate::account::lane_terms::Whose;
+use crate::account::workspace::Desk;
 use crate::fast_path::account_store::{Head, ShelfMut, row};
 use crate::fast_path::account_vector::{Dues, Sums, settle};
 use crate::fast_path::few_symbols::Part;
@@ -16,7 +17,6 @@ use crate::fast_path::order_vector::Terms;
 use crate::fast_path::single_trade::{Totals, Trade, weigh};
 use crate::fast_path::{Features, Rows, total};
 use crate::market::dataset::Dataset;
-use crate::step::step_once::Desk;
 use crate::vector::lane_sums::{self, Block, LANES};
 use crate::vector::simd::{Layout, Vector, store};
 

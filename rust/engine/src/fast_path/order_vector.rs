@@ -4,9 +4,9 @@
 
 use pulp::Simd;
 
+use crate::account::costs::MAX_COST;
 use crate::account::lane_terms::{Number, Numbers, Whose};
-use crate::step::execution::MAX_COST;
-use crate::step::step_once::{MAX_ABS_WEIGHT, Rules};
+use crate::account::rules::{MAX_ABS_WEIGHT, Rules};
 use crate::vector::simd::{Mask, Vector};
 
 /// The numbers of the rules, in every element of a vector.

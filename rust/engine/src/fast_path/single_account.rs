@@ -4,14 +4,16 @@ use pulp::{Scalar, Simd, WithSimd};
 
 use crate::account::book::Book;
 use crate::account::costs::StepCosts;
+use crate::account::gross_exposure::Gross;
 use crate::account::lane_terms::Whose;
+use crate::account::outcome::Stepped;
+use crate::account::rules::Rules;
+use crate::account::workspace::{Desk, Detail};
 use crate::fast_path::account_vector::{Dues, costs, settle};
 use crate::fast_path::order_vector::Terms;
 use crate::fast_path::single_trade::{Trade, weigh};
 use crate::fast_path::{Features, Rows};
 use crate::market::dataset::Dataset;
-use crate::step::sizing::Gross;
-use crate::step::step_once::{Desk, Detail, Rules, Stepped};
 use crate::vector::lane_sums::{self, LANES};
 use crate::vector::simd::{Layout, Vector};
 

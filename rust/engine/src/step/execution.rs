@@ -1,14 +1,13 @@
 //! Steps 7 to 11 of the timeline: what is filled in bar t + 1, and at what price.
 
 use crate::account::book::Book;
-use crate::account::costs::StepCosts;
+use crate::account::cost_tables::jittered;
+use crate::account::costs::{MAX_COST, StepCosts};
 use crate::account::event::{Event, LimitReason, UnfilledReason};
+use crate::account::rules::Rules;
+use crate::account::workspace::{Desk, Detail};
 use crate::market::dataset::Dataset;
-use crate::step::step_once::{Desk, Detail, Rules};
 use crate::vector::lane_sums::{self, Block, LANES, each};
-
-/// An order whose slippage and impact reach half the price is not filled.
-pub(crate) const MAX_COST: f64 = 0.5;
 
 /// Steps 8 to 10: cuts the orders to what the bar can fill.
 pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
@@ -93,12 +92,6 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk:
         lane_sums::set(&mut desk.filled, symbol, allowed);
     }
     reduced
-}
-
-/// Returns the slippage of a symbol in a bar, with its jitter.
-pub(crate) fn jittered(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
-    let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
-    rules.rates.slippage * (1.0 + rules.costs().slippage_jitter * (2.0 * draw - 1.0))
 }
 
 /// Step 10: where a reduction was cut, scales all new exposure.

@@ -2,6 +2,8 @@
 //!
 //! Imports `account`, `fast_path`, `market` and `vector`. `step_once` is the only way to trade.
 
+pub(crate) mod accrual;
+pub(crate) mod corporate_actions;
 pub(crate) mod execution;
 #[cfg(feature = "planted")]
 pub mod planted_faults;

@@ -4,10 +4,11 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::account::rules::Rules;
+use crate::account::workspace::Desk;
 use crate::market::dataset::Dataset;
 use crate::step::execution::Fills;
 use crate::step::solvency::Account;
-use crate::step::step_once::{Desk, Rules};
 use crate::vector::lane_sums;
 
 /// The names of the faults, each a function of this module or an arm of one.
