@@ -1,6 +1,7 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use openoutcry_score::Moments;
 use openoutcry_score::power::Board;
-use openoutcry_score::skill::{self, Moments, Selection, Stated};
+use openoutcry_score::skill::{self, Selection, Stated};
 use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
 use openoutcry_score::{Statistic, Undefined, normal_distribution};
 use pyo3::IntoPyObjectExt;
@@ -133,9 +134,9 @@ fn sharpe_errors<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let excess = values(&excess);
     let moments = Moments::of(&excess).map_err(refused)?;
-    let error = skill::standard_error(&moments, periods_per_year).map_err(refused)?;
-    let lags = lags.unwrap_or_else(|| skill::default_lags(excess.len()));
-    let hac = skill::hac(&excess, periods_per_year, lags).map_err(refused)?;
+    let error = openoutcry_score::standard_error(&moments, periods_per_year).map_err(refused)?;
+    let lags = lags.unwrap_or_else(|| openoutcry_score::default_lags(excess.len()));
+    let hac = openoutcry_score::hac(&excess, periods_per_year, lags).map_err(refused)?;
     let fields = Fields::new(py).numbers([
         ("sharpe", moments.sharpe * periods_per_year.sqrt()),
         ("standard_error", error),

@@ -2,11 +2,12 @@
 //!
 //! `scripts/platforms` runs this in each, and once with a function of the platform's own in place of `libm`'s.
 
-use openoutcry_score::skill::{Moments, Selection, deflate, expected_max, hac, min_track_record};
+use openoutcry_score::skill::{Selection, deflate, expected_max, min_track_record};
 use openoutcry_score::{
     Draws, Panel, block_length, cagr, calmar, cvar, field_tests, kurtosis, mean_test, normal_distribution, overfit,
     per_bar_rate, sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
 };
+use openoutcry_score::{Moments, hac};
 
 const N_DAYS: usize = 600;
 

@@ -1,7 +1,8 @@
 //! What a board can see, by hand.
 
+use openoutcry_score::Moments;
 use openoutcry_score::power::{Board, power};
-use openoutcry_score::skill::{Moments, expected_max, probabilistic_sharpe};
+use openoutcry_score::skill::{expected_max, probabilistic_sharpe};
 use openoutcry_score::{Undefined, normal_distribution};
 
 const BOARD: Board =

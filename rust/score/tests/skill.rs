@@ -1,10 +1,11 @@
 //! The worked examples of the literature, and numbers to check with a pencil.
 
 use openoutcry_score::skill::{
-    MAX_CLUSTERED, Moments, Selection, Stated, at_cost, break_even_bps, calibrate, decay, default_lags, deflate,
-    expected_max, hac, min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error,
-    rolling_sharpe, standard_error, tracking, trials, worst, z_score,
+    MAX_CLUSTERED, Selection, Stated, at_cost, break_even_bps, calibrate, decay, deflate, expected_max,
+    min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error, rolling_sharpe, tracking,
+    trials, worst, z_score,
 };
+use openoutcry_score::{Moments, default_lags, hac, standard_error};
 use openoutcry_score::{Undefined, normal_distribution, sharpe, sharpe_standard_error};
 
 #[track_caller]

@@ -2,10 +2,11 @@
 
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{
-    Moments, Selection, Stated, calibrate, deflate, expected_max, hac, min_track_record, probabilistic_sharpe, regress,
-    standard_error, trials, z_score,
+    Selection, Stated, calibrate, deflate, expected_max, min_track_record, probabilistic_sharpe, regress, trials,
+    z_score,
 };
 use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
+use openoutcry_score::{Moments, hac, standard_error};
 use openoutcry_score::{mean, normal_distribution, sharpe_standard_error};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

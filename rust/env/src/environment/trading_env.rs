@@ -10,7 +10,7 @@ use openoutcry_engine::{
 use thiserror::Error;
 
 use crate::episode::reward::{Memory, Shaping};
-use crate::episode::single_episode::{Episode, check_lookback};
+use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
 
 /// A market to step through, one decision a bar.
 ///
@@ -113,13 +113,6 @@ fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
     Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
 }
 
-/// Returns the text of the closes that observations of a window can show.
-///
-/// Nothing is printed yet.
-pub(crate) fn printed(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
-    PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
-}
-
 fn check_finite(weights: &[f64]) -> Result<(), StepError> {
     match weights.iter().position(|weight| !weight.is_finite()) {
         Some(index) => Err(StepError::WeightNotFinite { index, weight: weights[index] }),
@@ -161,7 +154,7 @@ impl TradingEnv {
         let rules = Rules::new(costs, Limits::default(), fill_key)?;
         let episode = Episode::new(&data, window, rules, Detail::Full);
         let lookback = DEFAULT_LOOKBACK;
-        let printed = printed(&data, window, lookback);
+        let printed = printed_closes(&data, window, lookback);
         Ok(Self { printed, data, episode, lookback, fill_key, shaping: Shaping::default() })
     }
 
@@ -183,7 +176,7 @@ impl TradingEnv {
     /// Returns an error if `lookback` is 0.
     pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
         self.lookback = check_lookback(lookback)?;
-        self.printed = printed(&self.data, self.episode.window, lookback);
+        self.printed = printed_closes(&self.data, self.episode.window, lookback);
         Ok(self)
     }
 
@@ -213,7 +206,7 @@ impl TradingEnv {
     pub fn begin(&mut self, window: Window) -> Result<(), ConfigError> {
         window.validate(self.data.n_bars())?;
         if window != self.episode.window {
-            self.printed = printed(&self.data, window, self.lookback);
+            self.printed = printed_closes(&self.data, window, self.lookback);
             self.episode.window = window;
         }
         self.restart();

@@ -1,4 +1,4 @@
-use openoutcry_contract::{Decision, Refusal, to_orders};
+use openoutcry_contract::{Decision, PrintedCloses, Refusal, to_orders};
 use openoutcry_engine::{
     Book, ConfigError, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once,
 };
@@ -11,6 +11,13 @@ pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
         return Err(ConfigError::Lookback { lookback });
     }
     Ok(lookback)
+}
+
+/// Returns the text of the closes that observations of a window can show.
+///
+/// Nothing is printed yet.
+pub(crate) fn printed_closes(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
+    PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
 }
 
 /// Turns orders that would move a weight by less than `band` into holds.

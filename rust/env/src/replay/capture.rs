@@ -10,8 +10,7 @@ use crate::agents::Agent;
 use crate::agents::agent_answer::Answer;
 use crate::backtest::run::Run;
 use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
-use crate::environment::trading_env::printed;
-use crate::episode::single_episode::Episode;
+use crate::episode::single_episode::{Episode, printed_closes};
 
 /// The version of this engine, as records name it.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -31,7 +30,7 @@ pub(crate) struct Viewer<'a> {
 
 impl<'a> Viewer<'a> {
     pub(crate) fn new(data: &'a Dataset, window: Window, lookback: usize) -> Self {
-        Self { data, lookback, printed: printed(data, window, lookback), text: String::new() }
+        Self { data, lookback, printed: printed_closes(data, window, lookback), text: String::new() }
     }
 
     /// Writes the observation and returns its digest beside cash and NAV.

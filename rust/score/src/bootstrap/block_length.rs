@@ -1,6 +1,7 @@
 use super::{Panel, edges};
+use crate::error::Undefined;
+use crate::is_riskless;
 use crate::metrics::moments::{mean, standard_deviation};
-use crate::{Undefined, is_riskless};
 
 /// Returns the mean days of a block that suits the means of a panel.
 ///

@@ -1,6 +1,7 @@
 use thiserror::Error;
 
-use crate::{Undefined, is_riskless};
+use crate::error::Undefined;
+use crate::is_riskless;
 
 /// Days below which no test of this crate says anything.
 pub(crate) const MIN_DAYS: usize = 250;

@@ -1,7 +1,7 @@
 use super::long_run_variance::long_run_variance;
 use super::mean_test::alone;
 use super::{Draws, Panel, Starts, TestError, check_year_and_level, edges, influence, sharpe_block_length, sufficient};
-use crate::Undefined;
+use crate::error::Undefined;
 use crate::metrics::moments::{mean, standard_deviation};
 
 /// Blocks below which a resample says nothing of the spread between blocks.

@@ -1,4 +1,5 @@
-use crate::{Statistic, Undefined, cagr, total_return};
+use crate::error::{Statistic, Undefined};
+use crate::{cagr, total_return};
 
 /// Returns the fall of equity from its highest so far, per bar, at most 0.
 ///

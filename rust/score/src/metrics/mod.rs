@@ -6,6 +6,8 @@ pub(crate) mod drawdown;
 pub(crate) mod exposure;
 pub(crate) mod moments;
 pub(crate) mod rates;
+pub(crate) mod ratios;
+pub(crate) mod sharpe_error;
 pub(crate) mod summary;
 pub(crate) mod tails;
 pub mod trades;

@@ -1,5 +1,5 @@
-use crate::skill::{Moments, standard_error};
-use crate::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check};
+use crate::metrics::ratios::sharpe_per_bar;
 
 /// The smallest standard deviation per bar that is risk.
 ///
@@ -26,33 +26,6 @@ pub fn standard_deviation(values: &[f64]) -> Statistic {
     Ok((central(values, 2)? * values.len() as f64 / (values.len() - 1) as f64).sqrt())
 }
 
-/// Returns the standard deviation a year.
-///
-/// # Errors
-///
-/// Undefined for fewer than two returns.
-pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(standard_deviation(returns)? * periods_per_year.sqrt())
-}
-
-/// Returns the Sharpe ratio a year.
-///
-/// It is mean over sample standard deviation of excess returns, times the root of bars a year.
-///
-/// # Errors
-///
-/// Undefined for fewer than two returns, or returns that do not vary.
-///
-/// Source: Sharpe (1994).
-pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(sharpe_per_bar(excess)? * periods_per_year.sqrt())
-}
-
-pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
-    let deviation = standard_deviation(excess)?;
-    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
-}
-
 /// Returns whether returns are constant but for rounding.
 ///
 /// What such returns earn was earned without risk.
@@ -61,42 +34,6 @@ pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
 #[must_use]
 pub fn is_riskless(returns: &[f64]) -> bool {
     standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
-}
-
-/// Returns the standard error of the Sharpe ratio a year.
-///
-/// It counts the skew and kurtosis of the returns.
-///
-/// `sqrt(ppy (1 - g3 SR + (g4 - 1) / 4 SR^2) / (T - 1))`, SR per bar.
-///
-/// # Errors
-///
-/// Undefined where the Sharpe ratio is, or where the variance comes out negative.
-///
-/// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
-pub fn sharpe_standard_error(excess: &[f64], periods_per_year: f64) -> Statistic {
-    standard_error(&Moments::of(excess)?, periods_per_year)
-}
-
-/// Returns the Sortino ratio a year.
-///
-/// `target` is the return per bar that is asked for.
-///
-/// The downside deviation divides by the count of all bars, not of losing bars.
-///
-/// # Errors
-///
-/// Undefined without returns, or where none is below the target.
-///
-/// Source: Sortino and van der Meer (1991).
-pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic {
-    check(returns, 2)?;
-    let below = returns.iter().map(|r| (r - target).min(0.0));
-    let downside = (below.map(|d| d * d).sum::<f64>() / returns.len() as f64).sqrt();
-    if downside == 0.0 {
-        return Err(Undefined::NoLoss);
-    }
-    Ok((mean(returns)? - target) * periods_per_year / (downside * periods_per_year.sqrt()))
 }
 
 /// Returns the population skewness.
@@ -141,4 +78,57 @@ fn central(values: &[f64], order: u32) -> Statistic {
     let mean = mean(values)?;
     let power = |d: f64| (1..order).fold(d, |power, _| power * d);
     Ok(values.iter().map(|value| power(value - mean)).sum::<f64>() / values.len() as f64)
+}
+
+/// What the error of a Sharpe ratio depends on, per bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// Returns that the others are of.
+    pub n_returns: usize,
+    /// Sharpe ratio per bar.
+    pub sharpe: f64,
+    /// Population skewness.
+    pub skew: f64,
+    /// Raw population kurtosis: 3 for a normal distribution.
+    pub kurtosis: f64,
+}
+
+impl Moments {
+    /// Returns the moments of excess returns.
+    ///
+    /// # Errors
+    ///
+    /// Undefined for fewer than two returns, or returns that do not vary.
+    pub fn of(excess: &[f64]) -> Result<Self, Undefined> {
+        let sharpe = sharpe_per_bar(excess)?;
+        Ok(Self { n_returns: excess.len(), sharpe, skew: skew(excess)?, kurtosis: kurtosis(excess)? })
+    }
+
+    /// Returns the moments of normal returns.
+    #[must_use]
+    pub fn normal(n_returns: usize, sharpe: f64) -> Self {
+        Self { n_returns, sharpe, skew: 0.0, kurtosis: 3.0 }
+    }
+
+    /// Returns the variance of the ratio times one less than the number of returns.
+    ///
+    /// `1 - g3 SR + (g4 - 1) / 4 SR^2`.
+    ///
+    /// # Errors
+    ///
+    /// Undefined for fewer than two returns, or where it is not positive.
+    ///
+    /// Source: Mertens (2002).
+    pub fn variance(&self) -> Statistic {
+        if self.n_returns < 2 {
+            return Err(Undefined::TooShort { required: 2, received: self.n_returns });
+        }
+        let variance = 1.0 - self.skew * self.sharpe + (self.kurtosis - 1.0) / 4.0 * self.sharpe * self.sharpe;
+        if variance > 0.0 && variance.is_finite() { Ok(variance) } else { Err(Undefined::NoPrecision) }
+    }
+
+    /// Returns the root of one less than the number of returns.
+    pub(crate) fn root(&self) -> f64 {
+        (self.n_returns as f64 - 1.0).sqrt()
+    }
 }

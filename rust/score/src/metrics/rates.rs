@@ -1,4 +1,4 @@
-use crate::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check};
 
 /// Returns the product of one plus each return, less one.
 ///

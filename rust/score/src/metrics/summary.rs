@@ -1,6 +1,7 @@
+use crate::error::Statistic;
 use crate::{
-    Statistic, annual_mean, cagr, calmar, cvar, excess, kurtosis, max_drawdown, mean, sharpe, sharpe_standard_error,
-    skew, sortino, tail_ratio, total_return, var, volatility,
+    annual_mean, cagr, calmar, cvar, excess, kurtosis, max_drawdown, mean, sharpe, sharpe_standard_error, skew,
+    sortino, tail_ratio, total_return, var, volatility,
 };
 
 /// The track of one run, per bar after the first.

@@ -1,4 +1,4 @@
-use crate::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check};
 
 /// Returns the percentile of `values` at `fraction` in [0, 1].
 ///

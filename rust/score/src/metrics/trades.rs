@@ -1,6 +1,6 @@
 //! Trades: positions from their opening to their close.
 
-use crate::{Statistic, Undefined};
+use crate::error::{Statistic, Undefined};
 
 /// Less than this share of the most that a position was is nothing.
 const DUST: f64 = 1e-9;

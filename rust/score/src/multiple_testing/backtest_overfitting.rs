@@ -1,7 +1,8 @@
 //! How likely the best of one half of the days is below the middle in the other.
 
+use crate::error::Undefined;
 use crate::metrics::moments::mean;
-use crate::{BadSetup, Panel, TestError, Undefined};
+use crate::{BadSetup, Panel, TestError};
 
 /// Blocks above which there are too many halves to try.
 pub(crate) const MAX_BLOCKS: usize = 24;

@@ -1,6 +1,7 @@
 use super::kernel_variance::kernel_variance;
 use crate::bootstrap::{Sums, each_chunk, sufficient};
-use crate::{Draws, Panel, TestError, Undefined, block_length};
+use crate::error::Undefined;
+use crate::{Draws, Panel, TestError, block_length};
 
 /// What a field of agents says about its best, and about each of its agents.
 ///

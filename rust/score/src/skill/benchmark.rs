@@ -1,5 +1,6 @@
-use crate::skill::year;
-use crate::{Statistic, Undefined, check, is_riskless, mean, sharpe, standard_deviation};
+use crate::error::year;
+use crate::error::{Statistic, Undefined, check};
+use crate::{is_riskless, mean, sharpe, standard_deviation};
 
 /// A track as a line in a benchmark: ordinary least squares with an intercept.
 #[derive(Clone, Debug, PartialEq)]

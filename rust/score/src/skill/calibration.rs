@@ -1,4 +1,5 @@
-use crate::{Statistic, Undefined, normal_distribution};
+use crate::error::{Statistic, Undefined};
+use crate::normal_distribution;
 
 /// An order with what its agent said of it, and what came.
 #[derive(Clone, Copy, Debug, PartialEq)]

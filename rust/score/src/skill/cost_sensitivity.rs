@@ -1,5 +1,6 @@
-use crate::skill::finite;
-use crate::{Statistic, Undefined, check, mean};
+use crate::error::finite;
+use crate::error::{Statistic, Undefined, check};
+use crate::mean;
 
 /// Returns the returns that a track would have had at one cost for all, per bar.
 ///

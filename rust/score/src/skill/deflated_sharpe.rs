@@ -1,7 +1,10 @@
 use std::f64::consts::E;
 
-use crate::skill::{Moments, Trials, finite};
-use crate::{Statistic, Undefined, normal_distribution};
+use crate::error::finite;
+use crate::error::{Statistic, Undefined};
+use crate::metrics::moments::Moments;
+use crate::normal_distribution;
+use crate::skill::Trials;
 
 /// The constant of Euler and Mascheroni.
 const GAMMA: f64 = 0.577_215_664_901_532_9;

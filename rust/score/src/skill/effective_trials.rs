@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
+use crate::error::{Statistic, Undefined, check};
 use crate::skill::hierarchical_clustering::{Condensed, clusters};
-use crate::{Statistic, Undefined, check, standard_deviation};
+use crate::standard_deviation;
 
 /// Above this correlation two trials are one as far as their spread goes.
 const SAME: f64 = 0.95;
@@ -73,7 +74,7 @@ fn distinct(tracks: &[&[f64]]) -> Vec<Trial> {
     let mut places = BTreeMap::new();
     let mut distinct: Vec<Trial> = Vec::new();
     for track in tracks {
-        let Ok(sharpe) = crate::metrics::moments::sharpe_per_bar(track) else { continue };
+        let Ok(sharpe) = crate::metrics::ratios::sharpe_per_bar(track) else { continue };
         let bits: Vec<u64> = track.iter().map(|r| r.to_bits()).collect();
         let place = *places.entry(bits).or_insert(distinct.len());
         if let Some(earlier) = distinct.get_mut(place) {

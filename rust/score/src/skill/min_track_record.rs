@@ -1,5 +1,8 @@
-use crate::skill::{Moments, expected_max, finite, probability};
-use crate::{Statistic, Undefined, normal_distribution};
+use crate::error::{Statistic, Undefined};
+use crate::error::{finite, probability};
+use crate::metrics::moments::Moments;
+use crate::normal_distribution;
+use crate::skill::expected_max;
 
 /// Returns how many returns it takes to tell a Sharpe ratio from a lower one.
 ///

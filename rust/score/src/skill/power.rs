@@ -2,8 +2,12 @@
 //!
 //! Of normal returns without autocorrelation: real ones need more bars, never fewer.
 
-use crate::skill::{Moments, expected_max, probability, standard_error};
-use crate::{Statistic, Undefined, normal_distribution};
+use crate::error::probability;
+use crate::error::{Statistic, Undefined};
+use crate::metrics::moments::Moments;
+use crate::metrics::sharpe_error::standard_error;
+use crate::normal_distribution;
+use crate::skill::expected_max;
 
 /// A board, and the skill one hopes to see on it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,8 @@
-use crate::skill::{Moments, standard_error, year};
-use crate::{Statistic, Undefined, check, sharpe};
+use crate::error::year;
+use crate::error::{Statistic, Undefined, check};
+use crate::metrics::moments::Moments;
+use crate::metrics::sharpe_error::standard_error;
+use crate::sharpe;
 
 /// Returns the Sharpe ratio a year of every window of `n_window` returns.
 ///

@@ -7,7 +7,7 @@ use openoutcry_contract::SubmittedRun;
 use super::composite_score::Market;
 use super::reason::{Known, Unknown};
 use super::window_runs::Tracks;
-use crate::Undefined;
+use crate::error::Undefined;
 use crate::skill::regress;
 
 /// A track over both benchmarks, a day.

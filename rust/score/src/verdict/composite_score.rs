@@ -9,8 +9,11 @@ use super::reason::{Known, Reason, Unknown};
 use super::window_tests::test_windows;
 use super::{PassK, Process, ScoreConfig, ScoreError, Sealed, WindowKey};
 use crate::bootstrap::{Panel, sign_flip};
-use crate::skill::{Deflated, Hac, Moments, Selection, default_lags, deflate, hac, min_track_record};
-use crate::{METRICS, Statistic, TestError, Track, mean, share_of_nav, sharpe, sharpe_standard_error, summarize};
+use crate::error::Statistic;
+use crate::metrics::moments::Moments;
+use crate::metrics::sharpe_error::{Hac, default_lags, hac};
+use crate::skill::{Deflated, Selection, deflate, min_track_record};
+use crate::{METRICS, TestError, Track, mean, share_of_nav, sharpe, sharpe_standard_error, summarize};
 
 /// What an agent is judged to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use super::composite_score::dsr_of;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, ScoreConfig};
+use crate::error::Statistic;
 use crate::skill::{
     Calibration, Decay, Selection, Stated, at_cost, break_even_bps, calibrate, decay, rolling_sharpe, worst,
 };
-use crate::{Statistic, share_of_nav, sharpe};
+use crate::{share_of_nav, sharpe};
 
 /// Kinds of cost that trading has: fee, slippage, impact, liquidation.
 const OF_TRADING: [usize; 4] = [0, 1, 2, 5];

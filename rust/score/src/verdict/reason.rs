@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-use crate::Undefined;
+use crate::error::Undefined;
 
 /// Why a number of a score is not there.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]

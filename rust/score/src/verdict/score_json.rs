@@ -160,7 +160,7 @@ fn deflated(of: &Deflated) -> Value {
 }
 
 fn side(of: &Side) -> Value {
-    let hac = |hac: crate::skill::Hac| json!({"standard_error": hac.standard_error, "lags": hac.lags, "autocorrelation": hac.autocorrelation});
+    let hac = |hac: crate::Hac| json!({"standard_error": hac.standard_error, "lags": hac.lags, "autocorrelation": hac.autocorrelation});
     let object = Object::default()
         .set("name", of.name)
         .number("mean", of.mean)

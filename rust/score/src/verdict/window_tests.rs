@@ -4,8 +4,10 @@ use super::composite_score::WindowScore;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, PassK};
-use crate::skill::{Moments, probabilistic_sharpe, z_score};
-use crate::{Undefined, holm, normal_distribution, volatility};
+use crate::error::Undefined;
+use crate::metrics::moments::Moments;
+use crate::skill::{probabilistic_sharpe, z_score};
+use crate::{holm, normal_distribution, volatility};
 
 /// Windows from which their count of wins is a test.
 const MIN_COUNTED: usize = 5;

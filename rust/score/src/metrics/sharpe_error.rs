@@ -1,5 +1,20 @@
-use crate::skill::{Moments, year};
-use crate::{Statistic, Undefined};
+use crate::error::{Statistic, Undefined, year};
+use crate::metrics::moments::{Moments, mean};
+
+/// Returns the standard error of the Sharpe ratio a year.
+///
+/// It counts the skew and kurtosis of the returns.
+///
+/// `sqrt(ppy (1 - g3 SR + (g4 - 1) / 4 SR^2) / (T - 1))`, SR per bar.
+///
+/// # Errors
+///
+/// Undefined where the Sharpe ratio is, or where the variance comes out negative.
+///
+/// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
+pub fn sharpe_standard_error(excess: &[f64], periods_per_year: f64) -> Statistic {
+    standard_error(&Moments::of(excess)?, periods_per_year)
+}
 
 /// Returns the standard error of the Sharpe ratio a year.
 ///
@@ -57,7 +72,7 @@ pub fn hac(excess: &[f64], periods_per_year: f64, lags: usize) -> Result<Hac, Un
     if lags >= moments.n_returns {
         return Err(Undefined::TooShort { required: lags + 1, received: moments.n_returns });
     }
-    let mean = crate::mean(excess)?;
+    let mean = mean(excess)?;
     let deviation = (excess.iter().map(|r| (r - mean) * (r - mean)).sum::<f64>() / n).sqrt();
     let standard: Vec<f64> = excess.iter().map(|r| (r - mean) / deviation).collect();
     let parts: Vec<f64> = standard.iter().map(|z| z - 0.5 * moments.sharpe * (z * z - 1.0)).collect();

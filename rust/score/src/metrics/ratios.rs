@@ -1,0 +1,50 @@
+use crate::error::{Statistic, Undefined, check};
+use crate::metrics::moments::{is_riskless, mean, standard_deviation};
+
+/// Returns the standard deviation a year.
+///
+/// # Errors
+///
+/// Undefined for fewer than two returns.
+pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
+    Ok(standard_deviation(returns)? * periods_per_year.sqrt())
+}
+
+/// Returns the Sharpe ratio a year.
+///
+/// It is mean over sample standard deviation of excess returns, times the root of bars a year.
+///
+/// # Errors
+///
+/// Undefined for fewer than two returns, or returns that do not vary.
+///
+/// Source: Sharpe (1994).
+pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
+    Ok(sharpe_per_bar(excess)? * periods_per_year.sqrt())
+}
+
+pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
+    let deviation = standard_deviation(excess)?;
+    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
+}
+
+/// Returns the Sortino ratio a year.
+///
+/// `target` is the return per bar that is asked for.
+///
+/// The downside deviation divides by the count of all bars, not of losing bars.
+///
+/// # Errors
+///
+/// Undefined without returns, or where none is below the target.
+///
+/// Source: Sortino and van der Meer (1991).
+pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic {
+    check(returns, 2)?;
+    let below = returns.iter().map(|r| (r - target).min(0.0));
+    let downside = (below.map(|d| d * d).sum::<f64>() / returns.len() as f64).sqrt();
+    if downside == 0.0 {
+        return Err(Undefined::NoLoss);
+    }
+    Ok((mean(returns)? - target) * periods_per_year / (downside * periods_per_year.sqrt()))
+}
