@@ -1,7 +1,7 @@
 //! The record of a run, as a ledger writes it.
 
 use super::base64;
-use super::{count, is_count, is_hash};
+use crate::ledger::line_reader::{count, is_count, is_hash};
 use crate::wire::canonicalization::{Tree, deepest};
 
 /// What the members of a run may be, as the ledger names them.

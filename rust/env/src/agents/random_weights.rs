@@ -2,7 +2,8 @@ use openoutcry_contract::{Decision, MarketObservation};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Agent, weigh};
+use super::Agent;
+use crate::agents::agent::weigh;
 
 /// Draws new long-only weights on every bar: what luck looks like.
 #[derive(Clone, Debug)]

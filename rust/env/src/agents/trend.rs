@@ -1,6 +1,7 @@
 use openoutcry_contract::{Decision, MarketObservation, SymbolHistory};
 
-use super::{Agent, equal_share, weigh};
+use super::Agent;
+use crate::agents::agent::{equal_share, weigh};
 
 /// Bars over which mean reversion looks for a fall: a trading week.
 const REVERSION_BARS: usize = 5;

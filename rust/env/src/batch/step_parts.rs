@@ -2,9 +2,10 @@
 
 use openoutcry_engine::lane_sums::LANES;
 
+use crate::batch::BatchError;
+use crate::batch::lane_batch::MAX_THREADS;
 use crate::batch::thread_pool::Pool;
 use crate::batch::thread_share::{Seat, Share};
-use crate::batch::{BatchError, MAX_THREADS};
 
 /// What a thread is to do, and what came of it.
 struct Part<'a> {
