@@ -16,6 +16,7 @@ pub use account::book::Book;
 pub use account::costs::{CostModel, StepCosts};
 pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use account::fill_noise::FillKey;
+pub use account::lane_terms::{Tariff, Whose};
 pub use account::limits::Limits;
 pub use account::outcome::{Growth, Stepped};
 pub use account::rules::{MAX_ABS_WEIGHT, Rules};
@@ -24,8 +25,7 @@ pub use error::{ConfigError, DataError, StepError};
 pub use fast_path::action_rows::widen_rows;
 pub use fast_path::log_returns::log_returns;
 pub use fast_path::{
-    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
-    step_shelf,
+    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Track, run_group, step_pack, step_shelf,
 };
 pub use market::as_of::AsOf;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};

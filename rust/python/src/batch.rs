@@ -5,13 +5,12 @@ use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Strip, 
 use openoutcry::{Reward, Window, Windows};
 use pyo3::prelude::*;
 
-use crate::arguments;
-use crate::arrays;
 use crate::buffers::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
+use crate::{arguments, arrays};
 
 /// Many accounts that are stepped together.
 ///

@@ -5,9 +5,8 @@ use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin}
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments;
-use crate::arrays;
 use crate::error::{raise, to_py};
+use crate::{arguments, arrays};
 
 /// The native market behind `openoutcry.Dataset`.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]

@@ -6,9 +6,8 @@ use openoutcry_score::{BadSetup, Draws};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments;
-use crate::arrays;
 use crate::error::to_py;
+use crate::{arguments, arrays};
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(forecast_effects, module)?)?;

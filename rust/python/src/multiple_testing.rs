@@ -5,9 +5,8 @@ use openoutcry_score::{Draws, Interval, Panel, TestError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments;
-use crate::arrays;
 use crate::error::to_py;
+use crate::{arguments, arrays};
 
 /// Returns of agents, copied, and the lengths of their windows.
 struct Returns {

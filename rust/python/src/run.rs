@@ -5,14 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::agents::Baseline;
-use crate::arguments;
-use crate::arrays;
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
 use crate::limits::Limits;
 use crate::record::Record;
+use crate::{arguments, arrays};
 
 /// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]

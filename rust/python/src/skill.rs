@@ -1,9 +1,8 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use openoutcry_score::Moments;
 use openoutcry_score::power::Board;
 use openoutcry_score::skill::{self, Selection, Stated};
 use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
-use openoutcry_score::{Statistic, Undefined, normal_distribution};
+use openoutcry_score::{Moments, Statistic, Undefined, normal_distribution};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -4,10 +4,9 @@
 
 use openoutcry_score::skill::{Selection, deflate, expected_max, min_track_record};
 use openoutcry_score::{
-    Draws, Panel, block_length, cagr, calmar, cvar, field_tests, kurtosis, mean_test, normal_distribution, overfit,
-    per_bar_rate, sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
+    Draws, Moments, Panel, block_length, cagr, calmar, cvar, field_tests, hac, kurtosis, mean_test,
+    normal_distribution, overfit, per_bar_rate, sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
 };
-use openoutcry_score::{Moments, hac};
 
 const N_DAYS: usize = 600;
 

@@ -1,9 +1,8 @@
 //! What a board can see, by hand.
 
-use openoutcry_score::Moments;
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{expected_max, probabilistic_sharpe};
-use openoutcry_score::{Undefined, normal_distribution};
+use openoutcry_score::{Moments, Undefined, normal_distribution};
 
 const BOARD: Board =
     Board { n_returns: 50, n_agents: 21, periods_per_year: 252.0, sharpe: 1.0, size: 0.05, power: 0.8 };

@@ -5,8 +5,9 @@ use openoutcry_score::skill::{
     min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error, rolling_sharpe, tracking,
     trials, worst, z_score,
 };
-use openoutcry_score::{Moments, default_lags, hac, standard_error};
-use openoutcry_score::{Undefined, normal_distribution, sharpe, sharpe_standard_error};
+use openoutcry_score::{
+    Moments, Undefined, default_lags, hac, normal_distribution, sharpe, sharpe_standard_error, standard_error,
+};
 
 #[track_caller]
 fn assert_near(value: Result<f64, Undefined>, expected: f64, digits: i32) {

@@ -6,8 +6,7 @@ use openoutcry_score::skill::{
     z_score,
 };
 use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
-use openoutcry_score::{Moments, hac, standard_error};
-use openoutcry_score::{mean, normal_distribution, sharpe_standard_error};
+use openoutcry_score::{Moments, hac, mean, normal_distribution, sharpe_standard_error, standard_error};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -1,8 +1,7 @@
 use pulp::Simd;
 
 use crate::account::cost_tables::Tables;
-use crate::account::costs::CostModel;
-use crate::account::costs::MAX_COST;
+use crate::account::costs::{CostModel, MAX_COST};
 use crate::account::gross_exposure::GROSS_TOLERANCE;
 use crate::account::limits::Limits;
 use crate::account::rules::{Rates, Rules};

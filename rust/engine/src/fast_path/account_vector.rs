@@ -142,3 +142,17 @@ impl<V: Copy> Sums<V> {
         }
     }
 }
+
+/// Returns the total over 1, 4 or 8 symbols in the contract's order.
+///
+/// Each symbol is a vector of accounts.
+///
+/// The contract's lanes begin at 0, which turns but the sign of a zero, and of a whole sum as of its lanes.
+#[inline(always)]
+pub(super) fn total<S: Simd, const N: usize>(zero: Vector<S>, of: &[Vector<S>; N]) -> Vector<S> {
+    if N == 1 {
+        return zero + of[0];
+    }
+    let pair = |k: usize| if N > 4 { of[k] + of[k + 4] } else { of[k] };
+    zero + ((pair(0) + pair(2)) + (pair(1) + pair(3)))
+}

@@ -8,10 +8,9 @@ use pulp::Simd;
 
 use crate::account::book::MAX_NAV;
 use crate::fast_path::account_block::Pack;
-use crate::fast_path::account_vector::{Dues, Settled, Sums, settle};
+use crate::fast_path::account_vector::{Dues, Settled, Sums, settle, total};
 use crate::fast_path::market_tape::QUAD;
 use crate::fast_path::order_vector::{Depth, Order, Terms};
-use crate::fast_path::total;
 use crate::vector::lane_sums::Block;
 use crate::vector::simd::{Mask, Vector, store};
 

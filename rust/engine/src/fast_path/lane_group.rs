@@ -4,9 +4,9 @@ use pulp::{Simd, WithSimd};
 
 use crate::account::lane_terms::Whose;
 use crate::account::workspace::Desk;
-use crate::fast_path::Features;
 use crate::fast_path::account_block::Pack;
 use crate::fast_path::account_vector::Dues;
+use crate::fast_path::features::Features;
 use crate::fast_path::few_symbols::{After, Before, Part, Quotes, step};
 use crate::fast_path::market_tape::{QUAD, Tape, quad_of, turn, turn_back};
 use crate::fast_path::observation_writer::{Observed, Shown};

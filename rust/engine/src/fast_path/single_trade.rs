@@ -3,8 +3,8 @@
 use pulp::Simd;
 
 use crate::account::account_view::Held;
-use crate::fast_path::Rows;
 use crate::fast_path::account_vector::Sums;
+use crate::fast_path::bar_rows::Rows;
 use crate::fast_path::order_vector::{Order, Terms};
 use crate::vector::lane_sums::{Block, LANES};
 use crate::vector::simd::{Layout, store};

@@ -4,16 +4,11 @@ use crate::error::DataError;
 use crate::market::as_of::AsOf;
 use crate::market::columns::Columns;
 use crate::market::corporate_actions::Rare;
-use crate::market::csv_reader;
-use crate::market::date;
 use crate::market::fill_prices::FillPrices;
-use crate::market::fingerprint;
 use crate::market::grid::Grid;
-use crate::market::market_bytes;
 use crate::market::market_tables::Grids;
 use crate::market::size_limits::check_size;
-use crate::market::synthetic;
-use crate::market::validation;
+use crate::market::{csv_reader, date, fingerprint, market_bytes, synthetic, validation};
 use crate::vector::lane_sums::{self, Block};
 
 /// Bars a year where nothing else is said: the trading days of a US year.

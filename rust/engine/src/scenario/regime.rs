@@ -1,8 +1,7 @@
 //! What a family does to all volatilities and drifts.
 
-use crate::scenario::DAYS_A_YEAR;
 use crate::scenario::random_stream::Stream;
-use crate::scenario::spec::{Family, ScenarioSpec};
+use crate::scenario::spec::{DAYS_A_YEAR, Family, ScenarioSpec};
 
 /// What it does on a day.
 #[derive(Clone, Copy)]

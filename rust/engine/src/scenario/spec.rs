@@ -1,5 +1,8 @@
 use thiserror::Error;
 
+/// Days of trading a year.
+pub(super) const DAYS_A_YEAR: f64 = 252.0;
+
 /// How a scenario's prices come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {

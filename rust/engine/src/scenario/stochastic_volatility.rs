@@ -3,13 +3,13 @@
 //! All of it has mean 0 given what was before, and volatility is known before it is used: no price tells where the next
 //! one goes.
 
+use crate::scenario::Key;
 use crate::scenario::log_exp::{exps, log};
 use crate::scenario::normal_quantile::CHUNK;
 use crate::scenario::random_draws::{Asked, Draws, Prices};
 use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::regime::{Climate, climates};
-use crate::scenario::spec::{Jumps, ScenarioSpec, Swing};
-use crate::scenario::{DAYS_A_YEAR, Key};
+use crate::scenario::spec::{DAYS_A_YEAR, Jumps, ScenarioSpec, Swing};
 use crate::vector::dispatch::wide;
 
 /// Log volatility: a fast and a slow swing around its mean.

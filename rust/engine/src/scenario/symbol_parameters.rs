@@ -1,8 +1,8 @@
 //! What a symbol is like, and when it can be traded.
 
+use crate::scenario::Key;
 use crate::scenario::random_stream::{Purpose, Stream};
-use crate::scenario::spec::ScenarioSpec;
-use crate::scenario::{DAYS_A_YEAR, Key};
+use crate::scenario::spec::{DAYS_A_YEAR, ScenarioSpec};
 
 /// Days between dividends.
 pub(super) const QUARTER: usize = 63;

@@ -4,14 +4,11 @@
 
 use std::any::Any;
 use std::hint::spin_loop;
-use std::io;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::process;
-use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
+use std::{io, mem, process, ptr};
 
 /// Looks at a state before a thread sleeps.
 ///

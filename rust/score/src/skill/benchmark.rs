@@ -1,5 +1,4 @@
-use crate::error::year;
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, year};
 use crate::{is_riskless, mean, sharpe, standard_deviation};
 
 /// A track as a line in a benchmark: ordinary least squares with an intercept.

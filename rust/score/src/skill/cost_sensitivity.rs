@@ -1,5 +1,4 @@
-use crate::error::finite;
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, finite};
 use crate::mean;
 
 /// Returns the returns that a track would have had at one cost for all, per bar.

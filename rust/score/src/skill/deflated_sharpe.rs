@@ -1,7 +1,6 @@
 use std::f64::consts::E;
 
-use crate::error::finite;
-use crate::error::{Statistic, Undefined};
+use crate::error::{Statistic, Undefined, finite};
 use crate::metrics::moments::Moments;
 use crate::normal_distribution;
 use crate::skill::Trials;

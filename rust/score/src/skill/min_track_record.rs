@@ -1,5 +1,4 @@
-use crate::error::{Statistic, Undefined};
-use crate::error::{finite, probability};
+use crate::error::{Statistic, Undefined, finite, probability};
 use crate::metrics::moments::Moments;
 use crate::normal_distribution;
 use crate::skill::expected_max;

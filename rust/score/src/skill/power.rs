@@ -2,8 +2,7 @@
 //!
 //! Of normal returns without autocorrelation: real ones need more bars, never fewer.
 
-use crate::error::probability;
-use crate::error::{Statistic, Undefined};
+use crate::error::{Statistic, Undefined, probability};
 use crate::metrics::moments::Moments;
 use crate::metrics::sharpe_error::standard_error;
 use crate::normal_distribution;

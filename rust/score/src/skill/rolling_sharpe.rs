@@ -1,5 +1,4 @@
-use crate::error::year;
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, year};
 use crate::metrics::moments::Moments;
 use crate::metrics::sharpe_error::standard_error;
 use crate::sharpe;
