@@ -35,7 +35,9 @@ pub use agents::Agent;
 pub use agents::agent_answer::Answer;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
-pub use environment::trading_env::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
+pub use environment::env_state::State;
+pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
+pub use environment::trading_env::TradingEnv;
 pub use episode::episode_windows::{Stream, Windows};
 pub use episode::reward::{Memory, Reward, Shaping};
 pub use openoutcry_contract::{

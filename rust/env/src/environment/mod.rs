@@ -2,4 +2,6 @@
 //!
 //! Imports `episode`.
 
+pub(crate) mod env_state;
+pub(crate) mod step_result;
 pub(crate) mod trading_env;

@@ -1,15 +1,14 @@
 use std::sync::Arc;
 
-use openoutcry_contract::{
-    Decision, DecisionError, MarketObservation, PrintedCloses, Refusal, StepInfo, write_observation,
-};
+use openoutcry_contract::{Decision, MarketObservation, PrintedCloses, StepInfo, write_observation};
 use openoutcry_engine::{
-    AsOf, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules, StepCosts,
-    StepError, Stepped, Window,
+    AsOf, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules, StepError,
+    Stepped, Window,
 };
-use thiserror::Error;
 
-use crate::episode::reward::{Memory, Shaping};
+use crate::environment::env_state::{State, is_same};
+use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
+use crate::episode::reward::Shaping;
 use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
 
 /// A market to step through, one decision a bar.
@@ -25,112 +24,10 @@ pub struct TradingEnv {
     printed: PrintedCloses,
 }
 
-/// A checkpoint: resuming it gives the same bits as never having stopped.
-#[derive(Clone, Debug)]
-pub struct State {
-    data: Arc<Dataset>,
-    book: Book,
-    terminated: bool,
-    memory: Memory,
-    window: Window,
-    rules: Rules,
-}
-
-/// What a step gave.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StepResult {
-    /// What the agent may see at the close of the fill bar.
-    pub observation: MarketObservation,
-    /// Simple return of NAV from close to close.
-    pub reward: f64,
-    /// Whether the episode has ended.
-    pub done: bool,
-    /// What the harness may know.
-    pub info: Info,
-}
-
-/// What a step had to say beside the observation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Info {
-    /// NAV at the close of the fill bar.
-    pub nav: f64,
-    /// What the decision cost, by kind.
-    pub costs: StepCosts,
-    /// What happened, in the order of the timeline.
-    pub events: Vec<Event>,
-    /// Orders refused by their name.
-    pub refusals: Vec<Refusal>,
-    /// The numbers of the step.
-    pub stepped: Stepped,
-}
-
-/// The outcome of a step through the JSON door.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JsonStep {
-    /// Simple return of NAV from close to close.
-    pub reward: f64,
-    /// Whether the episode has ended.
-    pub done: bool,
-}
-
-/// A step that was refused: the decision's text, or the step itself.
-#[derive(Clone, Debug, Error, PartialEq)]
-pub enum StepJsonError {
-    /// The text is not a decision.
-    #[error(transparent)]
-    Decision(#[from] DecisionError),
-    /// The step cannot be made.
-    #[error(transparent)]
-    Step(#[from] StepError),
-}
-
-impl StepJsonError {
-    /// Returns the stable name of this error in `contract/errors.json`.
-    #[must_use]
-    pub fn slug(&self) -> &'static str {
-        match self {
-            Self::Decision(error) => error.slug(),
-            Self::Step(error) => error.slug(),
-        }
-    }
-}
-
-impl PartialEq for State {
-    fn eq(&self, other: &Self) -> bool {
-        self.book == other.book
-            && self.terminated == other.terminated
-            && self.memory == other.memory
-            && self.window == other.window
-            && self.rules == other.rules
-            && is_same(&self.data, &other.data)
-    }
-}
-
-/// Returns whether two markets are one, or equal.
-///
-/// Only markets loaded twice need their fingerprints.
-fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
-    Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
-}
-
 fn check_finite(weights: &[f64]) -> Result<(), StepError> {
     match weights.iter().position(|weight| !weight.is_finite()) {
         Some(index) => Err(StepError::WeightNotFinite { index, weight: weights[index] }),
         None => Ok(()),
-    }
-}
-
-impl State {
-    /// Returns the bar of the checkpoint.
-    #[must_use]
-    pub fn bar(&self) -> usize {
-        self.book.bar()
-    }
-
-    /// Returns the NAV of the checkpoint.
-    #[must_use]
-    pub fn nav(&self) -> f64 {
-        self.book.nav()
     }
 }
 
