@@ -5,7 +5,7 @@ use crate::vector::lane_sums::{self, Block, LANES};
 /// How much a step tells beside the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What a [`Growth`] is made of, and events other than fills.
+    /// What a [`crate::Growth`] is made of, and events other than fills.
     ///
     /// Costs and interest are NaN.
     Growth,

@@ -3,8 +3,8 @@
 use openoutcry_engine::lane_sums;
 use proptest::prelude::*;
 
-use crate::market::{cases, config};
-use crate::walk::{Step, gross, walk};
+use crate::account_walk::{Step, gross, walk};
+use crate::random_market::{cases, config};
 
 proptest! {
     #![proptest_config(config(1000))]

@@ -3,8 +3,8 @@
 use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, step_once};
 use proptest::prelude::*;
 
-use crate::market::{Case, cases, config};
-use crate::walk::{navs, rules, walk};
+use crate::account_walk::{navs, rules, walk};
+use crate::random_market::{Case, cases, config};
 
 proptest! {
     #![proptest_config(config(600))]
@@ -147,7 +147,7 @@ fn two_splits_in_one_halt_leave_the_last_close_shown_at_the_mark() {
     let close = [10.0, f64::NAN, f64::NAN, f64::NAN];
     for splits in [[1.0, 3.0, 7.0, 1.0], [1.0, 1.5, 0.1, 3.0], [1.0, 7.0, 1.0, 10.0]] {
         let columns = Columns {
-            dates: (0..4).map(crate::market::date).collect(),
+            dates: (0..4).map(crate::random_market::date).collect(),
             symbols: vec!["A".into()],
             close: close.to_vec(),
             splits: Some(splits.to_vec()),

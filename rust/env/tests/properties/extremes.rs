@@ -6,9 +6,9 @@ use openoutcry::{Columns, CostModel, Dataset, Decision, Order, TradingEnv};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::dice::Dice;
-use crate::market::{Case, cases, config};
-use crate::play::{shown, window};
+use crate::place_hash::Dice;
+use crate::random_cases::{shown, window};
+use crate::random_market::{Case, cases, config};
 
 proptest! {
     #![proptest_config(config(600))]

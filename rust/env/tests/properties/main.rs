@@ -2,16 +2,16 @@
 //!
 //! One number everywhere, nothing of the future, and no half-made step.
 
-#[path = "../../../engine/tests/properties/dice.rs"]
-mod dice;
-mod doors;
-mod draws;
+mod book_parity;
+mod checkpoints;
 mod extremes;
-mod future;
-mod lanes;
-#[path = "../../../engine/tests/properties/market.rs"]
-mod market;
-mod play;
-mod state;
-mod strips;
-mod twins;
+mod interface_parity;
+mod lane_parity;
+mod lookahead;
+#[path = "../../../engine/tests/properties/place_hash.rs"]
+mod place_hash;
+mod random_batches;
+mod random_cases;
+#[path = "../../../engine/tests/properties/random_market.rs"]
+mod random_market;
+mod sliding_windows;

@@ -2,7 +2,7 @@ use openoutcry_contract::record::{Harness, Tier, Transport};
 use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Unknown, Verdict, score_agent};
 use openoutcry_score::{Undefined, normal_distribution};
 
-use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
+use crate::random_agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 

@@ -4,7 +4,7 @@ use openoutcry_contract::Submission;
 use openoutcry_score::verdict::{Field, Reason, ScoreConfig, Verdict, score_field};
 use proptest::prelude::*;
 
-use crate::agents::{Market, Noise, held_to, n_undefined};
+use crate::random_agents::{Market, Noise, held_to, n_undefined};
 
 /// Returns a track: noise, skill, nothing, a ruin, twice the market, or a sliver.
 fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {

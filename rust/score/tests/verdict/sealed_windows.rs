@@ -4,7 +4,7 @@ use openoutcry_contract::Submission;
 use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{CompositeScore, Reason, ScoreConfig, Verdict, score_agent, score_field};
 
-use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
+use crate::random_agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
 /// Three long windows and eight short ones, a tenth of the default suite.
 const LENGTHS: [usize; 11] = [225, 225, 250, 125, 125, 125, 125, 125, 125, 125, 125];

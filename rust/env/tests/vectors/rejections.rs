@@ -6,7 +6,7 @@ use openoutcry::{ConfigError, CostModel, Dataset, Limits, TradingEnv, Window};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::given::{Data, Given};
+use crate::cases::{Data, Given};
 
 #[derive(Deserialize)]
 struct File {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use openoutcry::{Columns, Dataset, agents};
 use proptest::prelude::*;
 
-use crate::market::{Case, cases, config};
-use crate::play::env_until;
+use crate::random_cases::env_until;
+use crate::random_market::{Case, cases, config};
 
 proptest! {
     #![proptest_config(config(300))]
@@ -45,7 +45,7 @@ fn record(case: &Case, data: &Arc<Dataset>, agent: &str, end: usize, last: usize
     loop {
         let observation = env.observation();
         let decision = agent.decide(&observation);
-        told.push((crate::play::shown(&mut env), decision.to_json(), env.book().nav().to_bits()));
+        told.push((crate::random_cases::shown(&mut env), decision.to_json(), env.book().nav().to_bits()));
         if env.book().bar() == last || env.done() {
             return told;
         }

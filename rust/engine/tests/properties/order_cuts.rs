@@ -5,8 +5,8 @@
 use openoutcry_engine::{Book, Desk, Detail, Event, LimitReason, StepError, step_once};
 use proptest::prelude::*;
 
-use crate::market::{cases, config};
-use crate::walk::{Step, gross, rules, walk};
+use crate::account_walk::{Step, gross, rules, walk};
+use crate::random_market::{cases, config};
 
 proptest! {
     #![proptest_config(config(1000))]
@@ -202,7 +202,7 @@ fn gross_at_sizing_prices(step: &Step) -> f64 {
 #[test]
 fn an_account_that_drifts_above_every_limit_is_left_alone() {
     let columns = openoutcry_engine::Columns {
-        dates: (0..6).map(crate::market::date).collect(),
+        dates: (0..6).map(crate::random_market::date).collect(),
         symbols: vec!["A".into(), "B".into()],
         close: vec![1.0, 1.0, 1.0, 1.0, 3.0, 0.5, 9.0, 0.4, 27.0, 0.3, 81.0, 0.2],
         periods_per_year: 252.0,

@@ -3,7 +3,7 @@
 use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{Verdict, score_field};
 
-use crate::agents::{Market, held_to, skilled};
+use crate::random_agents::{Market, held_to, skilled};
 
 #[test]
 fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {

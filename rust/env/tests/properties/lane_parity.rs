@@ -9,9 +9,9 @@ use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms
 use openoutcry::{Reward, Windows};
 use proptest::prelude::*;
 
-use crate::market::{Case, cases, config};
-use crate::play::{LOOKBACK, backtest, window};
-use crate::strips::Strips;
+use crate::random_cases::{LOOKBACK, backtest, window};
+use crate::random_market::{Case, cases, config};
+use crate::sliding_windows::Strips;
 
 /// More than one group of eight, and some that are left over.
 const N_LANES: usize = 19;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openoutcry::{Action, Backtest, Dataset, Decision, Order, TradingEnv, Window};
 
-use crate::dice::Dice;
-use crate::market::Case;
+use crate::place_hash::Dice;
+use crate::random_market::Case;
 
 /// The fill seed of every run.
 const FILL_SEED: u64 = 7;

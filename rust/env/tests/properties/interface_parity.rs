@@ -9,8 +9,8 @@ use openoutcry_contract::canonical_json;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::market::{cases, config};
-use crate::play::{backtest, decision, env, full_row, play, shown, step, window};
+use crate::random_cases::{backtest, decision, env, full_row, play, shown, step, window};
+use crate::random_market::{cases, config};
 
 proptest! {
     #![proptest_config(config(400))]
@@ -87,7 +87,7 @@ proptest! {
     fn the_order_of_the_orders_changes_no_bit(case in cases(), seed in any::<u64>()) {
         let data = Arc::new(case.dataset());
         let (mut plain, mut shuffled) = (env(&case, &data), env(&case, &data));
-        let dice = crate::dice::Dice::new(seed, "shuffle");
+        let dice = crate::place_hash::Dice::new(seed, "shuffle");
         while !plain.done() {
             let decided = decision(&case, &data, plain.book().bar());
             let mut other = decided.clone();
@@ -137,7 +137,7 @@ proptest! {
     }
 }
 
-fn play_and_check(case: &crate::market::Case, env: &mut openoutcry::TradingEnv) -> Result<(), TestCaseError> {
+fn play_and_check(case: &crate::random_market::Case, env: &mut openoutcry::TradingEnv) -> Result<(), TestCaseError> {
     let columns = case.columns();
     while !env.done() {
         let decided = decision(case, &Arc::clone(env.data()), env.book().bar());

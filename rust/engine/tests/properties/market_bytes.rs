@@ -4,7 +4,7 @@ use openoutcry_engine::Dataset;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::market::{cases, config};
+use crate::random_market::{cases, config};
 
 proptest! {
     #![proptest_config(config(500))]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use crate::market::{cases, config};
-use crate::walk::{Step, walk};
+use crate::account_walk::{Step, walk};
+use crate::random_market::{cases, config};
 
 #[test]
 fn the_random_markets_reach_every_event_and_every_rare_branch() {

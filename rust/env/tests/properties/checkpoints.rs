@@ -5,8 +5,8 @@ use std::sync::Arc;
 use openoutcry::{StepError, TradingEnv};
 use proptest::prelude::*;
 
-use crate::market::{Case, cases, config};
-use crate::play::{backtest, decision, env, env_until, play, shown, step};
+use crate::random_cases::{backtest, decision, env, env_until, play, shown, step};
+use crate::random_market::{Case, cases, config};
 
 /// Texts that are no decision, one for each way.
 const REFUSED: [(&str, &str); 7] = [

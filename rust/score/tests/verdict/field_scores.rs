@@ -2,7 +2,7 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun};
 use openoutcry_score::verdict::{Reason, ScoreConfig, Verdict, score_agent, score_field};
 
-use crate::agents::{Market, Noise, held_to, quick, skilled};
+use crate::random_agents::{Market, Noise, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 

@@ -9,10 +9,10 @@ use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen};
 use openoutcry_engine::{Book, Desk, Detail, Rules, StepError, step_once};
 use proptest::prelude::*;
 
-use crate::dice::Dice;
-use crate::draws::{Draw, SEED, View, draws};
-use crate::market::{Case, config};
-use crate::strips::Strips;
+use crate::place_hash::Dice;
+use crate::random_batches::{Draw, SEED, View, draws};
+use crate::random_market::{Case, config};
+use crate::sliding_windows::Strips;
 
 const N_STEPS: usize = 30;
 

@@ -6,7 +6,7 @@ use openoutcry_engine::{Columns, CostModel, Dataset, Fundamental, Limits, NewsIt
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::dice::Dice;
+use crate::place_hash::Dice;
 
 /// Every property test draws from this seed, so that a run is repeatable.
 ///

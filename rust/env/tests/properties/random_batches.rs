@@ -8,8 +8,8 @@ use openoutcry::batch::{Autoreset, Batch, Market, Settings, Terms};
 use openoutcry::{CostModel, Limits, Reward, Window, Windows};
 use proptest::prelude::*;
 
-use crate::dice::Dice;
-use crate::market::{Case, Features, cases};
+use crate::place_hash::Dice;
+use crate::random_market::{Case, Features, cases};
 
 /// What keys the slippage noise.
 pub const SEED: u64 = 7;

@@ -3,7 +3,7 @@
 use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, Event, FillKey, Rules, StepError, Stepped, step_once};
 use proptest::test_runner::TestCaseResult;
 
-use crate::market::Case;
+use crate::random_market::Case;
 
 /// The fill seed of every walk.
 const FILL_SEED: u64 = 7;
