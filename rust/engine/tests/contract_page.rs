@@ -1,7 +1,7 @@
 //! The numbers that `contract/README.md` shows, given by the engine.
 
 use openoutcry_engine::{
-    Book, Columns, CostModel, Dataset, Desk, Detail, Event, FillKey, Limits, Rules, lane_sums, step_once,
+    Book, Columns, CostModel, Dataset, Detail, Event, FillKey, Limits, Rules, Workspace, lane_sums, step_once,
 };
 
 const PAGE: &str = include_str!("../../../contract/README.md");
@@ -25,9 +25,9 @@ fn the_worked_example_of_the_page() {
     let data = Dataset::new(columns).unwrap();
     let costs = CostModel { fee_bps: 10.0, slippage_bps: 5.0, ..CostModel::zero() };
     let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(0)).unwrap();
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(1, Detail::Full));
-    let stepped = step_once(&data, &rules, &mut book, &[0.5], &mut desk).unwrap();
-    let Event::Filled { shares, price, .. } = desk.events()[0] else { panic!("{:?}", desk.events()) };
+    let (mut book, mut workspace) = (Book::new(&data, 0), Workspace::new(1, Detail::Full));
+    let stepped = step_once(&data, &rules, &mut book, &[0.5], &mut workspace).unwrap();
+    let Event::Filled { shares, price, .. } = workspace.events()[0] else { panic!("{:?}", workspace.events()) };
     for value in [shares, price, stepped.costs.fee, book.cash(), stepped.nav, stepped.reward] {
         // The page rounds to twelve decimals, as a reader with a pencil would.
         let rounded = format!("{value:.12}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
 use openoutcry::{Columns, CostModel, Dataset, FillKey, Limits, Reward, Window, Windows};
-use openoutcry_engine::{Book, Desk, Detail, Rules, step_once};
+use openoutcry_engine::{Book, Detail, Rules, Workspace, step_once};
 
 const N_LANES: usize = 8;
 const N_BARS: usize = 20;
@@ -48,7 +48,7 @@ fn an_order_out_of_range_is_refused_in_a_pack_as_it_is_alone() {
         let mut batch = batch(&market, 2);
         let rules = Rules::new(TERMS.costs, TERMS.limits, FillKey::from_seed(0)).unwrap();
         let mut books = vec![Book::new(market.data(), 0); N_LANES];
-        let mut desk = Desk::new(n_symbols, Detail::Full);
+        let mut workspace = Workspace::new(n_symbols, Detail::Full);
         let mut seen = vec![0.0; N_LANES * market.flat_len(2)];
         for bar in 0..6 {
             // Within the range, beyond it by a rounding, and by more; lane by lane more of what is held.
@@ -62,7 +62,7 @@ fn an_order_out_of_range_is_refused_in_a_pack_as_it_is_alone() {
             step(&mut batch, &actions, Seen::Flat(&mut seen));
             for (lane, book) in books.iter_mut().enumerate() {
                 let orders = &actions[lane * n_symbols..][..n_symbols];
-                step_once(market.data(), &rules, book, orders, &mut desk).unwrap();
+                step_once(market.data(), &rules, book, orders, &mut workspace).unwrap();
                 assert_eq!(
                     batch.nav(lane).to_bits(),
                     book.nav().to_bits(),

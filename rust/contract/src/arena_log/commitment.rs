@@ -30,7 +30,7 @@ pub struct Head<'a> {
     pub prev_sha256: &'a str,
     /// Its ULID.
     pub submission_id: &'a str,
-    /// Whose it is.
+    /// BlockTerms it is.
     pub agent_slug: &'a str,
     /// When it came.
     pub received_at: &'a str,

@@ -6,7 +6,7 @@ use super::error::RecordError;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault(String);
 
-/// Whose fault it is.
+/// BlockTerms fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The agent's own.

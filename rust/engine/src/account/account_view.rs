@@ -1,9 +1,9 @@
 use crate::vector::cpu_features::Arch;
 use crate::vector::lane_sums::{self, Block};
 
-/// What an account holds at the close of a bar, wherever that is kept.
+/// A read-only view of an account at the close of a bar, in any storage.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct AccountView<'a> {
     pub(crate) bar: usize,
     pub(crate) cash: f64,
     pub(crate) nav: f64,
@@ -13,8 +13,8 @@ pub struct Held<'a> {
     pub(crate) n_symbols: usize,
 }
 
-impl Held<'_> {
-    /// Returns the bar whose close the account is valued at.
+impl AccountView<'_> {
+    /// Returns the bar of the valuation.
     #[must_use]
     pub fn bar(&self) -> usize {
         self.bar
@@ -38,13 +38,13 @@ impl Held<'_> {
         lane_sums::get(self.shares, symbol)
     }
 
-    /// Returns the last real close of a symbol, as [`crate::Book::mark`] has it.
+    /// Returns the last real close of a symbol, as [`crate::Book::mark`] does.
     #[must_use]
     pub fn mark(&self, symbol: usize) -> f64 {
         lane_sums::get(self.marks, symbol)
     }
 
-    /// Writes all weights, each as [`crate::Book::weight`] has it, rounded to f32.
+    /// Writes all weights, as [`crate::Book::weight`] returns them, rounded to f32.
     ///
     /// # Panics
     ///
@@ -54,11 +54,11 @@ impl Held<'_> {
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
         let held = self.weights.as_flattened();
-        // Compiled for the vectors of the machine at hand, which round alike.
+        // Compiled for the vector instructions of the CPU; rounding is the same for all.
         Arch::new().dispatch(
             #[inline(always)]
             || {
-                // Number by number: of blocks, the compiler takes the same element of several at once.
+                // A loop over numbers: over blocks, the compiler would take the same element of several blocks at once.
                 for (weight, held) in weights.iter_mut().zip(held) {
                     *weight = *held as f32;
                 }

@@ -1,11 +1,11 @@
-use crate::account::account_view::Held;
+use crate::account::account_view::AccountView;
 use crate::error::StepError;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES};
 
-/// The largest NAV a decision is taken on.
+/// The largest NAV that a decision is taken on.
 ///
-/// What a bar can do to it, f64 can carry: whether a step is refused depends on close t alone.
+/// The move of one bar from this NAV stays in the range of f64, so a refusal depends on close t alone.
 pub(crate) const MAX_NAV: f64 = 1e100;
 
 /// An account at the close of one bar: cash, shares, their marks, and the NAV.
@@ -16,14 +16,14 @@ pub struct Book {
     pub(crate) nav: f64,
     pub(crate) shares: Vec<Block>,
     pub(crate) marks: Vec<Block>,
-    /// Value of each position over NAV: what step 2 calls `cur`.
+    /// Value of each position over NAV: `cur` in step 2 of the contract.
     pub(crate) weights: Vec<Block>,
     pub(crate) avg_prices: Vec<Block>,
     n_symbols: usize,
 }
 
 impl Book {
-    /// Returns an account of 1 in cash at the close of `bar`.
+    /// Returns an account with 1 in cash at the close of `bar`.
     #[must_use]
     pub fn new(dataset: &Dataset, bar: usize) -> Self {
         let flat = vec![[0.0; LANES]; lane_sums::n_blocks(dataset.n_symbols())];
@@ -39,7 +39,7 @@ impl Book {
         }
     }
 
-    /// Returns the bar whose close this account is valued at.
+    /// Returns the bar of the valuation.
     #[must_use]
     pub fn bar(&self) -> usize {
         self.bar
@@ -69,7 +69,7 @@ impl Book {
         lane_sums::get(&self.shares, symbol)
     }
 
-    /// Returns the last real close of a symbol on today's share basis.
+    /// Returns the last real close of a symbol on the share basis of this bar.
     ///
     /// It is 1 if the symbol has never closed.
     #[must_use]
@@ -77,9 +77,9 @@ impl Book {
         lane_sums::get(&self.marks, symbol)
     }
 
-    /// Returns the average fill price of the open position, 0 if there is none.
+    /// Returns the average fill price of the open position, 0 without a position.
     ///
-    /// Kept only by steps of [`crate::Detail::Full`].
+    /// Only steps of [`crate::Detail::Full`] keep it.
     #[must_use]
     pub fn avg_price(&self, symbol: usize) -> f64 {
         lane_sums::get(&self.avg_prices, symbol)
@@ -91,15 +91,15 @@ impl Book {
         lane_sums::get(&self.weights, symbol)
     }
 
-    /// Returns what the account holds.
+    /// Returns a view of the account.
     #[must_use]
     #[inline]
-    pub fn held(&self) -> Held<'_> {
+    pub fn held(&self) -> AccountView<'_> {
         let Self { bar, cash, nav, shares, marks, weights, .. } = self;
-        Held { bar: *bar, cash: *cash, nav: *nav, shares, marks, weights, n_symbols: self.n_symbols }
+        AccountView { bar: *bar, cash: *cash, nav: *nav, shares, marks, weights, n_symbols: self.n_symbols }
     }
 
-    /// Begins anew at the close of `bar` with 1 in cash, in the same memory.
+    /// Resets the account to 1 in cash at the close of `bar`, in the same memory.
     ///
     /// # Panics
     ///
@@ -125,7 +125,7 @@ impl Book {
         Ok(())
     }
 
-    /// Brings the weights up to shares, marks and NAV.
+    /// Recomputes the weights from shares, marks and NAV.
     pub(crate) fn weigh(&mut self) {
         if self.nav == 0.0 {
             self.weights.fill([0.0; LANES]);

@@ -3,25 +3,25 @@ use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 use crate::vector::lane_sums::Block;
 
-/// What a step computes of a bar whatever the account.
+/// Cost coefficients of every bar and symbol that do not depend on the account.
 ///
-/// It is made once, so that many accounts share it.
+/// They are computed once and shared by many accounts.
 #[derive(Debug)]
-pub(crate) struct Tables {
-    /// Slippage with its jitter.
+pub(crate) struct CostTables {
+    /// Slippage including its jitter.
     pub(crate) slippage: Option<Grid>,
-    /// The root of capital over volume, where every cell has a volume.
+    /// Square root of capital over volume; present if every cell has a volume.
     pub(crate) roots: Option<Grid>,
 }
 
-impl Tables {
-    /// Returns the tables of steps under `rules` in `market`.
+impl CostTables {
+    /// Returns the tables of `rules` in `market`.
     pub(crate) fn new(market: &Dataset, rules: &Rules) -> Self {
         let (n_bars, n_symbols) = (market.n_bars(), market.n_symbols());
         let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
         let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);
         let slippage = (rules.costs().slippage_jitter > 0.0).then(|| {
-            let drawn = cells().map(|(bar, i)| jittered(market, rules, bar, i));
+            let drawn = cells().map(|(bar, i)| jittered_slippage(market, rules, bar, i));
             grid(drawn.collect(), 0.0)
         });
         let reads_volume = rules.rates.impact > 0.0 || rules.limits().max_participation.is_some();
@@ -42,8 +42,8 @@ impl Tables {
     }
 }
 
-/// Returns the slippage of a symbol in a bar, with its jitter.
-pub(crate) fn jittered(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
+/// Returns the slippage of a symbol in a bar, including its jitter.
+pub(crate) fn jittered_slippage(market: &Dataset, rules: &Rules, bar: usize, symbol: usize) -> f64 {
     let draw = rules.fill_key.uniform(bar, &market.symbols()[symbol]);
     rules.rates.slippage * (1.0 + rules.costs().slippage_jitter * (2.0 * draw - 1.0))
 }

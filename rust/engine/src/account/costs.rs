@@ -1,18 +1,18 @@
 use crate::error::ConfigError;
 
-/// An order whose slippage and impact reach half the price is not filled.
+/// Slippage plus impact, as a fraction of the price, at which no order is filled.
 pub(crate) const MAX_COST: f64 = 0.5;
 
-/// What trading and holding cost.
+/// The cost model: fees, slippage, impact and annual rates.
 ///
-/// All `*_bps` are basis points: of traded notional for fee, slippage and impact, a year for the three rates.
+/// All `*_bps` are basis points: of traded notional for fee, slippage and impact, per year for the three rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostModel {
     /// Commission on slipped notional.
     pub fee_bps: f64,
-    /// Half-spread: how far from the reference price a fill is.
+    /// Half-spread: the distance of a fill from the reference price.
     pub slippage_bps: f64,
-    /// Noise of the slippage as a fraction of it, in [0, 1].
+    /// Noise of the slippage as a fraction of the slippage, in [0, 1].
     pub slippage_jitter: f64,
     /// Square-root impact at 100 % participation: Y times the daily volatility.
     pub impact_bps: f64,
@@ -22,23 +22,23 @@ pub struct CostModel {
     pub cash_bps: f64,
     /// Rate paid on the value of shorts.
     pub borrow_bps: f64,
-    /// Account currency at NAV 1; only turns NAV into a share of volume.
+    /// Account currency at NAV 1; converts NAV into a share of volume.
     pub capital: f64,
 }
 
 impl Default for CostModel {
-    /// A liquid daily market.
+    /// Returns the costs of a liquid daily market.
     ///
-    /// 1 bp of commission and 2 bp of half-spread (large caps pay 1 to 5), no jitter, no impact
-    /// (it needs a volatility to be scaled by), 100 bp a year over the cash rate for leverage, nothing on cash, and the
-    /// 25 bp a year of general collateral for shorts (D'Avolio 2002).
+    /// 1 bp of commission and 2 bp of half-spread (large caps pay 1 to 5). No jitter, and no impact, which needs a
+    /// volatility as its scale. Leverage costs 100 bp a year over the cash rate, cash earns nothing, and shorts pay the
+    /// 25 bp a year of general collateral (D'Avolio 2002).
     fn default() -> Self {
         Self { fee_bps: 1.0, slippage_bps: 2.0, financing_bps: 100.0, borrow_bps: 25.0, ..Self::zero() }
     }
 }
 
 impl CostModel {
-    /// Returns a market without any cost.
+    /// Returns a cost model without costs.
     #[must_use]
     pub const fn zero() -> Self {
         Self {
@@ -62,7 +62,7 @@ impl CostModel {
         const NOT_NEGATIVE: &str = "a finite number of at least 0 and at most 1e6";
         let fields = [
             ("fee_bps", self.fee_bps, 0.0, 1e6, NOT_NEGATIVE),
-            // At 10,000 a forced sale would be paid for.
+            // At 10,000 bp the seller in a liquidation would pay the whole price.
             ("slippage_bps", self.slippage_bps, 0.0, 9999.0, "a finite number of at least 0 and at most 9999"),
             ("slippage_jitter", self.slippage_jitter, 0.0, 1.0, "in [0, 1]"),
             ("impact_bps", self.impact_bps, 0.0, 1e6, NOT_NEGATIVE),
@@ -80,7 +80,7 @@ impl CostModel {
     }
 }
 
-/// What one decision cost, by kind, in units of NAV; none is ever negative.
+/// Costs of one decision by kind, in units of NAV; none is negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepCosts {
     /// Commission.
@@ -91,15 +91,15 @@ pub struct StepCosts {
     pub impact: f64,
     /// Interest on borrowed cash.
     pub financing: f64,
-    /// Rent of shorted shares.
+    /// Borrow fee of shorted shares.
     pub borrow: f64,
-    /// Slippage and commission of a forced close.
+    /// Slippage and commission of a liquidation.
     pub liquidation: f64,
 }
 
 impl StepCosts {
-    /// Costs that nobody asked for.
-    pub(crate) const UNTOLD: Self = Self {
+    /// Costs that were not computed.
+    pub(crate) const NOT_COMPUTED: Self = Self {
         fee: f64::NAN,
         slippage: f64::NAN,
         impact: f64::NAN,

@@ -1,6 +1,6 @@
-/// Something that happened during a step beside the plain move of prices.
+/// An event of a step, other than the move of prices.
 ///
-/// `symbol` is the index in the dataset. Shares are signed and per NAV of 1, prices in account currency.
+/// `symbol` is the index in the dataset. Shares are signed and per NAV of 1. Prices are in account currency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// An order was filled.
@@ -12,31 +12,31 @@ pub enum Event {
         /// Price paid, slippage and impact included.
         price: f64,
     },
-    /// An order was dropped whole.
+    /// An order was dropped.
     Unfilled {
         /// Symbol index.
         symbol: usize,
-        /// Shares asked for.
+        /// Shares ordered.
         shares: f64,
         /// Why.
         reason: UnfilledReason,
     },
-    /// One order of the decision was not accepted.
+    /// One order of the decision was refused.
     Refused {
         /// Symbol index.
         symbol: usize,
-        /// Weight asked for.
+        /// Weight ordered.
         weight: f64,
         /// Why.
         reason: RefusalReason,
     },
-    /// A limit cut an order, or all of them where there is no symbol.
+    /// A limit cut an order, or all orders if `symbol` is absent.
     Limited {
-        /// Symbol index; none where the limit is on the whole book.
+        /// Symbol index; absent for a limit on the whole book.
         symbol: Option<usize>,
-        /// Weight, gross weight or shares asked for.
+        /// Weight, gross weight or shares requested.
         requested: f64,
-        /// Weight, gross weight or shares left.
+        /// Weight, gross weight or shares allowed.
         allowed: f64,
         /// Which limit.
         reason: LimitReason,
@@ -48,7 +48,7 @@ pub enum Event {
         /// The stale mark.
         price: f64,
     },
-    /// A position was settled because its symbol ceased to exist.
+    /// A position was settled because its symbol was delisted.
     Delisted {
         /// Symbol index.
         symbol: usize,
@@ -57,7 +57,7 @@ pub enum Event {
         /// Cash per share.
         price: f64,
     },
-    /// A position was closed by the maintenance margin.
+    /// A position was closed by a margin call.
     Liquidated {
         /// Symbol index.
         symbol: usize,
@@ -89,7 +89,7 @@ impl Event {
         }
     }
 
-    /// Returns the index of the symbol concerned, if one is.
+    /// Returns the index of the symbol, if the event has one.
     #[must_use]
     pub fn symbol(&self) -> Option<usize> {
         match *self {
@@ -154,7 +154,7 @@ reasons! {
         NoPrice => "no_price",
         /// The tradable mask forbids it.
         NotTradable => "not_tradable",
-        /// Nothing traded in the bar.
+        /// The bar has no volume.
         NoVolume => "no_volume",
         /// Slippage and impact together reach half the price.
         CostTooHigh => "cost_too_high",
@@ -162,11 +162,11 @@ reasons! {
 }
 
 reasons! {
-    /// Why one order of a decision was not accepted.
+    /// Why one order of a decision was refused.
     RefusalReason {
         /// |weight| above 100.
         WeightOutOfRange => "weight_out_of_range",
-        /// A weight below zero where shorts are off.
+        /// A weight below zero while shorts are not allowed.
         ShortNotAllowed => "short_not_allowed",
         /// The symbol does not exist, or has not closed yet.
         UnknownSymbol => "unknown_symbol",
@@ -186,7 +186,7 @@ reasons! {
         MaxGross => "max_gross",
         /// `max_participation`.
         Participation => "participation",
-        /// A reduction could not be filled, so new exposure is cut to keep `max_gross`.
+        /// A reduction was not filled, so new exposure is cut to keep `max_gross`.
         Rebalanced => "rebalanced",
     }
 }

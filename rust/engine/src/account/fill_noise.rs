@@ -1,19 +1,19 @@
 use sha2::{Digest, Sha256};
 
-/// Two to the minus 53: the spacing of the draws.
+/// 2^-53, the spacing of the draws.
 const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// The key of the slippage noise of one market.
 ///
-/// A draw is a function of (key, bar, symbol name) alone: it depends neither on the order of symbols nor on what was
-/// traded before, and cannot be computed from earlier draws without the key.
+/// A draw is a function of key, bar and symbol name. It depends neither on the order of symbols nor on earlier trades,
+/// and cannot be computed from earlier draws without the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FillKey([u8; 32]);
 
 impl FillKey {
     /// Returns the key of a seed.
     ///
-    /// It is SHA-256 of `openoutcry/fill-key/v1`, a zero byte and the seed, little endian.
+    /// It is the SHA-256 of `openoutcry/fill-key/v1`, a zero byte and the seed, little endian.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         let mut hash = Sha256::new();
@@ -22,15 +22,15 @@ impl FillKey {
         Self(hash.finalize().into())
     }
 
-    /// Returns the key of 32 bytes, as random as the noise is to be hard to guess.
+    /// Returns the key of 32 bytes; their entropy is the secrecy of the noise.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns what may be published of the key before it is revealed.
+    /// Returns the commitment to the key, to be published before the key is revealed.
     ///
-    /// It is SHA-256 of `openoutcry/fill-commitment/v1`, a zero byte and the key.
+    /// It is the SHA-256 of `openoutcry/fill-commitment/v1`, a zero byte and the key.
     #[must_use]
     pub fn commitment(&self) -> [u8; 32] {
         let mut hash = Sha256::new();

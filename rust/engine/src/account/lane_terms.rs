@@ -1,6 +1,6 @@
 use pulp::Simd;
 
-use crate::account::cost_tables::Tables;
+use crate::account::cost_tables::CostTables;
 use crate::account::costs::{CostModel, MAX_COST};
 use crate::account::gross_exposure::GROSS_TOLERANCE;
 use crate::account::limits::Limits;
@@ -8,41 +8,41 @@ use crate::account::rules::{Rates, Rules};
 use crate::vector::lane_sums::{Block, LANES, each};
 use crate::vector::simd::Vector;
 
-/// A number of the rules that a step reads.
+/// One number of the rules that a step reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Number {
+pub(crate) enum TermKind {
     MaxWeight,
     Lowest,
     Slippage,
     Impact,
     Capital,
-    /// A rounding below the largest participation, infinite where there is no bound.
+    /// The largest participation less a rounding, infinite without a bound.
     ///
-    /// What is within a rounding of the bound is measured again by step 9 itself.
+    /// Step 9 itself measures orders within a rounding of the bound.
     Most,
     Fee,
     Cash,
     Financing,
     Borrow,
     MaxGross,
-    /// The gross exposure from which on it is too much.
+    /// The gross exposure from which orders are scaled.
     MostGross,
-    /// 0 where there is none to maintain.
+    /// Maintenance margin, 0 without one.
     Margin,
 }
 
-/// Every [`Number`] of some accounts, in the order of [`Number::ALL`].
+/// Every [`TermKind`] of a vector of accounts, in the order of [`TermKind::ALL`].
 #[derive(Clone, Copy)]
-pub(crate) struct Numbers<S: Simd>([Vector<S>; Number::ALL.len()]);
+pub(crate) struct TermVectors<S: Simd>([Vector<S>; TermKind::ALL.len()]);
 
-impl<S: Simd> Numbers<S> {
+impl<S: Simd> TermVectors<S> {
     #[inline(always)]
-    pub(crate) fn get(&self, number: Number) -> Vector<S> {
+    pub(crate) fn get(&self, number: TermKind) -> Vector<S> {
         self.0[number as usize]
     }
 }
 
-impl Number {
+impl TermKind {
     const ALL: [Self; 13] = [
         Self::MaxWeight,
         Self::Lowest,
@@ -78,26 +78,26 @@ impl Number {
     }
 }
 
-/// What the rules of some accounts have to do with.
+/// Features of the rules of a group of accounts.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
-pub(crate) struct Traits {
-    /// Whether a step of them can be plain, if it need not look at a table of jitter.
-    pub(crate) is_plain: bool,
+pub(crate) struct TermTraits {
+    /// Whether the fast path supports the rules, apart from jitter.
+    pub(crate) is_supported: bool,
     pub(crate) jitters: bool,
     /// Whether the cost of a fill depends on its size.
     pub(crate) varies: bool,
-    /// Whether an account can be short, or called.
+    /// Whether an account can be short or receive a margin call.
     pub(crate) owes: bool,
-    /// Whether cash earns or costs anything.
+    /// Whether cash earns or pays interest.
     pub(crate) accrues: bool,
 }
 
-impl Traits {
+impl TermTraits {
     pub(crate) fn of(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
         let (is_bound, is_margined) = (limits.max_participation.is_some(), limits.maintenance_margin > 0.0);
         Self {
-            is_plain: rates.slippage < MAX_COST,
+            is_supported: rates.slippage < MAX_COST,
             jitters: costs.slippage_jitter > 0.0,
             varies: rates.impact > 0.0 || is_bound,
             owes: limits.allow_short || is_margined,
@@ -107,7 +107,7 @@ impl Traits {
 
     fn and(self, other: Self) -> Self {
         Self {
-            is_plain: self.is_plain && other.is_plain,
+            is_supported: self.is_supported && other.is_supported,
             jitters: self.jitters || other.jitters,
             varies: self.varies || other.varies,
             owes: self.owes || other.owes,
@@ -116,79 +116,79 @@ impl Traits {
     }
 }
 
-/// The rules of eight accounts, number by number: element k is account k's.
+/// Costs and limits of eight accounts as blocks; element k belongs to account k.
 #[derive(Clone, Debug)]
-pub struct Tariff {
-    numbers: [Block; Number::ALL.len()],
-    pub(crate) traits: Traits,
+pub struct LaneTerms {
+    numbers: [Block; TermKind::ALL.len()],
+    pub(crate) traits: TermTraits,
 }
 
-impl Tariff {
-    /// Returns the rules of eight accounts, laid out for a step.
+impl LaneTerms {
+    /// Returns the terms of eight accounts.
     #[must_use]
     pub fn new(rules: &[&Rules; LANES]) -> Self {
-        let traits = rules.iter().fold(rules[0].tariff.traits, |all, rules| all.and(rules.tariff.traits));
-        let column = |number| each(|account| rules[account].tariff.numbers[number as usize][0]);
-        Self { numbers: Number::ALL.map(column), traits }
+        let traits = rules.iter().fold(rules[0].lane_terms.traits, |all, rules| all.and(rules.lane_terms.traits));
+        let column = |number| each(|account| rules[account].lane_terms.numbers[number as usize][0]);
+        Self { numbers: TermKind::ALL.map(column), traits }
     }
 
-    /// Returns the rules that eight accounts share.
+    /// Returns the terms that eight accounts share.
     pub(crate) fn shared(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
-        let numbers = Number::ALL.map(|number| [number.of(costs, limits, rates); LANES]);
-        Self { numbers, traits: Traits::of(costs, limits, rates) }
+        let numbers = TermKind::ALL.map(|number| [number.of(costs, limits, rates); LANES]);
+        Self { numbers, traits: TermTraits::of(costs, limits, rates) }
     }
 }
 
-/// The rules of eight accounts: one set for all of them, or one each.
+/// The rules of eight accounts: shared by all, or one set per account.
 #[derive(Clone, Copy, Debug)]
-pub struct Whose<'a> {
-    tariff: &'a Tariff,
-    tables: Option<&'a Tables>,
+pub struct BlockTerms<'a> {
+    lane_terms: &'a LaneTerms,
+    tables: Option<&'a CostTables>,
 }
 
-impl<'a> Whose<'a> {
-    /// Returns the same rules for all.
+impl<'a> BlockTerms<'a> {
+    /// Returns the view of rules shared by all accounts.
     #[must_use]
     pub fn all(rules: &'a Rules) -> Self {
-        Self { tariff: &rules.tariff, tables: rules.tables.as_deref() }
+        Self { lane_terms: &rules.lane_terms, tables: rules.tables.as_deref() }
     }
 
-    /// Returns those of each, by account.
+    /// Returns the view of one set of terms per account.
     #[must_use]
-    pub fn each(tariff: &'a Tariff) -> Self {
-        Self { tariff, tables: None }
+    pub fn each(lane_terms: &'a LaneTerms) -> Self {
+        Self { lane_terms, tables: None }
     }
 
-    /// Returns what the rules come to in each bar.
+    /// Returns the cost tables of the rules.
     ///
-    /// Accounts whose rules differ share no such tables.
+    /// Accounts with different rules have no shared tables.
     #[inline(always)]
-    pub(crate) fn tables(self) -> Option<&'a Tables> {
+    pub(crate) fn tables(self) -> Option<&'a CostTables> {
         self.tables
     }
 
     #[inline(always)]
-    pub(crate) fn traits(self) -> Traits {
-        self.tariff.traits
+    pub(crate) fn traits(self) -> TermTraits {
+        self.lane_terms.traits
     }
 
-    /// Returns the numbers of the accounts of vector `index`, an element each.
+    /// Returns the terms of the accounts of vector `index`, one element each.
     #[inline(always)]
-    pub(crate) fn numbers<S: Simd>(self, simd: S, index: usize) -> Numbers<S> {
-        let mut numbers = [Vector::splat(simd, 0.0); Number::ALL.len()];
-        for (number, block) in numbers.iter_mut().zip(&self.tariff.numbers) {
+    pub(crate) fn numbers<S: Simd>(self, simd: S, index: usize) -> TermVectors<S> {
+        let mut numbers = [Vector::splat(simd, 0.0); TermKind::ALL.len()];
+        for (number, block) in numbers.iter_mut().zip(&self.lane_terms.numbers) {
             *number = Vector::new(simd, S::as_simd_f64s(block).0[index]);
         }
-        Numbers(numbers)
+        TermVectors(numbers)
     }
 
-    /// Returns the numbers of one account, in all elements.
+    /// Returns the terms of one account in all elements.
     #[inline(always)]
-    pub(crate) fn numbers_of<S: Simd>(self, simd: S, account: usize) -> Numbers<S> {
-        let mut numbers = [Vector::splat(simd, 0.0); Number::ALL.len()];
-        for (number, block) in numbers.iter_mut().zip(&self.tariff.numbers) {
+    pub(crate) fn numbers_of<S: Simd>(self, simd: S, account: usize) -> TermVectors<S> {
+        let mut numbers = [Vector::splat(simd, 0.0); TermKind::ALL.len()];
+        for (number, block) in numbers.iter_mut().zip(&self.lane_terms.numbers) {
             *number = Vector::splat(simd, block[account]);
         }
-        Numbers(numbers)
+        TermVectors(numbers)
     }
 }

@@ -1,6 +1,6 @@
 use crate::error::ConfigError;
 
-/// What a decision may ask for; a limit cuts an order and never forces one.
+/// Limits on a decision; a limit cuts an order and never forces one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Largest |weight| of one symbol.
@@ -9,23 +9,23 @@ pub struct Limits {
     pub max_gross: f64,
     /// Whether weights below zero are accepted.
     pub allow_short: bool,
-    /// Largest share of a bar's volume one order may take.
+    /// Largest share of the volume of a bar that one order may take.
     ///
-    /// Of NAV where there is no volume.
+    /// A share of NAV in a market without volume.
     pub max_participation: Option<f64>,
-    /// Lowest NAV as a fraction of gross exposure before all is closed.
+    /// NAV as a fraction of gross exposure below which the account is liquidated.
     pub maintenance_margin: f64,
 }
 
 impl Default for Limits {
-    /// No leverage: apart from gaps against shorts, only what is there can be lost.
+    /// Returns limits without leverage: losses end at 0 except for gaps against shorts.
     fn default() -> Self {
         Self { max_weight: 1.0, max_gross: 1.0, allow_short: true, max_participation: None, maintenance_margin: 0.0 }
     }
 }
 
 impl Limits {
-    /// Returns limits that cut nothing.
+    /// Returns limits that never cut an order.
     #[must_use]
     pub const fn off() -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Limits {
         }
     }
 
-    /// Returns the lowest weight that an order may ask for.
+    /// Returns the lowest weight that is accepted.
     pub(crate) fn lowest_weight(&self) -> f64 {
         if self.allow_short { f64::NEG_INFINITY } else { 0.0 }
     }

@@ -7,25 +7,25 @@ pub struct Stepped {
     pub nav: f64,
     /// Simple return of NAV from close to close.
     pub reward: f64,
-    /// What the decision cost, by kind, in units of NAV 1.
+    /// Costs of the decision by kind, in units of NAV 1.
     pub costs: StepCosts,
-    /// Interest on idle cash; negative where the rate is.
+    /// Interest on idle cash; negative at a negative rate.
     pub interest: f64,
     /// Dividends received less dividends paid on shorts.
     pub dividends: f64,
     /// Gain of settled positions over their marks.
     pub settlement: f64,
-    /// Loss beyond the account, written off.
+    /// Loss beyond the value of the account, written off.
     pub shortfall: f64,
-    /// Notional traded at fill prices, over the NAV it was decided on.
+    /// Notional traded at fill prices, over the NAV of the decision.
     pub turnover: f64,
     /// Whether the account was liquidated or ruined.
     pub terminated: bool,
 }
 
-/// The part of a step's outcome that a reward is made of.
+/// The inputs of a reward: a part of the outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Growth {
+pub struct RewardInputs {
     /// See [`Stepped::nav`].
     pub nav: f64,
     /// See [`Stepped::reward`].
@@ -35,9 +35,9 @@ pub struct Growth {
 }
 
 impl Stepped {
-    /// Returns what a reward is made of.
+    /// Returns the inputs of a reward.
     #[must_use]
-    pub fn growth(&self) -> Growth {
-        Growth { nav: self.nav, reward: self.reward, turnover: self.turnover }
+    pub fn reward_inputs(&self) -> RewardInputs {
+        RewardInputs { nav: self.nav, reward: self.reward, turnover: self.turnover }
     }
 }

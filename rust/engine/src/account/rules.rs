@@ -1,28 +1,28 @@
 use std::sync::Arc;
 
-use crate::account::cost_tables::Tables;
+use crate::account::cost_tables::CostTables;
 use crate::account::costs::CostModel;
 use crate::account::fill_noise::FillKey;
-use crate::account::lane_terms::Tariff;
+use crate::account::lane_terms::LaneTerms;
 use crate::account::limits::Limits;
 use crate::error::ConfigError;
 use crate::market::dataset::Dataset;
 
-/// The largest |weight| an order may carry; beyond it the order is refused.
+/// The largest |weight| of an order; a larger one is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
 
-/// What a market charges and allows: checked once, used by every step.
+/// Costs, limits and fill key of a market, validated once and used by every step.
 #[derive(Clone, Debug)]
 pub struct Rules {
     costs: CostModel,
     limits: Limits,
     pub(crate) fill_key: FillKey,
     pub(crate) rates: Rates,
-    pub(crate) tariff: Tariff,
-    pub(crate) tables: Option<Arc<Tables>>,
+    pub(crate) lane_terms: LaneTerms,
+    pub(crate) tables: Option<Arc<CostTables>>,
 }
 
-/// Tables computed ahead change no number, and so no rule.
+/// Precomputed tables change no number, so they are not compared.
 impl PartialEq for Rules {
     fn eq(&self, other: &Self) -> bool {
         (self.costs, self.limits, self.fill_key) == (other.costs, other.limits, other.fill_key)
@@ -57,8 +57,8 @@ impl Rules {
             cash: costs.cash_bps / 1e4,
             borrow: costs.borrow_bps / 1e4,
         };
-        let tariff = Tariff::shared(&costs, &limits, &rates);
-        Ok(Self { costs, limits, fill_key, rates, tariff, tables: None })
+        let lane_terms = LaneTerms::shared(&costs, &limits, &rates);
+        Ok(Self { costs, limits, fill_key, rates, lane_terms, tables: None })
     }
 
     /// Returns these rules with another key of the slippage noise.
@@ -69,12 +69,12 @@ impl Rules {
         self
     }
 
-    /// Returns these rules with what they come to in each bar of `market` worked out.
+    /// Returns these rules with precomputed cost tables for `market`.
     ///
-    /// Worth it where many accounts share the rules. They are for that market alone from then on.
+    /// Use it where many accounts share the rules. The rules then apply to that market only.
     #[must_use]
     pub fn with_tables(mut self, market: &Dataset) -> Self {
-        self.tables = Some(Arc::new(Tables::new(market, &self)));
+        self.tables = Some(Arc::new(CostTables::new(market, &self)));
         self
     }
 

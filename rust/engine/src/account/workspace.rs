@@ -2,29 +2,29 @@ use crate::account::event::Event;
 use crate::vector::cpu_features::Arch;
 use crate::vector::lane_sums::{self, Block, LANES};
 
-/// How much a step tells beside the money.
+/// Level of detail of the outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What a [`crate::Growth`] is made of, and events other than fills.
+    /// The inputs of a reward, and events other than fills.
     ///
     /// Costs and interest are NaN.
-    Growth,
-    /// Events other than fills; no average prices.
+    RewardInputs,
+    /// Costs, interest and events other than fills; no average prices.
     Money,
-    /// Every event, and average prices.
+    /// All events, and average prices.
     Full,
 }
 
-/// Work space of a step, reused so that a step allocates nothing.
+/// Scratch memory of a step, reused so that a step allocates nothing.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct Workspace {
     pub(crate) detail: Detail,
     pub(crate) arch: Arch,
-    /// Weights asked for; NaN is a hold.
+    /// Weights ordered; NaN is a hold.
     pub(crate) orders: Vec<Block>,
     /// Weights after the limits.
     pub(crate) targets: Vec<Block>,
-    /// Shares to trade, before any cut of the fill bar.
+    /// Shares ordered, before the fill bar cuts them.
     pub(crate) sized: Vec<Block>,
     /// Shares traded.
     pub(crate) filled: Vec<Block>,
@@ -36,16 +36,17 @@ pub struct Desk {
     pub(crate) slippage: Vec<Block>,
     pub(crate) impact: Vec<Block>,
     pub(crate) events: Vec<Event>,
-    /// Events of the step before, for when this one is refused.
+    /// Events of the previous step, restored if this step is refused.
     pub(crate) last_events: Vec<Event>,
 }
 
-impl Desk {
+impl Workspace {
     /// Returns the work space for steps of `rules` on a market of `n_symbols`.
     #[must_use]
     pub fn new(n_symbols: usize, detail: Detail) -> Self {
         let zeros = vec![[0.0; LANES]; lane_sums::n_blocks(n_symbols)];
-        // A symbol can be refused or limited, stale, delisted, limited, unfilled, filled and liquidated; the account thrice.
+        // A symbol has at most eight events: refused or limited, stale, delisted, limited, unfilled, filled and
+        // liquidated. The account has at most three.
         let most_events = 8 * n_symbols + 4;
         Self {
             detail,
@@ -64,7 +65,7 @@ impl Desk {
         }
     }
 
-    /// Returns what happened in the last step, in the order of the timeline.
+    /// Returns the events of the last step, in the order of the timeline.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events

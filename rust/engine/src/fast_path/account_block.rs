@@ -1,4 +1,4 @@
-//! Eight accounts of few symbols, turned so that a vector holds one number of each.
+//! Eight accounts of few symbols in structure-of-arrays layout.
 
 use crate::account::book::{Book, MAX_NAV};
 use crate::error::StepError;
@@ -7,23 +7,23 @@ use crate::vector::lane_sums::{Block, LANES, each};
 
 /// Eight accounts of at most eight symbols.
 ///
-/// Of every block, element k is account k's. Shares, weights and marks have a block a symbol.
+/// Element k of every block belongs to account k. Shares, weights and marks have one block per symbol.
 ///
-/// Blocks begin where lines of the caches do, so that one is read from one line.
+/// Blocks are aligned to cache lines, so that a block is read from one line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Pack {
+pub struct AccountBlock {
     pub(crate) bars: [usize; LANES],
     pub(crate) cash: Block,
     pub(crate) nav: Block,
     pub(crate) shares: [Block; LANES],
     pub(crate) weights: [Block; LANES],
-    /// Kept where a market has gaps; elsewhere a mark is the close.
+    /// Kept for markets with gaps; otherwise the mark is the close.
     pub(crate) marks: [Block; LANES],
 }
 
-impl Default for Pack {
-    /// Returns accounts of 1 in cash at bar 0.
+impl Default for AccountBlock {
+    /// Returns accounts with 1 in cash at bar 0.
     fn default() -> Self {
         let nothing = [0.0; LANES];
         Self {
@@ -37,7 +37,7 @@ impl Default for Pack {
     }
 }
 
-impl Pack {
+impl AccountBlock {
     /// Returns the bar of an account.
     #[must_use]
     pub fn bar(&self, account: usize) -> usize {
@@ -74,10 +74,10 @@ impl Pack {
         self.weights[symbol][account]
     }
 
-    /// Returns whether the NAV of some account is above what a decision is taken on.
+    /// Returns whether the NAV of an account is too large for a decision.
     #[must_use]
     pub fn overflows(&self) -> bool {
-        // Asked in every step: without a way out of the loop it runs over vectors.
+        // Called in every step: without an early exit the loop is vectorized.
         self.nav.iter().fold(0.0_f64, |most, nav| most.max(*nav)) > MAX_NAV
     }
 
@@ -91,17 +91,16 @@ impl Pack {
         if nav > MAX_NAV { Err(StepError::NavOverflow { nav, bar }) } else { Ok(()) }
     }
 
-    /// Begins anew in places where no account is, a bit each.
+    /// Resets unused places, one bit each.
     ///
-    /// They earn interest like others and are never reset: after some million steps it would be more than f64 can
-    /// carry.
+    /// An unused place accrues interest like an account and is never reset. After millions of steps it would overflow.
     pub fn vacate(&mut self, places: u8) {
         for place in (0..LANES).filter(|place| places >> place & 1 == 1) {
             (self.cash[place], self.nav[place]) = (1.0, 1.0);
         }
     }
 
-    /// Puts a book in the place of an account.
+    /// Copies a book to the place of an account.
     pub fn put(&mut self, account: usize, book: &Book) {
         (self.bars[account], self.cash[account], self.nav[account]) = (book.bar, book.cash, book.nav);
         for symbol in 0..LANES {
@@ -111,9 +110,9 @@ impl Pack {
         }
     }
 
-    /// Writes an account to a book of the same market.
+    /// Copies an account to a book of the same market.
     ///
-    /// Average prices are not kept here; those of `book` stay.
+    /// Average prices are not stored here; those of `book` stay.
     pub fn take(&self, account: usize, market: &Dataset, book: &mut Book) {
         self.write(account, book);
         book.bar = self.bars[account];
@@ -121,7 +120,7 @@ impl Pack {
             if market.is_whole() { market.closes(book.bar)[0] } else { each(|symbol| self.marks[symbol][account]) };
     }
 
-    /// Writes an account to a book, but for its bar and marks.
+    /// Copies an account to a book, except its bar and marks.
     pub(crate) fn write(&self, account: usize, book: &mut Book) {
         (book.cash, book.nav) = (self.cash[account], self.nav[account]);
         book.shares[0] = each(|symbol| self.shares[symbol][account]);
@@ -135,12 +134,12 @@ mod tests {
 
     #[test]
     fn a_place_without_an_account_grows_beyond_no_bound_and_others_keep_what_they_have() {
-        let mut pack = Pack::default();
-        (pack.cash, pack.nav) = ([2.0; LANES], [1e99, 1e200, 1e200, 3.0, 3.0, 3.0, 3.0, f64::INFINITY]);
-        assert!(pack.overflows());
-        pack.vacate(0b1000_0110);
-        assert!(!pack.overflows());
-        assert_eq!(pack.nav, [1e99, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0]);
-        assert_eq!(pack.cash, [2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0]);
+        let mut block = AccountBlock::default();
+        (block.cash, block.nav) = ([2.0; LANES], [1e99, 1e200, 1e200, 3.0, 3.0, 3.0, 3.0, f64::INFINITY]);
+        assert!(block.overflows());
+        block.vacate(0b1000_0110);
+        assert!(!block.overflows());
+        assert_eq!(block.nav, [1e99, 1.0, 1.0, 3.0, 3.0, 3.0, 3.0, 1.0]);
+        assert_eq!(block.cash, [2.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0]);
     }
 }

@@ -1,15 +1,15 @@
-//! Steps 4 and 11 to 14 of accounts, each in one element of a vector.
+//! Steps 4 and 11 to 14 for a vector of accounts, one per element.
 
 use pulp::Simd;
 
 use crate::account::costs::StepCosts;
-use crate::account::lane_terms::{Number, Numbers};
+use crate::account::lane_terms::{TermKind, TermVectors};
 use crate::market::dataset::Dataset;
 use crate::vector::simd::{Mask, Vector};
 
-/// What accounts pay and how much they may hold, in every element of a vector.
+/// Rates and account limits of a vector of accounts.
 #[derive(Clone, Copy)]
-pub(crate) struct Dues<S: Simd> {
+pub(crate) struct LaneCharges<S: Simd> {
     fee: Vector<S>,
     cash: Vector<S>,
     financing: Vector<S>,
@@ -18,30 +18,30 @@ pub(crate) struct Dues<S: Simd> {
     max_gross: Vector<S>,
     most_gross: Vector<S>,
     margin: Vector<S>,
-    /// Whether cash earns or costs anything.
+    /// Whether cash earns or pays interest.
     accrues: bool,
 }
 
-impl<S: Simd> Dues<S> {
-    /// Returns the dues of rules; `accrues` tells whether cash earns or costs anything.
+impl<S: Simd> LaneCharges<S> {
+    /// Returns the rates and limits of terms; `accrues` as in [`LaneCharges::accrues`].
     #[inline(always)]
-    pub(crate) fn of(simd: S, market: &Dataset, rules: &Numbers<S>, accrues: bool) -> Self {
+    pub(crate) fn of(simd: S, market: &Dataset, rules: &TermVectors<S>, accrues: bool) -> Self {
         Self {
-            fee: rules.get(Number::Fee),
-            cash: rules.get(Number::Cash),
-            financing: rules.get(Number::Financing),
-            borrow: rules.get(Number::Borrow),
+            fee: rules.get(TermKind::Fee),
+            cash: rules.get(TermKind::Cash),
+            financing: rules.get(TermKind::Financing),
+            borrow: rules.get(TermKind::Borrow),
             periods_per_year: Vector::splat(simd, market.periods_per_year()),
-            max_gross: rules.get(Number::MaxGross),
-            most_gross: rules.get(Number::MostGross),
-            margin: rules.get(Number::Margin),
+            max_gross: rules.get(TermKind::MaxGross),
+            most_gross: rules.get(TermKind::MostGross),
+            margin: rules.get(TermKind::Margin),
             accrues,
         }
     }
 
-    /// Returns the factor that brings what is new within `max_gross` (step 4).
+    /// Returns the factor that cuts new exposure to `max_gross` (step 4).
     ///
-    /// And for whom it does.
+    /// The mask marks the accounts to which it applies.
     #[inline(always)]
     pub(crate) fn scale(&self, simd: S, added: Vector<S>, kept: Vector<S>) -> (Vector<S>, Mask<S>) {
         let zero = Vector::splat(simd, 0.0);
@@ -60,7 +60,7 @@ pub(crate) struct Sums<V> {
     pub(crate) pushed: V,
     /// Value of shorts at reference prices.
     pub(crate) short: V,
-    /// Value of positions at their new marks, signed and not.
+    /// Value of positions at their new marks, signed and absolute.
     pub(crate) value: V,
     pub(crate) gross: V,
 }
@@ -72,54 +72,54 @@ pub(crate) struct Settled<S: Simd> {
     pub(crate) reward: Vector<S>,
     pub(crate) turnover: Vector<S>,
     pub(crate) fee: Vector<S>,
-    /// On the account's own cash: interest if that is above 0, else financing.
+    /// On the own cash of the account: interest if positive, financing if negative.
     pub(crate) idle: Vector<S>,
     pub(crate) own: Vector<S>,
     pub(crate) borrow: Vector<S>,
-    /// Where the account would be closed by force.
-    pub(crate) misfit: Mask<S>,
+    /// Accounts that would be liquidated or ruined.
+    pub(crate) declined: Mask<S>,
 }
 
-/// Pays, accrues and values accounts of `cash` and `nav`.
+/// Pays fees, accrues interest and values accounts of `cash` and `nav`.
 ///
-/// Without `OWES` nothing is short. Without `TELLS` only what moves the account is computed.
+/// Without `OWES` no account is short. Without `REPORTS` only the numbers that move the account are computed.
 #[inline(always)]
-pub(crate) fn settle<S: Simd, const OWES: bool, const TELLS: bool>(
+pub(crate) fn settle<S: Simd, const OWES: bool, const REPORTS: bool>(
     simd: S,
-    dues: &Dues<S>,
+    charges: &LaneCharges<S>,
     (cash, nav_before): (Vector<S>, Vector<S>),
     sums: Sums<Vector<S>>,
 ) -> Settled<S> {
     let splat = |value| Vector::splat(simd, value);
     let (zero, one) = (splat(0.0), splat(1.0));
-    let fee = dues.fee * sums.traded;
+    let fee = charges.fee * sums.traded;
     let cash = cash - (sums.flow + fee);
     let short = if OWES { sums.short } else { zero };
     let own = cash - short;
     let (mut cash, mut idle, mut borrow) = (cash, zero, zero);
-    // Where nothing is owed, cash at no rate stays as it is, to the sign of a zero.
-    if TELLS || OWES || dues.accrues {
-        let rate = own.reaches(zero).select(dues.cash, dues.financing);
-        idle = own * rate / dues.periods_per_year;
+    // Without debt and at a rate of 0 cash is unchanged, to the sign of a zero.
+    if REPORTS || OWES || charges.accrues {
+        let rate = own.reaches(zero).select(charges.cash, charges.financing);
+        idle = own * rate / charges.periods_per_year;
         cash = cash + idle;
     }
-    if TELLS || OWES {
-        borrow = short * dues.borrow / dues.periods_per_year;
+    if REPORTS || OWES {
+        borrow = short * charges.borrow / charges.periods_per_year;
         cash = cash - borrow;
     }
     let nav = cash + sums.value;
-    // Neither a ruin nor a number beyond f64: those are not above 0 and at most its largest.
-    let mut misfit = nav.exceeds(zero).and(splat(f64::MAX).reaches(nav)).not();
+    // Ruined accounts and values outside of f64 fail the two comparisons.
+    let mut declined = nav.exceeds(zero).and(splat(f64::MAX).reaches(nav)).not();
     if OWES {
-        misfit = misfit.or((dues.margin * sums.gross).exceeds(nav));
+        declined = declined.or((charges.margin * sums.gross).exceeds(nav));
     }
     let (reward, turnover) = (nav / nav_before - one, sums.traded / nav_before);
-    Settled { cash, nav, reward, turnover, fee, idle, own, borrow, misfit }
+    Settled { cash, nav, reward, turnover, fee, idle, own, borrow, declined }
 }
 
-/// Returns the costs of a step by kind and its interest.
+/// Returns the costs of a step by kind, and its interest.
 ///
-/// They come of fees, slippage and impact, and of what accrued.
+/// The inputs are fees, slippage and impact, and the accrued amounts.
 #[inline(always)]
 pub(crate) fn costs((fee, slippage, impact): (f64, f64, f64), accrued: (f64, f64, f64)) -> (StepCosts, f64) {
     let (own, idle, borrow) = accrued;
@@ -128,7 +128,7 @@ pub(crate) fn costs((fee, slippage, impact): (f64, f64, f64), accrued: (f64, f64
 }
 
 impl<V: Copy> Sums<V> {
-    /// Returns these sums in another form.
+    /// Returns these sums mapped by a function.
     #[inline(always)]
     pub(crate) fn map<W>(&self, of: impl Fn(V) -> W) -> Sums<W> {
         Sums {
@@ -143,11 +143,10 @@ impl<V: Copy> Sums<V> {
     }
 }
 
-/// Returns the total over 1, 4 or 8 symbols in the contract's order.
+/// Returns the total over 1, 4 or 8 symbols in the order of the contract.
 ///
-/// Each symbol is a vector of accounts.
-///
-/// The contract's lanes begin at 0, which turns but the sign of a zero, and of a whole sum as of its lanes.
+/// Each symbol is a vector of accounts. The lanes of the contract begin at 0, which changes only the sign of a zero.
+/// Adding that 0 to the total has the same effect.
 #[inline(always)]
 pub(super) fn total<S: Simd, const N: usize>(zero: Vector<S>, of: &[Vector<S>; N]) -> Vector<S> {
     if N == 1 {

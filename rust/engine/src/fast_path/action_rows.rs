@@ -1,26 +1,26 @@
-//! Actions as they are asked for, widened to f64.
+//! Conversion of action arrays to rows of f64 orders.
 
 use pulp::{Simd, WithSimd};
 
-use crate::account::workspace::Desk;
+use crate::account::workspace::Workspace;
 use crate::vector::lane_sums::LANES;
 
 /// Writes rows of actions as f64, `stride` apart.
 ///
-/// Returns whether all are finite. A stride is the number of symbols, or [`Orders::stride`].
+/// Returns whether all are finite. The stride is the number of symbols, or [`BlockOrders::stride`].
 ///
-/// [`Orders::stride`]: crate::Orders::stride
+/// [`BlockOrders::stride`]: crate::BlockOrders::stride
 pub fn widen_rows<T: Copy + Into<f64>>(
     actions: &[T],
     n_symbols: usize,
     orders: &mut [f64],
     stride: usize,
-    desk: &Desk,
+    workspace: &Workspace,
 ) -> bool {
-    desk.arch.dispatch(Widen { actions, n_symbols, orders, stride })
+    workspace.arch.dispatch(Widen { actions, n_symbols, orders, stride })
 }
 
-/// Compiled for the vectors of the machine at hand, which widen alike.
+/// Compiled for the vector instructions of the CPU; the result is the same for all.
 struct Widen<'w, T> {
     actions: &'w [T],
     n_symbols: usize,
@@ -50,12 +50,12 @@ impl<T: Copy + Into<f64>> WithSimd for Widen<'_, T> {
     }
 }
 
-/// Writes rows of `N` actions as f64, and returns whether all are finite.
+/// Writes rows of `N` actions as f64, `STRIDE` apart.
 ///
-/// They are `STRIDE` apart.
+/// Returns whether all are finite.
 #[inline(always)]
 fn widen_short<T: Copy + Into<f64>, const N: usize, const STRIDE: usize>(actions: &[T], orders: &mut [f64]) -> bool {
-    // A finite number times 0 is 0, and no other is; sums side by side wait for none but their own.
+    // Only a finite number times 0 is 0. Independent sums do not wait for each other.
     let mut faults = [0.0; N];
     for (orders, actions) in orders.as_chunks_mut::<STRIDE>().0.iter_mut().zip(actions.as_chunks::<N>().0) {
         let weights: [f64; N] = actions.map(Into::into);

@@ -1,11 +1,11 @@
-use crate::account::cost_tables::Tables;
+use crate::account::cost_tables::CostTables;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::Block;
 
-/// The rows of the bar that a step fills in.
+/// The table rows that a step reads.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
-    /// Closes that the decision was taken on, NaN where there is none.
+    /// Closes of the decision bar, NaN where missing.
     pub(super) decided: &'a [Block],
     pub(super) fill: &'a [Block],
     pub(super) close: &'a [Block],
@@ -15,9 +15,9 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Returns the rows of decisions at the close of a bar.
+    /// Returns the rows of a decision at the close of bar `decided`.
     #[inline(always)]
-    pub(super) fn at(market: &'a Dataset, tables: Option<&'a Tables>, decided: usize) -> Self {
+    pub(super) fn at(market: &'a Dataset, tables: Option<&'a CostTables>, decided: usize) -> Self {
         let bar = decided + 1;
         Self {
             decided: market.closes(decided),

@@ -1,21 +1,21 @@
-//! Log returns of eight accounts at once.
+//! Log returns of eight accounts.
 
 use pulp::{Simd, WithSimd};
 
-use crate::account::workspace::Desk;
+use crate::account::workspace::Workspace;
 use crate::vector::lane_sums::{Block, each};
 
-/// Returns the logarithms of 1 and each of eight returns.
+/// Returns the logarithm of 1 plus each of eight returns.
 ///
-/// Where `least` is more than such a sum, its logarithm is returned.
+/// A sum below `least` is replaced by `least`, which must be positive.
 ///
-/// They have the bits of `libm::log` where the sum is a normal number; `least` must be a positive one.
+/// The bits are those of `libm::log` if the sum is a normal number.
 #[must_use]
-pub fn log_returns(returns: &Block, least: f64, desk: &Desk) -> Block {
-    desk.arch.dispatch(Logs { returns, least })
+pub fn log_returns(returns: &Block, least: f64, workspace: &Workspace) -> Block {
+    workspace.arch.dispatch(Logs { returns, least })
 }
 
-/// Compiled for the vectors of the machine at hand, which give the same bits.
+/// Compiled for the vector instructions of the CPU; the bits are the same for all.
 struct Logs<'l> {
     returns: &'l Block,
     least: f64,
@@ -24,7 +24,7 @@ struct Logs<'l> {
 impl WithSimd for Logs<'_> {
     type Output = Block;
 
-    // Its expressions, without the branches that keep it from taking numbers side by side. Source: FreeBSD, `e_log.c`.
+    // The expressions of `libm::log` without its branches, which prevent vectorization. Source: FreeBSD, `e_log.c`.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Block {
         const HALF_ROOT: u64 = 0x3fe6_a09e << 32;
@@ -32,7 +32,7 @@ impl WithSimd for Logs<'_> {
         let numbers = each(|i| (1.0 + returns[i]).max(least));
         let bits = numbers.map(|number| number.to_bits().wrapping_add((0x3ff0_0000 << 32) - HALF_ROOT));
         let f = bits.map(|bits| f64::from_bits((bits & 0x000f_ffff_ffff_ffff) + HALF_ROOT) - 1.0);
-        // 2^52 with the exponent as its last bits, less 2^52 and the bias: a conversion that vectors have.
+        // 2^52 with the exponent in its last bits, less 2^52 and the bias: a conversion with vector instructions.
         let k = bits.map(|bits| f64::from_bits(bits >> 52 | 0x4330_0000_0000_0000) - 4_503_599_627_371_519.0);
         let half_square = each(|i| 0.5 * f[i] * f[i]);
         let s = each(|i| f[i] / (2.0 + f[i]));
@@ -47,7 +47,7 @@ impl WithSimd for Logs<'_> {
 /// The logarithm of 2 in two parts.
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 
-/// The coefficients of the series.
+/// Coefficients of the series.
 const LG: [f64; 7] = [
     0.666_666_666_666_673_5,
     0.399_999_999_994_094_2,

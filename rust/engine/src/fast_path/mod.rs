@@ -1,9 +1,9 @@
-//! A step on which nothing has to be told.
+//! The fast path of `step_once`: no corporate action, binding limit or margin call.
 //!
-//! Every order is filled whole, and nothing is paid out, split or settled.
+//! Every order is filled whole and no event is reported. The numbers are those of `step`, expression by expression, in
+//! one pass. A step that does not qualify is declined before any effect, and `step` runs it.
 //!
-//! The numbers are those of `execution` and `settlement`, expression by expression, in one pass instead of many. What
-//! does not fit is left to them: nothing here has an effect before it is known that all of it fits.
+//! Imports `account`, `error`, `market` and `vector`.
 
 mod account_block;
 mod account_store;
@@ -23,11 +23,11 @@ mod short_copy;
 mod single_account;
 mod single_trade;
 
-pub use account_block::Pack;
-pub use account_store::{Shelf, ShelfMut};
-pub use block_steps::{Track, run_group};
-pub use lane_group::{Growths, Orders, step_pack};
-pub use many_symbols::{Spare, step_shelf};
-pub use observation_writer::{Observed, Slid};
-pub(crate) use order_vector::Terms;
+pub use account_block::AccountBlock;
+pub use account_store::{AccountStore, AccountStoreMut};
+pub use block_steps::{BlockRun, run_block};
+pub use lane_group::{BlockOrders, BlockOutcome, step_block};
+pub use many_symbols::{StoreWorkspace, step_store};
+pub use observation_writer::{ObservationRows, SlidingRows};
+pub(crate) use order_vector::OrderTerms;
 pub(crate) use single_account::step;

@@ -1,53 +1,53 @@
-//! What a learner sees of accounts: the last returns, weights and cash.
+//! Observations of accounts: the last returns, weights and cash.
 
 use pulp::Simd;
 
 use crate::fast_path::short_copy::copy;
 use crate::vector::lane_sums::{Block, LANES};
 
-/// Where what is seen of accounts goes: returns, weights held and cash.
+/// The output rows of observations: returns, weights and cash.
 ///
 /// Weights and cash are fractions of NAV.
 #[derive(Debug)]
-pub struct Observed<'a> {
-    /// One an account, one after the other; there may be fewer than eight.
+pub struct ObservationRows<'a> {
+    /// One row per account, in order; there may be fewer than eight.
     pub rows: &'a mut [f32],
-    /// From where a row begins to where the next one does.
+    /// Distance of adjacent rows.
     ///
-    /// That is the length of one, unless they have slid.
+    /// It is the length of a row, except for sliding rows.
     pub stride: usize,
-    /// What the rows hold already; nothing if that is not known.
-    pub slid: Option<Slid<'a>>,
+    /// The state of sliding rows; absent for rows that do not slide.
+    pub slid: Option<SlidingRows<'a>>,
     /// The returns of the market, one per symbol, bar after bar.
     pub returns: &'a [f32],
-    /// How many of them a row begins with, up to the account's bar; 0 before the first.
+    /// Returns per row, up to the bar of the account; 0 before the first bar.
     pub width: usize,
 }
 
-/// What rows hold of earlier turns.
+/// The contents of sliding rows from earlier turns.
 ///
-/// Each turn begins [`Slid::BARS`] further on in memory than the one before.
-/// Where an account was carried on by as many bars since the turn before, only those are missing.
+/// The rows of each turn begin [`SlidingRows::BARS`] bars later in memory than those of the turn before. If an account
+/// has moved by as many bars, only those are written.
 #[derive(Debug)]
-pub struct Slid<'a> {
-    /// What was written last, one an account: [`Slid::NOTHING`], or turn and bar.
+pub struct SlidingRows<'a> {
+    /// The last write of each account: [`SlidingRows::NOTHING`], or turn and bar.
     pub written: &'a mut [u64],
-    /// This turn.
+    /// The current turn.
     pub turn: u32,
 }
 
-impl Slid<'_> {
+impl SlidingRows<'_> {
     /// Bars from turn to turn.
     pub const BARS: usize = 2;
 
-    /// Where nothing was written: no turn and bar, and a turn more still fits.
+    /// The state of an unwritten row: no valid turn and bar, without overflow at + 1.
     pub const NOTHING: u64 = u64::MAX / 2;
 
     const TURN: u64 = 1 << 32;
 
-    /// Returns how many of the last bars a row lacks, of at most `lookback`.
+    /// Returns the number of last bars that a row lacks, at most `lookback`.
     ///
-    /// It is the row of an account that is at `bar`, and counts as written from then on.
+    /// The row of an account at `bar` then counts as written.
     #[inline(always)]
     pub fn lack(&mut self, account: usize, bar: usize, lookback: usize) -> usize {
         let now = self.now(bar);
@@ -55,14 +55,14 @@ impl Slid<'_> {
         if Self::follows(before, now) { lookback.min(Self::BARS) } else { lookback }
     }
 
-    /// Returns whether eight rows lack no more than [`Slid::BARS`].
+    /// Returns whether each of eight rows lacks at most [`SlidingRows::BARS`].
     ///
-    /// They are those of accounts at `bars`, and count as written then.
+    /// The rows of accounts at `bars` then count as written.
     #[inline(always)]
     fn all_follow(&mut self, bars: &[usize; LANES]) -> bool {
         let Some(written) = self.written.first_chunk::<LANES>() else { return false };
         let now = bars.map(|bar| self.now(bar));
-        // Without a way out of the loop it runs over vectors.
+        // Without an early exit the loop is vectorized.
         let follow = written.iter().zip(&now).fold(true, |all, (before, now)| all & Self::follows(*before, *now));
         if follow {
             self.written[..LANES].copy_from_slice(&now);
@@ -82,19 +82,19 @@ impl Slid<'_> {
 }
 
 /// Weights and cash of eight accounts after a step, as fractions of NAV.
-pub(crate) struct Shown<const N: usize> {
+pub(crate) struct LaneObservations<const N: usize> {
     /// Account by account.
     pub(crate) weights: [[f64; N]; LANES],
     pub(crate) cash: Block,
 }
 
-impl<const N: usize> Shown<N> {
+impl<const N: usize> LaneObservations<N> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         Self { weights: [[0.0; N]; LANES], cash: [0.0; LANES] }
     }
 
-    /// Writes the weights of an account, and its cash behind them.
+    /// Writes the weights of an account, followed by its cash.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
     fn show(&self, account: usize, to: &mut [f32]) {
@@ -111,10 +111,10 @@ impl<const N: usize> Shown<N> {
     }
 }
 
-impl Observed<'_> {
-    /// Writes what is seen of accounts that were carried to the bars after `bars`.
+impl ObservationRows<'_> {
+    /// Writes the observations of accounts that moved to the bars after `bars`.
     ///
-    /// Of `which` alone, a bit each.
+    /// Only of the accounts in `which`, one bit each.
     ///
     /// # Panics
     ///
@@ -125,27 +125,27 @@ impl Observed<'_> {
         simd: S,
         n_symbols: usize,
         (which, bars): (u8, &[usize; LANES]),
-        told: &Shown<N>,
+        reported: &LaneObservations<N>,
     ) {
         let (returns, width, row_len) = (self.returns, self.width, self.width + n_symbols + 1);
-        // Two loops, for one that asks each time takes longer either way.
+        // Two loops: one loop with a branch takes longer for either case.
         if let Some(slid) = &mut self.slid {
             let (lookback, now) = (width / n_symbols, bars.map(|bar| bar + 1));
-            // A window of fewer bars than are new is written whole.
-            if n_symbols == N && which == u8::MAX && lookback >= Slid::BARS && slid.all_follow(&now) {
-                self.slide(bars, told);
+            // A window with fewer bars than are new is written whole.
+            if n_symbols == N && which == u8::MAX && lookback >= SlidingRows::BARS && slid.all_follow(&now) {
+                self.slide(bars, reported);
                 return;
             }
             for (account, bar) in bars.iter().enumerate().filter(|(account, _)| which >> account & 1 == 1) {
                 let (window, shown) = self.rows[account * self.stride..][..row_len].split_at_mut(width);
                 let lack = slid.lack(account, bar + 1, lookback);
                 let new = &mut window[width - lack * n_symbols..];
-                if n_symbols == N && lack == Slid::BARS {
+                if n_symbols == N && lack == SlidingRows::BARS {
                     show_new::<N>(returns, bar + 1, new);
                 } else {
                     show_returns(simd, returns, (bar + 2) * n_symbols, new);
                 }
-                told.show(account, shown);
+                reported.show(account, shown);
             }
             return;
         }
@@ -163,26 +163,26 @@ impl Observed<'_> {
             if width > 0 {
                 show_returns(simd, returns, (bar + 2) * n_symbols, window);
             }
-            told.show(account, shown);
+            reported.show(account, shown);
         }
     }
 
-    /// Writes the last [`Slid::BARS`], weights and cash of eight accounts.
+    /// Writes the last [`SlidingRows::BARS`], weights and cash of eight accounts.
     ///
-    /// They have `N` symbols, so that all is of a length that is known here: most windows are written so.
+    /// `N` symbols make all lengths constant. Most windows are written here.
     #[inline(always)]
-    fn slide<const N: usize>(&mut self, bars: &[usize; LANES], told: &Shown<N>) {
-        let end = self.width - Slid::BARS * N;
+    fn slide<const N: usize>(&mut self, bars: &[usize; LANES], reported: &LaneObservations<N>) {
+        let end = self.width - SlidingRows::BARS * N;
         for (account, bar) in bars.iter().enumerate() {
-            // One check of a row's length, and none of the parts'.
-            let row = &mut self.rows[account * self.stride + end..][..=(Slid::BARS + 1) * N];
-            let (new, shown) = row.split_at_mut(Slid::BARS * N);
+            // One bounds check per row, and none per part.
+            let row = &mut self.rows[account * self.stride + end..][..=(SlidingRows::BARS + 1) * N];
+            let (new, shown) = row.split_at_mut(SlidingRows::BARS * N);
             show_new::<N>(self.returns, bar + 1, new);
-            told.show(account, shown);
+            reported.show(account, shown);
         }
     }
 
-    /// Writes what is seen of one account, that is at `bar` now.
+    /// Writes the observation of one account at `bar`.
     ///
     /// # Panics
     ///
@@ -211,14 +211,14 @@ impl Observed<'_> {
     }
 }
 
-/// Writes the returns of the [`Slid::BARS`] up to `bar`, of `N` symbols each.
+/// Writes the returns of the last [`SlidingRows::BARS`] bars, of `N` symbols each.
 #[inline(always)]
 fn show_new<const N: usize>(returns: &[f32], bar: usize, new: &mut [f32]) {
-    let bars = &returns.as_chunks::<N>().0[bar + 1 - Slid::BARS..][..Slid::BARS];
+    let bars = &returns.as_chunks::<N>().0[bar + 1 - SlidingRows::BARS..][..SlidingRows::BARS];
     new.copy_from_slice(bars.as_flattened());
 }
 
-/// Writes the last returns of those that are known, oldest first.
+/// Writes the last known returns, oldest first.
 #[inline(always)]
 fn show_returns<S: Simd>(simd: S, returns: &[f32], n_known: usize, window: &mut [f32]) {
     if let Some(first) = n_known.checked_sub(window.len()) {

@@ -1,17 +1,17 @@
-//! Steps 2 to 13 of one vector.
+//! Steps 2 to 13 for one vector of orders.
 //!
-//! It holds several symbols of one account, or one symbol of several accounts.
+//! The elements are several symbols of one account, or one symbol of several accounts.
 
 use pulp::Simd;
 
 use crate::account::costs::MAX_COST;
-use crate::account::lane_terms::{Number, Numbers, Whose};
+use crate::account::lane_terms::{BlockTerms, TermKind, TermVectors};
 use crate::account::rules::{MAX_ABS_WEIGHT, Rules};
 use crate::vector::simd::{Mask, Vector};
 
-/// The numbers of the rules, in every element of a vector.
+/// The terms of a vector of orders.
 #[derive(Clone, Copy)]
-pub(crate) struct Terms<S: Simd> {
+pub(crate) struct OrderTerms<S: Simd> {
     pub(crate) simd: S,
     pub(crate) nowhere: Mask<S>,
     pub(crate) zero: Vector<S>,
@@ -22,16 +22,16 @@ pub(crate) struct Terms<S: Simd> {
     pub(crate) slippage: Vector<S>,
     impact: Vector<S>,
     capital: Vector<S>,
-    /// See [`Number::Most`].
+    /// See [`TermKind::Most`].
     most: Vector<S>,
     max_cost: Vector<S>,
 }
 
-/// What the cost of a fill depends on, beside its size.
+/// Inputs of the cost of a fill, apart from its size.
 #[derive(Clone, Copy)]
-pub(crate) struct Depth<S: Simd> {
+pub(crate) struct CostInputs<S: Simd> {
     pub(crate) slippage: Vector<S>,
-    /// The root of what share of the market one share is.
+    /// Square root of the share of the market that one share is.
     pub(crate) root: Vector<S>,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct Cut<S: Simd> {
     pub(crate) target: Vector<S>,
     pub(crate) added: Vector<S>,
     pub(crate) kept: Vector<S>,
-    /// Where the limit took something away.
+    /// Orders cut by the limit.
     pub(crate) lost: Mask<S>,
 }
 
-/// What a fill is made from.
+/// Inputs of a fill.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<S: Simd> {
     pub(crate) asked: Vector<S>,
@@ -58,7 +58,7 @@ pub(crate) struct Order<S: Simd> {
     pub(crate) close: Vector<S>,
 }
 
-/// What a fill came to.
+/// Results of a fill.
 pub(crate) struct Fill<S: Simd> {
     pub(crate) shares: Vector<S>,
     pub(crate) mark: Vector<S>,
@@ -69,40 +69,40 @@ pub(crate) struct Fill<S: Simd> {
     pub(crate) short: Vector<S>,
     pub(crate) value: Vector<S>,
     pub(crate) gross: Vector<S>,
-    /// Where the order cannot be filled whole.
-    pub(crate) misfit: Mask<S>,
+    /// Orders that cannot be filled whole.
+    pub(crate) declined: Mask<S>,
 }
 
-impl<S: Simd> Terms<S> {
+impl<S: Simd> OrderTerms<S> {
     /// Returns the terms of rules that all elements share.
     #[inline(always)]
     pub(crate) fn all(simd: S, rules: &Rules) -> Self {
-        Self::of(simd, &Whose::all(rules).numbers_of(simd, 0))
+        Self::of(simd, &BlockTerms::all(rules).numbers_of(simd, 0))
     }
 
-    /// Returns the terms of rules.
+    /// Returns the terms of a vector of accounts.
     #[inline(always)]
-    pub(crate) fn of(simd: S, rules: &Numbers<S>) -> Self {
+    pub(crate) fn of(simd: S, rules: &TermVectors<S>) -> Self {
         let splat = |value| Vector::splat(simd, value);
         Self {
             simd,
             nowhere: Mask::none(simd),
             zero: splat(0.0),
             one: splat(1.0),
-            max_weight: rules.get(Number::MaxWeight),
+            max_weight: rules.get(TermKind::MaxWeight),
             highest: splat(MAX_ABS_WEIGHT),
-            lowest: rules.get(Number::Lowest),
-            slippage: rules.get(Number::Slippage),
-            impact: rules.get(Number::Impact),
-            capital: rules.get(Number::Capital),
-            most: rules.get(Number::Most),
+            lowest: rules.get(TermKind::Lowest),
+            slippage: rules.get(TermKind::Slippage),
+            impact: rules.get(TermKind::Impact),
+            capital: rules.get(TermKind::Capital),
+            most: rules.get(TermKind::Most),
             max_cost: splat(MAX_COST),
         }
     }
 
     /// Steps 2 and 3: cuts a weight to `max_weight`.
     ///
-    /// A hold is the weight that is already there.
+    /// A hold is the current weight.
     #[inline(always)]
     pub(crate) fn cut(&self, order: Vector<S>, holds: Vector<S>) -> Cut<S> {
         let weight = order.is_number().select(order, holds);
@@ -114,22 +114,22 @@ impl<S: Simd> Terms<S> {
         Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size) }
     }
 
-    /// Returns where an order is a short that is not allowed, or out of range.
+    /// Returns the orders that are forbidden shorts or out of range.
     #[inline(always)]
     pub(crate) fn odd(&self, order: Vector<S>) -> Mask<S> {
         order.abs().exceeds(self.highest).or(self.low(order))
     }
 
-    /// Returns where an order is a short that is not allowed.
+    /// Returns the orders that are forbidden shorts.
     #[inline(always)]
     pub(crate) fn low(&self, order: Vector<S>) -> Mask<S> {
         self.lowest.exceeds(order)
     }
 
-    /// Returns where one of several orders may be out of range.
+    /// Returns whether one of several orders may be out of range.
     ///
-    /// Of sums of what they add and keep. An order beyond the range that was not cut is in a sum of at least the range, to
-    /// a rounding, for which there is room. Where none is, only time is lost.
+    /// The arguments are sums over the orders. An uncut order out of range makes a sum of at least the range, less a
+    /// rounding, which the comparison allows for. A false positive only costs time.
     #[inline(always)]
     pub(crate) fn high(&self, added: Vector<S>, kept: Vector<S>) -> Mask<S> {
         const SAFE: f64 = 0.99 * MAX_ABS_WEIGHT;
@@ -144,22 +144,23 @@ impl<S: Simd> Terms<S> {
         (keep + (size - keep) * scale).signed_as(target)
     }
 
-    /// Returns the exposure an order may keep under any limit.
+    /// Returns the exposure that an order may keep under any limit.
     ///
-    /// It is |holds| where `holds` has the sign of `weight`, else 0.
+    /// It is |holds| if `holds` has the sign of `weight`, else 0.
     #[inline(always)]
     fn same_side(&self, weight: Vector<S>, holds: Vector<S>) -> Vector<S> {
         holds.along(weight).or_more(self.zero)
     }
 
-    /// Steps 5 to 13: sizes an order, fills it and marks what is held.
+    /// Steps 5 to 13: sizes an order, fills it and marks the position.
     ///
-    /// With `GAPS` a price may be missing. With `VARIES` the cost depends on the fill. Without `OWES` nothing is short.
+    /// With `GAPS` a price may be missing. With `VARIES` the cost depends on the fill. Without `OWES` no position is
+    /// short.
     #[inline(always)]
     pub(crate) fn fill<const GAPS: bool, const VARIES: bool, const OWES: bool>(
         &self,
         order: &Order<S>,
-        depth: Depth<S>,
+        cost_input: CostInputs<S>,
     ) -> Fill<S> {
         let Order { asked, target, current, held, mark, nav, decided, fill: mut price, mut close } = *order;
         let zero = self.zero;
@@ -167,23 +168,24 @@ impl<S: Simd> Terms<S> {
         let sized = target.equals(current).select(zero, sized);
         let size = sized.abs();
         let trades = size.exceeds(zero);
-        let mut misfit = self.nowhere;
+        let mut declined = self.nowhere;
         if GAPS {
-            // A short that has a reference price but no fill is charged at that price, which is not in this row.
-            misfit = price.is_number().not().and(trades.or(zero.exceeds(held)));
-            // Told of as refused, or as sized on a stale price.
-            misfit = misfit.or(decided.is_number().not().and(trades.or(asked.abs().exceeds(zero))));
+            // A short with a reference price and no fill is charged at the reference price, which this row does not
+            // have.
+            declined = price.is_number().not().and(trades.or(zero.exceeds(held)));
+            // The full step reports these orders as refused, or as sized on a stale price.
+            declined = declined.or(decided.is_number().not().and(trades.or(asked.abs().exceeds(zero))));
             price = price.is_number().select(price, mark);
             close = close.is_number().select(close, mark);
         }
         let (mut slippage, mut impact) = (self.slippage, zero);
         if VARIES {
-            slippage = depth.slippage;
-            // The square of a root is what it is the root of but for a rounding, which `most` has room for.
-            misfit = misfit.or((size * depth.root * depth.root).exceeds(self.most).and(trades));
-            // An endless coefficient times the root of nothing is not nothing.
-            impact = trades.select(self.impact * depth.root * size.sqrt(), zero);
-            misfit = misfit.or((slippage + impact).reaches(self.max_cost).and(trades));
+            slippage = cost_input.slippage;
+            // The square of a root differs from its argument by a rounding, which `most` allows for.
+            declined = declined.or((size * cost_input.root * cost_input.root).exceeds(self.most).and(trades));
+            // Infinity times the root of zero is NaN.
+            impact = trades.select(self.impact * cost_input.root * size.sqrt(), zero);
+            declined = declined.or((slippage + impact).reaches(self.max_cost).and(trades));
         }
         let fill_price = price * (self.one + (slippage + impact).signed_as(sized));
         let (flow, shares) = (sized * fill_price, held + sized);
@@ -196,20 +198,20 @@ impl<S: Simd> Terms<S> {
             shares,
             mark: close,
             flow,
-            // That of the size, to the bit: no slippage turns the sign of a price.
+            // The absolute value has the same bits: no slippage changes the sign of a price.
             traded: flow.abs(),
             slipped: size * price * slippage,
             pushed: if VARIES { size * price * impact } else { zero },
             short,
             value: shares * close,
             gross,
-            misfit,
+            declined,
         }
     }
 
-    /// Returns the root of what share of the market one share is.
+    /// Returns the square root of the share of the market that one share is.
     ///
-    /// Of `volume`, or, where there is none, of the account.
+    /// The market is `volume` or, without volume, the account.
     #[inline(always)]
     pub(crate) fn root(&self, volume: Option<Vector<S>>, mark: Vector<S>, nav: Vector<S>) -> Vector<S> {
         let mut ratio = mark / nav;
@@ -219,9 +221,9 @@ impl<S: Simd> Terms<S> {
         ratio.sqrt()
     }
 
-    /// Returns that the cost of a fill depends on its size alone.
+    /// Returns the inputs of a cost that does not vary.
     #[inline(always)]
-    pub(crate) fn flat(&self) -> Depth<S> {
-        Depth { slippage: self.slippage, root: self.zero }
+    pub(crate) fn flat(&self) -> CostInputs<S> {
+        CostInputs { slippage: self.slippage, root: self.zero }
     }
 }

@@ -1,14 +1,14 @@
-//! Copies of numbers of which there may be few.
+//! Copies of short slices.
 
 use pulp::Simd;
 
-/// Copies numbers of which there may be few.
+/// Copies a slice that may be short.
 ///
-/// For those a call of `memcpy` would take longer.
+/// A call of `memcpy` takes longer for short slices.
 ///
 /// # Panics
 ///
-/// Panics if there are not as many numbers as places.
+/// Panics if the lengths differ.
 #[inline(always)]
 pub(super) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     let n = S::F32_LANES;
@@ -31,7 +31,7 @@ pub(super) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
         at += n;
     }
     if at < from.len() {
-        // What is left, and some of what was copied already.
+        // The last vector overlaps numbers that were copied already.
         copy_vectors::<S, 1>(simd, &from[last..], &mut to[last..]);
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn copy<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
 fn copy_vectors<S: Simd, const N: usize>(simd: S, from: &[f32], to: &mut [f32]) {
     let n = N * S::F32_LANES;
     let (from, to) = (S::as_simd_f32s(&from[..n]).0, S::as_mut_simd_f32s(&mut to[..n]).0);
-    // What is loaded for an operation stays in a register, be it one that does nothing.
+    // The OR keeps the loaded vector in a register.
     let vectors: [S::f32s; N] = std::array::from_fn(|k| simd.or_f32s(from[k], from[k]));
     for (to, vector) in to.iter_mut().zip(vectors) {
         *to = vector;
@@ -53,9 +53,9 @@ mod tests {
     use pulp::{Arch, WithSimd};
 
     use super::*;
-    use crate::vector::simd::narrow;
+    use crate::vector::simd::narrow_arch;
 
-    /// Copies numbers between two others, which stay.
+    /// Copies numbers between two sentinels, which must not change.
     struct Copies<'c>(&'c [f32]);
 
     impl WithSimd for Copies<'_> {
@@ -73,7 +73,7 @@ mod tests {
         for n in 0..200 {
             let from: Vec<f32> = (0..n).map(|i| i as f32).collect();
             let expected = [&[-1.0], &from[..], &[-1.0]].concat();
-            for arch in [Arch::new(), narrow(Arch::new()), Arch::Scalar] {
+            for arch in [Arch::new(), narrow_arch(Arch::new()), Arch::Scalar] {
                 assert_eq!(arch.dispatch(Copies(&from)), expected);
             }
         }

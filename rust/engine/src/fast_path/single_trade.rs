@@ -1,32 +1,32 @@
-//! Steps 2 to 13 of one account: its symbols side by side.
+//! Steps 2 to 13 of one account, vectorized over its symbols.
 
 use pulp::Simd;
 
-use crate::account::account_view::Held;
+use crate::account::account_view::AccountView;
 use crate::fast_path::account_vector::Sums;
 use crate::fast_path::bar_rows::Rows;
-use crate::fast_path::order_vector::{Order, Terms};
+use crate::fast_path::order_vector::{Order, OrderTerms};
 use crate::vector::lane_sums::{Block, LANES};
 use crate::vector::simd::{Layout, store};
 
-/// What the orders of an account are carried out with.
+/// Inputs of the trades of an account.
 pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {
     pub(crate) layout: Layout<S, ONE>,
-    pub(crate) terms: Terms<S>,
+    pub(crate) terms: OrderTerms<S>,
     pub(crate) rows: Rows<'a>,
 }
 
-/// What fills came to, each sum in the contract's lanes.
+/// Totals of the fills, in the lanes of the contract.
 #[derive(Clone, Debug)]
 pub(crate) struct Totals<V> {
     pub(crate) money: Sums<V>,
-    /// Gross weights, new and already held, before any scaling.
+    /// GrossExposure weights, new and already held, before scaling.
     pub(crate) added: V,
     pub(crate) kept: V,
 }
 
 impl<V: Copy> Totals<V> {
-    /// Returns totals that are all one.
+    /// Returns totals with one value in all fields.
     #[inline(always)]
     pub(crate) fn of(one: V) -> Self {
         let money = Sums { flow: one, traded: one, slipped: one, pushed: one, short: one, value: one, gross: one };
@@ -35,7 +35,7 @@ impl<V: Copy> Totals<V> {
 }
 
 impl Totals<[Block; LANES]> {
-    /// Writes those totals of an account that move money.
+    /// Stores the totals of an account that move money.
     #[inline(always)]
     pub(crate) fn put(&mut self, account: usize, of: &Totals<Block>) {
         (self.added[account], self.kept[account]) = (of.added, of.kept);
@@ -48,16 +48,14 @@ impl Totals<[Block; LANES]> {
 impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     /// Cuts, sizes and fills every order and marks every position.
     ///
-    /// They go where they are given room.
-    ///
-    /// What is new of a weight is scaled by `scale`, if there is one. Returns nothing where a weight is cut or refused,
-    /// or an order cannot be filled whole. Without `GAPS` no marks are written: they are the closes. With `TELLS` it
-    /// says what was paid for what; the others are as in [`Terms::fill`].
+    /// New exposure is scaled by `scale`, if present. Returns `None` if a weight is cut or refused, or an order cannot
+    /// be filled whole. Without `GAPS` no marks are written: they are the closes. With `REPORTS` it computes the cost
+    /// components. The other parameters are those of [`OrderTerms::fill`].
     #[inline(always)]
-    pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const TELLS: bool>(
+    pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const REPORTS: bool>(
         &self,
         asked: &[Block],
-        before: Held<'_>,
+        before: AccountView<'_>,
         (shares_after, marks_after): (&mut [Block], &mut [Block]),
         scale: Option<f64>,
     ) -> Option<Totals<Block>> {
@@ -70,8 +68,8 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
         let roots = row(rows.roots);
         let (shares_after, marks_after) = (layout.row_mut(shares_after), layout.row_mut(marks_after));
         let (nav, scale) = (layout.splat(before.nav), scale.map(|scale| layout.splat(scale)));
-        let (mut sums, mut misfit) = ([[0.0; LANES]; 9], terms.nowhere);
-        // Lane by lane, so that a sum stays in one register.
+        let (mut sums, mut declined) = ([[0.0; LANES]; 9], terms.nowhere);
+        // Lane by lane, so that each sum stays in one register.
         let mut lane = 0;
         while lane < layout.n_lanes {
             let (mut lanes, mut added, mut kept) = ([terms.zero; 7], terms.zero, terms.zero);
@@ -79,7 +77,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
             while i < layout.n {
                 let cut = terms.cut(asked.get(i), current.get(i));
                 let mut target = cut.target;
-                // Not `map_or`, which is a call and hands vectors over by way of memory.
+                // Not `map_or`, which compiles to a call that passes vectors through memory.
                 if let Some(scale) = scale {
                     target = terms.scale(target, current.get(i), scale);
                 }
@@ -88,29 +86,29 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
                     target,
                     current: current.get(i),
                     held: held.get(i),
-                    // Where nothing is missing the mark is the close: one row for all accounts.
+                    // Without gaps the mark is the close: one row for all accounts.
                     mark: if GAPS { marks.get(i) } else { decided.get(i) },
                     nav,
                     decided: decided.get(i),
                     fill: fills.get(i),
                     close: closes.get(i),
                 };
-                let mut depth = terms.flat();
+                let mut cost_input = terms.flat();
                 if VARIES {
-                    // Not `map_or`, as above.
+                    // Not `map_or`, for the same reason.
                     if let Some(slippage) = slippage {
-                        depth.slippage = slippage.get(i);
+                        cost_input.slippage = slippage.get(i);
                     }
-                    depth.root = if let Some(roots) = roots {
+                    cost_input.root = if let Some(roots) = roots {
                         roots.get(i)
                     } else {
                         terms.root(volume.map(|volume| volume.get(i)), order.mark, nav)
                     };
                 }
-                let fill = terms.fill::<GAPS, VARIES, OWES>(&order, depth);
-                misfit = misfit.or(cut.lost).or(terms.low(order.asked));
-                misfit = if GAPS || VARIES { misfit.or(fill.misfit) } else { misfit };
-                let (slipped, pushed) = if TELLS { (fill.slipped, fill.pushed) } else { (terms.zero, terms.zero) };
+                let fill = terms.fill::<GAPS, VARIES, OWES>(&order, cost_input);
+                declined = declined.or(cut.lost).or(terms.low(order.asked));
+                declined = if GAPS || VARIES { declined.or(fill.declined) } else { declined };
+                let (slipped, pushed) = if REPORTS { (fill.slipped, fill.pushed) } else { (terms.zero, terms.zero) };
                 let parts = [fill.flow, fill.traded, slipped, pushed, fill.short, fill.value, fill.gross];
                 for (sum, part) in lanes.iter_mut().zip(parts) {
                     *sum = *sum + part;
@@ -125,12 +123,12 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
             for (sum, of) in sums.iter_mut().zip(lanes) {
                 store(sum, lane, of);
             }
-            misfit = misfit.or(terms.high(added, kept));
+            declined = declined.or(terms.high(added, kept));
             store(&mut sums[7], lane, added);
             store(&mut sums[8], lane, kept);
             lane += 1;
         }
-        if misfit.any() {
+        if declined.any() {
             return None;
         }
         let [flow, traded, slipped, pushed, short, value, gross, added, kept] = sums;
@@ -140,7 +138,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
 
 /// Writes the weights of shares at their marks, as fractions of a NAV.
 ///
-/// Where there is room for them, the shares too.
+/// It also copies the shares, if there is an output for them.
 #[inline(always)]
 pub(crate) fn weigh<S: Simd, const ONE: bool>(
     layout: Layout<S, ONE>,

@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::market::dataset::Dataset;
 
-/// A market as it is known at the close of one bar.
+/// A market as known at the close of one bar.
 ///
-/// Rows after it cannot be reached.
+/// It gives no access to later rows.
 #[derive(Clone, Copy)]
 pub struct AsOf<'a> {
     dataset: &'a Dataset,
     bar: usize,
 }
 
-/// Shows the bar alone: a printed dataset would show its later rows.
+/// Prints the bar only: the dataset holds later rows.
 impl fmt::Debug for AsOf<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsOf").field("bar", &self.bar).finish_non_exhaustive()
@@ -23,7 +23,7 @@ impl<'a> AsOf<'a> {
         Self { dataset, bar }
     }
 
-    /// Returns the same market as it was known at the close of `bar`.
+    /// Returns the view of the same market at the close of `bar`.
     ///
     /// # Panics
     ///
@@ -52,15 +52,15 @@ impl<'a> AsOf<'a> {
         self.dataset.n_symbols()
     }
 
-    /// Returns the name of a symbol that has closed by now; none for one that has not.
+    /// Returns the name of a symbol that has closed by this bar.
     #[must_use]
     pub fn symbol(&self, symbol: usize) -> Option<&'a str> {
         self.has_closed(symbol).then(|| self.dataset.symbols[symbol].as_str())
     }
 
-    /// Returns the index of a symbol that has closed by now.
+    /// Returns the index of a symbol that has closed by this bar.
     ///
-    /// A name of the future is as unknown as a wrong one.
+    /// The name of a symbol that is listed later is unknown.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.dataset.index_of(name).filter(|i| self.has_closed(*i))
@@ -84,25 +84,25 @@ impl<'a> AsOf<'a> {
         self.has_closed(symbol) && !self.is_settled(symbol)
     }
 
-    /// Returns the close of a symbol in this very bar, if it has one.
+    /// Returns the close of a symbol in this bar, if it has one.
     #[must_use]
     pub fn close(&self, symbol: usize) -> Option<f64> {
         Some(self.dataset.close.get(self.bar, symbol)).filter(|close| close.is_finite())
     }
 
-    /// Returns whether a symbol closed in this very bar.
+    /// Returns whether a symbol closed in this bar.
     #[must_use]
     pub fn closes(&self, symbol: usize) -> bool {
         self.dataset.close.get(self.bar, symbol).is_finite()
     }
 
-    /// Returns the split of a symbol in this very bar, new shares per old; 1 for none.
+    /// Returns the split of a symbol in this bar, new shares per old; 1 for none.
     #[must_use]
     pub fn split(&self, symbol: usize) -> f64 {
         self.dataset.split(self.bar, symbol)
     }
 
-    /// Returns how many bars of a listed symbol are shown: at most `lookback`.
+    /// Returns the length of the history of a listed symbol, at most `lookback`.
     #[must_use]
     pub fn history_len(&self, symbol: usize, lookback: usize) -> usize {
         if self.is_listed(symbol) { lookback.min(self.bar - self.dataset.listed_at[symbol] + 1) } else { 0 }
@@ -110,12 +110,12 @@ impl<'a> AsOf<'a> {
 
     /// Writes the last `lookback` closes of every symbol, bar by bar.
     ///
-    /// They are those of [`AsOf::close_history`]. What a symbol does not show, before its listing or after its
-    /// settlement, is 0.
+    /// The closes are those of [`AsOf::close_history`]. Bars before the listing of a symbol and after its settlement
+    /// are 0.
     ///
     /// # Panics
     ///
-    /// Panics if `rows` has not `lookback` elements a symbol.
+    /// Panics if `rows` does not have `lookback` elements per symbol.
     pub fn history_rows(&self, lookback: usize, rows: &mut [f64]) {
         let n_symbols = self.n_symbols();
         assert_eq!(rows.len(), lookback * n_symbols, "a row a bar");
@@ -128,9 +128,8 @@ impl<'a> AsOf<'a> {
 
     /// Writes the last closes of a symbol into `history`, oldest first.
     ///
-    /// They are on this bar's share basis.
-    ///
-    /// A bar without a close repeats the close before it. Dividends are not adjusted for.
+    /// Closes are on the share basis of this bar. A bar without a close repeats the close before it. Dividends are not
+    /// adjusted for.
     ///
     /// # Panics
     ///
@@ -139,7 +138,7 @@ impl<'a> AsOf<'a> {
         self.write_history(symbol, history.len(), history, |back| back);
     }
 
-    /// Writes the last `n` closes of a symbol, the k-th of them at `place(k)`.
+    /// Writes the last `n` closes of a symbol, the k-th at `place(k)`.
     fn write_history(&self, symbol: usize, n: usize, history: &mut [f64], place: impl Fn(usize) -> usize) {
         if n == 0 {
             return;
@@ -153,7 +152,7 @@ impl<'a> AsOf<'a> {
             let split = self.dataset.split(bar, symbol);
             let shown = bar.saturating_sub(first).min(n);
             if split != 1.0 && bar > start {
-                // One division a split, as the mark of a position has it: the last close shown is the mark, bit for bit.
+                // One division per split, as for the mark of a position: the last close shown is the mark, bit for bit.
                 (0..shown).for_each(|back| history[place(back)] /= split);
                 last /= split;
             }
@@ -167,26 +166,26 @@ impl<'a> AsOf<'a> {
 
     /// Returns whether the last `n` bars of a symbol are plain closes.
     ///
-    /// None of them is missing, and no split is among them.
+    /// FastStep bars have a close and no split.
     #[must_use]
     pub fn is_plain(&self, symbol: usize, n: usize) -> bool {
         (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.close.get(bar, symbol).is_finite())
             && (self.bar + 2 - n..=self.bar).all(|bar| self.dataset.split(bar, symbol) == 1.0)
     }
 
-    /// Returns the latest known number of each name about a symbol, by name.
+    /// Returns the latest known value of each fundamental of a symbol, by name.
     pub fn fundamentals(&self, symbol: usize) -> impl Iterator<Item = (&'a str, f64)> {
         let known = of_symbol(&self.dataset.fundamentals, symbol, |item| item.symbol);
         let bar = self.bar;
-        // Of one name the bars rise, so the last known one ends its run of known ones; halving finds it without a look
-        // at how many restatements are still to come.
+        // The bars of one name ascend, so the last known item ends the run of known items. A binary search finds it
+        // without reading later restatements.
         known.chunk_by(|a, b| a.item.0 == b.item.0).filter_map(move |versions| {
             let known = versions.partition_point(|item| item.bar <= bar);
             versions[..known].last().map(|item| (item.item.0.as_str(), item.item.1))
         })
     }
 
-    /// Returns a symbol's headlines of the last `lookback` bars, oldest first.
+    /// Returns the headlines of a symbol in the last `lookback` bars, oldest first.
     pub fn news(&self, symbol: usize, lookback: usize) -> impl Iterator<Item = &'a str> {
         let known = of_symbol(&self.dataset.news, symbol, |item| item.symbol);
         let first = known.partition_point(|item| item.bar < (self.bar + 1).saturating_sub(lookback));

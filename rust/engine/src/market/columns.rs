@@ -21,7 +21,7 @@ pub struct Columns {
     pub dividends: Option<Vec<f64>>,
     /// New shares per old share, on the ex-date; NaN or 1 for none.
     pub splits: Option<Vec<f64>>,
-    /// Whether a fill is allowed in the bar.
+    /// Whether orders can be filled in the bar.
     pub tradable: Option<Vec<bool>>,
     /// Return from the last close to the cash paid, on the settlement bar.
     ///
@@ -29,45 +29,43 @@ pub struct Columns {
     pub delistings: Option<Vec<f64>>,
     /// Risk-free return of each bar, from the bar before it.
     ///
-    /// None means that none is known.
+    /// Absent if unknown.
     pub risk_free: Option<Vec<f64>>,
-    /// Bars a year.
+    /// Bars per year.
     pub periods_per_year: f64,
-    /// Point-in-time numbers.
+    /// Point-in-time fundamentals.
     pub fundamentals: Vec<Fundamental>,
     /// Point-in-time headlines.
     pub news: Vec<NewsItem>,
-    /// Where the values stood before they were put in order.
+    /// Positions of the values in their source.
     pub origin: Origin,
 }
 
-/// Where values stood in the text or frame they were read from.
+/// Positions of values in the text or data frame of their source.
 ///
-/// An error names a place that its reader can find.
-///
-/// By default they stood where they stand: bar t in row t.
+/// Error messages name these positions. By default bar t is in row t.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// Whether places are lines, counted from 1; else they are rows, counted from 0.
+    /// Whether positions are line numbers from 1; otherwise row numbers from 0.
     pub is_text: bool,
-    /// The first place of each bar; empty where bars are in their places.
+    /// The first position of each bar; empty if bar t is in row t.
     pub of_bar: Vec<usize>,
-    /// The place of each cell; empty where each stood in its bar's place.
+    /// The position of each cell; empty if each cell is in the row of its bar.
     ///
-    /// [`Origin::NOWHERE`] where a cell was left out.
+    /// [`Origin::NOWHERE`] for a missing cell.
     pub of_cell: Vec<usize>,
 }
 
 impl Origin {
-    /// The place of a cell that was not given.
+    /// The position of a missing cell.
     pub const NOWHERE: usize = usize::MAX;
 
-    /// Returns the place of a bar in words.
+    /// Returns the position of a bar in words.
     pub(crate) fn bar(&self, bar: usize) -> String {
         self.words(self.of_bar.get(bar).copied().unwrap_or(bar))
     }
 
-    /// Returns the place of a cell of `bar` in words.
+    /// Returns the position of a cell of `bar` in words.
     pub(crate) fn cell(&self, cell: usize, bar: usize) -> String {
         match self.of_cell.get(cell) {
             Some(place) if *place != Self::NOWHERE => self.words(*place),
@@ -75,9 +73,9 @@ impl Origin {
         }
     }
 
-    /// Returns the first place of a symbol in words, with a space before them.
+    /// Returns the first position of a symbol in words, after a space.
     ///
-    /// Nothing where it stands in a header.
+    /// Empty if the symbol is in a header.
     pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
         let places = self.of_cell.iter().skip(column).step_by(n_symbols);
         let first = places.filter(|place| **place != Self::NOWHERE).min();
@@ -89,18 +87,18 @@ impl Origin {
     }
 }
 
-/// A number about a symbol, known from `available_at` on.
+/// A fundamental of a symbol, known from `available_at` on.
 ///
-/// A later one of the same name restates it; at one moment there is one. No split changes it.
+/// A later value of the same name restates it. One name has one value at one time. Splits do not change it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fundamental {
     /// Symbol index.
     pub symbol: usize,
     /// ISO 8601 date or time from which an agent may know it.
     pub available_at: String,
-    /// Name of the number.
+    /// Name of the fundamental.
     pub name: String,
-    /// The number.
+    /// Value of the fundamental.
     pub value: f64,
 }
 

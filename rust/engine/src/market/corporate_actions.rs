@@ -1,27 +1,27 @@
 use crate::vector::lane_sums::{Block, LANES, n_blocks};
 
-/// A time-major table of f64, most of whose bars say nothing.
+/// A sparse time-major table of f64: dividends, splits, halts or delistings.
 ///
-/// Those share one row; only the others have one of their own.
+/// Bars without an action share one neutral row. Only the other bars have rows of their own.
 #[derive(Clone, Debug)]
-pub(crate) struct Rare {
-    /// Which row each bar has; the first one says nothing.
+pub(crate) struct ActionTable {
+    /// The row of each bar; row 0 is neutral.
     rows: Vec<u32>,
     blocks: Vec<Block>,
     width: usize,
 }
 
-impl Rare {
+impl ActionTable {
     pub(crate) fn new(n_bars: usize, n_symbols: usize, neutral: f64) -> Self {
         let width = n_blocks(n_symbols);
         Self { rows: vec![0; n_bars], blocks: vec![[neutral; LANES]; width], width }
     }
 
-    /// Returns the table of cells, of which those that are NaN say nothing.
+    /// Returns the table of cells; a NaN cell is neutral.
     pub(crate) fn from_cells(cells: impl ExactSizeIterator<Item = f64>, n_symbols: usize, neutral: f64) -> Self {
         let mut table = Self::new(cells.len() / n_symbols, n_symbols, neutral);
         for (cell, value) in cells.enumerate() {
-            // Bits, for a zero keeps its sign.
+            // Bits are compared, so that a zero keeps its sign.
             if !value.is_nan() && value.to_bits() != neutral.to_bits() {
                 table.set(cell / n_symbols, cell % n_symbols, value);
             }
@@ -47,12 +47,12 @@ impl Rare {
         self.blocks[self.rows[bar] as usize * self.width + symbol / LANES][symbol % LANES]
     }
 
-    /// Returns whether a bar may say something.
+    /// Returns whether a bar may have an action.
     pub(crate) fn has(&self, bar: usize) -> bool {
         self.rows[bar] > 0
     }
 
-    /// Returns the bars that may say something.
+    /// Returns the bars that may have an action.
     pub(crate) fn bars(&self) -> impl Iterator<Item = usize> {
         (0..self.rows.len()).filter(|bar| self.has(*bar))
     }
@@ -69,13 +69,13 @@ mod tests {
         for (cell, value) in [(3, 2.0), (13, -0.0), (40, f64::NAN), (75, 0.5), (76, 4.0)] {
             cells[cell] = value;
         }
-        let table = Rare::from_cells(cells.iter().copied(), n_symbols, 1.0);
+        let table = ActionTable::from_cells(cells.iter().copied(), n_symbols, 1.0);
         for (cell, value) in cells.iter().enumerate() {
             let said = if value.is_nan() { 1.0 } else { *value };
             assert_eq!(table.get(cell / n_symbols, cell % n_symbols).to_bits(), f64::to_bits(said), "{cell}");
         }
         assert_eq!(table.bars().collect::<Vec<_>>(), [0, 1, 6]);
-        // Padding says nothing.
+        // Padding is neutral.
         assert_eq!(table.row(6)[1], [1.0, 0.5, 4.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
     }
 }

@@ -30,9 +30,9 @@ pub(crate) fn parse(text: &str, periods_per_year: f64) -> Result<Columns, DataEr
     Ok(Columns { periods_per_year, ..columns })
 }
 
-/// Refuses a first line that cannot be one of names.
+/// Refuses a first line that is not a header.
 ///
-/// It does so before the lines below are held against it.
+/// It runs before the other lines are compared with the header.
 fn check_header(header: &Record<'_>) -> Result<(), DataError> {
     let first = &header.fields[0];
     let separator = [';', '\t', '|'].into_iter().find(|separator| first.contains(*separator));
@@ -47,7 +47,7 @@ fn check_header(header: &Record<'_>) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Returns a header as it was written.
+/// Returns a header as written.
 fn said(header: &Record<'_>) -> String {
     header.fields.join(",")
 }
@@ -56,7 +56,7 @@ fn missing(wanted: &str, received: &str) -> DataError {
     DataError::new("missing_column", format!("{wanted} is required; received {received}"))
 }
 
-/// Where the columns of a long file stand.
+/// Column positions of a long file.
 struct Places {
     date: usize,
     symbol: usize,
@@ -84,7 +84,7 @@ impl Places {
     }
 }
 
-/// The cells of a long file, found by (date, symbol).
+/// The cells of a long file, by (date, symbol).
 struct Cells {
     close: Vec<f64>,
     optional: [Option<Vec<f64>>; OPTIONAL.len()],
@@ -135,7 +135,7 @@ fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Co
         return Err(missing("column `date`, first,", &format!("{:?}", said(header))));
     }
     let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
-    // LOW and OPEN are tickers too; beside `close`, or alone, they are columns of one symbol.
+    // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
     let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
     if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
@@ -190,7 +190,7 @@ fn number(row: &Record<'_>, index: usize, column: &str) -> Result<f64, DataError
     if text.is_empty() {
         return Ok(f64::NAN);
     }
-    // `f64::from_str` also reads "nan" and "inf", which no price file means.
+    // `f64::from_str` also reads "nan" and "inf", which are not prices.
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| {
         unparsable(&format!("`{column}` on line {} must be a finite number or empty; received {text:?}", row.line))
@@ -203,7 +203,7 @@ fn unparsable(message: &str) -> DataError {
 
 /// Returns the records of a text, each with as many fields as the first.
 ///
-/// Blank lines are no records.
+/// Blank lines are skipped.
 fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     let mut reader = Reader { rest: text, line: 1 };
     let mut records: Vec<Record<'_>> = Vec::new();
@@ -221,9 +221,9 @@ fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
     Ok(records)
 }
 
-/// What is still to be read of a text in the grammar of RFC 4180.
+/// A reader of the RFC 4180 grammar.
 ///
-/// No character is guessed at.
+/// It repairs no character.
 struct Reader<'a> {
     rest: &'a str,
     line: usize,
@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Record { line, fields }))
     }
 
-    /// Takes a line end, if one is next: a line feed, a carriage return, or both.
+    /// Consumes a line end if one is next: a line feed, a carriage return, or both.
     fn ends_line(&mut self) -> bool {
         let found = ["\r\n", "\n", "\r"].iter().find_map(|end| self.rest.strip_prefix(end));
         self.rest = found.unwrap_or(self.rest);
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
                 return Err(unparsable(&message));
             };
             end += quote;
-            // A doubled quote stands for one.
+            // A doubled quote is an escaped quote.
             if !inner[end + 1..].starts_with('"') {
                 break;
             }

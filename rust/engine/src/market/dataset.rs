@@ -3,18 +3,18 @@ use std::sync::OnceLock;
 use crate::error::DataError;
 use crate::market::as_of::AsOf;
 use crate::market::columns::Columns;
-use crate::market::corporate_actions::Rare;
+use crate::market::corporate_actions::ActionTable;
 use crate::market::fill_prices::FillPrices;
 use crate::market::grid::Grid;
-use crate::market::market_tables::Grids;
+use crate::market::market_tables::MarketTables;
 use crate::market::size_limits::check_size;
 use crate::market::{csv_reader, date, fingerprint, market_bytes, synthetic, validation};
 use crate::vector::lane_sums::{self, Block};
 
-/// Bars a year where nothing else is said: the trading days of a US year.
+/// Default number of bars per year: the trading days of a US year.
 pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
 
-/// A frozen market: bars by symbols, checked once, shared by every run on it.
+/// An immutable market of bars by symbols, validated once and shared by all runs.
 #[derive(Debug)]
 pub struct Dataset {
     pub(crate) dates: Vec<String>,
@@ -25,13 +25,13 @@ pub struct Dataset {
     pub(crate) high: Option<Grid>,
     pub(crate) low: Option<Grid>,
     pub(crate) volume: Option<Grid>,
-    pub(crate) dividends: Option<Rare>,
-    pub(crate) splits: Option<Rare>,
-    pub(crate) tradable: Option<Rare>,
-    pub(crate) delistings: Option<Rare>,
+    pub(crate) dividends: Option<ActionTable>,
+    pub(crate) splits: Option<ActionTable>,
+    pub(crate) tradable: Option<ActionTable>,
+    pub(crate) delistings: Option<ActionTable>,
     pub(crate) risk_free: Option<Vec<f64>>,
-    pub(crate) fundamentals: Vec<Known<(String, f64)>>,
-    pub(crate) news: Vec<Known<String>>,
+    pub(crate) fundamentals: Vec<PointInTime<(String, f64)>>,
+    pub(crate) news: Vec<PointInTime<String>>,
     pub(crate) listed_at: Vec<usize>,
     pub(crate) settled_at: Vec<usize>,
     all_live: bool,
@@ -43,9 +43,9 @@ pub struct Dataset {
     fingerprint: OnceLock<[u8; 32]>,
 }
 
-/// A point-in-time item of a symbol and the first bar whose agent may know it.
+/// A point-in-time item of a symbol, and the first bar at which it is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Known<T> {
+pub(crate) struct PointInTime<T> {
     pub(crate) symbol: usize,
     pub(crate) available_at: String,
     pub(crate) bar: usize,
@@ -57,11 +57,11 @@ impl Dataset {
     ///
     /// # Errors
     ///
-    /// Returns the first fault with its row and column; nothing is repaired.
+    /// Returns the first fault with its row and column. Nothing is repaired.
     pub fn new(columns: Columns) -> Result<Self, DataError> {
         validation::check(&columns)?;
         let mut columns = columns;
-        let grids = Grids::from_columns(&mut columns);
+        let grids = MarketTables::from_columns(&mut columns);
         let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, grids);
         dataset.risk_free = columns.risk_free;
         for item in columns.fundamentals {
@@ -72,7 +72,7 @@ impl Dataset {
             let known = dataset.known(item.symbol, item.available_at, item.headline);
             dataset.news.push(known);
         }
-        // Stable: headlines of one time stay in the order given.
+        // Stable sort: headlines of one time stay in the given order.
         dataset
             .fundamentals
             .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
@@ -80,14 +80,14 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Returns the dataset of tables that were drawn, on weekdays from 2000-01-03 on.
+    /// Returns the dataset of generated tables, on weekdays from 2000-01-03 on.
     ///
-    /// Their shapes, listings and settlements are right as they were made.
+    /// Shapes, listings and settlements are valid by construction.
     ///
     /// # Errors
     ///
-    /// Returns an error if a value has left its range, as [`Dataset::new`] does.
-    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, grids: Grids) -> Result<Self, DataError> {
+    /// Returns an error if a value leaves its range, as [`Dataset::new`] does.
+    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, grids: MarketTables) -> Result<Self, DataError> {
         let is_sound = grids.are_sound();
         let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
         let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, grids);
@@ -97,7 +97,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, grids: Grids) -> Self {
+    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, grids: MarketTables) -> Self {
         let mut dataset = Self {
             close: grids.close,
             open: grids.open,
@@ -130,33 +130,33 @@ impl Dataset {
 
     /// Returns the dataset of a CSV text.
     ///
-    /// It is long (`date,symbol,close,...`) or wide (`date` and one column a symbol).
+    /// The format is long (`date,symbol,close,...`) or wide (`date` and one column per symbol).
     ///
     /// # Errors
     ///
-    /// Returns the first fault with its row and column; nothing is repaired.
+    /// Returns the first fault with its row and column. Nothing is repaired.
     pub fn from_csv(text: &str, periods_per_year: f64) -> Result<Self, DataError> {
         Self::new(csv_reader::parse(text, periods_per_year)?)
     }
 
     /// Returns a random market of weekday bars from 2000-01-03 on.
     ///
-    /// It has opens and volume, and is priced in cents.
+    /// It has opens and volume, and prices in cents.
     ///
-    /// The future cannot be told from the prices, but a small seed can always be scanned.
+    /// Prices do not predict later prices, but a small seed can be found by exhaustive search.
     ///
     /// # Errors
     ///
-    /// Returns an error for less than 2 days, no symbol, more than 2^28 values, or so many days that a price
-    /// leaves the range of the contract, which takes centuries.
+    /// Returns an error for fewer than 2 days, no symbol, more than 2^28 values, or so many days (centuries) that a
+    /// price leaves the range of the contract.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
         check_size(n_symbols, n_days, synthetic::N_COLUMNS)?;
         Self::new(synthetic::columns(n_symbols, n_days, seed))
     }
 
-    fn known<T>(&self, symbol: usize, available_at: String, item: T) -> Known<T> {
+    fn known<T>(&self, symbol: usize, available_at: String, item: T) -> PointInTime<T> {
         let bar = self.dates.partition_point(|date| *date < available_at);
-        Known { symbol, available_at, bar, item }
+        PointInTime { symbol, available_at, bar, item }
     }
 
     fn derive(&mut self) {
@@ -182,7 +182,7 @@ impl Dataset {
     }
 
     fn acts(&self, bar: usize) -> bool {
-        let any = |table: &Option<Rare>, neutral: f64| {
+        let any = |table: &Option<ActionTable>, neutral: f64| {
             let table = table.as_ref().filter(|table| table.has(bar));
             table.is_some_and(|table| table.row(bar).as_flattened().iter().any(|value| *value != neutral))
         };
@@ -191,18 +191,18 @@ impl Dataset {
 
     /// Returns the reference prices of bar t (steps 7 and 8).
     ///
-    /// NaN where a symbol cannot be traded.
+    /// NaN for a symbol that cannot be traded.
     pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
         let (grid, lag) = self.fill_grid();
         grid.row(bar - lag)
     }
 
-    /// Returns where the reference prices are, and how many bars before their own.
+    /// Returns the table of reference prices, and its lag in bars.
     pub(crate) fn fill_grid(&self) -> (&Grid, usize) {
         self.fill_prices.grid(self)
     }
 
-    /// Returns the closes of a bar, NaN where there is none.
+    /// Returns the closes of a bar, NaN where missing.
     pub(crate) fn closes(&self, bar: usize) -> &[Block] {
         self.close.row(bar)
     }
@@ -215,7 +215,7 @@ impl Dataset {
         self.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
     }
 
-    /// Returns the shares traded in a bar, none where that is not known.
+    /// Returns the shares traded in a bar, if known.
     pub(crate) fn volume_of(&self, bar: usize, symbol: usize) -> Option<f64> {
         self.volume.as_ref().map(|grid| grid.get(bar, symbol)).filter(|volume| !volume.is_nan())
     }
@@ -232,7 +232,7 @@ impl Dataset {
         self.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
     }
 
-    /// Returns whether anything is paid out, split or settled in some bar.
+    /// Returns whether some bar has a dividend, split or delisting.
     pub(crate) fn has_any_actions(&self) -> bool {
         self.has_any_actions
     }
@@ -243,7 +243,7 @@ impl Dataset {
 
     /// Returns whether every symbol closes in every bar and can be traded.
     ///
-    /// The first bar fills nothing, so it need not be tradable.
+    /// The first bar fills no order and need not be tradable.
     pub(crate) fn is_whole(&self) -> bool {
         self.all_live && !self.has_gaps && self.fill_prices.fill_all
     }
@@ -253,28 +253,26 @@ impl Dataset {
         self.volume.as_ref().map(|grid| grid.row(bar))
     }
 
-    /// Returns whether some symbol does not close in some bar.
+    /// Returns whether some symbol has no close in some bar.
     pub(crate) fn has_gaps(&self) -> bool {
         self.has_gaps
     }
 
-    /// Returns whether all symbols close on the first bar and none ever settles.
+    /// Returns whether all symbols close on the first bar and none is delisted.
     pub(crate) fn all_live(&self) -> bool {
         self.all_live
     }
 
-    /// Returns the last real close by `bar`, on that bar's share basis.
+    /// Returns the last real close by `bar`, on the share basis of that bar.
     ///
-    /// It is 1 where there is none yet.
-    ///
-    /// With 1 a symbol that has never closed needs no branch: no shares times 1 is nothing.
+    /// It is 1 before the first close. A symbol that has never closed then needs no branch: no shares times 1 is 0.
     pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
         let mut marks = vec![[1.0; lane_sums::LANES]; lane_sums::n_blocks(self.n_symbols())];
         self.write_marks(bar, &mut marks);
         marks
     }
 
-    /// Writes what [`Dataset::marks`] returns.
+    /// Writes the marks of [`Dataset::marks`].
     pub(crate) fn write_marks(&self, bar: usize, marks: &mut [Block]) {
         marks.fill([1.0; lane_sums::LANES]);
         for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
@@ -284,7 +282,7 @@ impl Dataset {
         }
     }
 
-    /// Returns the view of this market that the agent of `bar` may have.
+    /// Returns the view of this market for the agent of `bar`.
     ///
     /// # Panics
     ///
@@ -319,7 +317,7 @@ impl Dataset {
         &self.symbols
     }
 
-    /// Returns the number of bars a year.
+    /// Returns the number of bars per year.
     #[must_use]
     pub fn periods_per_year(&self) -> f64 {
         self.periods_per_year
@@ -331,7 +329,7 @@ impl Dataset {
         self.risk_free.as_deref()
     }
 
-    /// Returns all point-in-time numbers as (symbol, available at, name, value).
+    /// Returns all fundamentals as (symbol, available at, name, value).
     pub fn fundamentals(&self) -> impl Iterator<Item = (&str, &str, &str, f64)> {
         let known = self.fundamentals.iter();
         known.map(|known| {
@@ -347,22 +345,22 @@ impl Dataset {
 
     /// Returns whether orders fill at opens.
     ///
-    /// Else they fill at the close they were decided on.
+    /// Otherwise they fill at the close of the decision.
     #[must_use]
     pub fn has_opens(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Returns the index of a symbol by name, whether or not it ever closes.
+    /// Returns the index of a symbol by name, even if it never closes.
     ///
-    /// It is for the harness: an agent's names are looked up by [`AsOf::index_of`], which knows no later listing.
+    /// For the harness only. [`AsOf::index_of`] looks up names of an agent and knows no later listing.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
     }
 
-    /// Returns everything a number can depend on, as bytes.
+    /// Returns the canonical bytes of the dataset.
     ///
     /// The fingerprint is their SHA-256.
     #[must_use]
@@ -370,16 +368,16 @@ impl Dataset {
         fingerprint::bytes(self)
     }
 
-    /// Returns the market of bytes that [`Dataset::to_bytes`] has written.
+    /// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
     ///
     /// # Errors
     ///
-    /// Returns an error if they are no market, or one written in another way.
+    /// Returns an error if the bytes are not the canonical bytes of a dataset.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
         market_bytes::read(bytes)
     }
 
-    /// Returns the SHA-256 of everything a number can depend on.
+    /// Returns the SHA-256 of the canonical bytes.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         *self.fingerprint.get_or_init(|| fingerprint::digest(self))

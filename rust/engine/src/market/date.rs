@@ -1,8 +1,8 @@
-/// Checks one ISO 8601 date.
+/// Returns whether a text is an ISO 8601 date.
 ///
 /// Forms: `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM:SS` with an optional `Z`.
 ///
-/// Dates of one form compare as text in the order of time.
+/// Dates of one form sort as text in the order of time.
 pub(crate) fn is_iso(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.len() {
@@ -61,7 +61,7 @@ pub(crate) fn weekdays(n: usize) -> Vec<String> {
     dates
 }
 
-/// Returns the date of a day of the years 0 to 9999 in ISO 8601.
+/// Returns the ISO 8601 text of a date in the years 0 to 9999.
 fn text(year: u32, month: u32, day: u32) -> String {
     // `format!` takes ten times as long.
     let digits = [year / 1000, year / 100, year / 10, year, 10, month / 10, month, 10, day / 10, day];

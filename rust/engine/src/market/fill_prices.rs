@@ -1,23 +1,23 @@
-//! Steps 7 and 8 of the timeline: at what price bar t fills, and whether.
+//! Steps 7 and 8 of the timeline: reference prices, and which symbols can fill.
 
-use crate::market::corporate_actions::Rare;
+use crate::market::corporate_actions::ActionTable;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 use crate::vector::cpu_features::Arch;
-use crate::vector::dispatch::wide;
+use crate::vector::dispatch::vectorized;
 use crate::vector::lane_sums::{self, Block, LANES};
 
-/// The prices that orders meet.
+/// The reference prices of fills.
 #[derive(Debug)]
 pub(crate) struct FillPrices {
     source: Source,
-    /// Whether each symbol can be traded in each bar but the first.
+    /// Whether each symbol can be traded in each bar except the first.
     pub(crate) fill_all: bool,
 }
 
-/// Where the price of a fill in bar t comes from.
+/// The source of the reference prices.
 ///
-/// It is NaN where the symbol cannot be traded.
+/// A price is NaN if the symbol cannot be traded.
 #[derive(Debug)]
 enum Source {
     PreviousClose,
@@ -26,27 +26,27 @@ enum Source {
 }
 
 impl FillPrices {
-    /// Returns those of a market that is not known yet.
+    /// Returns prices that are not computed yet.
     pub(crate) fn unknown() -> Self {
         Self { source: Source::PreviousClose, fill_all: false }
     }
 
-    /// Returns the prices of a market whose columns and actions are known.
+    /// Returns the prices of a market with known columns and actions.
     ///
-    /// A copy is made only where neither the opens nor the closes say it all.
+    /// A copy is made only if neither the opens nor the closes are the reference prices.
     pub(crate) fn of(market: &Dataset) -> Self {
         let (mut fill_all, mut opens_say_all) = (true, market.open.is_some());
-        wide(
+        vectorized(
             Arch::new(),
             #[inline(always)]
             || {
                 for bar in 1..market.n_bars() {
                     for i in 0..lane_sums::n_blocks(market.n_symbols()) {
                         let cells = Cells::new(market, bar, i);
-                        // Where a symbol cannot be traded there may be no open either: then the opens say so themselves.
-                        let told = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
+                        // A symbol that cannot be traded may have no open. The opens are then the reference prices.
+                        let reported = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
                         fill_all &= (0..LANES).fold(true, |all, k| all & cells.can_fill(k));
-                        opens_say_all &= (0..LANES).fold(true, |all, k| all & told(k));
+                        opens_say_all &= (0..LANES).fold(true, |all, k| all & reported(k));
                     }
                     if !(fill_all || opens_say_all) {
                         break;
@@ -63,7 +63,7 @@ impl FillPrices {
         Self { source, fill_all }
     }
 
-    /// Returns the table of the prices, and how many bars before its own a price is.
+    /// Returns the table of the prices, and its lag in bars.
     pub(crate) fn grid<'a>(&'a self, market: &'a Dataset) -> (&'a Grid, usize) {
         match (&self.source, &market.open) {
             (Source::Table(table), _) => (table, 0),
@@ -74,9 +74,9 @@ impl FillPrices {
 }
 
 impl Dataset {
-    /// Returns the price that orders of bar t - 1 meet in bar t (step 7).
+    /// Returns the price at which orders of bar t - 1 fill in bar t (step 7).
     ///
-    /// NaN where there is none.
+    /// NaN without a price.
     pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
         match &self.open {
             Some(open) => open.get(bar, symbol),
@@ -85,7 +85,7 @@ impl Dataset {
     }
 }
 
-/// Eight neighbouring symbols in a bar.
+/// Eight adjacent symbols in a bar.
 struct Cells<'a> {
     prices: Block,
     close: &'a Block,
@@ -101,8 +101,9 @@ impl<'a> Cells<'a> {
             (Some(open), ..) => open.row(bar)[block],
             (None, None, None) => market.close.row(bar - 1)[block],
             _ => {
-                let of =
-                    |table: &Option<Rare>, neutral| table.as_ref().map_or([neutral; LANES], |of| of.row(bar)[block]);
+                let of = |table: &Option<ActionTable>, neutral| {
+                    table.as_ref().map_or([neutral; LANES], |of| of.row(bar)[block])
+                };
                 let (paid, split) = (of(&market.dividends, 0.0), of(&market.splits, 1.0));
                 let close = &market.close.row(bar - 1)[block];
                 lane_sums::each(|k| (close[k] - paid[k]) / split[k])
@@ -116,10 +117,10 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Returns whether one of the symbols can be traded (step 8).
+    /// Returns whether symbol `k` can be traded (step 8).
     #[inline(always)]
     fn can_fill(&self, k: usize) -> bool {
-        // A volume that is not known is not 0.
+        // An unknown volume is not 0.
         self.prices[k].is_finite() && self.close[k].is_finite() && self.tradable[k] != 0.0 && self.volume[k] != 0.0
     }
 }

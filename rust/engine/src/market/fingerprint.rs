@@ -2,7 +2,7 @@ use sha2::{Digest, Sha256};
 
 use crate::market::dataset::Dataset;
 
-/// What the bytes of a market begin with.
+/// The first bytes of a dataset file.
 pub(crate) const MAGIC: &[u8] = b"openoutcry/dataset/v1\0";
 
 /// Returns the SHA-256 over all fields.
@@ -12,16 +12,16 @@ pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Returns the bytes that it is the digest of, from which a market can be read.
+/// Returns the canonical bytes; the digest is their SHA-256.
 pub(crate) fn bytes(dataset: &Dataset) -> Vec<u8> {
     let mut found = Vec::new();
     write(dataset, &mut |bytes| found.extend_from_slice(bytes));
     found
 }
 
-/// Writes all fields, each with its name, its length and little-endian values.
+/// Writes all fields, each as name, length and little-endian values.
 ///
-/// Every NaN is one NaN.
+/// Every NaN is written as the same NaN.
 fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
     sink(MAGIC);
     texts(sink, "dates", dataset.dates());

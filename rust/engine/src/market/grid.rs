@@ -1,8 +1,8 @@
 use crate::vector::lane_sums::{Block, LANES, n_blocks};
 
-/// A time-major table of f64, each bar a row of whole blocks.
+/// A time-major table of f64; each bar is a row of whole blocks.
 ///
-/// The last block is padded with a value that is neutral for its column, so that the step needs no remainder loop.
+/// The last block is padded with the neutral value of the column, so that the step needs no remainder loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
     blocks: Vec<Block>,
@@ -42,13 +42,13 @@ impl Grid {
         &mut self.blocks[bar * self.width..(bar + 1) * self.width]
     }
 
-    /// Returns a table to which bars can be added.
+    /// Returns an empty table with room for `n_bars`.
     pub(crate) fn with_capacity(n_bars: usize, n_symbols: usize) -> Self {
         let width = n_blocks(n_symbols);
         Self { blocks: Vec::with_capacity(n_bars * width), width }
     }
 
-    /// Adds bars in which no symbol has a value yet.
+    /// Adds bars with missing values.
     pub(crate) fn grow(&mut self, n_bars: usize, n_symbols: usize, padding: f64) {
         let mut row = vec![[f64::NAN; LANES]; self.width];
         row.as_flattened_mut()[n_symbols..].fill(padding);
@@ -57,7 +57,7 @@ impl Grid {
         }
     }
 
-    /// Returns the cells of a symbol, from a bar on.
+    /// Returns the cells of a symbol from bar `first` on.
     pub(crate) fn column_mut(&mut self, first: usize, symbol: usize) -> impl Iterator<Item = &mut f64> {
         let blocks = self.blocks[first * self.width + symbol / LANES..].iter_mut().step_by(self.width);
         blocks.map(move |block| &mut block[symbol % LANES])

@@ -1,4 +1,4 @@
-//! Markets as bytes: those that the fingerprint is the SHA-256 of.
+//! Datasets from their canonical bytes.
 
 use sha2::{Digest, Sha256};
 
@@ -7,7 +7,7 @@ use crate::market::columns::{Columns, Fundamental, NewsItem};
 use crate::market::dataset::Dataset;
 use crate::market::fingerprint::MAGIC;
 
-/// Returns the market of bytes that [`Dataset::to_bytes`] has written.
+/// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
 pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
     let mut reader = Reader { bytes, at: 0 };
     if !bytes.starts_with(MAGIC) {
@@ -19,14 +19,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
         reader.field(&mut columns)?;
     }
     let dataset = Dataset::new(columns)?;
-    // Its fingerprint is that of the bytes, so that nothing in them is read in two ways.
+    // The fingerprint must be that of the bytes, so that no second encoding is accepted.
     if <[u8; 32]>::from(Sha256::digest(bytes)) != dataset.fingerprint() {
         return Err(reader.fault("a market in the one form that it has"));
     }
     Ok(dataset)
 }
 
-/// Reads fields, each a name, a number of values, and these.
+/// A reader of fields: each is a name, a count and the values.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 
     fn texts(&mut self, count: usize) -> Result<Vec<String>, DataError> {
-        // Not with room for as many as are said to come: they may not.
+        // Capacity is not reserved: the count may be wrong.
         let mut found = Vec::new();
         for _ in 0..count {
             found.push(self.text()?);

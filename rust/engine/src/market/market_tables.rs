@@ -1,35 +1,35 @@
-//! The tables of a market as the step reads them.
+//! The tables of a market in the layout of the step.
 
 use crate::market::columns::Columns;
-use crate::market::corporate_actions::Rare;
+use crate::market::corporate_actions::ActionTable;
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
 use crate::market::validation;
 use crate::vector::cpu_features::Arch;
-use crate::vector::dispatch::wide;
+use crate::vector::dispatch::vectorized;
 use crate::vector::lane_sums::LANES;
 
-/// The tables of a market; NaN where a cell has no value.
-pub(crate) struct Grids {
+/// The tables of a market; NaN for a missing value.
+pub(crate) struct MarketTables {
     pub(crate) close: Grid,
     pub(crate) open: Option<Grid>,
     pub(crate) high: Option<Grid>,
     pub(crate) low: Option<Grid>,
     pub(crate) volume: Option<Grid>,
-    pub(crate) dividends: Option<Rare>,
-    pub(crate) splits: Option<Rare>,
+    pub(crate) dividends: Option<ActionTable>,
+    pub(crate) splits: Option<ActionTable>,
     /// 1 or 0.
-    pub(crate) tradable: Option<Rare>,
-    pub(crate) delistings: Option<Rare>,
+    pub(crate) tradable: Option<ActionTable>,
+    pub(crate) delistings: Option<ActionTable>,
 }
 
-impl Grids {
-    /// Returns the tables of columns, out of which it takes them.
+impl MarketTables {
+    /// Returns the tables of columns and leaves the columns empty.
     pub(crate) fn from_columns(columns: &mut Columns) -> Self {
         let n_symbols = columns.symbols.len();
         let grid = |table: Vec<f64>| Grid::from_rows(&table, n_symbols, 1.0);
-        let rare = |table: Vec<f64>, neutral| Rare::from_cells(table.into_iter(), n_symbols, neutral);
-        let mask = |table: Vec<bool>| Rare::from_cells(table.into_iter().map(f64::from), n_symbols, 1.0);
+        let rare = |table: Vec<f64>, neutral| ActionTable::from_cells(table.into_iter(), n_symbols, neutral);
+        let mask = |table: Vec<bool>| ActionTable::from_cells(table.into_iter().map(f64::from), n_symbols, 1.0);
         Self {
             close: grid(std::mem::take(&mut columns.close)),
             open: columns.open.take().map(grid),
@@ -43,18 +43,18 @@ impl Grids {
         }
     }
 
-    /// Returns whether tables that were drawn hold nothing to refuse.
+    /// Returns whether generated tables are valid.
     ///
-    /// It may say no of some that pass; [`validation::check`] is the judge of those.
+    /// It may return false for valid tables; [`validation::check`] decides those.
     pub(crate) fn are_sound(&self) -> bool {
         let arch = Arch::new();
         let hold = |grid: &Grid, is_volume: bool| {
-            wide(
+            vectorized(
                 arch,
                 #[inline(always)]
                 || {
                     let cells = grid.blocks().as_flattened();
-                    // Without a branch for each cell it is done in vectors.
+                    // The loop has no branch per cell, so that it is vectorized.
                     if is_volume { all(cells, validation::is_volume) } else { all(cells, validation::is_price) }
                 },
             )
@@ -72,8 +72,8 @@ fn all(cells: &[f64], holds: impl Fn(f64) -> bool) -> bool {
     cells.iter().fold(true, |all, value| all & holds(*value))
 }
 
-/// Returns whether the splits of no symbol make a share count out of range.
-fn splits_are_few(splits: &Rare) -> bool {
+/// Returns whether the splits of every symbol keep share counts in range.
+fn splits_are_few(splits: &ActionTable) -> bool {
     let mut products = vec![[1.0; LANES]; splits.row(0).len()];
     for bar in splits.bars() {
         for (product, ratio) in products.as_flattened_mut().iter_mut().zip(splits.row(bar).as_flattened()) {
@@ -84,18 +84,17 @@ fn splits_are_few(splits: &Rare) -> bool {
 }
 
 impl Dataset {
-    /// Returns one column, time-major, or none if the dataset lacks it.
+    /// Returns one column, time-major, if the dataset has it.
     ///
-    /// A cell without a value is NaN.
-    ///
-    /// Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or 0), `delistings`.
+    /// A missing value is NaN. Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or
+    /// 0), `delistings`.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         let cells = |get: &dyn Fn(usize, usize) -> f64| {
             (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
         };
         let dense = |table: &Grid| cells(&|bar, i| table.get(bar, i));
-        let rare = |table: &Rare| cells(&|bar, i| table.get(bar, i));
+        let rare = |table: &ActionTable| cells(&|bar, i| table.get(bar, i));
         match name {
             "close" => Some(dense(&self.close)),
             "open" => self.open.as_ref().map(dense),
@@ -110,7 +109,7 @@ impl Dataset {
         }
     }
 
-    /// Returns the tables as columns again.
+    /// Returns the tables as columns.
     pub(crate) fn columns(&self) -> Columns {
         Columns {
             dates: self.dates.clone(),

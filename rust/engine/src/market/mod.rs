@@ -1,6 +1,6 @@
-//! Market data: columns, CSV, validation, fingerprints and the tables that a step reads.
+//! Market data: columns, CSV, validation, fingerprints and the tables of a step.
 //!
-//! Imports `vector`. Knows no account, no order and no cost.
+//! Imports `error` and `vector`. Knows no account, no order and no cost.
 
 pub(crate) mod as_of;
 pub(crate) mod columns;

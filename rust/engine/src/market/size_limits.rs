@@ -1,21 +1,21 @@
-//! Sizes that are refused before anything of them is made.
+//! Limits on the size of a market, checked before memory is allocated.
 //!
-//! A mistyped one would run the process out of memory.
+//! A mistyped size would otherwise exhaust memory.
 
 use crate::error::DataError;
 
-/// The most values of a market that is made from a few numbers or words: 2 GiB.
+/// The most values of a market built from a few numbers or words: 2 GiB.
 ///
-/// Where all memory is 4 GiB, as in WebAssembly, 256 MiB, which is there more than once when it becomes bytes.
+/// On 32 bits, as in WebAssembly, 256 MiB: the bytes of the market need a second copy in 4 GiB.
 const MAX_VALUES: usize = if cfg!(target_pointer_width = "32") { 1 << 25 } else { 1 << 28 };
 
-/// Bars of symbols that a market of rows may always have: 32 MiB a column.
+/// Cells that a market given as rows may always have: 32 MiB per column.
 const SMALL: usize = 1 << 22;
 
-/// Above [`SMALL`], the most bars of symbols for each row of a market of rows.
+/// Above [`SMALL`], the most cells per row of a market given as rows.
 ///
-/// A symbol that trades a sixty-fourth of the axis still passes; rows that each name a date and a symbol of their own
-/// make a table that is the square of what was given.
+/// A symbol that trades on a sixty-fourth of the dates passes. Rows that each name a new date and a new symbol would
+/// make a table of the square of their number.
 const MAX_CELLS_PER_ROW: usize = 64;
 
 fn too_large(message: String) -> DataError {
@@ -33,15 +33,16 @@ pub(crate) fn check_size(n_symbols: usize, n_bars: usize, n_columns: usize) -> R
     Ok(())
 }
 
-/// Checks the size of a market of `n_columns` tables that is given in rows.
+/// Checks the size of a market of `n_columns` tables that is given as rows.
 ///
-/// Each row is of one date and symbol.
+/// Each row has one date and one symbol.
 ///
 /// # Errors
 ///
-/// Returns an error for more than 2^28 values (2^25 on 32 bits), or for tables of more than 2^22 cells that are nearly all empty.
+/// Returns an error for more than 2^28 values (2^25 on 32 bits), or for tables of more than 2^22 cells that are nearly
+/// empty.
 pub fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> Result<(), DataError> {
-    // A column more says where each cell was read.
+    // One more column holds the position of each cell.
     check_size(n_symbols, n_bars, n_columns + 1)?;
     let cells = n_symbols * n_bars;
     if cells > SMALL && cells > n_rows.saturating_mul(MAX_CELLS_PER_ROW) {

@@ -8,13 +8,12 @@ use crate::market::date;
 
 const TICK: f64 = 0.01;
 
-/// The columns made: open, high, low, close and volume.
+/// The generated columns: open, high, low, close and volume.
 pub(crate) const N_COLUMNS: usize = 5;
 
-/// Returns a random walk per symbol.
+/// Returns one random walk per symbol.
 ///
-/// Each is from a stream of its own, so that neither more symbols nor more days change
-/// what was there before.
+/// Each symbol has its own stream, so that more symbols or more days change no earlier value.
 pub(crate) fn columns(n_symbols: usize, n_days: usize, seed: u64) -> Columns {
     let mut hash = Sha256::new();
     hash.update(b"openoutcry/synthetic/v1\0");
@@ -52,7 +51,7 @@ struct Bar {
     volume: f64,
 }
 
-/// A geometric Gaussian walk, with a quarter of a day's variance overnight.
+/// A geometric Gaussian walk with a quarter of the daily variance overnight.
 struct Walk {
     random: ChaCha20Rng,
     daily_vol: f64,
@@ -70,7 +69,7 @@ impl Walk {
     }
 
     fn next_bar(&mut self) -> Bar {
-        // Drift pays for the variance, so that volatility is not a free signal.
+        // The drift offsets the variance, so that volatility predicts no return.
         let variance = self.daily_vol * self.daily_vol;
         let (gap, _) = self.normals();
         let open = on_tick(self.close * libm::exp(0.5 * self.daily_vol * gap));

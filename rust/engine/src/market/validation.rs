@@ -1,4 +1,4 @@
-//! Refusal of data that the engine could only guess about.
+//! Validation of columns. Ambiguous data is refused.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use crate::market::date;
 
 type Check = Result<(), DataError>;
 
-/// What a column must be, and the slug of its breach.
+/// The requirement on a column, and the slug of its error.
 #[derive(Clone, Copy)]
 struct Requirement {
     slug: &'static str,
@@ -22,16 +22,16 @@ impl Requirement {
     }
 }
 
-/// What all splits of a symbol may make of one old share.
+/// The range of the product of all splits of a symbol.
 pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
 
-/// Returns whether a price is in range, or none.
+/// Returns whether a price is missing or in range.
 #[inline(always)]
 pub(crate) fn is_price(price: f64) -> bool {
     price.is_nan() || (1e-15..=1e15).contains(&price)
 }
 
-/// Returns whether a volume is in range, or unknown.
+/// Returns whether a volume is unknown or in range.
 #[inline(always)]
 pub(crate) fn is_volume(volume: f64) -> bool {
     volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
@@ -86,7 +86,7 @@ fn check_axis(columns: &Columns) -> Check {
         return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {symbol:?} twice")));
     }
     let ppy = columns.periods_per_year;
-    // Below it, an annual rate would charge more than there is in one bar.
+    // Below it an annual rate would charge more than the account in one bar.
     if !(1e-3..=1e9).contains(&ppy) {
         let message = format!("`periods_per_year` must be between 1e-3 and 1e9; received {ppy:?}");
         return Err(DataError::new("value_invalid", message));
@@ -155,7 +155,7 @@ fn check_actions(columns: &Columns) -> Check {
     if columns.open.is_some() {
         return Ok(());
     }
-    // Without opens the fill price is the last close less the dividend, which must stay a price.
+    // Without opens the fill price is the last close less the dividend, which must be a valid price.
     let n_symbols = columns.symbols.len();
     for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
         if *dividend >= columns.close[cell - n_symbols] {
@@ -166,13 +166,13 @@ fn check_actions(columns: &Columns) -> Check {
     Ok(())
 }
 
-/// Checks that no run of splits takes a price or share count out of range.
+/// Checks that the splits of a symbol keep prices and share counts in range.
 fn check_split_products(columns: &Columns) -> Check {
     let Some(splits) = &columns.splits else { return Ok(()) };
     let n_symbols = columns.symbols.len();
     let (mut products, mut faults) = (vec![1.0; n_symbols], vec![None; n_symbols]);
     for (row, ratios) in splits.chunks_exact(n_symbols).enumerate() {
-        // Nothing is split on most days.
+        // Most days have no split.
         if ratios.iter().all(|ratio| *ratio == 1.0) {
             continue;
         }
@@ -236,7 +236,7 @@ fn check_lanes(columns: &Columns) -> Check {
     let items = columns.fundamentals.iter().map(|item| ("fundamentals", item.symbol, &item.available_at));
     let items = items.chain(columns.news.iter().map(|item| ("news", item.symbol, &item.available_at)));
     for (name, symbol, available_at) in items {
-        // A bare day on an axis of times would be known before it happened.
+        // A date on an axis of times would be known before the end of its day.
         let form = columns.dates[0].len();
         if !date::is_iso(available_at) || (form > 10 && available_at.len() != form) {
             let message = format!(
@@ -260,9 +260,9 @@ fn version(item: &Fundamental) -> (usize, &str, &str) {
     (item.symbol, &item.name, &item.available_at)
 }
 
-/// Checks that a symbol has one value of a name at one moment.
+/// Checks that a symbol has one value per name and time.
 ///
-/// Of two, the order they were given in would decide which is shown.
+/// The order of two values would decide which one an agent sees.
 fn check_versions(columns: &Columns) -> Check {
     let mut items: Vec<&Fundamental> = columns.fundamentals.iter().collect();
     items.sort_by(|a, b| version(a).cmp(&version(b)).then(a.value.total_cmp(&b.value)));
@@ -277,7 +277,8 @@ fn check_versions(columns: &Columns) -> Check {
 }
 
 fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {
-    // Without a branch for each cell a part is checked in vectors; the first fault is looked for where there is one.
+    // The check of a chunk has no branch per cell and is vectorized. The first fault is searched only in a chunk with
+    // faults.
     if table.chunks(256).all(|part| part.iter().filter(|value| !holds(**value)).count() == 0) {
         return Ok(());
     }
@@ -291,7 +292,7 @@ fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f
     let Requirement { slug, name, range } = requirement;
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
     let (place, date, symbol) = (columns.origin.cell(cell, row), &columns.dates[row], &columns.symbols[column]);
-    // Debug writes what is very small or large with an exponent, but whole numbers with a fraction.
+    // `Debug` writes very small and large numbers with an exponent, but whole numbers with a fraction.
     let value = format!("{value:?}");
     let value = value.strip_suffix(".0").unwrap_or(&value);
     let message = format!("`{name}` {place} ({date}), column {symbol:?} must be {range}; received {value}");

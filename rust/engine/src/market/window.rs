@@ -1,12 +1,12 @@
 use crate::error::ConfigError;
 
-/// Bars of history that an observation shows by default.
+/// Default number of bars in the history of an observation.
 pub const DEFAULT_LOOKBACK: usize = 20;
 
 /// A half-open range of bars, `[start, end)`, with `end - start - 1` decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The first bar, where NAV is 1.
+    /// The first bar, with NAV 1.
     pub start: usize,
     /// One past the last bar.
     pub end: usize,
@@ -15,8 +15,8 @@ pub struct Window {
 impl Window {
     /// Returns the window `[start, end)` of a dataset of `n_bars`.
     ///
-    /// An absent `end` is the end of the data. An absent `start` is `lookback - 1` when the data is at least twice as
-    /// long as `lookback`, else 0.
+    /// Without `end`, the window ends at the end of the data. Without `start`, it begins at `lookback - 1` if the data
+    /// has at least twice `lookback` bars, else at 0.
     ///
     /// # Errors
     ///

@@ -1,82 +1,82 @@
-//! The days of every symbol, put into tables.
+//! The generator: the bars of every symbol of a scenario.
 
 use std::iter::Peekable;
 use std::ops::Range;
 use std::vec::IntoIter;
 
-use crate::market::market_tables::Grids;
+use crate::market::market_tables::MarketTables;
 use crate::scenario::Key;
 use crate::scenario::log_exp::{exps, log};
 use crate::scenario::normal_quantile::CHUNK;
-use crate::scenario::random_draws::{Asked, Draws, Prices};
+use crate::scenario::random_draws::{DrawRequest, Prices, RandomDraws};
 use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::spec::{Family, ScenarioSpec};
-use crate::scenario::stochastic_volatility::{Days, Factors, Market, Split, Volatility};
-use crate::scenario::symbol_parameters::{Life, Nature, QUARTER};
+use crate::scenario::stochastic_volatility::{Days, Factors, Market, NoiseSplit, Volatility};
+use crate::scenario::symbol_parameters::{QUARTER, SymbolLifetime, SymbolParameters};
 use crate::scenario::table_writer::{grow, put, tables};
 use crate::vector::cpu_features::Arch;
-use crate::vector::dispatch::wide;
+use crate::vector::dispatch::vectorized;
 
-/// The largest simple return of a night or a day, either way.
+/// The largest absolute simple return of a night or a day.
 const MAX_MOVE: f64 = 0.7;
 
-/// What a day keeps of a number of which half is left after ten.
+/// Daily persistence of a process with a half-life of ten days.
 ///
-/// And what keeps its variance.
+/// The second number scales its innovations to variance 1.
 const HALF_OF_TEN_DAYS: (f64, f64) = (0.933_032_991_536_807_4, 0.359_790_823_540_395_3);
 
-/// One symbol on its way through the days.
+/// The state of one symbol from day to day.
 struct Walk<'a> {
     spec: &'a ScenarioSpec,
     symbol: usize,
     stream: Stream,
-    nature: Nature,
+    parameters: SymbolParameters,
     volatility: Volatility,
-    split: Split,
-    /// Days on which it closes or is halted, and the halts that are still to come.
+    split: NoiseSplit,
+    /// Days with closes or halts, and the halts that are still to come.
     live: Range<usize>,
     halts: Peekable<IntoIter<usize>>,
-    /// The day on which it is settled, and at what return.
+    /// Day and return of the settlement.
     settled: Option<(usize, f64)>,
-    /// Log of the volume over what the day calls for.
+    /// Log volume relative to its expectation.
     busy: f64,
-    /// The last close before ticks.
+    /// The last close before rounding to ticks.
     price: f64,
-    /// Log return by which it is away from its partner.
+    /// Log return relative to the partner of the pair.
     gap: f64,
 }
 
-/// Days of a symbol in simple returns, and the prices that they lead to.
+/// Simple returns of the days of a symbol, and the prices that result.
 ///
-/// Each is a night and the day after it.
+/// Each day has a night followed by a session.
 struct Moves {
     arch: Arch,
     night: [f64; CHUNK],
     day: [f64; CHUNK],
-    /// Standard deviation of the day part, and of the whole.
+    /// Standard deviation of the session, and of the whole day.
     spread: [f64; CHUNK],
     vol: [f64; CHUNK],
-    /// Log volatility over its mean.
+    /// Log volatility relative to its mean.
     swing: [f64; CHUNK],
-    /// Log returns, where a partner follows them.
+    /// Log returns, for a pair.
     logs: [f64; CHUNK],
     open: [f64; CHUNK],
     high: [f64; CHUNK],
     low: [f64; CHUNK],
     close: [f64; CHUNK],
     volume: [f64; CHUNK],
-    /// The places of the days on which it does not trade, and how many there are.
+    /// Positions of halted days, and their number.
     halted: [usize; CHUNK],
     n_halted: usize,
 }
 
 /// Returns the tables of the market of a spec and key.
-pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
+pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> MarketTables {
     let mut factors = Factors::new(spec, key);
     let mut grids = tables(spec);
     let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
-    let (mut draws, mut moves) = (Draws::new(), Moves::new());
-    // All symbols of some days before later days: rows that are written together stay in the cache.
+    let (mut draws, mut moves) = (RandomDraws::new(), Moves::new());
+    // All symbols of a chunk of days come before later days: rows that are written together stay in the cache.
     for first in (0..spec.n_days).step_by(CHUNK) {
         factors.go(first);
         let days = first..first + factors.days_of(0).0.n_days;
@@ -94,59 +94,59 @@ pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
 impl<'a> Walk<'a> {
     fn new(spec: &'a ScenarioSpec, key: &Key, symbol: usize) -> Self {
         let mut stream = Stream::new(key, Purpose::Symbol, symbol);
-        let nature = Nature::new(spec, key, symbol);
-        let Life { listed, settled, halts } = Life::new(spec, key, symbol);
+        let parameters = SymbolParameters::new(spec, key, symbol);
+        let SymbolLifetime { listed, settled, halts } = SymbolLifetime::new(spec, key, symbol);
         Self {
             spec,
             symbol,
             volatility: Volatility::new(spec.own_swings, spec.leverage, &mut stream),
             stream,
-            split: Split::new(spec),
+            split: NoiseSplit::new(spec),
             live: listed..settled.map_or(spec.n_days, |(day, _)| day),
             halts: halts.into_iter().peekable(),
             settled,
             busy: 0.0,
-            price: nature.price,
-            nature,
+            price: parameters.price,
+            parameters,
             gap: 0.0,
         }
     }
 
-    /// Returns the places of some days on which it closes or is halted.
+    /// Returns the positions of days with closes or halts.
     fn live(&self, days: &Range<usize>) -> Range<usize> {
         let place = |day: usize| day.clamp(days.start, days.end) - days.start;
         place(self.live.start)..place(self.live.end)
     }
 
-    fn draw(&mut self, days: &Range<usize>, draws: &mut Draws) {
+    fn draw(&mut self, days: &Range<usize>, draws: &mut RandomDraws) {
         let prices = if self.spec.has_bars { Prices::Bars(self.live(days)) } else { Prices::Nothing };
         let (degrees, jumps) = (self.spec.own_degrees, Some(self.spec.own_jumps));
-        let asked = Asked { degrees, jumps, has_swings: true, prices };
+        let asked = DrawRequest { degrees, jumps, has_swings: true, prices };
         draws.take(&mut self.stream, days.len(), &asked);
         draws.finish(days.len(), &asked);
     }
 
-    /// Makes the moves of some days.
-    fn go(&mut self, (market, sector): (&Market, &Days), draws: &Draws, moves: &mut Moves) {
+    /// Computes the moves of a chunk of days.
+    fn go(&mut self, (market, sector): (&Market, &Days), draws: &RandomDraws, moves: &mut Moves) {
         for i in 0..market.n_days {
             moves.swing[i] = market.swing[i] + self.volatility.log();
             self.volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
         }
-        moves.make((self.spec, &self.nature, self.split), (market, sector), draws);
+        moves.make((self.spec, &self.parameters, self.split), (market, sector), draws);
         if self.spec.family == Family::Pairs {
             self.pair(moves, market.n_days);
         }
     }
 
-    /// Ties the moves of each second symbol to those of the one before it.
+    /// Ties the moves of every second symbol to those of the symbol before it.
     ///
-    /// `moves` still holds those. Half of a gap is left after ten days.
+    /// `moves` still holds the moves of that symbol. Half of a gap is left after ten days.
     fn pair(&mut self, moves: &mut Moves, n_days: usize) {
         let Moves { arch, night, day, logs: partner, .. } = moves;
         let arch = *arch;
         let whole = |night: f64, day: f64| log((1.0 + night) * (1.0 + day));
         if self.symbol.is_multiple_of(2) {
-            wide(
+            vectorized(
                 arch,
                 #[inline(always)]
                 || {
@@ -158,7 +158,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let mut logs = [[0.0; CHUNK]; 2];
-        wide(
+        vectorized(
             arch,
             #[inline(always)]
             || {
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
             day[i] = partner[i] + next - self.gap - logs[1][i];
             self.gap = next;
         }
-        wide(
+        vectorized(
             arch,
             #[inline(always)]
             || {
@@ -185,10 +185,10 @@ impl<'a> Walk<'a> {
         );
     }
 
-    /// Goes from price to price, before ticks.
-    fn trade(&mut self, days: &Range<usize>, moves: &mut Moves, tables: &mut Grids) {
+    /// Compounds the prices, before rounding to ticks.
+    fn trade(&mut self, days: &Range<usize>, moves: &mut Moves, tables: &mut MarketTables) {
         let live = self.live(days);
-        let (mut payday, share) = self.nature.dividend(days.start + live.start).unwrap_or((usize::MAX, 0.0));
+        let (mut payday, share) = self.parameters.dividend(days.start + live.start).unwrap_or((usize::MAX, 0.0));
         moves.n_halted = 0;
         for i in live {
             let day = days.start + i;
@@ -211,8 +211,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Pays a dividend, before the day's trading.
-    fn pay(&mut self, day: usize, share: f64, tables: &mut Grids) {
+    /// Pays a dividend before the night and session of a day.
+    fn pay(&mut self, day: usize, share: f64, tables: &mut MarketTables) {
         let paid = on_tick(share * self.price, per_unit(self.spec.tick));
         if let Some(dividends) = &mut tables.dividends {
             dividends.set(day, self.symbol, paid);
@@ -220,16 +220,16 @@ impl<'a> Walk<'a> {
         self.price -= paid;
     }
 
-    /// Splits the share in two, before the day's trading.
-    fn split_share(&mut self, day: usize, tables: &mut Grids) {
+    /// Splits the share in two before the night and session of a day.
+    fn split_share(&mut self, day: usize, tables: &mut MarketTables) {
         if let Some(splits) = &mut tables.splits {
             splits.set(day, self.symbol, 2.0);
         }
         self.price /= 2.0;
     }
 
-    /// Writes some days into the tables.
-    fn write(&mut self, days: &Range<usize>, draws: &Draws, moves: &mut Moves, tables: &mut Grids) {
+    /// Writes a chunk of days to the tables.
+    fn write(&mut self, days: &Range<usize>, draws: &RandomDraws, moves: &mut Moves, tables: &mut MarketTables) {
         let (spec, symbol, live) = (self.spec, self.symbol, self.live(days));
         if spec.has_bars {
             for i in live.clone() {
@@ -238,7 +238,7 @@ impl<'a> Walk<'a> {
                 moves.volume[i] = self.busy;
             }
         }
-        moves.finish(spec, self.nature.volume, live.end, draws);
+        moves.finish(spec, self.parameters.volume, live.end, draws);
         let Moves { open, high, low, close, volume, .. } = moves;
         for i in &moves.halted[..moves.n_halted] {
             for values in [&mut *open, high, low, close, volume] {
@@ -270,33 +270,33 @@ impl Moves {
         Self { arch, night, day, spread, vol, swing, logs, open, high, low, close, volume, halted, n_halted: 0 }
     }
 
-    /// Makes nights and days of the swings and draws.
+    /// Computes nights and sessions from volatilities and draws.
     fn make(
         &mut self,
-        (spec, nature, split): (&ScenarioSpec, &Nature, Split),
+        (spec, parameters, split): (&ScenarioSpec, &SymbolParameters, NoiseSplit),
         (market, sector): (&Market, &Days),
-        draws: &Draws,
+        draws: &RandomDraws,
     ) {
-        let (beta, common) = (nature.beta, &market.days);
-        wide(
+        let (beta, common) = (parameters.beta, &market.days);
+        vectorized(
             self.arch,
             #[inline(always)]
             || {
                 self.vol = self.swing;
                 exps(&mut self.vol);
                 for i in 0..CHUNK {
-                    let vol = nature.vol * self.vol[i];
+                    let vol = parameters.vol * self.vol[i];
                     let noise = split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
-                    // The drift pays for the market's variance as it is that day, and for nothing else: volatility is
-                    // no signal.
+                    // The drift pays for the variance of the market on that day and for nothing else: volatility
+                    // predicts no excess return.
                     let drift = beta * (spec.risk_price * common.variance[i] + market.drift[i]);
                     let night =
                         beta * common.overnight[i] + sector.overnight[i] + vol * (noise.night + draws.jump[i]) + drift;
                     let day = beta * common.intraday[i] + sector.intraday[i] + vol * noise.day;
                     self.night[i] = night.clamp(-MAX_MOVE, MAX_MOVE);
                     self.day[i] = day.clamp(-MAX_MOVE, MAX_MOVE);
-                    let (wide, own) = (beta * common.spread[i], vol * noise.scale);
-                    let squares = wide * wide + sector.spread[i] * sector.spread[i] + own * own;
+                    let (vectorized, own) = (beta * common.spread[i], vol * noise.scale);
+                    let squares = vectorized * vectorized + sector.spread[i] * sector.spread[i] + own * own;
                     self.spread[i] = ((1.0 - spec.overnight) * squares).sqrt();
                     self.vol[i] = (beta * beta * common.variance[i] + sector.variance[i] + vol * vol).sqrt();
                 }
@@ -304,12 +304,12 @@ impl Moves {
         );
     }
 
-    /// Puts prices on ticks, and adds extremes and volumes.
+    /// Rounds prices to ticks, and adds extremes and volumes.
     ///
-    /// The extremes are those of a Brownian bridge from open to close. `volume` holds the log of the noise on it.
-    fn finish(&mut self, spec: &ScenarioSpec, log_volume: f64, n: usize, draws: &Draws) {
+    /// The extremes are those of a Brownian bridge from open to close. `volume` holds the log of the volume noise.
+    fn finish(&mut self, spec: &ScenarioSpec, log_volume: f64, n: usize, draws: &RandomDraws) {
         let per_unit = per_unit(spec.tick);
-        wide(
+        vectorized(
             self.arch,
             #[inline(always)]
             || {
@@ -338,16 +338,16 @@ impl Moves {
     }
 }
 
-/// Returns how many ticks make a unit: a whole number.
+/// Returns the number of ticks per unit, a whole number.
 #[inline]
 fn per_unit(tick: f64) -> f64 {
     whole(1.0 / tick)
 }
 
-/// Returns the price on the lattice of ticks, at least one of them.
+/// Returns a price rounded to ticks, at least one tick.
 #[inline(always)]
 fn on_tick(price: f64, per_unit: f64) -> f64 {
-    // A whole number over a whole number is the double nearest to the price as it is written.
+    // A ratio of whole numbers is the double nearest to the decimal price.
     whole(price * per_unit).max(1.0) / per_unit
 }
 

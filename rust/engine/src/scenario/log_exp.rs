@@ -1,21 +1,21 @@
-//! Logs and exponentials without branches.
+//! Branch-free logarithms and exponentials, for vectorized loops.
 //!
-//! A loop makes as many at once as a vector holds. They are those of `libm`, operation by operation, and give its bits.
+//! They have the operations of `libm` and give its bits.
 
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 const INVERSE_LN2: f64 = std::f64::consts::LOG2_E;
 const EVERY_UNIT: f64 = 4_503_599_627_370_496.0;
 
-/// How large a power may be.
+/// The largest absolute value of a power.
 pub(super) const MAX_POWER: f64 = 700.0;
 
-/// Returns the natural log of a positive number that is not subnormal.
+/// Returns the natural logarithm of a positive normal number.
 #[inline(always)]
 pub(super) fn log(x: f64) -> f64 {
     const UP: u64 = 0x3ff0_0000 - 0x3fe6_a09e;
     let bits = x.to_bits();
-    // The number is 2^k times one between the roots of 1/2 and 2.
+    // The number is 2^k times a number between the square roots of 1/2 and 2.
     let high = (bits >> 32) + UP;
     let k = f64::from_bits(EVERY_UNIT.to_bits() | (high >> 20)) - (EVERY_UNIT + 1023.0);
     let f = f64::from_bits(((high & 0xf_ffff) + 0x3fe6_a09e) << 32 | bits & 0xffff_ffff) - 1.0;
@@ -29,14 +29,14 @@ pub(super) fn log(x: f64) -> f64 {
     s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
 }
 
-/// Returns e to a power of at most [`MAX_POWER`] either way.
+/// Returns e to a power of absolute value at most [`MAX_POWER`].
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
     let high = (x.to_bits() >> 32) & 0x7fff_ffff;
     let turns = INVERSE_LN2 * x.abs() + 0.5;
     let nearest = (turns + EVERY_UNIT) - EVERY_UNIT;
     let below = if nearest > turns { nearest - 1.0 } else { nearest };
-    // Half and three halves of the log of 2, as their upper words.
+    // Half and three halves of the logarithm of 2, as their upper words.
     let turns = if high >= 0x3ff0_a2b2 { below } else { 1.0 };
     let k = if high > 0x3fd6_2e42 { turns.copysign(x) } else { 0.0 };
     let (hi, lo) = (x - k * LN2_HIGH, k * LN2_LOW);
@@ -48,14 +48,14 @@ pub(super) fn exp(x: f64) -> f64 {
     let y = 1.0 + (r * c / (2.0 - c) - lo + hi);
     // The lower bits of the sum are the exponent of a double.
     let power = f64::from_bits((k + (EVERY_UNIT + 1023.0)).to_bits() << 52);
-    // Below 2^-28 nothing but the first term counts.
+    // Below 2^-28 only the first term counts.
     if high > 0x3e30_0000 { y * power } else { 1.0 + x }
 }
 
-/// Replaces powers by e to each.
+/// Replaces each power by e to that power.
 #[inline(always)]
 pub(super) fn exps(powers: &mut [f64]) {
-    // Without a branch for each it is done in vectors.
+    // The check has no branch per number, so that it is vectorized.
     if powers.iter().fold(true, |all, x| all & (x.abs() <= MAX_POWER)) {
         for x in powers {
             *x = exp(*x);

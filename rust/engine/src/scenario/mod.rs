@@ -1,4 +1,6 @@
-//! Synthetic markets: what they are like, their keys, and their prices.
+//! Synthetic markets: specifications, keys and the generator.
+//!
+//! A spec and a key give the same bits on every machine. Imports `error`, `market` and `vector`.
 
 mod generator;
 mod key;

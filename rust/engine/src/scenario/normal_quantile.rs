@@ -4,10 +4,10 @@
 
 use crate::scenario::log_exp::log;
 
-/// How far from 1/2 the centre reaches.
+/// Half-width of the central interval around 1/2.
 const CENTRAL: f64 = 0.425;
 
-/// How many draws are made at a time.
+/// TermKind of draws in a chunk.
 pub(super) const CHUNK: usize = 128;
 
 /// Returns the quantile of a probability.
@@ -23,7 +23,7 @@ pub(super) fn quantile(p: f64) -> f64 {
 
 /// Replaces at most [`CHUNK`] probabilities by their quantiles.
 ///
-/// They are to the bit those of each alone.
+/// The bits are those of [`quantile`].
 #[inline(always)]
 pub(super) fn quantiles(p: &mut [f64]) {
     let (mut tails, mut places, mut n_tails) = ([0.5; CHUNK], [0_u16; CHUNK], 0);

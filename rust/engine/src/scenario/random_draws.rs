@@ -1,4 +1,4 @@
-//! The random numbers of many days, drawn in order and made normal together.
+//! Random numbers of a chunk of days, drawn in order and transformed together.
 
 use std::ops::Range;
 
@@ -7,33 +7,33 @@ use crate::scenario::random_stream::{FACTORS, Stream, factor_of, tail, two_unifo
 use crate::scenario::spec::Jumps;
 use crate::scenario::stochastic_volatility;
 use crate::vector::cpu_features::Arch;
-use crate::vector::dispatch::wide;
+use crate::vector::dispatch::vectorized;
 
-/// The most words that the tails of a day are made of: 64 degrees of freedom.
+/// The most words for the tails of a day: 64 degrees of freedom.
 const TAIL_WORDS: usize = 32_usize.div_ceil(FACTORS as usize);
 
-/// What at most [`CHUNK`] days are made of.
+/// Random numbers of at most [`CHUNK`] days.
 ///
-/// [`Draws::take`] draws words one after another; [`Draws::finish`] makes of them what the names say.
-pub(super) struct Draws {
+/// [`RandomDraws::take`] draws words one after another; [`RandomDraws::finish`] transforms them.
+pub(super) struct RandomDraws {
     pub(super) arch: Arch,
     words: Words,
-    /// The normals of a split of noise, and the scale of its tails.
+    /// Normals of the noise of night and session, and the scale of their tails.
     pub(super) normal: [f64; CHUNK],
     pub(super) other: [f64; CHUNK],
     pub(super) scale: [f64; CHUNK],
     pub(super) jump: [f64; CHUNK],
-    /// The normals of the swings of volatility.
+    /// Normals of the fast and slow volatility factors.
     pub(super) fast: [f64; CHUNK],
     pub(super) slow: [f64; CHUNK],
-    /// The normal of volume.
+    /// Normal of volume.
     pub(super) busy: [f64; CHUNK],
-    /// Uniforms of the extremes of a day, or of the rounding of its open and its close.
+    /// Uniforms of the extremes of a day, or of the rounding of its open and close.
     pub(super) up: [f64; CHUNK],
     pub(super) down: [f64; CHUNK],
 }
 
-/// Random words of days, as the stream gave them.
+/// Random words of days, as drawn from the stream.
 struct Words {
     noise: [u64; CHUNK],
     tail: [[u64; CHUNK]; TAIL_WORDS],
@@ -42,26 +42,26 @@ struct Words {
     second: [u64; CHUNK],
 }
 
-/// What days are made of besides noise.
+/// The numbers that days need in addition to noise.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct DrawRequest {
     pub(super) degrees: u32,
     pub(super) jumps: Option<Jumps>,
     pub(super) has_swings: bool,
     pub(super) prices: Prices,
 }
 
-/// What is drawn last on a day, for its prices.
+/// The last draws of a day, for its prices.
 #[derive(Clone)]
 pub(super) enum Prices {
     Nothing,
     /// Extremes and volumes, on some days.
     Bars(Range<usize>),
-    /// The rounding of open and close.
+    /// Rounding of open and close.
     Ticks,
 }
 
-impl Draws {
+impl RandomDraws {
     pub(super) fn new() -> Self {
         let none = [0; CHUNK];
         let words = Words { noise: none, tail: [none; TAIL_WORDS], swings: none, first: none, second: none };
@@ -69,8 +69,8 @@ impl Draws {
         Self { arch: Arch::new(), words, normal, other, scale, jump, fast, slow, busy, up, down }
     }
 
-    /// Draws days, in the order of the stream.
-    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, asked: &Asked) {
+    /// RandomDraws the words of days, in the order of the stream.
+    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, asked: &DrawRequest) {
         let Self { words, jump, .. } = self;
         let tail = &mut words.tail[..tail_words(asked.degrees)];
         let priced = match &asked.prices {
@@ -95,11 +95,11 @@ impl Draws {
         }
     }
 
-    /// Makes of the words of days what was asked for.
-    pub(super) fn finish(&mut self, n_days: usize, asked: &Asked) {
+    /// Transforms the words of days into the requested numbers.
+    pub(super) fn finish(&mut self, n_days: usize, asked: &DrawRequest) {
         let Self { arch, words, normal, other, scale, fast, slow, busy, up, down, .. } = self;
         let degrees = asked.degrees;
-        wide(
+        vectorized(
             *arch,
             #[inline(always)]
             || {
@@ -133,7 +133,7 @@ fn tail_words(degrees: u32) -> usize {
     (degrees / 2).div_ceil(FACTORS) as usize
 }
 
-/// Makes the scales of tails.
+/// Computes the scales of tails.
 #[inline(always)]
 fn scales(scale: &mut [f64], words: &[[u64; CHUNK]; TAIL_WORDS], degrees: u32) {
     scale.fill(1.0);

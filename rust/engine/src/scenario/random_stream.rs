@@ -5,21 +5,21 @@ use crate::scenario::Key;
 use crate::scenario::log_exp::log;
 use crate::scenario::normal_quantile::quantile;
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream of random numbers.
 ///
-/// Each purpose and index has a stream of its own: so more symbols, or another use, change no number that was drawn before.
+/// Each purpose and index has its own stream, so that more symbols or another use change no earlier number.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
     Market,
     Sector,
     Symbol,
-    /// What a symbol is like: its price, beta, volatility, dividends.
-    Nature,
+    /// Parameters of a symbol: price, beta, volatility and dividends.
+    SymbolParameters,
     /// Listings, delistings and halts.
-    Life,
+    SymbolLifetime,
 }
 
-/// Random numbers that nobody without the key can tell from others.
+/// Random numbers that are unpredictable without the key.
 pub(super) struct Stream(ChaCha8Rng);
 
 impl Stream {
@@ -41,10 +41,10 @@ impl Stream {
         uniform_of(self.word())
     }
 
-    /// Returns a whole number below `n`, which is far below 2^32.
+    /// Returns a whole number below `n`, for `n` far below 2^32.
     #[expect(clippy::cast_possible_truncation, reason = "below `n`")]
     pub(super) fn below(&mut self, n: usize) -> usize {
-        // The high half of a product: for such an `n` every number is as likely as any other to 2^-32.
+        // The high half of a product: the numbers are equally likely to 2^-32.
         ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
@@ -76,7 +76,7 @@ pub(super) fn two_uniforms_of(word: u64) -> (f64, f64) {
     (scale(word >> 32), scale(word & 0xffff_ffff))
 }
 
-/// How many factors of a product a word gives.
+/// TermKind of product factors per word.
 pub(super) const FACTORS: u32 = 3;
 
 /// Returns the k-th factor of a word: a draw in (0, 1) of 21 bits.
@@ -87,7 +87,7 @@ pub(super) fn factor_of(word: u64, k: u32) -> f64 {
 
 /// Returns the root of `degrees - 2` over the chi-square of a product of uniforms.
 ///
-/// A chi-square of 2k degrees is -2 log of a product of k of them. Times a standard normal the root is a Student t of
+/// A chi-square of 2k degrees is -2 log of a product of k uniforms. The root times a standard normal is a Student t of
 /// variance 1.
 #[inline(always)]
 pub(super) fn tail(degrees: u32, product: f64) -> f64 {

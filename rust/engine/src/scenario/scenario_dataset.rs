@@ -11,7 +11,7 @@ impl ScenarioSpec {
     ///
     /// # Errors
     ///
-    /// Returns an error if the spec cannot be used, or if prices leave the range of a dataset.
+    /// Returns an error if the spec is invalid, or if prices leave the range of a dataset.
     pub fn dataset(&self, key: &Key) -> Result<Dataset, ScenarioError> {
         self.validate()?;
         let grids =
@@ -20,13 +20,13 @@ impl ScenarioSpec {
     }
 }
 
-/// A scenario that cannot be made.
+/// A scenario that cannot be generated.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
 pub enum ScenarioError {
-    /// The spec cannot be used.
+    /// The spec is invalid.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Prices have left the range of a dataset.
+    /// A price is outside the range of a dataset.
     #[error(transparent)]
     Data(#[from] DataError),
 }
@@ -46,7 +46,7 @@ impl ScenarioError {
 mod tests {
     use super::*;
 
-    /// Specs of all names at a few sizes, with as many events as the family has.
+    /// Specs of all names in a few sizes, with as many events as the family has.
     fn busy() -> Vec<ScenarioSpec> {
         let sizes = [(1, 2), (3, 129), (8, 128), (9, 700), (20, 300)];
         let specs = ScenarioSpec::NAMES.map(|name| ScenarioSpec::named(name).unwrap());

@@ -1,30 +1,29 @@
-//! What moves prices: noise whose volatility swings, from a night and from a day.
+//! Stochastic volatility: overnight and intraday returns of the common factors.
 //!
-//! All of it has mean 0 given what was before, and volatility is known before it is used: no price tells where the next
-//! one goes.
+//! Returns have conditional mean 0, and the volatility of a day is known before the day: past prices predict no return.
 
 use crate::scenario::Key;
 use crate::scenario::log_exp::{exps, log};
 use crate::scenario::normal_quantile::CHUNK;
-use crate::scenario::random_draws::{Asked, Draws, Prices};
+use crate::scenario::random_draws::{DrawRequest, Prices, RandomDraws};
 use crate::scenario::random_stream::{Purpose, Stream};
-use crate::scenario::regime::{Climate, climates};
+use crate::scenario::regime::{Regime, regimes_by_day};
 use crate::scenario::spec::{DAYS_A_YEAR, Jumps, ScenarioSpec, Swing};
-use crate::vector::dispatch::wide;
+use crate::vector::dispatch::vectorized;
 
-/// Log volatility: a fast and a slow swing around its mean.
+/// Log volatility: a fast and a slow mean-reverting factor.
 pub(super) struct Volatility {
     values: [f64; 2],
     keeps: [f64; 2],
     moves: [f64; 2],
-    /// What makes the mean variance 1.
+    /// Normalizes the mean variance to 1.
     level: f64,
-    /// Correlation of what pushes it with the day's return, and the share of its own.
+    /// Correlation of innovations with returns, and the independent share.
     leverage: (f64, f64),
 }
 
 impl Volatility {
-    /// Returns a volatility somewhere on its way.
+    /// Returns a volatility drawn from its stationary distribution.
     pub(super) fn new(swings: [Swing; 2], leverage: f64, stream: &mut Stream) -> Self {
         let keeps = swings.map(|swing| libm::exp2(-1.0 / swing.half_life));
         let moves = std::array::from_fn(|k| swings[k].sd * (1.0 - keeps[k] * keeps[k]).sqrt());
@@ -34,15 +33,15 @@ impl Volatility {
         Self { values, keeps, moves, level, leverage: (leverage, (1.0 - leverage * leverage).sqrt()) }
     }
 
-    /// Returns the log of the volatility of the day to come, over its root mean square.
+    /// Returns the log volatility of the next day, over its root mean square.
     #[inline]
     pub(super) fn log(&self) -> f64 {
         self.level + (self.values[0] + self.values[1])
     }
 
-    /// Goes on by a day.
+    /// Advances by a day.
     ///
-    /// Takes the normals of that day, of the fast and of the slow swing.
+    /// The arguments are the normals of that day, of the fast and of the slow factor.
     #[inline(always)]
     pub(super) fn push(&mut self, normal: f64, fast: f64, slow: f64) {
         let (with, alone) = self.leverage;
@@ -51,32 +50,31 @@ impl Volatility {
     }
 }
 
-/// Noise of a night and of the day after it, of one variance in all.
+/// Noise of a night and of the session after it, of constant total variance.
 #[derive(Clone, Copy)]
 pub(super) struct Noise {
     pub(super) night: f64,
     pub(super) day: f64,
-    /// Scale of the tails that both share.
+    /// Scale of the tails, shared by both.
     pub(super) scale: f64,
 }
 
-/// Splits days into nights and days, with heavy tails.
+/// Division of the variance of a day into night and session, with heavy tails.
 #[derive(Clone, Copy)]
-pub(super) struct Split {
+pub(super) struct NoiseSplit {
     night: f64,
     day: f64,
 }
 
-impl Split {
+impl NoiseSplit {
     pub(super) fn new(spec: &ScenarioSpec) -> Self {
         Self { night: spec.overnight.sqrt(), day: (1.0 - spec.overnight).sqrt() }
     }
 
-    /// Returns noise of variance 1, a share of it overnight.
+    /// Returns noise of variance 1, with a share of it overnight.
     ///
-    /// It is made of two standard normals and the scale of its tails.
-    ///
-    /// Night and day are independent given that scale.
+    /// The inputs are two standard normals and the scale of the tails. Night and session are independent given that
+    /// scale.
     #[inline(always)]
     pub(super) fn noise(self, normal: f64, other: f64, scale: f64) -> Noise {
         let (night, day) = (self.night * normal + self.day * other, self.day * normal - self.night * other);
@@ -86,7 +84,7 @@ impl Split {
 
 /// Returns a jump in standard deviations.
 ///
-/// Its mean is 0 with that of the days without one.
+/// Its mean over all days, with and without jumps, is 0.
 #[inline]
 pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> f64 {
     let chance = jumps.rate / DAYS_A_YEAR;
@@ -98,30 +96,30 @@ pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> f64 {
 pub(super) struct Days {
     pub(super) overnight: [f64; CHUNK],
     pub(super) intraday: [f64; CHUNK],
-    /// Variance that was due, before tails.
+    /// Expected variance, before tails.
     pub(super) variance: [f64; CHUNK],
-    /// Standard deviation of the day part as the tails had it.
+    /// Standard deviation of the session, including tails.
     pub(super) spread: [f64; CHUNK],
 }
 
-/// At most [`CHUNK`] days of the market, and what all symbols have of them.
+/// At most [`CHUNK`] days of the market factor, and what all symbols share.
 pub(super) struct Market {
     pub(super) n_days: usize,
     pub(super) days: Days,
     /// Log of the common volatility over its mean, and its exponential.
     pub(super) swing: [f64; CHUNK],
     vol: [f64; CHUNK],
-    /// Drift that is not paid for variance.
+    /// Drift that is no compensation for variance.
     pub(super) drift: [f64; CHUNK],
 }
 
-/// The market and the sectors on their way through the days.
+/// State of the market and sector factors from day to day.
 pub(super) struct Factors<'a> {
     spec: &'a ScenarioSpec,
-    climates: Vec<Climate>,
+    regimes_by_day: Vec<Regime>,
     stream: Stream,
     volatility: Volatility,
-    draws: Draws,
+    draws: RandomDraws,
     market: Market,
     sectors: Vec<(Stream, Days)>,
 }
@@ -132,9 +130,9 @@ impl Days {
         Self { overnight, intraday, variance, spread }
     }
 
-    /// Makes days of a daily volatility times that of each.
-    fn make(&mut self, draws: &Draws, split: Split, daily: f64, vol: &[f64; CHUNK]) {
-        wide(
+    /// Computes days of a daily volatility times the relative volatility of each day.
+    fn make(&mut self, draws: &RandomDraws, split: NoiseSplit, daily: f64, vol: &[f64; CHUNK]) {
+        vectorized(
             draws.arch,
             #[inline(always)]
             || {
@@ -157,36 +155,36 @@ impl<'a> Factors<'a> {
         let [swing, vol, drift] = [[0.0; CHUNK]; 3];
         Self {
             spec,
-            climates: climates(spec, &mut Stream::new(key, Purpose::Market, 1)),
+            regimes_by_day: regimes_by_day(spec, &mut Stream::new(key, Purpose::Market, 1)),
             volatility: Volatility::new(spec.swings, spec.leverage, &mut stream),
             stream,
-            draws: Draws::new(),
+            draws: RandomDraws::new(),
             market: Market { n_days: 0, days: Days::new(), swing, vol, drift },
             sectors: (0..spec.n_sectors).map(|i| (Stream::new(key, Purpose::Sector, i), Days::new())).collect(),
         }
     }
 
-    /// Goes on to the days from one on, of which there are at most [`CHUNK`].
+    /// Advances to the days from `first` on, at most [`CHUNK`].
     pub(super) fn go(&mut self, first: usize) {
-        let Self { spec, climates, stream, volatility, draws, market, sectors } = self;
-        let climates = &climates[first..climates.len().min(first + CHUNK)];
-        let n_days = climates.len();
-        let split = Split::new(spec);
+        let Self { spec, regimes_by_day, stream, volatility, draws, market, sectors } = self;
+        let regimes_by_day = &regimes_by_day[first..regimes_by_day.len().min(first + CHUNK)];
+        let n_days = regimes_by_day.len();
+        let split = NoiseSplit::new(spec);
         let daily = |annual: f64| annual / DAYS_A_YEAR.sqrt();
         let jumps = Some(spec.market_jumps);
-        let mut asked = Asked { degrees: spec.degrees, jumps, has_swings: true, prices: Prices::Nothing };
+        let mut asked = DrawRequest { degrees: spec.degrees, jumps, has_swings: true, prices: Prices::Nothing };
         draws.take(stream, n_days, &asked);
         draws.finish(n_days, &asked);
         market.n_days = n_days;
-        for (i, climate) in climates.iter().enumerate() {
-            market.swing[i] = volatility.log() + log(climate.vol);
-            market.drift[i] = climate.drift;
+        for (i, regime) in regimes_by_day.iter().enumerate() {
+            market.swing[i] = volatility.log() + log(regime.vol);
+            market.drift[i] = regime.drift;
             volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
         }
         market.vol = market.swing;
         exps(&mut market.vol);
         market.days.make(draws, split, daily(spec.market_vol), &market.vol);
-        // Sectors do not jump, and their volatility is the common one.
+        // Sectors do not jump, and have the common volatility.
         (asked.jumps, asked.has_swings) = (None, false);
         draws.jump.fill(0.0);
         for (stream, days) in sectors {

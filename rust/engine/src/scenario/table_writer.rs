@@ -1,18 +1,18 @@
-//! The tables of a market while its days are written.
+//! Writers of the tables of a generated market.
 
 use std::ops::Range;
 
-use crate::market::corporate_actions::Rare;
+use crate::market::corporate_actions::ActionTable;
 use crate::market::grid::Grid;
-use crate::market::market_tables::Grids;
+use crate::market::market_tables::MarketTables;
 use crate::scenario::spec::ScenarioSpec;
 
-/// Returns tables without days; those that the market has not are none.
-pub(super) fn tables(spec: &ScenarioSpec) -> Grids {
+/// Returns empty tables; tables that the market does not have are absent.
+pub(super) fn tables(spec: &ScenarioSpec) -> MarketTables {
     let table = || Grid::with_capacity(spec.n_days, spec.n_symbols);
     let bars = || spec.has_bars.then(table);
-    let rare = |is_kept: bool, neutral| is_kept.then(|| Rare::new(spec.n_days, spec.n_symbols, neutral));
-    Grids {
+    let rare = |is_kept: bool, neutral| is_kept.then(|| ActionTable::new(spec.n_days, spec.n_symbols, neutral));
+    MarketTables {
         close: table(),
         open: bars(),
         high: bars(),
@@ -25,17 +25,17 @@ pub(super) fn tables(spec: &ScenarioSpec) -> Grids {
     }
 }
 
-/// Adds days on which nothing has happened.
+/// Adds days with missing values.
 ///
-/// A few at a time: what is written of them next is still in the cache.
-pub(super) fn grow(tables: &mut Grids, spec: &ScenarioSpec, n_days: usize) {
-    let Grids { close, open, high, low, volume, .. } = tables;
+/// A few days at a time: they are still in the cache when they are written.
+pub(super) fn grow(tables: &mut MarketTables, spec: &ScenarioSpec, n_days: usize) {
+    let MarketTables { close, open, high, low, volume, .. } = tables;
     for table in [Some(close), open.as_mut(), high.as_mut(), low.as_mut(), volume.as_mut()].into_iter().flatten() {
         table.grow(n_days, spec.n_symbols, 1.0);
     }
 }
 
-/// Writes some of the values of a symbol, the first being that of day `first`.
+/// Writes some values of a symbol; the first value is that of day `first`.
 pub(super) fn put(table: &mut Grid, first: usize, symbol: usize, values: &[f64], which: Range<usize>) {
     if which.is_empty() {
         return;

@@ -1,40 +1,40 @@
-//! Steps 7 to 11 of the timeline: what is filled in bar t + 1, and at what price.
+//! Steps 7 to 11 of the timeline: fills in bar t + 1 and their prices.
 
 use crate::account::book::Book;
-use crate::account::cost_tables::jittered;
+use crate::account::cost_tables::jittered_slippage;
 use crate::account::costs::{MAX_COST, StepCosts};
 use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::account::rules::Rules;
-use crate::account::workspace::{Desk, Detail};
+use crate::account::workspace::{Detail, Workspace};
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES, each};
 
-/// Steps 8 to 10: cuts the orders to what the bar can fill.
-pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) {
-    desk.slippage.fill([rules.rates.slippage; LANES]);
+/// Steps 8 to 10: cuts the orders to the capacity of the bar.
+pub(crate) fn cut(market: &Dataset, rules: &Rules, book: &Book, bar: usize, workspace: &mut Workspace) {
+    workspace.slippage.fill([rules.rates.slippage; LANES]);
     let mut lost = [0.0; LANES];
-    for ((filled, sized), price) in desk.filled.iter_mut().zip(&desk.sized).zip(market.fill_prices(bar)) {
+    for ((filled, sized), price) in workspace.filled.iter_mut().zip(&workspace.sized).zip(market.fill_prices(bar)) {
         *filled = each(|k| if price[k].is_nan() { 0.0 } else { sized[k] });
         lost = each(|k| lost[k] + (sized[k] - filled[k]).abs());
     }
     let dropped = lost.iter().any(|lost| *lost > 0.0);
     if dropped {
-        report_untradable(market, bar, desk);
+        report_untradable(market, bar, workspace);
     }
     let rates = &rules.rates;
     let varies = rates.impact > 0.0 || rules.costs().slippage_jitter > 0.0;
     let mut reduced = dropped;
     if varies || rates.slippage >= MAX_COST || rules.limits().max_participation.is_some() {
-        reduced |= cut_to_volume(market, rules, book, bar, desk);
+        reduced |= cut_to_volume(market, rules, book, bar, workspace);
     }
     if reduced {
-        rebalance(rules, book, desk);
+        rebalance(rules, book, workspace);
     }
 }
 
-fn report_untradable(market: &Dataset, bar: usize, desk: &mut Desk) {
+fn report_untradable(market: &Dataset, bar: usize, workspace: &mut Workspace) {
     for symbol in 0..market.n_symbols() {
-        let shares = lane_sums::get(&desk.sized, symbol);
+        let shares = lane_sums::get(&workspace.sized, symbol);
         if shares == 0.0 || lane_sums::get(market.fill_prices(bar), symbol).is_finite() {
             continue;
         }
@@ -45,65 +45,66 @@ fn report_untradable(market: &Dataset, bar: usize, desk: &mut Desk) {
         } else {
             UnfilledReason::NoVolume
         };
-        desk.events.push(Event::Unfilled { symbol, shares, reason });
+        workspace.events.push(Event::Unfilled { symbol, shares, reason });
     }
 }
 
-/// Step 9: cuts each order to its participation and to a bearable cost.
+/// Step 9: cuts each order to the participation limit and the cost limit.
 ///
-/// Sets the cost coefficients of each symbol on the way.
-fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, desk: &mut Desk) -> bool {
+/// It sets the cost coefficients of each symbol.
+fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, workspace: &mut Workspace) -> bool {
     let (rates, costs) = (&rules.rates, rules.costs());
     let mut reduced = false;
     for symbol in 0..market.n_symbols() {
-        let shares = lane_sums::get(&desk.filled, symbol);
+        let shares = lane_sums::get(&workspace.filled, symbol);
         if shares == 0.0 {
             continue;
         }
-        // Shares of NAV 1 that would be the whole volume of the bar.
+        // `costs.capital / volume` shares of NAV 1 are the whole volume of the bar.
         let volume = market.volume_of(bar, symbol);
-        let mark = lane_sums::get(&desk.marks, symbol);
-        let (turned, ratio) = match volume {
+        let mark = lane_sums::get(&workspace.marks, symbol);
+        let (transposed, ratio) = match volume {
             Some(volume) => (shares.abs() * costs.capital / volume, costs.capital / volume),
             None => (shares.abs() * mark / book.nav, mark / book.nav),
         };
-        // Nothing times an endless ratio is not a number.
+        // Zero times infinity is NaN.
         let impact = if rates.impact > 0.0 { rates.impact * ratio.sqrt() } else { 0.0 };
         let mut allowed = shares;
-        if let Some(most) = rules.limits().max_participation.filter(|most| turned > *most) {
+        if let Some(most) = rules.limits().max_participation.filter(|most| transposed > *most) {
             let cap = volume.map_or(most * book.nav / mark, |volume| most * volume / costs.capital);
             allowed = cap.copysign(shares);
             let (requested, reason) = (shares, LimitReason::Participation);
-            desk.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
+            workspace.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
         }
         let mut slippage = rates.slippage;
         if costs.slippage_jitter > 0.0 {
             let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
-            slippage = drawn.map_or_else(|| jittered(market, rules, bar, symbol), |row| lane_sums::get(row, symbol));
+            slippage =
+                drawn.map_or_else(|| jittered_slippage(market, rules, bar, symbol), |row| lane_sums::get(row, symbol));
         }
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
-            desk.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
+            workspace.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });
             allowed = 0.0;
         }
         reduced |= allowed != shares;
-        lane_sums::set(&mut desk.slippage, symbol, slippage);
-        // An endless coefficient times the root of nothing is not nothing.
-        lane_sums::set(&mut desk.impact, symbol, if allowed == 0.0 { 0.0 } else { impact });
-        lane_sums::set(&mut desk.filled, symbol, allowed);
+        lane_sums::set(&mut workspace.slippage, symbol, slippage);
+        // Infinity times the root of zero is NaN.
+        lane_sums::set(&mut workspace.impact, symbol, if allowed == 0.0 { 0.0 } else { impact });
+        lane_sums::set(&mut workspace.filled, symbol, allowed);
     }
     reduced
 }
 
-/// Step 10: where a reduction was cut, scales all new exposure.
+/// Step 10: scales all new exposure if a reduction was cut.
 ///
-/// Gross stays within its bound.
-fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
+/// GrossExposure exposure stays within its bound.
+fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut reduction_cut = false;
-    for symbol in 0..desk.shares.len() * LANES {
-        let (shares, mark) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.marks, symbol));
-        let (wanted, _) = parts(lane_sums::get(&desk.sized, symbol), shares);
-        let (toward, away) = parts(lane_sums::get(&desk.filled, symbol), shares);
+    for symbol in 0..workspace.shares.len() * LANES {
+        let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
+        let (wanted, _) = parts(lane_sums::get(&workspace.sized, symbol), shares);
+        let (toward, away) = parts(lane_sums::get(&workspace.filled, symbol), shares);
         reduction_cut |= toward < wanted;
         held[symbol % LANES] += shares.abs() * mark;
         kept[symbol % LANES] += (shares.abs() - toward) * mark;
@@ -116,17 +117,17 @@ fn rebalance(rules: &Rules, book: &Book, desk: &mut Desk) {
         return;
     }
     let scale = if bound > kept { (bound - kept) / added } else { 0.0 };
-    for (filled, shares) in desk.filled.as_flattened_mut().iter_mut().zip(desk.shares.as_flattened()) {
+    for (filled, shares) in workspace.filled.as_flattened_mut().iter_mut().zip(workspace.shares.as_flattened()) {
         let (toward, away) = parts(*filled, *shares);
         if away > 0.0 {
             *filled = (toward + away * scale).copysign(*filled);
         }
     }
     let (requested, allowed) = ((kept + added) / book.nav, (kept + added * scale) / book.nav);
-    desk.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
+    workspace.events.push(Event::Limited { symbol: None, requested, allowed, reason: LimitReason::Rebalanced });
 }
 
-/// Returns how many shares of an order lead toward flat and how many away.
+/// Returns the shares of an order toward flat and away from it.
 fn parts(order: f64, held: f64) -> (f64, f64) {
     let size = order.abs();
     let opposite = held != 0.0 && order.is_sign_negative() != held.is_sign_negative();
@@ -140,7 +141,7 @@ fn parts(order: f64, held: f64) -> (f64, f64) {
     (toward, size - toward)
 }
 
-/// What all fills of a bar come to.
+/// Totals of all fills of a bar.
 pub(crate) struct Fills {
     /// Cash paid for shares, negative if received.
     pub(crate) flow: f64,
@@ -150,27 +151,27 @@ pub(crate) struct Fills {
 }
 
 /// Step 11: fills all orders at once.
-pub(crate) fn fill(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk) -> Fills {
-    if desk.detail == Detail::Full {
-        report_fills(market, bar, desk);
+pub(crate) fn fill(market: &Dataset, rules: &Rules, bar: usize, workspace: &mut Workspace) -> Fills {
+    if workspace.detail == Detail::Full {
+        report_fills(market, bar, workspace);
     }
     if rules.rates.impact > 0.0 {
-        fill_all::<true>(market, rules, bar, desk)
+        fill_all::<true>(market, rules, bar, workspace)
     } else {
-        fill_all::<false>(market, rules, bar, desk)
+        fill_all::<false>(market, rules, bar, workspace)
     }
 }
 
-/// Fills every order, with the impact term only where there is `IMPACT`.
+/// Fills every order, with an impact term if `IMPACT`.
 ///
-/// Without it the coefficients are all zero, and so is their product with the root: the same bits, not computed.
-fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, desk: &mut Desk) -> Fills {
+/// Without impact all coefficients are 0, and so is the term. Skipping it leaves the bits unchanged.
+fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, workspace: &mut Workspace) -> Fills {
     let (mut flow, mut traded) = ([0.0; LANES], [0.0; LANES]);
     let (mut slipped, mut pushed) = ([0.0; LANES], [0.0; LANES]);
-    let coefficients = desk.slippage.iter().zip(&desk.impact);
-    let positions = desk.shares.iter_mut().zip(&desk.marks);
+    let coefficients = workspace.slippage.iter().zip(&workspace.impact);
+    let positions = workspace.shares.iter_mut().zip(&workspace.marks);
     for (((order, price), (slippage, impact)), (shares, mark)) in
-        desk.filled.iter().zip(market.fill_prices(bar)).zip(coefficients).zip(positions)
+        workspace.filled.iter().zip(market.fill_prices(bar)).zip(coefficients).zip(positions)
     {
         let price: Block = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
         let impact: Block = each(|k| if IMPACT { impact[k] * order[k].abs().sqrt() } else { 0.0 });
@@ -194,17 +195,19 @@ fn fill_all<const IMPACT: bool>(market: &Dataset, rules: &Rules, bar: usize, des
     Fills { flow: lane_sums::total(&flow), traded, costs }
 }
 
-/// Records each fill and carries the average price of the position over it.
-fn report_fills(market: &Dataset, bar: usize, desk: &mut Desk) {
+/// Records each fill and updates the average price of the position.
+fn report_fills(market: &Dataset, bar: usize, workspace: &mut Workspace) {
     for symbol in 0..market.n_symbols() {
-        let order = lane_sums::get(&desk.filled, symbol);
+        let order = lane_sums::get(&workspace.filled, symbol);
         if order == 0.0 {
             continue;
         }
-        let cost = lane_sums::get(&desk.slippage, symbol) + lane_sums::get(&desk.impact, symbol) * order.abs().sqrt();
+        let cost = lane_sums::get(&workspace.slippage, symbol)
+            + lane_sums::get(&workspace.impact, symbol) * order.abs().sqrt();
         let price = lane_sums::get(market.fill_prices(bar), symbol) * (1.0 + cost.copysign(order));
-        desk.events.push(Event::Filled { symbol, shares: order, price });
-        let (held, average) = (lane_sums::get(&desk.shares, symbol), lane_sums::get(&desk.avg_prices, symbol));
+        workspace.events.push(Event::Filled { symbol, shares: order, price });
+        let (held, average) =
+            (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.avg_prices, symbol));
         let after = held + order;
         let average = if after == 0.0 {
             0.0
@@ -215,6 +218,6 @@ fn report_fills(market: &Dataset, bar: usize, desk: &mut Desk) {
         } else {
             average
         };
-        lane_sums::set(&mut desk.avg_prices, symbol, average);
+        lane_sums::set(&mut workspace.avg_prices, symbol, average);
     }
 }

@@ -1,6 +1,6 @@
-//! The fifteen steps of the timeline, in `contract/README.md`, for one account.
+//! The fifteen steps of the timeline of `contract/README.md`, for one account.
 //!
-//! Imports `account`, `fast_path`, `market` and `vector`. `step_once` is the only way to trade.
+//! Imports `account`, `error`, `fast_path`, `market` and `vector`. `step_once` is the entry point.
 
 pub(crate) mod accrual;
 pub(crate) mod corporate_actions;

@@ -1,45 +1,45 @@
-//! Steps 1 to 5 of the timeline: what is asked for at close t, and in what shares.
+//! Steps 1 to 5 of the timeline: targets at close t, and the shares to trade.
 
 use pulp::{Simd, WithSimd};
 
 use crate::account::book::Book;
 use crate::account::event::{Event, LimitReason, RefusalReason};
-use crate::account::gross_exposure::Gross;
+use crate::account::gross_exposure::GrossExposure;
 use crate::account::rules::{MAX_ABS_WEIGHT, Rules};
-use crate::account::workspace::{Desk, Detail};
+use crate::account::workspace::{Detail, Workspace};
 use crate::error::StepError;
-use crate::fast_path::Terms;
+use crate::fast_path::OrderTerms;
 use crate::market::dataset::Dataset;
 use crate::vector::lane_sums::{self, Block, LANES, each};
 use crate::vector::simd::{Layout, Vector, store};
 
-/// Steps 1 to 4: takes the orders over and cuts the weights to the limits.
+/// Steps 1 to 4: reads the orders and cuts the weights to the limits.
 ///
-/// Each refused order is taken for a hold.
+/// A refused order becomes a hold.
 pub(crate) fn accept(
     market: &Dataset,
     rules: &Rules,
     book: &Book,
     orders: &[f64],
-    desk: &mut Desk,
+    workspace: &mut Workspace,
 ) -> Result<(), StepError> {
-    let mut gross = desk.arch.dispatch(CutWeights { rules, book, desk });
-    if gross.is_odd
+    let mut gross = workspace.arch.dispatch(CutWeights { rules, book, workspace });
+    if gross.needs_refusal
         && let Some(index) = orders.iter().position(|weight| weight.is_infinite())
     {
         return Err(StepError::WeightNotFinite { index, weight: orders[index] });
     }
-    std::mem::swap(&mut desk.events, &mut desk.last_events);
-    desk.events.clear();
-    if gross.is_odd || !market.all_live() {
-        refuse(market, rules, book, orders, desk);
-        gross = desk.arch.dispatch(CutWeights { rules, book, desk });
+    std::mem::swap(&mut workspace.events, &mut workspace.last_events);
+    workspace.events.clear();
+    if gross.needs_refusal || !market.all_live() {
+        refuse(market, rules, book, orders, workspace);
+        gross = workspace.arch.dispatch(CutWeights { rules, book, workspace });
     }
-    limit(rules, book, &gross, desk);
+    limit(rules, book, &gross, workspace);
     Ok(())
 }
 
-fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &mut Desk) {
+fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], workspace: &mut Workspace) {
     let as_of = market.as_of(book.bar);
     for (symbol, &weight) in orders.iter().enumerate() {
         if weight.is_nan() {
@@ -56,38 +56,38 @@ fn refuse(market: &Dataset, rules: &Rules, book: &Book, orders: &[f64], desk: &m
         } else {
             continue;
         };
-        desk.events.push(Event::Refused { symbol, weight, reason });
-        lane_sums::set(&mut desk.orders, symbol, f64::NAN);
+        workspace.events.push(Event::Refused { symbol, weight, reason });
+        lane_sums::set(&mut workspace.orders, symbol, f64::NAN);
     }
 }
 
-/// Steps 3 and 4: tells of the cut weights and scales what is new.
+/// Steps 3 and 4: reports cut weights and scales new exposure.
 ///
-/// What is new has the gross that is left.
-fn limit(rules: &Rules, book: &Book, gross: &Gross, desk: &mut Desk) {
+/// New exposure gets the gross that is left.
+fn limit(rules: &Rules, book: &Book, gross: &GrossExposure, workspace: &mut Workspace) {
     if gross.is_cut {
-        report_cut_weights(desk);
+        report_cut_weights(workspace);
     }
     if let Some(scale) = gross.scale(rules.limits().max_gross) {
-        desk.arch.dispatch(ScaleAdded { rules, book, desk, scale });
-        desk.events.push(gross.limited(scale));
+        workspace.arch.dispatch(ScaleAdded { rules, book, workspace, scale });
+        workspace.events.push(gross.limited(scale));
     }
 }
 
-/// Steps 2 and 3 outside of a plain step.
+/// Steps 2 and 3 outside of the fast path.
 struct CutWeights<'a> {
     rules: &'a Rules,
     book: &'a Book,
-    desk: &'a mut Desk,
+    workspace: &'a mut Workspace,
 }
 
 impl WithSimd for CutWeights<'_> {
-    type Output = Gross;
+    type Output = GrossExposure;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Gross {
+    fn with_simd<S: Simd>(self, simd: S) -> GrossExposure {
         let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
-        cut(layout, &Terms::all(simd, self.rules), self.book, self.desk)
+        cut(layout, &OrderTerms::all(simd, self.rules), self.book, self.workspace)
     }
 }
 
@@ -95,12 +95,12 @@ impl WithSimd for CutWeights<'_> {
 #[inline(always)]
 pub(crate) fn cut<S: Simd, const ONE: bool>(
     layout: Layout<S, ONE>,
-    terms: &Terms<S>,
+    terms: &OrderTerms<S>,
     book: &Book,
-    desk: &mut Desk,
-) -> Gross {
-    let (orders, current) = (layout.row(&desk.orders), layout.row(&book.weights));
-    let targets = layout.row_mut(&mut desk.targets);
+    workspace: &mut Workspace,
+) -> GrossExposure {
+    let (orders, current) = (layout.row(&workspace.orders), layout.row(&book.weights));
+    let targets = layout.row_mut(&mut workspace.targets);
     let mut sums = [[0.0; LANES]; 2];
     let (mut lost, mut odd) = (terms.nowhere, terms.nowhere);
     let mut lane = 0;
@@ -123,14 +123,14 @@ pub(crate) fn cut<S: Simd, const ONE: bool>(
         lane += 1;
     }
     let [added, kept] = sums.map(|sum| lane_sums::total(&sum));
-    Gross { added, kept, is_cut: lost.any(), is_odd: odd.any() }
+    GrossExposure { added, kept, is_cut: lost.any(), needs_refusal: odd.any() }
 }
 
-/// Step 4 outside of a plain step.
+/// Step 4 outside of the fast path.
 struct ScaleAdded<'a> {
     rules: &'a Rules,
     book: &'a Book,
-    desk: &'a mut Desk,
+    workspace: &'a mut Workspace,
     scale: f64,
 }
 
@@ -140,7 +140,7 @@ impl WithSimd for ScaleAdded<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let layout = Layout::<S, false>::new(simd, self.book.n_symbols());
-        scale_added(layout, &Terms::all(simd, self.rules), self.book, self.desk, self.scale);
+        scale_added(layout, &OrderTerms::all(simd, self.rules), self.book, self.workspace, self.scale);
     }
 }
 
@@ -148,13 +148,13 @@ impl WithSimd for ScaleAdded<'_> {
 #[inline(always)]
 pub(crate) fn scale_added<S: Simd, const ONE: bool>(
     layout: Layout<S, ONE>,
-    terms: &Terms<S>,
+    terms: &OrderTerms<S>,
     book: &Book,
-    desk: &mut Desk,
+    workspace: &mut Workspace,
     scale: f64,
 ) {
     let (current, scale) = (layout.row(&book.weights), layout.splat(scale));
-    let targets = layout.row_mut(&mut desk.targets);
+    let targets = layout.row_mut(&mut workspace.targets);
     let mut i = 0;
     while i < layout.n {
         let target = Vector::new(layout.simd, targets[i]);
@@ -163,42 +163,43 @@ pub(crate) fn scale_added<S: Simd, const ONE: bool>(
     }
 }
 
-fn report_cut_weights(desk: &mut Desk) {
-    for symbol in 0..desk.orders.len() * LANES {
-        let (requested, allowed) = (lane_sums::get(&desk.orders, symbol), lane_sums::get(&desk.targets, symbol));
+fn report_cut_weights(workspace: &mut Workspace) {
+    for symbol in 0..workspace.orders.len() * LANES {
+        let (requested, allowed) =
+            (lane_sums::get(&workspace.orders, symbol), lane_sums::get(&workspace.targets, symbol));
         if requested.abs() > allowed.abs() {
             let reason = LimitReason::MaxWeight;
-            desk.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
+            workspace.events.push(Event::Limited { symbol: Some(symbol), requested, allowed, reason });
         }
     }
 }
 
-/// Step 5: turns weights into shares at the marks of close t.
+/// Step 5: converts weights into shares at the marks of close t.
 ///
-/// A target equal to what is held trades nothing.
-pub(crate) fn size(market: &Dataset, book: &Book, desk: &mut Desk) {
-    desk.shares.copy_from_slice(&book.shares);
-    desk.marks.copy_from_slice(&book.marks);
-    let weights = desk.targets.iter().zip(&book.weights);
+/// A target equal to the current weight trades nothing.
+pub(crate) fn size(market: &Dataset, book: &Book, workspace: &mut Workspace) {
+    workspace.shares.copy_from_slice(&book.shares);
+    workspace.marks.copy_from_slice(&book.marks);
+    let weights = workspace.targets.iter().zip(&book.weights);
     for ((sized, (target, current)), (shares, mark)) in
-        desk.sized.iter_mut().zip(weights).zip(desk.shares.iter().zip(&desk.marks))
+        workspace.sized.iter_mut().zip(weights).zip(workspace.shares.iter().zip(&workspace.marks))
     {
         let order: Block = each(|k| target[k] * book.nav / mark[k] - shares[k]);
         *sized = each(|k| if target[k] == current[k] { 0.0 } else { order[k] });
     }
-    if desk.detail == Detail::Full {
-        desk.avg_prices.copy_from_slice(&book.avg_prices);
+    if workspace.detail == Detail::Full {
+        workspace.avg_prices.copy_from_slice(&book.avg_prices);
     }
     if market.has_gaps() {
-        report_stale_prices(market, book, desk);
+        report_stale_prices(market, book, workspace);
     }
 }
 
-fn report_stale_prices(market: &Dataset, book: &Book, desk: &mut Desk) {
+fn report_stale_prices(market: &Dataset, book: &Book, workspace: &mut Workspace) {
     let as_of = market.as_of(book.bar);
     for symbol in 0..market.n_symbols() {
-        if lane_sums::get(&desk.sized, symbol) != 0.0 && !as_of.closes(symbol) {
-            desk.events.push(Event::StalePrice { symbol, price: book.mark(symbol) });
+        if lane_sums::get(&workspace.sized, symbol) != 0.0 && !as_of.closes(symbol) {
+            workspace.events.push(Event::StalePrice { symbol, price: book.mark(symbol) });
         }
     }
 }

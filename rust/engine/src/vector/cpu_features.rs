@@ -1,13 +1,13 @@
-//! What the machine at hand can do with vectors.
+//! Vector instructions of the CPU, detected at run time.
 
 #[cfg(not(target_family = "wasm"))]
 pub(crate) use pulp::Arch;
 
-/// Instructions of one number each, which WebAssembly has everywhere.
+/// Scalar instructions, the only ones in WebAssembly.
 ///
-/// A module of it cannot ask what there is. The `Arch` of `pulp` asks a flag that nobody sets, so that all would be
-/// compiled for vectors as well, and nothing of that would run. With vectors alone a module is larger by 30 kB over the
-/// wire, and replays faster by a tenth.
+/// A WebAssembly module cannot detect CPU features. The `Arch` of `pulp` reads a flag that is never set there, so the
+/// vector code would be compiled and never run. A module with vector code only is 30 kB larger over the wire and
+/// replays a tenth faster.
 #[cfg(target_family = "wasm")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arch;

@@ -2,20 +2,20 @@ use pulp::{Simd, WithSimd};
 
 use crate::vector::cpu_features::Arch;
 
-/// Runs work that is compiled for the vectors of the machine at hand.
+/// Runs a closure compiled for the vector instructions of the CPU.
 ///
-/// What it computes is the same on each.
+/// The result does not depend on the instructions.
 ///
-/// The closure must be `#[inline(always)]`. [`Arch::dispatch`] alone would call it as `FnOnce`, through a shim that is
-/// compiled for any machine: then nothing of it is wide.
+/// The closure must be `#[inline(always)]`. [`Arch::dispatch`] alone would call it as `FnOnce`, through a shim compiled
+/// for the baseline CPU, and the loop would not be vectorized.
 #[inline(always)]
-pub(crate) fn wide<T>(arch: Arch, work: impl FnMut() -> T) -> T {
-    arch.dispatch(Wide(work))
+pub(crate) fn vectorized<T>(arch: Arch, work: impl FnMut() -> T) -> T {
+    arch.dispatch(Vectorized(work))
 }
 
-struct Wide<F>(F);
+struct Vectorized<F>(F);
 
-impl<T, F: FnMut() -> T> WithSimd for Wide<F> {
+impl<T, F: FnMut() -> T> WithSimd for Vectorized<F> {
     type Output = T;
 
     #[inline(always)]

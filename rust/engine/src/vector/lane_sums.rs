@@ -1,6 +1,6 @@
-//! Sums over symbols in the contract's eight lanes, and the blocks that carry them.
+//! Sums over symbols in the eight lanes of the contract, and blocks of numbers.
 
-/// Eight neighbouring symbols of one bar.
+/// Eight adjacent symbols of one bar.
 pub type Block = [f64; LANES];
 
 /// The number of lanes of every sum over symbols.
@@ -12,22 +12,23 @@ pub const fn n_blocks(n_symbols: usize) -> usize {
     n_symbols.div_ceil(LANES)
 }
 
-/// Returns a block whose element k is `value(k)`.
+/// Returns a block with element k set to `value(k)`.
 ///
-/// One expression a block, instead of one loop over several, is what lets the compiler keep blocks in vector registers.
+/// Use one expression per block instead of one loop over several: the compiler then keeps the blocks in vector
+/// registers.
 #[must_use]
 #[inline]
 pub fn each(value: impl FnMut(usize) -> f64) -> Block {
     std::array::from_fn(value)
 }
 
-/// Returns the total of eight lane sums, added in the contract's order.
+/// Returns the total of eight lane sums, added in the order of the contract.
 #[must_use]
 pub fn total(lane: &Block) -> f64 {
     ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]))
 }
 
-/// Returns the sum of `values`, value i in lane i mod 8.
+/// Returns the sum of `values`, with value i in lane i mod 8.
 #[must_use]
 pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut lane = [0.0; LANES];
@@ -37,13 +38,13 @@ pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     total(&lane)
 }
 
-/// Returns symbol `i`'s element of a row of blocks.
+/// Returns the element of symbol `i` in a row of blocks.
 #[must_use]
 pub fn get(row: &[Block], i: usize) -> f64 {
     row[i / LANES][i % LANES]
 }
 
-/// Sets symbol `i`'s element of a row of blocks.
+/// Sets the element of symbol `i` in a row of blocks.
 pub fn set(row: &mut [Block], i: usize, value: f64) {
     row[i / LANES][i % LANES] = value;
 }

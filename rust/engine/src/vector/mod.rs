@@ -1,6 +1,6 @@
 //! Vector arithmetic, sums in eight lanes, prefetch and streaming stores.
 //!
-//! Imports nothing of the crate. Results are the same bits on every machine, whatever its vector width.
+//! Imports no other room. Results have the same bits at every vector width.
 
 pub(crate) mod cpu_features;
 pub(crate) mod dispatch;

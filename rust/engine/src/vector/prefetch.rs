@@ -1,14 +1,14 @@
-//! Memory that is fetched before it is needed.
+//! Software prefetch.
 
-/// Lets numbers that are soon to be read or written come into the caches meanwhile.
+/// Prefetches the cache lines of a slice that is read or written soon.
 ///
-/// Where rows lie far from each other no machine guesses which comes next. It changes nothing but times.
+/// The hardware prefetcher does not predict rows that lie far apart. Prefetching changes no result.
 #[inline]
 pub fn prefetch<T>(numbers: &[T]) {
     #[cfg(target_arch = "x86_64")]
     {
         let lines = numbers.chunks_exact((64 / size_of::<T>()).max(1));
-        // What is left, and the line of the last number, where they begin within one.
+        // The remainder, and the line of the last element if the slice starts within a line.
         x86::prefetch(lines.remainder());
         x86::prefetch(&numbers[numbers.len().saturating_sub(1)..]);
         for line in lines {
@@ -26,7 +26,7 @@ mod x86 {
 
     #[inline]
     pub(super) fn prefetch<T>(line: &[T]) {
-        // SAFETY: every x86-64 has the instruction, which faults at no address.
+        // SAFETY: every x86-64 CPU has the instruction, and it faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
 }

@@ -1,9 +1,9 @@
-//! Vectors of as many symbols as the machine at hand takes at once.
+//! Vectors of f64 at the width of the CPU, chosen at run time.
 //!
-//! AVX2 or AVX-512 where there is, found at run time.
+//! AVX2 or AVX-512 where available.
 //!
-//! Every operation is the IEEE one of each element, none is fused, and sums stay in the contract's eight lanes: the
-//! width changes no bit.
+//! Every operation is the IEEE operation of each element, none is fused, and sums keep the eight lanes of the contract.
+//! The width changes no bit.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -13,12 +13,12 @@ use pulp::Simd;
 
 use crate::vector::lane_sums::{self, Block, LANES};
 
-/// Returns what has vectors of at most four elements on the machine at hand.
+/// Returns an architecture with vectors of at most four elements.
 #[cfg(test)]
-pub(crate) fn narrow(arch: Arch) -> Arch {
+pub(crate) fn narrow_arch(arch: Arch) -> Arch {
     #[cfg(target_arch = "x86_64")]
-    if let Arch::V4(wide) = arch {
-        return Arch::V3(*wide);
+    if let Arch::V4(vectorized) = arch {
+        return Arch::V3(*vectorized);
     }
     arch
 }
@@ -30,7 +30,7 @@ pub(crate) struct Vector<S: Simd> {
     value: S::f64s,
 }
 
-/// Which elements of a vector something holds for.
+/// A mask: one boolean per element of a vector.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask<S: Simd> {
     simd: S,
@@ -63,13 +63,13 @@ impl<S: Simd> Vector<S> {
         Self::new(self.simd, self.simd.sqrt_f64s(self.value))
     }
 
-    /// Returns this with the signs of `other`; this must not be negative itself.
+    /// Returns this with the signs of `other`; this must not be negative.
     #[inline(always)]
     pub(crate) fn signed_as(self, other: Self) -> Self {
         Self::new(self.simd, self.simd.or_f64s(self.value, other.sign()))
     }
 
-    /// Returns this times the sign of `other`, plus or minus one.
+    /// Returns this times the sign of `other`, which is +1 or -1.
     #[inline(always)]
     pub(crate) fn along(self, other: Self) -> Self {
         Self::new(self.simd, self.simd.xor_f64s(self.value, other.sign()))
@@ -95,17 +95,17 @@ impl<S: Simd> Vector<S> {
         Mask { simd: self.simd, value: self.simd.equal_f64s(self.value, other.value) }
     }
 
-    /// Returns this where it is below `other`, else `other`.
+    /// Returns the elements below `other`, else the elements of `other`.
     #[inline(always)]
     pub(crate) fn or_less(self, other: Self) -> Self {
-        // What x86 calls a minimum is this choice to the bit, of zeros and NaN too; elsewhere it is another.
+        // The x86 minimum makes this choice to the bit, for zeros and NaN too. Other architectures do not.
         if cfg!(target_arch = "x86_64") && S::F64_LANES > 1 {
             return Self::new(self.simd, self.simd.min_f64s(self.value, other.value));
         }
         other.exceeds(self).select(self, other)
     }
 
-    /// Returns this where it is above `other`, else `other`.
+    /// Returns the elements above `other`, else the elements of `other`.
     #[inline(always)]
     pub(crate) fn or_more(self, other: Self) -> Self {
         if cfg!(target_arch = "x86_64") && S::F64_LANES > 1 {
@@ -114,7 +114,7 @@ impl<S: Simd> Vector<S> {
         self.exceeds(other).select(self, other)
     }
 
-    /// Returns where there is a number.
+    /// Returns the mask of elements that are not NaN.
     #[inline(always)]
     pub(crate) fn is_number(self) -> Mask<S> {
         self.equals(self)
@@ -122,38 +122,38 @@ impl<S: Simd> Vector<S> {
 }
 
 impl<S: Simd> Mask<S> {
-    /// Returns what holds nowhere.
+    /// Returns the mask with every element false.
     #[inline(always)]
     pub(crate) fn none(simd: S) -> Self {
         let zero = Vector::splat(simd, 0.0);
         zero.exceeds(zero)
     }
 
-    /// Returns where this or `other` holds.
+    /// Returns the elementwise OR.
     #[inline(always)]
     pub(crate) fn or(self, other: Self) -> Self {
         Self { simd: self.simd, value: self.simd.or_m64s(self.value, other.value) }
     }
 
-    /// Returns where this and `other` hold.
+    /// Returns the elementwise AND.
     #[inline(always)]
     pub(crate) fn and(self, other: Self) -> Self {
         Self { simd: self.simd, value: self.simd.and_m64s(self.value, other.value) }
     }
 
-    /// Returns where this does not hold.
+    /// Returns the elementwise NOT.
     #[inline(always)]
     pub(crate) fn not(self) -> Self {
         Self { simd: self.simd, value: self.simd.not_m64s(self.value) }
     }
 
-    /// Returns whether this holds anywhere.
+    /// Returns whether any element is true.
     #[inline(always)]
     pub(crate) fn any(self) -> bool {
         self.simd.first_true_m64s(self.value) < S::F64_LANES
     }
 
-    /// Returns for which elements this holds, a bit each.
+    /// Returns the mask as bits, element k in bit k.
     #[inline(always)]
     pub(crate) fn bits(self) -> u8 {
         let (zero, one) = (Vector::splat(self.simd, 0.0), Vector::splat(self.simd, 1.0));
@@ -162,7 +162,7 @@ impl<S: Simd> Mask<S> {
         elements.iter().enumerate().fold(0, |bits, (a, element)| bits | u8::from(*element > 0.0) << a)
     }
 
-    /// Returns `yes` where this holds and `no` elsewhere.
+    /// Returns `yes` where the mask is true and `no` elsewhere.
     #[inline(always)]
     pub(crate) fn select(self, yes: Vector<S>, no: Vector<S>) -> Vector<S> {
         Vector::new(self.simd, self.simd.select_f64s(self.value, yes.value, no.value))
@@ -214,17 +214,17 @@ impl<S: Simd> Neg for Vector<S> {
     }
 }
 
-/// A row of blocks, read vector by vector.
+/// A row of blocks, read one vector at a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a, S: Simd> {
     simd: S,
     vectors: &'a [S::f64s],
 }
 
-/// How the vectors of a row lie: as many as `n`, `per_block` to a block.
+/// The layout of a row: `n` vectors, `per_block` in each block.
 ///
-/// With `ONE` a row is one block. All rows are of one length, so that one check of an index serves them all; where they
-/// are of one block, none is left at run time.
+/// With `ONE` a row is one block. All rows have the same length, so one bounds check serves them all; for rows of one
+/// block no check is left at run time.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<S: Simd, const ONE: bool> {
     pub(crate) simd: S,
@@ -268,7 +268,7 @@ impl<S: Simd> Row<'_, S> {
     }
 }
 
-/// Stores a vector as the `lane`-th of a block.
+/// Stores a vector as vector `lane` of a block.
 #[inline(always)]
 pub(crate) fn store<S: Simd>(sum: &mut Block, lane: usize, of: Vector<S>) {
     S::as_mut_simd_f64s(sum).0[lane] = of.value;
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_neither_above_nor_below_and_so_among_those_not_above() {
         let numbers = [1.0, -1.0, f64::NAN, f64::INFINITY, 0.0, -0.0, f64::NEG_INFINITY, f64::MIN_POSITIVE];
-        for arch in [Arch::new(), narrow(Arch::new()), Arch::Scalar] {
+        for arch in [Arch::new(), narrow_arch(Arch::new()), Arch::Scalar] {
             assert_eq!(arch.dispatch(Signs(numbers)), (0b1000_1001, 0b0111_0110));
         }
     }

@@ -1,45 +1,44 @@
-//! Numbers that are written past the caches, for memory that nobody reads soon.
+//! Streaming stores: writes that bypass the caches, for memory not read soon.
 
-/// An array that is written from its beginning to its end, past the caches.
+/// A sequential writer with streaming stores.
 ///
-/// It is written line by line of theirs. A line that is written whole need not be read first, and drives nothing out of
-/// them: of arrays that do not fit there this halves the traffic with memory. Where the machine at hand has no such
-/// stores, it is written as any other.
+/// It writes whole cache lines. A whole line is not read before it is written and evicts nothing from the caches, which
+/// halves the memory traffic of arrays larger than the caches. On a CPU without streaming stores it writes normally.
 #[derive(Debug)]
-pub struct Bypass<'a> {
-    /// What is still to be written, the numbers in `line` first.
+pub struct StreamingStore<'a> {
+    /// The unwritten part of the array; the numbers in `line` come first.
     rest: &'a mut [f32],
-    /// What waits for its line to be whole.
-    line: [f32; Bypass::LINE],
+    /// TermVectors buffered until their line is whole.
+    line: [f32; StreamingStore::LINE],
     n_waiting: usize,
-    /// Numbers up to the first whole line.
+    /// TermVectors before the first whole line.
     n_before: usize,
 }
 
-/// See [`Bypass::LINE`].
-const LINE: usize = Bypass::LINE;
+/// See [`StreamingStore::LINE`].
+const LINE: usize = StreamingStore::LINE;
 
-impl<'a> Bypass<'a> {
-    /// Numbers in a line of the caches.
+impl<'a> StreamingStore<'a> {
+    /// TermVectors per cache line.
     pub const LINE: usize = 16;
 
-    /// Returns a way to an array.
+    /// Returns a writer of an array.
     ///
     /// # Safety
     ///
-    /// It must be dropped, by the thread that pushes, before anybody looks at the array again: what went past the
-    /// caches comes in no order until then.
+    /// Drop the writer on the thread that pushed before any thread reads the array. Streaming stores are unordered
+    /// until then.
     #[must_use]
     #[expect(unsafe_code, reason = "a way that is forgotten leaves stores that nobody waits for")]
     pub unsafe fn new(to: &'a mut [f32]) -> Self {
         Self { n_before: before_line(to), rest: to, line: [0.0; LINE], n_waiting: 0 }
     }
 
-    /// Writes what comes next.
+    /// Writes the next numbers.
     ///
     /// # Panics
     ///
-    /// Panics if the array has no room for it.
+    /// Panics if the array is too short.
     #[inline]
     pub fn push(&mut self, from: &[f32]) {
         assert!(self.n_waiting + from.len() <= self.rest.len(), "an array as long as what is written");
@@ -54,11 +53,11 @@ impl<'a> Bypass<'a> {
         self.wait(left);
     }
 
-    /// Leaves the next `n` numbers as they are.
+    /// Skips the next `n` numbers and leaves them unchanged.
     ///
     /// # Panics
     ///
-    /// Panics if the array has not as many.
+    /// Panics if fewer than `n` numbers are left.
     #[inline]
     pub fn skip(&mut self, n: usize) {
         self.write_waiting();
@@ -66,7 +65,7 @@ impl<'a> Bypass<'a> {
         self.n_before = before_line(self.rest);
     }
 
-    /// Writes what waits, though its line is not whole.
+    /// Writes the buffered numbers of an incomplete line.
     #[inline]
     fn write_waiting(&mut self) {
         if self.n_waiting > 0 {
@@ -76,7 +75,7 @@ impl<'a> Bypass<'a> {
         }
     }
 
-    /// Fills up the line that waits, and returns what is left of `from`.
+    /// Fills the buffered line and returns the rest of `from`.
     #[inline]
     fn fill<'f>(&mut self, from: &'f [f32]) -> &'f [f32] {
         let (missing, from) = from.split_at(from.len().min(LINE - self.n_waiting));
@@ -91,7 +90,7 @@ impl<'a> Bypass<'a> {
 
     #[inline]
     fn wait(&mut self, numbers: &[f32]) {
-        // Number by number: there are fewer than a call of `memcpy` is worth.
+        // A loop over numbers: there are too few for a call of `memcpy`.
         for (to, number) in self.line[self.n_waiting..].iter_mut().zip(numbers) {
             *to = *number;
         }
@@ -106,8 +105,8 @@ impl<'a> Bypass<'a> {
     }
 }
 
-impl Drop for Bypass<'_> {
-    /// Writes what still waits, and lets nobody read before all is written.
+impl Drop for StreamingStore<'_> {
+    /// Writes the buffered numbers and orders all stores before later reads.
     fn drop(&mut self) {
         self.write_waiting();
         #[cfg(target_arch = "x86_64")]
@@ -115,13 +114,13 @@ impl Drop for Bypass<'_> {
     }
 }
 
-/// Returns how many numbers there are before the first line that an array begins.
+/// Returns the count of numbers before the first aligned cache line of an array.
 #[inline]
 fn before_line(array: &[f32]) -> usize {
     array.as_ptr().align_offset(LINE * size_of::<f32>()).min(array.len())
 }
 
-/// Writes whole lines, past the caches where they are lines of those.
+/// Writes whole lines, with streaming stores if they are aligned to cache lines.
 #[inline]
 fn write(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
     assert_eq!(to.len(), lines.len(), "a place a line");
@@ -139,25 +138,25 @@ mod x86 {
 
     use super::LINE;
 
-    /// Writes lines that begin where lines of the caches do.
+    /// Writes lines that are aligned to cache lines.
     #[inline]
     pub(super) fn write_past(to: &mut [[f32; LINE]], lines: &[[f32; LINE]]) {
         for (to, line) in to.iter_mut().zip(lines) {
             let quads = line.as_chunks::<4>().0;
-            // All are read before the first is written, so that they are written one right after the other.
-            // SAFETY: every x86-64 has the instructions; each reads four numbers of `quads`.
+            // All loads come before the first store, so that the stores are adjacent. SAFETY: every x86-64 CPU has the
+            // instructions; each reads four numbers of `quads`.
             let quads: [__m128; 4] = std::array::from_fn(|k| unsafe { _mm_loadu_ps(quads[k].as_ptr()) });
             for (to, quad) in to.as_chunks_mut::<4>().0.iter_mut().zip(quads) {
-                // SAFETY: there are four numbers at `to`, a multiple of 16 bytes as the line is one of 64; who made the
-                // way has promised to wait for them.
+                // SAFETY: `to` holds four numbers and is aligned to 16 bytes, as the line is aligned to 64. The caller
+                // of `new` has promised to wait for the stores.
                 unsafe { _mm_stream_ps(to.as_mut_ptr(), quad) };
             }
         }
     }
 
-    /// Returns when all that was written past the caches can be read by everybody.
+    /// Returns when all streaming stores are visible to every thread.
     pub(super) fn wait_for_all() {
-        // SAFETY: every x86-64 has the instruction, which takes nothing.
+        // SAFETY: every x86-64 CPU has the instruction, which has no operand.
         unsafe { _mm_sfence() };
     }
 }
@@ -167,9 +166,9 @@ mod tests {
     use super::*;
 
     #[expect(unsafe_code, reason = "every test drops its way before it looks")]
-    fn way(to: &mut [f32]) -> Bypass<'_> {
+    fn way(to: &mut [f32]) -> StreamingStore<'_> {
         // SAFETY: as above.
-        unsafe { Bypass::new(to) }
+        unsafe { StreamingStore::new(to) }
     }
 
     #[test]

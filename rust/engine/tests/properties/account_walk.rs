@@ -1,6 +1,8 @@
 //! An account taken over a random market, one step at a time.
 
-use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, Event, FillKey, Rules, StepError, Stepped, step_once};
+use openoutcry_engine::{
+    Book, Columns, Dataset, Detail, Event, FillKey, Rules, StepError, Stepped, Workspace, step_once,
+};
 use proptest::test_runner::TestCaseResult;
 
 use crate::random_market::Case;
@@ -28,13 +30,13 @@ pub fn rules(case: &Case) -> Rules {
 /// Steps from the case's first bar to its last, or to the end of the account.
 pub fn walk(case: &Case, mut see: impl FnMut(&Step) -> TestCaseResult) -> TestCaseResult {
     let (columns, data, rules) = (case.columns(), case.dataset(), rules(case));
-    let mut desk = Desk::new(case.n_symbols, Detail::Full);
+    let mut workspace = Workspace::new(case.n_symbols, Detail::Full);
     let mut before = Book::new(&data, case.start);
     for bar in case.start + 1..case.n_bars {
         let mut after = before.clone();
         let orders = case.orders(bar - 1);
-        let stepped = step_once(&data, &rules, &mut after, &orders, &mut desk).expect("a finite NAV");
-        let (columns, orders, events) = (&columns, &orders[..], desk.events());
+        let stepped = step_once(&data, &rules, &mut after, &orders, &mut workspace).expect("a finite NAV");
+        let (columns, orders, events) = (&columns, &orders[..], workspace.events());
         see(&Step { columns, case, bar, orders, before: &before, after: &after, stepped, events })?;
         if stepped.terminated {
             break;
@@ -51,11 +53,11 @@ pub fn navs(
     start: usize,
     orders: impl Fn(usize) -> Vec<f64>,
 ) -> Result<(Vec<f64>, f64), StepError> {
-    let mut desk = Desk::new(data.n_symbols(), Detail::Money);
+    let mut workspace = Workspace::new(data.n_symbols(), Detail::Money);
     let mut book = Book::new(data, start);
     let (mut navs, mut leverage) = (vec![1.0], 1.0_f64);
     for bar in start..data.n_bars() - 1 {
-        let stepped = step_once(data, rules, &mut book, &orders(bar), &mut desk)?;
+        let stepped = step_once(data, rules, &mut book, &orders(bar), &mut workspace)?;
         navs.push(stepped.nav);
         if stepped.terminated {
             break;

@@ -2,7 +2,7 @@
 //!
 //! It never adds to one, and never makes one.
 
-use openoutcry_engine::{Book, Desk, Detail, Event, LimitReason, StepError, step_once};
+use openoutcry_engine::{Book, Detail, Event, LimitReason, StepError, Workspace, step_once};
 use proptest::prelude::*;
 
 use crate::account_walk::{Step, gross, rules, walk};
@@ -29,14 +29,14 @@ proptest! {
         let (data, rules) = (case.dataset(), rules(&case));
         let hold = vec![f64::NAN; case.n_symbols];
         walk(&case, |step| {
-            let mut desk = Desk::new(case.n_symbols, Detail::Full);
+            let mut workspace = Workspace::new(case.n_symbols, Detail::Full);
             let mut book = step.before.clone();
-            match step_once(&data, &rules, &mut book, &hold, &mut desk) {
+            match step_once(&data, &rules, &mut book, &hold, &mut workspace) {
                 Ok(stepped) => prop_assert_eq!(stepped.turnover, 0.0),
                 Err(error) => prop_assert_eq!(error.slug(), "nav_overflow"),
             }
             let forced = ["delisted", "liquidated", "ruined"];
-            prop_assert!(desk.events().iter().all(|event| forced.contains(&event.slug())), "{:?}", desk.events());
+            prop_assert!(workspace.events().iter().all(|event| forced.contains(&event.slug())), "{:?}", workspace.events());
             Ok(())
         })?;
     }
@@ -164,14 +164,14 @@ proptest! {
         let (data, rules) = (case.dataset(), rules(&case));
         let infinity = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
         walk(&case, |step| {
-            let mut desk = Desk::new(case.n_symbols, Detail::Full);
+            let mut workspace = Workspace::new(case.n_symbols, Detail::Full);
             let mut book = step.before.clone();
             let mut orders = step.orders.to_vec();
             let index = place.index(orders.len());
             orders[index] = infinity;
-            let error = step_once(&data, &rules, &mut book, &orders, &mut desk).unwrap_err();
+            let error = step_once(&data, &rules, &mut book, &orders, &mut workspace).unwrap_err();
             prop_assert_eq!(error, StepError::WeightNotFinite { index, weight: infinity });
-            let error = step_once(&data, &rules, &mut book, &orders[1..], &mut desk).unwrap_err();
+            let error = step_once(&data, &rules, &mut book, &orders[1..], &mut workspace).unwrap_err();
             let (expected, received) = (case.n_symbols, case.n_symbols - 1);
             prop_assert_eq!(error, StepError::WeightCount { expected, received });
             prop_assert_eq!(&book, step.before);
@@ -212,12 +212,12 @@ fn an_account_that_drifts_above_every_limit_is_left_alone() {
     let limits = openoutcry_engine::Limits { max_weight: 0.5, max_gross: 0.75, ..openoutcry_engine::Limits::default() };
     let key = openoutcry_engine::FillKey::from_seed(0);
     let rules = openoutcry_engine::Rules::new(openoutcry_engine::CostModel::zero(), limits, key).unwrap();
-    let (mut book, mut desk) = (Book::new(&data, 0), Desk::new(2, Detail::Full));
-    step_once(&data, &rules, &mut book, &[0.5, -0.25], &mut desk).unwrap();
+    let (mut book, mut workspace) = (Book::new(&data, 0), Workspace::new(2, Detail::Full));
+    step_once(&data, &rules, &mut book, &[0.5, -0.25], &mut workspace).unwrap();
     for _ in 1..5 {
-        step_once(&data, &rules, &mut book, &[f64::NAN; 2], &mut desk).unwrap();
+        step_once(&data, &rules, &mut book, &[f64::NAN; 2], &mut workspace).unwrap();
         assert_eq!((book.shares(0), book.shares(1)), (0.5, -0.25));
-        assert_eq!(desk.events(), [] as [Event; 0]);
+        assert_eq!(workspace.events(), [] as [Event; 0]);
     }
     assert!(book.weight(0) > 0.9);
 }

@@ -1,6 +1,6 @@
 //! What a market is called, counted in or listed as changes no number of it.
 
-use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, step_once};
+use openoutcry_engine::{Book, Columns, Dataset, Detail, Workspace, step_once};
 use proptest::prelude::*;
 
 use crate::account_walk::{navs, rules, walk};
@@ -39,19 +39,19 @@ proptest! {
     #[test]
     fn telling_less_changes_no_money(case in cases()) {
         let (data, rules) = (case.dataset(), rules(&case));
-        for detail in [Detail::Money, Detail::Growth] {
-            let mut desk = Desk::new(case.n_symbols, detail);
+        for detail in [Detail::Money, Detail::RewardInputs] {
+            let mut workspace = Workspace::new(case.n_symbols, detail);
             let mut book = Book::new(&data, case.start);
             walk(&case, |step| {
-                let mut stepped = step_once(&data, &rules, &mut book, step.orders, &mut desk).expect("a finite NAV");
-                if detail == Detail::Growth {
+                let mut stepped = step_once(&data, &rules, &mut book, step.orders, &mut workspace).expect("a finite NAV");
+                if detail == Detail::RewardInputs {
                     prop_assert!(stepped.interest.is_nan() && stepped.costs.by_kind().iter().all(|cost| cost.is_nan()));
                     (stepped.interest, stepped.costs) = (step.stepped.interest, step.stepped.costs);
                 }
                 prop_assert_eq!(stepped, step.stepped);
                 prop_assert!(step.symbols().all(|i| book.shares(i).to_bits() == step.after.shares(i).to_bits()));
                 let told: Vec<_> = step.events.iter().filter(|event| event.slug() != "filled").copied().collect();
-                prop_assert_eq!(desk.events(), &told[..]);
+                prop_assert_eq!(workspace.events(), &told[..]);
                 Ok(())
             })?;
         }

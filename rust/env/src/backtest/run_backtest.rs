@@ -4,8 +4,8 @@ use openoutcry_contract::record::{Digest, Fill, Harness, Header};
 use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Desk, Detail, FillKey, Limits, RefusalReason, Rules,
-    StepError, Track, Window, run_group, step_once,
+    BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
+    StepError, Window, Workspace, run_block, step_once,
 };
 use thiserror::Error;
 
@@ -179,10 +179,10 @@ impl<'a> Backtest<'a> {
     ///
     /// Returns an error if `orders` has the wrong length or holds an infinity.
     pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
-        let mut desk = Desk::new(self.data.n_symbols(), Detail::Growth);
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
         let mut account = TableAccount::new(self, orders);
         for decision in 0..self.window.n_decisions() {
-            account.advance(self, decision, &mut desk);
+            account.advance(self, decision, &mut workspace);
         }
         account.finish()
     }
@@ -191,7 +191,7 @@ impl<'a> Backtest<'a> {
     ///
     /// Each runs as [`Backtest::run_orders`] would run it, to the same bits.
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
-        let mut desk = Desk::new(self.data.n_symbols(), Detail::Growth);
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
         let mut runs = Vec::with_capacity(tables.len());
         let mut tables = tables.into_iter().peekable();
         while tables.peek().is_some() {
@@ -199,10 +199,10 @@ impl<'a> Backtest<'a> {
                 tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
             let mut decision = 0;
             while decision < self.window.n_decisions() {
-                let together = self.run_together(&mut accounts, decision, &desk);
+                let together = self.run_together(&mut accounts, decision, &workspace);
                 if together == 0 {
                     for account in &mut accounts {
-                        account.advance(self, decision, &mut desk);
+                        account.advance(self, decision, &mut workspace);
                     }
                 }
                 decision += together.max(1);
@@ -215,17 +215,17 @@ impl<'a> Backtest<'a> {
     /// Carries out the decisions that eight open accounts can take together.
     ///
     /// Begins with `decision` and returns how many it took.
-    fn run_together(&self, accounts: &mut [TableAccount], decision: usize, desk: &Desk) -> usize {
+    fn run_together(&self, accounts: &mut [TableAccount], decision: usize, workspace: &Workspace) -> usize {
         let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(accounts) else { return 0 };
         if !accounts.iter().all(TableAccount::is_open) {
             return 0;
         }
-        let mut tracks = accounts.each_mut().map(|account| Track {
+        let mut tracks = accounts.each_mut().map(|account| BlockRun {
             book: &mut account.book,
             orders: &account.run.orders[decision * account.n_symbols..],
             nav: &mut account.run.nav,
         });
-        run_group(self.data, &self.rules, &mut tracks, desk)
+        run_block(self.data, &self.rules, &mut tracks, workspace)
     }
 
     /// Runs the decisions of `run` one bar later, the first bar holding.
@@ -266,13 +266,13 @@ impl TableAccount {
     }
 
     #[inline]
-    fn advance(&mut self, of: &Backtest<'_>, decision: usize, desk: &mut Desk) {
+    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
         if !self.is_open() {
             return;
         }
         let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
-        match step_once(of.data, &of.rules, &mut self.book, row, desk) {
-            Ok(stepped) => self.run.push(&stepped, desk.events(), &[]),
+        match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
+            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
             Err(fault) => self.fault = Some(fault),
         }
     }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use openoutcry_engine::{Dataset, Held};
+use openoutcry_engine::{AccountView, Dataset};
 
 /// A market as lanes observe it: the dataset, and its log returns in f32, by row.
 #[derive(Debug)]
@@ -65,13 +65,13 @@ impl Market {
     ///
     /// Panics if `flat` has not [`Market::flat_len`] elements.
     #[inline]
-    pub fn observe_flat(&self, held: Held<'_>, lookback: usize, flat: &mut [f32]) {
+    pub fn observe_flat(&self, held: AccountView<'_>, lookback: usize, flat: &mut [f32]) {
         self.observe_rest(held, lookback, 0, flat);
     }
 
     /// Writes what [`Market::observe_flat`] does but the first `n_there` bars.
     #[inline]
-    pub(crate) fn observe_rest(&self, held: Held<'_>, lookback: usize, n_there: usize, flat: &mut [f32]) {
+    pub(crate) fn observe_rest(&self, held: AccountView<'_>, lookback: usize, n_there: usize, flat: &mut [f32]) {
         let n_symbols = self.data.n_symbols();
         let (history, account) = flat.split_at_mut(lookback * n_symbols);
         let rest = &mut history[n_there * n_symbols..];
@@ -99,7 +99,7 @@ impl Market {
 /// Panics if `account` has not one element per symbol and one more.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
-pub fn observe_account(held: Held<'_>, account: &mut [f32]) {
+pub fn observe_account(held: AccountView<'_>, account: &mut [f32]) {
     let (cash, weights) = account.split_last_mut().expect("an element for cash");
     held.weights_f32(weights);
     *cash = if held.nav() > 0.0 { (held.cash() / held.nav()) as f32 } else { 0.0 };

@@ -1,5 +1,5 @@
 use openoutcry_engine::lane_sums::{Block, LANES};
-use openoutcry_engine::{Dataset, Held, Observed};
+use openoutcry_engine::{AccountView, Dataset, ObservationRows};
 
 use crate::batch::batch_market::{Market, observe_account};
 use crate::batch::lane_episodes::Told;
@@ -102,7 +102,7 @@ impl<'a> Seen<'a> {
     /// Writes what lane `i` may see.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write(&mut self, i: usize, held: Held<'_>, market: &Market, lookback: usize) {
+    pub(crate) fn write(&mut self, i: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
             Self::Flat(flat) => {
@@ -128,7 +128,7 @@ impl<'a> Seen<'a> {
         n: usize,
         market: &'s Market,
         lookback: usize,
-    ) -> Option<Observed<'s>> {
+    ) -> Option<ObservationRows<'s>> {
         let n_symbols = market.data().n_symbols();
         let (rows, width) = match self {
             Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
@@ -138,7 +138,7 @@ impl<'a> Seen<'a> {
         };
         let stride = width + n_symbols + 1;
         let rows = &mut rows[first * stride..][..n * stride];
-        Some(Observed { rows, stride, slid: None, returns: market.returns(), width })
+        Some(ObservationRows { rows, stride, slid: None, returns: market.returns(), width })
     }
 
     /// Writes the bars of lanes that [`Seen::observed`] is for.
@@ -203,7 +203,7 @@ impl<'a> Arrays<'a> {
     ///
     /// Panics if an array is too short.
     #[inline(never)]
-    pub fn write(&mut self, i: usize, held: Held<'_>, data: &Dataset, lookback: usize) {
+    pub fn write(&mut self, i: usize, held: AccountView<'_>, data: &Dataset, lookback: usize) {
         let (n_symbols, as_of) = (data.n_symbols(), data.as_of(held.bar()));
         for symbol in 0..n_symbols {
             let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));

@@ -1,29 +1,29 @@
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{Book, Dataset, Held, Pack, Shelf, ShelfMut, StepError};
+use openoutcry_engine::{AccountBlock, AccountStore, AccountStoreMut, AccountView, Book, Dataset, StepError};
 
 /// The accounts of lanes.
 ///
 /// Of few symbols they lie eight to a pack, to be stepped side by side.
 #[derive(Debug)]
 pub(crate) enum Accounts {
-    Packs(Vec<Pack>),
-    Shelf(Shelf),
+    Packs(Vec<AccountBlock>),
+    AccountStore(AccountStore),
 }
 
 /// Some of the accounts, to be changed.
 pub(super) enum AccountsMut<'a> {
-    Packs(&'a mut [Pack]),
-    Shelf(ShelfMut<'a>),
+    Packs(&'a mut [AccountBlock]),
+    AccountStore(AccountStoreMut<'a>),
 }
 
 impl Accounts {
     /// Returns accounts of `books`, all of one number of symbols.
     pub(crate) fn new(books: &[Book]) -> Self {
         if books[0].n_symbols() > LANES {
-            return Self::Shelf(Shelf::new(books));
+            return Self::AccountStore(AccountStore::new(books));
         }
         let packs = books.chunks(LANES).map(|books| {
-            let mut pack = Pack::default();
+            let mut pack = AccountBlock::default();
             for (place, book) in books.iter().enumerate() {
                 pack.put(place, book);
             }
@@ -35,36 +35,36 @@ impl Accounts {
     pub(crate) fn bar(&self, i: usize) -> usize {
         match self {
             Self::Packs(packs) => packs[i / LANES].bar(i % LANES),
-            Self::Shelf(shelf) => shelf.bar(i),
+            Self::AccountStore(shelf) => shelf.bar(i),
         }
     }
 
     pub(crate) fn nav(&self, i: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].nav(i % LANES),
-            Self::Shelf(shelf) => shelf.nav(i),
+            Self::AccountStore(shelf) => shelf.nav(i),
         }
     }
 
     pub(crate) fn cash(&self, i: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].cash(i % LANES),
-            Self::Shelf(shelf) => shelf.cash(i),
+            Self::AccountStore(shelf) => shelf.cash(i),
         }
     }
 
     pub(crate) fn shares(&self, i: usize, symbol: usize) -> f64 {
         match self {
             Self::Packs(packs) => packs[i / LANES].shares(i % LANES, symbol),
-            Self::Shelf(shelf) => shelf.shares(i, symbol),
+            Self::AccountStore(shelf) => shelf.shares(i, symbol),
         }
     }
 
     /// Returns whether some account may be beyond taking a decision.
     pub(crate) fn overflow(&self) -> bool {
         match self {
-            Self::Packs(packs) => packs.iter().any(Pack::overflows),
-            Self::Shelf(shelf) => shelf.overflows(),
+            Self::Packs(packs) => packs.iter().any(AccountBlock::overflows),
+            Self::AccountStore(shelf) => shelf.overflows(),
         }
     }
 
@@ -72,27 +72,27 @@ impl Accounts {
     pub(crate) fn check_nav(&self, i: usize) -> Result<(), StepError> {
         match self {
             Self::Packs(packs) => packs[i / LANES].check_nav(i % LANES),
-            Self::Shelf(shelf) => shelf.check_nav(i),
+            Self::AccountStore(shelf) => shelf.check_nav(i),
         }
     }
 
     /// Returns what an account of that market holds.
     ///
     /// In `memory`, where it lies in a pack.
-    pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> Held<'a> {
+    pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> AccountView<'a> {
         match self {
             Self::Packs(packs) => {
                 packs[i / LANES].take(i % LANES, market, memory);
                 memory.held()
             }
-            Self::Shelf(shelf) => shelf.held(i, market),
+            Self::AccountStore(shelf) => shelf.held(i, market),
         }
     }
 
     pub(super) fn as_mut(&mut self) -> AccountsMut<'_> {
         match self {
             Self::Packs(packs) => AccountsMut::Packs(packs),
-            Self::Shelf(shelf) => AccountsMut::Shelf(shelf.as_mut()),
+            Self::AccountStore(shelf) => AccountsMut::AccountStore(shelf.as_mut()),
         }
     }
 
@@ -103,7 +103,7 @@ impl Accounts {
         memory.restart(market, bar);
         match self {
             Self::Packs(packs) => packs[i / LANES].put(i % LANES, memory),
-            Self::Shelf(shelf) => shelf.as_mut().put(i, memory),
+            Self::AccountStore(shelf) => shelf.as_mut().put(i, memory),
         }
     }
 }
@@ -116,9 +116,9 @@ impl AccountsMut<'_> {
                 let (first, rest) = packs.split_at_mut(n.div_ceil(LANES));
                 (Self::Packs(first), Self::Packs(rest))
             }
-            Self::Shelf(shelf) => {
+            Self::AccountStore(shelf) => {
                 let (first, rest) = shelf.split_at(n);
-                (Self::Shelf(first), Self::Shelf(rest))
+                (Self::AccountStore(first), Self::AccountStore(rest))
             }
         }
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{Book, Desk, Detail, FillKey, Orders, Rules, Spare, StepError, widen_rows};
+use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows};
 
 use crate::batch::batch_market::Market;
 use crate::batch::batch_settings::{Autoreset, BatchError, Settings, Terms};
@@ -89,13 +89,14 @@ impl Batch {
             let window = crews[i / LANES].begin(i % LANES, story, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
-        let spare = Spare::new(n_symbols);
+        let spare = StoreWorkspace::new(n_symbols);
         let rows = vec![0.0; Bypassed::room(&markets[0], settings.lookback)];
-        let seat = Seat { desk: Desk::new(n_symbols, Detail::Growth), book: books[0].clone(), spare, rows };
+        let seat =
+            Seat { workspace: Workspace::new(n_symbols, Detail::RewardInputs), book: books[0].clone(), spare, rows };
         let accounts = Accounts::new(&books);
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
-            orders: vec![0.0; lanes.len().next_multiple_of(LANES) * Orders::stride(n_symbols)],
+            orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
             crews,
             stories,
             accounts,
@@ -240,9 +241,9 @@ impl Batch {
         {
             return Err(length("hold", actions.len(), hold.len()));
         }
-        let stride = Orders::stride(n_symbols);
+        let stride = BlockOrders::stride(n_symbols);
         let orders = &mut self.orders[..n_lanes * stride];
-        if !widen_rows(actions, n_symbols, orders, stride, &self.seats[0].desk) {
+        if !widen_rows(actions, n_symbols, orders, stride, &self.seats[0].workspace) {
             let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / n_symbols, index % n_symbols);
             return Err(BatchError::Weight { lane, symbol, weight: actions[index].into() });

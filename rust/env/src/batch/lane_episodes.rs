@@ -1,5 +1,5 @@
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{Rules, Tariff, Whose, Window};
+use openoutcry_engine::{BlockTerms, LaneTerms, Rules, Window};
 
 use crate::batch::batch_settings::Settings;
 use crate::episode::episode_windows::{Stream, Windows};
@@ -19,7 +19,7 @@ pub(crate) struct Crew {
     /// The lanes of the first one's market.
     pub(crate) kin: u8,
     /// The rules of all, where they differ.
-    tariff: Option<Box<Tariff>>,
+    tariff: Option<Box<LaneTerms>>,
 }
 
 /// What is looked at only when an episode begins or ends.
@@ -68,7 +68,7 @@ impl Crew {
             all: u8::MAX >> (LANES - members.len()),
             kin,
             tariff: (!members.iter().all(|member| member.1 == first.1))
-                .then(|| Box::new(Tariff::new(&std::array::from_fn(|place| &rules[of(place).1])))),
+                .then(|| Box::new(LaneTerms::new(&std::array::from_fn(|place| &rules[of(place).1])))),
         }
     }
 
@@ -86,8 +86,8 @@ impl Crew {
 
     /// Returns the rules of all lanes.
     #[inline]
-    pub(crate) fn whose<'a>(&'a self, rules: &'a [Rules]) -> Whose<'a> {
-        self.tariff.as_ref().map_or_else(|| Whose::all(&rules[self.rules[0]]), |tariff| Whose::each(tariff))
+    pub(crate) fn whose<'a>(&'a self, rules: &'a [Rules]) -> BlockTerms<'a> {
+        self.tariff.as_ref().map_or_else(|| BlockTerms::all(&rules[self.rules[0]]), |tariff| BlockTerms::each(tariff))
     }
 
     /// Returns the lanes whose episode is over.

@@ -4,21 +4,21 @@
 //! each turn further on than the one before, its oldest bar where that bar is already: only the bars that are new are
 //! written, with the account behind them. At the end of a row a whole window is written at its beginning.
 
-use openoutcry_engine::{Bypass, Held, Observed, Slid, prefetch};
+use openoutcry_engine::{AccountView, ObservationRows, SlidingRows, StreamingStore, prefetch};
 
 use crate::batch::Batch;
 use crate::batch::batch_market::Market;
 
 /// What an array holds of the windows of a batch.
 ///
-/// Two arrays are written by turns, so that each turn of one begins [`Slid::BARS`] after that before.
+/// Two arrays are written by turns, so that each turn of one begins [`SlidingRows::BARS`] after that before.
 #[derive(Clone, Debug)]
 pub struct Strip {
     /// The batch that it was made for: no other has the same markets in the same lanes.
     batch: u64,
     lookback: usize,
     n_symbols: usize,
-    /// See [`Slid`].
+    /// See [`SlidingRows`].
     written: Vec<u64>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Places<'a> {
     stride: usize,
     /// Where a window begins in its row.
     begin: usize,
-    slid: Slid<'a>,
+    slid: SlidingRows<'a>,
 }
 
 /// The lines of the caches that are written of one lane: whole ones.
@@ -57,25 +57,26 @@ impl Strip {
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
         let (lookback, n_symbols) = (batch.settings().lookback, batch.n_symbols());
-        Self { batch: batch.id, lookback, n_symbols, written: vec![Slid::NOTHING; batch.n_lanes()] }
+        Self { batch: batch.id, lookback, n_symbols, written: vec![SlidingRows::NOTHING; batch.n_lanes()] }
     }
 
     /// Returns the length of a lane's row: whole lines of the caches.
     #[must_use]
     pub fn row_len(&self) -> usize {
-        (self.begin(self.n_turns() - 1) + (self.lookback + 1) * self.n_symbols + 1).next_multiple_of(Bypass::LINE)
+        (self.begin(self.n_turns() - 1) + (self.lookback + 1) * self.n_symbols + 1)
+            .next_multiple_of(StreamingStore::LINE)
     }
 
     /// Returns how many turns it takes to come to the end of a row.
     #[must_use]
     pub fn n_turns(&self) -> usize {
-        self.lookback / Slid::BARS + 1
+        self.lookback / SlidingRows::BARS + 1
     }
 
     /// Returns where the observation of a turn begins in a row.
     #[must_use]
     pub fn begin(&self, turn: usize) -> usize {
-        turn * Slid::BARS * self.n_symbols
+        turn * SlidingRows::BARS * self.n_symbols
     }
 
     /// Returns where the observations of a turn are to be written.
@@ -95,7 +96,7 @@ impl Strip {
             array.len() == stride * self.written.len() && turn < self.n_turns(),
             "a row a lane, and a turn of these"
         );
-        let slid = Slid { written: &mut self.written, turn: turn as u32 };
+        let slid = SlidingRows { written: &mut self.written, turn: turn as u32 };
         Sliding { rows: array, batch: self.batch, places: Places { stride, begin, slid } }
     }
 }
@@ -120,7 +121,7 @@ impl<'a> Sliding<'a> {
         let (rows, rest) = std::mem::take(&mut self.rows).split_at_mut(n * *stride);
         let (written, rest_written) = std::mem::take(&mut slid.written).split_at_mut(n);
         (self.rows, slid.written) = (rest, rest_written);
-        let places = Places { stride: *stride, begin: *begin, slid: Slid { written, ..*slid } };
+        let places = Places { stride: *stride, begin: *begin, slid: SlidingRows { written, ..*slid } };
         Sliding { rows, batch: self.batch, places }
     }
 
@@ -130,7 +131,7 @@ impl<'a> Sliding<'a> {
     }
 
     /// Writes what lane `i` may see.
-    pub(super) fn write(&mut self, i: usize, held: Held<'_>, market: &Market, lookback: usize) {
+    pub(super) fn write(&mut self, i: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
         let Places { stride, begin, slid } = &mut self.places;
         let row = &mut self.rows[i * *stride + *begin..][..market.flat_len(lookback)];
         let n_there = lookback - slid.lack(i, held.bar(), lookback);
@@ -145,7 +146,7 @@ impl<'a> Sliding<'a> {
             return;
         }
         let end = market.flat_len(lookback);
-        let from = end - (Slid::BARS.min(lookback) + 1) * market.data().n_symbols() - 1;
+        let from = end - (SlidingRows::BARS.min(lookback) + 1) * market.data().n_symbols() - 1;
         for row in self.rows.chunks_exact(*stride).skip(first).take(n) {
             prefetch(&row[begin + from..begin + end]);
         }
@@ -159,13 +160,13 @@ impl<'a> Sliding<'a> {
         n: usize,
         market: &'s Market,
         lookback: usize,
-    ) -> Observed<'s> {
+    ) -> ObservationRows<'s> {
         let Places { stride, begin, slid } = &mut self.places;
         let written = &mut slid.written[first..][..n];
-        Observed {
+        ObservationRows {
             rows: &mut self.rows[first * *stride + *begin..],
             stride: *stride,
-            slid: Some(Slid { written, ..*slid }),
+            slid: Some(SlidingRows { written, ..*slid }),
             returns: market.returns(),
             width: lookback * market.data().n_symbols(),
         }
@@ -177,8 +178,8 @@ impl Places<'_> {
     pub(super) fn lines(&mut self, i: usize, bar: usize, n_symbols: usize, lookback: usize) -> Lines {
         let lack = self.slid.lack(i, bar, lookback);
         let (new, account) = (self.begin + (lookback - lack) * n_symbols, self.begin + lookback * n_symbols);
-        let (from, end) = (new - new % Bypass::LINE, account + n_symbols + 1);
-        let (row, to) = (i * self.stride, end.next_multiple_of(Bypass::LINE));
+        let (from, end) = (new - new % StreamingStore::LINE, account + n_symbols + 1);
+        let (row, to) = (i * self.stride, end.next_multiple_of(StreamingStore::LINE));
         Lines { from: row + from, to: row + to, n_before: account - from, n_behind: to - end }
     }
 }

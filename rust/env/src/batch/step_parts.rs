@@ -20,7 +20,7 @@ impl<'a> Part<'a> {
     }
 
     fn run(&mut self) {
-        // Taken, so that it is dropped here, whatever becomes of it: see `Bypass::new`.
+        // Taken, so that it is dropped here, whatever becomes of it: see `StreamingStore::new`.
         if let Some(mut share) = self.share.take() {
             self.result = share.advance(self.seat);
         }

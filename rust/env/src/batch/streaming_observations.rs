@@ -1,7 +1,7 @@
 //! Flat observations that go past the caches.
 
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{Bypass, Held, Observed};
+use openoutcry_engine::{AccountView, ObservationRows, StreamingStore};
 
 use crate::batch::batch_market::{Market, observe_account};
 use crate::batch::sliding_windows::Places;
@@ -12,7 +12,7 @@ use crate::batch::sliding_windows::Places;
 /// wait is [`Bypassed::room`].
 #[derive(Debug)]
 pub(super) struct Bypassed<'a> {
-    bypass: Bypass<'a>,
+    bypass: StreamingStore<'a>,
     /// Where lanes lie, if not one right behind the other, and how far that has come.
     places: Option<(Places<'a>, usize)>,
 }
@@ -20,14 +20,14 @@ pub(super) struct Bypassed<'a> {
 impl<'a> Bypassed<'a> {
     /// Returns how much room it takes to wait, for lanes of a market.
     pub(super) fn room(market: &Market, lookback: usize) -> usize {
-        Bypass::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
+        StreamingStore::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
     }
 
     /// Returns observations that go to `flat`, to `places` in it if some are given.
     #[expect(unsafe_code, reason = "whoever makes a way past the caches has to drop it")]
     pub(super) fn new(flat: &'a mut [f32], places: Option<Places<'a>>) -> Self {
         // SAFETY: a share makes this and drops it, on one thread, before the step returns that it is a part of.
-        let bypass = unsafe { Bypass::new(flat) };
+        let bypass = unsafe { StreamingStore::new(flat) };
         Self { bypass, places: places.map(|places| (places, 0)) }
     }
 
@@ -37,7 +37,13 @@ impl<'a> Bypassed<'a> {
     }
 
     /// Writes what is seen of the next lane, the one of index `i`.
-    pub(super) fn write(&mut self, i: usize, held: Held<'_>, (market, lookback): (&Market, usize), room: &mut [f32]) {
+    pub(super) fn write(
+        &mut self,
+        i: usize,
+        held: AccountView<'_>,
+        (market, lookback): (&Market, usize),
+        room: &mut [f32],
+    ) {
         let n_symbols = market.data().n_symbols();
         let (zeros, account) = room.split_at_mut(room.len() - n_symbols - 1);
         let (mut n_returns, mut n_behind) = (lookback * n_symbols, 0);
@@ -57,13 +63,13 @@ impl<'a> Bypassed<'a> {
 }
 
 /// Returns where what is seen of the first `n` lanes of a pack waits.
-pub(super) fn observed<'s>(room: &'s mut [f32], n: usize, market: &'s Market, lookback: usize) -> Observed<'s> {
+pub(super) fn observed<'s>(room: &'s mut [f32], n: usize, market: &'s Market, lookback: usize) -> ObservationRows<'s> {
     let (len, width) = (market.flat_len(lookback), lookback * market.data().n_symbols());
-    Observed { rows: &mut room[..n * len], stride: len, slid: None, returns: market.returns(), width }
+    ObservationRows { rows: &mut room[..n * len], stride: len, slid: None, returns: market.returns(), width }
 }
 
 /// Lets what is seen of a lane of a pack wait.
-pub(super) fn wait(room: &mut [f32], place: usize, held: Held<'_>, market: &Market, lookback: usize) {
+pub(super) fn wait(room: &mut [f32], place: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
     let len = market.flat_len(lookback);
     market.observe_flat(held, lookback, &mut room[place * len..][..len]);
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
-    Book, Desk, Growth, Growths, Held, Orders, Pack, Rules, ShelfMut, Spare, StepError, prefetch, step_once, step_pack,
-    step_shelf,
+    AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, Book, RewardInputs, Rules, StepError,
+    StoreWorkspace, Workspace, prefetch, step_block, step_once, step_store,
 };
 
 use crate::batch::lane_accounts::AccountsMut;
@@ -36,13 +36,13 @@ pub(super) struct Share<'a> {
 
 /// What a thread works with.
 ///
-/// A desk, and a book for an account that is stepped alone.
+/// A workspace, and a book for an account that is stepped alone.
 #[derive(Clone, Debug)]
 pub(super) struct Seat {
-    pub(super) desk: Desk,
+    pub(super) workspace: Workspace,
     pub(super) book: Book,
     /// Where accounts of many symbols are carried to.
-    pub(super) spare: Spare,
+    pub(super) spare: StoreWorkspace,
     /// What waits to be bypassed.
     pub(super) rows: Vec<f32>,
 }
@@ -88,7 +88,7 @@ impl<'a> Share<'a> {
     }
 
     fn stride(&self) -> usize {
-        Orders::stride(self.n_symbols())
+        BlockOrders::stride(self.n_symbols())
     }
 
     pub(super) fn n_lanes(&self) -> usize {
@@ -132,7 +132,7 @@ impl<'a> Share<'a> {
                     }
                 }
             }
-            AccountsMut::Shelf(mut rest) => {
+            AccountsMut::AccountStore(mut rest) => {
                 for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
                     let (mut shelf, others) = rest.split_at(members.1.len());
                     // Of this pack's market, which is mostly that of the next one, too.
@@ -150,7 +150,7 @@ impl<'a> Share<'a> {
     fn step_together(
         &mut self,
         first: usize,
-        pack: &mut Pack,
+        pack: &mut AccountBlock,
         (crew, stories): (&mut Crew, &mut [Story]),
         orders: &mut [f64],
         seat: &mut Seat,
@@ -161,7 +161,7 @@ impl<'a> Share<'a> {
         }
         let mut growths = self.growths();
         let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
-        let rewards = self.rewards(stepped, &growths, |place| pack.nav(place), stories, &seat.desk);
+        let rewards = self.rewards(stepped, &growths, |place| pack.nav(place), stories, &seat.workspace);
         let over = crew.close_all(stepped, pack.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         let told = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
@@ -187,7 +187,7 @@ impl<'a> Share<'a> {
     fn step_in_turn(
         &mut self,
         first: usize,
-        shelf: &mut ShelfMut<'_>,
+        shelf: &mut AccountStoreMut<'_>,
         (crew, stories): (&mut Crew, &mut [Story]),
         orders: &mut [f64],
         seat: &mut Seat,
@@ -208,14 +208,14 @@ impl<'a> Share<'a> {
         let orders = &mut orders[..stories.len() * stride];
         let mut growths = self.growths();
         self.hold(orders, stride, |place, symbol| shelf.weight(place, symbol));
-        let asked = Orders { weights: orders, which, vacant: 0 };
+        let asked = BlockOrders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
         let mut observed =
             if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
         let is_seen = observed.is_some();
-        let (told, tools) = ((&mut growths, observed.as_mut()), (&mut seat.spare, &seat.desk));
-        let stepped = step_shelf(market.data(), crew.whose(self.rules), shelf, asked, told, tools);
-        let rewards = self.rewards(stepped, &growths, |place| shelf.nav(place), stories, &seat.desk);
+        let (told, tools) = ((&mut growths, observed.as_mut()), (&mut seat.spare, &seat.workspace));
+        let stepped = step_store(market.data(), crew.whose(self.rules), shelf, asked, told, tools);
+        let rewards = self.rewards(stepped, &growths, |place| shelf.nav(place), stories, &seat.workspace);
         let bars = std::array::from_fn(|place| if place < shelf.n_accounts() { shelf.bar(place) } else { 0 });
         let over = crew.close_all(stepped, &bars);
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
@@ -254,16 +254,18 @@ impl<'a> Share<'a> {
         let mut player = Player { i, place, crew, story, book: &mut seat.book };
         let told = match plain {
             Some(told) => told,
-            None => self.step_alone(&mut player, &mut orders[..self.markets[0].data().n_symbols()], &mut seat.desk)?,
+            None => {
+                self.step_alone(&mut player, &mut orders[..self.markets[0].data().n_symbols()], &mut seat.workspace)?
+            }
         };
         self.tell(player, told, &mut seat.rows);
         Ok(())
     }
 
     /// Returns where it goes what steps made side by side came to.
-    fn growths(&self) -> Growths {
+    fn growths(&self) -> BlockOutcome {
         let asks = matches!(self.settings.reward, Reward::Turnover { .. });
-        Growths { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
+        BlockOutcome { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
     }
 
     /// Lets orders within the no-trade band of what is held be holds.
@@ -282,10 +284,10 @@ impl<'a> Share<'a> {
     fn step_plain(
         &mut self,
         first: usize,
-        pack: &mut Pack,
+        pack: &mut AccountBlock,
         crew: &Crew,
         orders: &mut [f64],
-        growths: &mut Growths,
+        growths: &mut BlockOutcome,
         seat: &mut Seat,
     ) -> u8 {
         let market = &self.markets[crew.market(0)];
@@ -297,8 +299,8 @@ impl<'a> Share<'a> {
         } else {
             self.seen.observed(first, n_lanes, market, lookback)
         };
-        let orders = Orders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
-        step_pack(market.data(), crew.whose(self.rules), pack, orders, (growths, observed.as_mut()), &seat.desk)
+        let orders = BlockOrders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
+        step_block(market.data(), crew.whose(self.rules), pack, orders, (growths, observed.as_mut()), &seat.workspace)
     }
 
     /// Returns what the steps made side by side are worth.
@@ -306,23 +308,23 @@ impl<'a> Share<'a> {
     fn rewards(
         &self,
         stepped: u8,
-        growths: &Growths,
+        growths: &BlockOutcome,
         nav: impl Fn(usize) -> f64,
         stories: &mut [Story],
-        desk: &Desk,
+        workspace: &Workspace,
     ) -> [f64; LANES] {
         let scheme = self.settings.reward;
         match scheme {
             Reward::Simple => growths.rewards,
             // Of those that were not stepped it is nothing.
-            Reward::Log => reward::logs(&growths.rewards, desk),
+            Reward::Log => reward::logs(&growths.rewards, workspace),
             _ => {
                 let mut rewards = [0.0; LANES];
                 for (k, story) in stories.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
                     let turnover = growths.turnovers.map_or(0.0, |turnovers| turnovers[k]);
                     let reward = growths.rewards[k];
-                    let growth = Growth { nav: nav(k), reward, turnover };
-                    rewards[k] = scheme.of_growth(growth, &mut story.memory);
+                    let reward_inputs = RewardInputs { nav: nav(k), reward, turnover };
+                    rewards[k] = scheme.of_inputs(reward_inputs, &mut story.memory);
                 }
                 rewards
             }
@@ -333,7 +335,12 @@ impl<'a> Share<'a> {
     ///
     /// The latter where the last one is over and a step does that.
     #[inline]
-    fn step_alone(&self, player: &mut Player<'_>, orders: &mut [f64], desk: &mut Desk) -> Result<Told, BatchError> {
+    fn step_alone(
+        &self,
+        player: &mut Player<'_>,
+        orders: &mut [f64],
+        workspace: &mut Workspace,
+    ) -> Result<Told, BatchError> {
         let refuse = |source| BatchError::Lane { lane: self.first_lane + player.i, source };
         let market = &self.markets[player.crew.market(player.place)];
         if player.crew.is_done(player.place) {
@@ -345,7 +352,7 @@ impl<'a> Share<'a> {
         }
         hold_within(self.settings.no_trade_band, |symbol| player.book.weight(symbol), orders);
         let rules = &self.rules[player.crew.rules(player.place)];
-        let stepped = step_once(market.data(), rules, player.book, orders, desk).map_err(refuse)?;
+        let stepped = step_once(market.data(), rules, player.book, orders, workspace).map_err(refuse)?;
         let reward = self.settings.reward.of(&stepped, &mut player.story.memory);
         Ok(player.crew.close(player.place, player.book.bar(), reward, stepped.terminated))
     }
@@ -368,7 +375,7 @@ impl<'a> Share<'a> {
 
     /// Writes what is seen of the lane of index `i`.
     #[inline]
-    fn show(&mut self, i: usize, held: Held<'_>, market: &Market, room: &mut [f32]) {
+    fn show(&mut self, i: usize, held: AccountView<'_>, market: &Market, room: &mut [f32]) {
         let lookback = self.settings.lookback;
         match &mut self.bypassed {
             Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(i, held, (market, lookback), room),

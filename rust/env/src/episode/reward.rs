@@ -3,7 +3,7 @@
 //! They shape training and nothing else; scores never see them.
 
 use openoutcry_engine::lane_sums::LANES;
-use openoutcry_engine::{Desk, Growth, Stepped, log_returns};
+use openoutcry_engine::{RewardInputs, Stepped, Workspace, log_returns};
 
 /// A reward scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub enum Reward {
         /// Weight of the newest return, in (0, 1).
         rate: f64,
     },
-    /// Simple return less `penalty` times the growth of the drawdown.
+    /// Simple return less `penalty` times the reward_inputs of the drawdown.
     ///
     /// The drawdown is from the episode's highest NAV.
     Drawdown {
@@ -45,7 +45,7 @@ pub struct Shaping {
     pub no_trade_band: f64,
 }
 
-/// The least growth of NAV that a log reward tells apart from ruin.
+/// The least reward_inputs of NAV that a log reward tells apart from ruin.
 const RUIN: f64 = 1e-8;
 
 /// What a scheme remembers of an episode.
@@ -85,33 +85,33 @@ impl Reward {
     /// Returns what a step is worth, given what came before it in the episode.
     #[must_use]
     pub fn of(&self, stepped: &Stepped, memory: &mut Memory) -> f64 {
-        self.of_growth(stepped.growth(), memory)
+        self.of_inputs(stepped.reward_inputs(), memory)
     }
 
     /// Returns the same of the part of a step that rewards are made of.
     #[must_use]
     #[inline]
-    pub fn of_growth(&self, growth: Growth, memory: &mut Memory) -> f64 {
+    pub fn of_inputs(&self, reward_inputs: RewardInputs, memory: &mut Memory) -> f64 {
         match *self {
-            Self::Simple => growth.reward,
-            Self::Log => libm::log((1.0 + growth.reward).max(RUIN)),
-            Self::DifferentialSharpe { rate } => differential_sharpe(growth.reward, rate, memory),
+            Self::Simple => reward_inputs.reward,
+            Self::Log => libm::log((1.0 + reward_inputs.reward).max(RUIN)),
+            Self::DifferentialSharpe { rate } => differential_sharpe(reward_inputs.reward, rate, memory),
             Self::Drawdown { penalty } => {
-                memory.peak = memory.peak.max(growth.nav);
-                let drawdown = 1.0 - growth.nav / memory.peak;
+                memory.peak = memory.peak.max(reward_inputs.nav);
+                let drawdown = 1.0 - reward_inputs.nav / memory.peak;
                 let deepening = (drawdown - memory.drawdown).max(0.0);
                 memory.drawdown = drawdown;
-                growth.reward - penalty * deepening
+                reward_inputs.reward - penalty * deepening
             }
-            Self::Turnover { penalty } => growth.reward - penalty * growth.turnover,
+            Self::Turnover { penalty } => reward_inputs.reward - penalty * reward_inputs.turnover,
         }
     }
 }
 
 /// Returns the log rewards of eight returns: those of [`Reward::Log`] to the bit.
 #[inline]
-pub(crate) fn logs(returns: &[f64; LANES], desk: &Desk) -> [f64; LANES] {
-    log_returns(returns, RUIN, desk)
+pub(crate) fn logs(returns: &[f64; LANES], workspace: &Workspace) -> [f64; LANES] {
+    log_returns(returns, RUIN, workspace)
 }
 
 /// Returns the derivative of the Sharpe ratio to the rate.
@@ -137,12 +137,13 @@ mod tests {
     use super::*;
 
     fn check(returns: [f64; LANES]) {
-        let alone = returns.map(|reward| Reward::Log.of_growth(growth(reward), &mut Memory::default()).to_bits());
-        assert_eq!(logs(&returns, &Desk::new(1, Detail::Money)).map(f64::to_bits), alone, "{returns:?}");
+        let alone =
+            returns.map(|reward| Reward::Log.of_inputs(reward_inputs(reward), &mut Memory::default()).to_bits());
+        assert_eq!(logs(&returns, &Workspace::new(1, Detail::Money)).map(f64::to_bits), alone, "{returns:?}");
     }
 
-    fn growth(reward: f64) -> Growth {
-        Growth { nav: 1.0, reward, turnover: 0.0 }
+    fn reward_inputs(reward: f64) -> RewardInputs {
+        RewardInputs { nav: 1.0, reward, turnover: 0.0 }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use openoutcry_contract::{Decision, PrintedCloses, Refusal, to_orders};
 use openoutcry_engine::{
-    Book, ConfigError, Dataset, Desk, Detail, Event, Rules, StepError, Stepped, Window, step_once,
+    Book, ConfigError, Dataset, Detail, Event, Rules, StepError, Stepped, Window, Workspace, step_once,
 };
 
 use crate::episode::reward::{Memory, Shaping};
@@ -45,10 +45,10 @@ pub(crate) struct Episode {
     pub(crate) terminated: bool,
     /// What the reward scheme remembers of the episode.
     pub(crate) memory: Memory,
-    desk: Desk,
+    workspace: Workspace,
     orders: Vec<f64>,
     refusals: Vec<Refusal>,
-    /// Whether the desk tells of a step of this account, not of one taken back.
+    /// Whether the workspace tells of a step of this account, not of one taken back.
     tells: bool,
 }
 
@@ -59,7 +59,7 @@ impl Episode {
             book: Book::new(data, window.start),
             terminated: false,
             memory: Memory::default(),
-            desk: Desk::new(data.n_symbols(), detail),
+            workspace: Workspace::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
             refusals: Vec::new(),
             tells: false,
@@ -140,7 +140,7 @@ impl Episode {
         if self.done() {
             return Err(StepError::EpisodeOver);
         }
-        let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.desk)?;
+        let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.workspace)?;
         self.terminated = stepped.terminated;
         self.tells = true;
         Ok(stepped)
@@ -156,6 +156,6 @@ impl Episode {
     }
 
     pub(crate) fn events(&self) -> &[Event] {
-        if self.tells { self.desk.events() } else { &[] }
+        if self.tells { self.workspace.events() } else { &[] }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use openoutcry::FillKey;
 use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen};
-use openoutcry_engine::{Book, Desk, Detail, Rules, StepError, step_once};
+use openoutcry_engine::{Book, Detail, Rules, StepError, Workspace, step_once};
 use proptest::prelude::*;
 
 use crate::place_hash::Dice;
@@ -34,7 +34,7 @@ struct Twin<'a> {
     start: usize,
     last: usize,
     book: Book,
-    desk: Desk,
+    workspace: Workspace,
     is_done: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Twin<'a> {
             start,
             last: start.saturating_add(draw.max_episode_steps).min(n_bars - 1),
             book: Book::new(markets[market].data(), start),
-            desk: Desk::new(n_symbols, Detail::Full),
+            workspace: Workspace::new(n_symbols, Detail::Full),
             is_done: false,
         }
     }
@@ -63,7 +63,7 @@ impl<'a> Twin<'a> {
             self.restart();
             return Told { reset: true, ..Told::default() };
         }
-        let stepped = step_once(self.market.data(), &self.rules, &mut self.book, orders, &mut self.desk);
+        let stepped = step_once(self.market.data(), &self.rules, &mut self.book, orders, &mut self.workspace);
         let stepped = stepped.expect("a step");
         let truncated = self.book.bar() == self.last;
         self.is_done = stepped.terminated || truncated;
