@@ -1,6 +1,6 @@
-//! The wire contract: what an agent is shown and may answer, and the bytes of both.
+//! The wire contract: observations, decisions and records, and their bytes.
 //!
-//! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
+//! The messages are described in `contract/README.md`. Schemas and test vectors are in the same folder.
 
 pub mod arena_log;
 pub mod ledger;
@@ -19,8 +19,8 @@ pub use wire::orders::{Refusal, place_orders, to_orders, write_orders};
 pub use wire::scenario_json::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
 pub use wire::step_info::StepInfo;
 
-/// The version of the wire contract, independent of the version of any package.
+/// The version of the wire contract, independent of package versions.
 pub const CONTRACT_VERSION: &str = "1.0";
 
-/// Every version of the wire contract that there has been, the present one last.
+/// All versions of the wire contract, the current one last.
 pub const CONTRACT_VERSIONS: [&str; 1] = [CONTRACT_VERSION];

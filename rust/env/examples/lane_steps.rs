@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
-use openoutcry::{Backtest, CostModel, Dataset, Limits, Reward, TradingEnv, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
+use openoutcry::{Backtest, CostModel, Dataset, EpisodeWindows, Limits, Reward, TradingEnv, Window};
 
 const WINDOW: Window = Window { start: 19, end: 400 };
 
@@ -32,7 +32,7 @@ fn weights(n_symbols: usize, n_lanes: usize) -> Vec<f64> {
 fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps: usize) {
     let market = Arc::new(Market::new(Arc::new(data)));
     let settings = Settings {
-        windows: vec![Windows::Fixed(WINDOW)],
+        windows: vec![EpisodeWindows::Fixed(WINDOW)],
         autoreset: Autoreset::SameStep,
         reward: Reward::Simple,
         lookback: 20,
@@ -40,14 +40,14 @@ fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: Settings::CELLS_A_THREAD,
-        bypass_len: Settings::BYPASS_LEN,
+        streaming_len: Settings::STREAMING_LEN,
         seed: 1,
     };
     let mut seen = vec![0.0_f32; n_lanes * market.flat_len(20)];
     let actions: Vec<f32> =
         weights(market.data().n_symbols(), n_lanes).into_iter().map(|weight| weight as f32).collect();
     let mut batch = Batch::new(vec![market], &vec![(0, terms); n_lanes], settings, 0).expect("a batch");
-    let mut strip = slides.then(|| Strip::new(&batch));
+    let mut strip = slides.then(|| SlidingArray::new(&batch));
     let mut rows = strip.as_ref().map_or_else(Vec::new, |strip| vec![0.0; n_lanes * strip.row_len()]);
     let mut rewards = vec![0.0; n_lanes];
     let mut flags = [(); 3].map(|()| vec![false; n_lanes]);
@@ -58,9 +58,9 @@ fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps
         let seen = match &mut strip {
             Some(strip) => {
                 let turn = step % strip.n_turns();
-                Seen::Sliding(strip.seen(&mut rows, turn))
+                ObservationArrays::Sliding(strip.seen(&mut rows, turn))
             }
-            None => Seen::Flat(&mut seen),
+            None => ObservationArrays::Flat(&mut seen),
         };
         batch.step(seen, None, outcome).expect("a step");
     }

@@ -32,14 +32,14 @@ mod episode;
 mod replay;
 
 pub use agents::Agent;
-pub use agents::agent_answer::Answer;
+pub use agents::agent_answer::AgentAnswer;
 pub use backtest::run::{Fill, Flows, Run};
 pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
 pub use environment::env_state::State;
 pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
 pub use environment::trading_env::TradingEnv;
-pub use episode::episode_windows::{Stream, Windows};
-pub use episode::reward::{Memory, Reward, Shaping};
+pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
+pub use episode::reward::{Reward, RewardState, Shaping};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
     StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle, record,
@@ -54,11 +54,11 @@ pub use openoutcry_engine::{
 };
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};
-pub use replay::record_integrity::edited;
+pub use replay::record_integrity::integrity_differences;
 pub use replay::replay_run::{Replay, ReplayError, Terms, replay_run};
 pub use replay::score_submission::{replay_submission, submit, submit_at, submit_run};
 
-/// Compiles and runs the Rust of the README.
+/// Compiles and runs the Rust code of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

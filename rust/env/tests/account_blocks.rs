@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
-use openoutcry::{Columns, CostModel, Dataset, FillKey, Limits, Reward, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
+use openoutcry::{Columns, CostModel, Dataset, EpisodeWindows, FillKey, Limits, Reward, Window};
 use openoutcry_engine::{Book, Detail, Rules, Workspace, step_once};
 
 const N_LANES: usize = 8;
@@ -20,7 +20,7 @@ fn market(n_symbols: usize) -> Arc<Market> {
 
 fn batch(market: &Arc<Market>, lookback: usize) -> Batch {
     let settings = Settings {
-        windows: vec![Windows::Fixed(Window { start: 0, end: N_BARS })],
+        windows: vec![EpisodeWindows::Fixed(Window { start: 0, end: N_BARS })],
         autoreset: Autoreset::NextStep,
         reward: Reward::Simple,
         lookback,
@@ -28,13 +28,13 @@ fn batch(market: &Arc<Market>, lookback: usize) -> Batch {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: 1,
-        bypass_len: usize::MAX,
+        streaming_len: usize::MAX,
         seed: 0,
     };
     Batch::new(vec![Arc::clone(market)], &[(0, TERMS); N_LANES], settings, 0).unwrap()
 }
 
-fn step(batch: &mut Batch, actions: &[f64], seen: Seen<'_>) {
+fn step(batch: &mut Batch, actions: &[f64], seen: ObservationArrays<'_>) {
     let (mut rewards, mut flags) = ([0.0; N_LANES], [[false; N_LANES]; 3]);
     let [terminated, truncated, reset] = &mut flags;
     batch.accept(actions, None).unwrap();
@@ -59,7 +59,7 @@ fn an_order_out_of_range_is_refused_in_a_pack_as_it_is_alone() {
             };
             let actions: Vec<f64> =
                 (0..N_LANES).flat_map(|lane| (0..n_symbols).map(move |symbol| order(lane, symbol))).collect();
-            step(&mut batch, &actions, Seen::Flat(&mut seen));
+            step(&mut batch, &actions, ObservationArrays::Flat(&mut seen));
             for (lane, book) in books.iter_mut().enumerate() {
                 let orders = &actions[lane * n_symbols..][..n_symbols];
                 step_once(market.data(), &rules, book, orders, &mut workspace).unwrap();
@@ -79,7 +79,7 @@ fn a_lane_that_begins_anew_in_a_whole_pack_is_shown_its_own_window() {
         for late in 0..N_LANES {
             let market = market(n_symbols);
             let mut batch = batch(&market, lookback);
-            let (len, strip) = (market.flat_len(lookback), Strip::new(&batch));
+            let (len, strip) = (market.flat_len(lookback), SlidingArray::new(&batch));
             let (row_len, n_turns) = (strip.row_len(), strip.n_turns());
             let (mut pair, mut arrays) = ([strip.clone(), strip], [(); 2].map(|()| vec![f32::NAN; N_LANES * row_len]));
             let actions = vec![0.1; N_LANES * n_symbols];
@@ -89,11 +89,11 @@ fn a_lane_that_begins_anew_in_a_whole_pack_is_shown_its_own_window() {
                 }
                 let (which, turn) = (k % 2, k / 2 % n_turns);
                 let begin = pair[which].begin(turn);
-                step(&mut batch, &actions, Seen::Sliding(pair[which].seen(&mut arrays[which], turn)));
+                step(&mut batch, &actions, ObservationArrays::Sliding(pair[which].seen(&mut arrays[which], turn)));
                 let shown: Vec<f32> =
                     arrays[which].chunks(row_len).flat_map(|row| row[begin..begin + len].to_vec()).collect();
                 let mut expected = vec![0.0; N_LANES * len];
-                batch.observe(Seen::Flat(&mut expected)).unwrap();
+                batch.observe(ObservationArrays::Flat(&mut expected)).unwrap();
                 assert_eq!(shown, expected, "{n_symbols} symbols, {lookback} bars, lane {late}, step {k}");
             }
         }

@@ -1,7 +1,9 @@
 //! Answers with faults: each is a hold, is recorded, and replays.
 
 use openoutcry::record::{AgentTrajectory, Fault, Harness, RunTrajectory, Tier, Transport};
-use openoutcry::{Answer, Backtest, BacktestError, CostModel, Dataset, Run, Terms, Window, agents, replay_run, submit};
+use openoutcry::{
+    AgentAnswer, Backtest, BacktestError, CostModel, Dataset, Run, Terms, Window, agents, replay_run, submit,
+};
 
 const BUY: &str = "{\"orders\":[{\"action\":\"buy\",\"symbol\":\"S000\",\"target_weight\":0.5}]}";
 const TALK: &str = "I would buy";
@@ -14,17 +16,17 @@ fn backtest(data: &Dataset) -> Backtest<'_> {
     Backtest::new(data, Window { start: 19, end: 26 }, 0, CostModel::default()).unwrap().with_name("a market")
 }
 
-fn answered(data: &Dataset, answers: &[Answer]) -> Result<(Run, RunTrajectory), BacktestError> {
+fn answered(data: &Dataset, answers: &[AgentAnswer]) -> Result<(Run, RunTrajectory), BacktestError> {
     let mut answers = answers.iter().cloned();
     backtest(data).try_capture(|_| Ok(answers.next().unwrap()), |_| Ok(()))
 }
 
-fn held(text: &str, slug: &str) -> Answer {
-    Answer::held(text.to_owned(), Fault::new(slug).unwrap()).unwrap()
+fn held(text: &str, slug: &str) -> AgentAnswer {
+    AgentAnswer::held(text.to_owned(), Fault::new(slug).unwrap()).unwrap()
 }
 
-fn lenient(text: &str) -> Answer {
-    Answer::lenient(text.to_owned())
+fn lenient(text: &str) -> AgentAnswer {
+    AgentAnswer::lenient(text.to_owned())
 }
 
 #[test]
@@ -41,8 +43,8 @@ fn an_answer_with_a_fault_is_a_hold_that_is_recorded_and_replays() {
     assert_eq!(texts, [BUY, BUY, TALK, "", cut, BUY]);
     assert!(replay_run(&data, &record, &Terms::default()).unwrap().is_verified());
     // A hold is a row that orders nothing, and the bars without a fault are those of a run without any.
-    let hold = Answer::strict("{\"orders\":[]}".to_owned());
-    let buy = Answer::strict(BUY.to_owned());
+    let hold = AgentAnswer::strict("{\"orders\":[]}".to_owned());
+    let buy = AgentAnswer::strict(BUY.to_owned());
     let (honest, _) = answered(&data, &[buy.clone(), hold.clone(), hold.clone(), hold.clone(), hold, buy]).unwrap();
     assert_eq!(run.nav, honest.nav);
     assert!(run.orders[4..20].iter().all(|order| order.is_nan()));
@@ -51,13 +53,13 @@ fn an_answer_with_a_fault_is_a_hold_that_is_recorded_and_replays() {
 #[test]
 fn a_strict_answer_that_is_no_decision_ends_the_run() {
     let data = market();
-    let error = answered(&data, &[lenient(BUY), Answer::strict(TALK.to_owned())]).unwrap_err();
+    let error = answered(&data, &[lenient(BUY), AgentAnswer::strict(TALK.to_owned())]).unwrap_err();
     assert_eq!(error.slug(), "bad_json");
 }
 
 #[test]
 fn no_decision_is_called_malformed() {
-    assert_eq!(Answer::held(BUY.to_owned(), Fault::malformed()), None);
+    assert_eq!(AgentAnswer::held(BUY.to_owned(), Fault::malformed()), None);
     let data = market();
     let said: Vec<_> = std::iter::repeat_n(held(TALK, Fault::MALFORMED), 6).collect();
     let found: Vec<_> = std::iter::repeat_n(lenient(TALK), 6).collect();
@@ -81,7 +83,7 @@ fn how_an_agent_was_run_is_bound_by_the_record_and_leaves_the_run_as_it_is() {
     assert_ne!(record.digest, AgentTrajectory::new("x", vec![inside], 0).digest);
     let submitted = submit(&[&data], &record, &Terms::default()).unwrap();
     assert_eq!(submitted.runs[0].trace.as_ref().unwrap().harness, Some(harness));
-    let mut edited = record;
-    edited.runs[0].harness = Some(Harness { tier: Tier::T3, ..harness });
-    assert_eq!(submit(&[&data], &edited, &Terms::default()).unwrap_err().slug(), "record_differs");
+    let mut integrity_differences = record;
+    integrity_differences.runs[0].harness = Some(Harness { tier: Tier::T3, ..harness });
+    assert_eq!(submit(&[&data], &integrity_differences, &Terms::default()).unwrap_err().slug(), "record_differs");
 }

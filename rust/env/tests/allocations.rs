@@ -6,8 +6,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openoutcry::batch::{Arrays, Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
-use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
+use openoutcry::batch::{
+    Autoreset, Batch, DictArrays, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms,
+};
+use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
 
 struct Counting;
 
@@ -45,9 +47,9 @@ enum Kind {
 }
 
 /// Every array that a step may write to.
-struct Memory {
+struct RewardState {
     flat: Vec<f32>,
-    strip: Strip,
+    strip: SlidingArray,
     rows: Vec<f32>,
     step: usize,
     cells: [Vec<f64>; 3],
@@ -57,9 +59,9 @@ struct Memory {
     account: Vec<f32>,
 }
 
-impl Memory {
+impl RewardState {
     fn new(market: &Market, batch: &Batch) -> Self {
-        let strip = Strip::new(batch);
+        let strip = SlidingArray::new(batch);
         let cells = N_LANES * market.data().n_symbols();
         Self {
             flat: vec![0.0; N_LANES * market.flat_len(LOOKBACK)],
@@ -74,27 +76,31 @@ impl Memory {
         }
     }
 
-    fn seen(&mut self, kind: Kind) -> Seen<'_> {
+    fn seen(&mut self, kind: Kind) -> ObservationArrays<'_> {
         let [closes, positions, cash] = &mut self.cells;
         match kind {
-            Kind::Flat => Seen::Flat(&mut self.flat),
+            Kind::Flat => ObservationArrays::Flat(&mut self.flat),
             Kind::Sliding => {
                 self.step += 1;
                 let turn = self.step % self.strip.n_turns();
-                Seen::Sliding(self.strip.seen(&mut self.rows, turn))
+                ObservationArrays::Sliding(self.strip.seen(&mut self.rows, turn))
             }
-            Kind::Cursor => Seen::Cursor { bars: &mut self.bars, account: &mut self.account },
-            Kind::Dict => {
-                Seen::Dict(Arrays { closes, listed: &mut self.listed, positions, cash, history: &mut self.history })
-            }
+            Kind::Cursor => ObservationArrays::Cursor { bars: &mut self.bars, account: &mut self.account },
+            Kind::Dict => ObservationArrays::Dict(DictArrays {
+                closes,
+                listed: &mut self.listed,
+                positions,
+                cash,
+                history: &mut self.history,
+            }),
         }
     }
 }
 
-fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (usize, usize)) -> Batch {
+fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len): (usize, usize)) -> Batch {
     let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
     let settings = Settings {
-        windows: vec![Windows::Random {
+        windows: vec![EpisodeWindows::Random {
             range: Window { start: 10, end: market.data().n_bars() },
             n_bars: 30,
             split: "train".to_owned(),
@@ -106,7 +112,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (u
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
-        bypass_len,
+        streaming_len,
         seed: 1,
     };
     let terms = Terms { costs, limits: Limits::default() };
@@ -119,7 +125,7 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (u
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
     let mut batch = batch(market, autoreset, ways);
-    let (mut memory, mut last) = (Memory::new(market, &batch), Memory::new(market, &batch));
+    let (mut memory, mut last) = (RewardState::new(market, &batch), RewardState::new(market, &batch));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
     // Gross above 1 in some lanes and shorts in others, so that limits are told of.
@@ -148,8 +154,8 @@ fn a_step_of_a_batch_takes_no_memory() {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
         for kind in [Kind::Flat, Kind::Sliding, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
-                for (n_threads, bypass_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
-                    let taken = allocations(&market, kind, autoreset, (n_threads, bypass_len));
+                for (n_threads, streaming_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
+                    let taken = allocations(&market, kind, autoreset, (n_threads, streaming_len));
                     assert_eq!(taken, 0, "{n_symbols} symbols, {kind:?}, {autoreset:?}, {n_threads} threads");
                 }
             }

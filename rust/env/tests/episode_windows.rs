@@ -1,16 +1,16 @@
-//! Windows drawn for episodes, rewards of the schemes, and lanes of a batch.
+//! EpisodeWindows drawn for episodes, rewards of the schemes, and lanes of a batch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen, Settings, Terms};
+use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{
-    CostModel, Dataset, Limits, Memory, Reward, Shaping, StepCosts, StepError, Stepped, Stream, TradingEnv, Window,
-    Windows,
+    CostModel, Dataset, EpisodeStream, EpisodeWindows, Limits, Reward, RewardState, Shaping, StepCosts, StepError,
+    Stepped, TradingEnv, Window,
 };
 
-fn random(start: usize, end: usize, n_bars: usize, split: &str) -> Windows {
-    Windows::Random { range: Window { start, end }, n_bars, split: split.to_owned() }
+fn random(start: usize, end: usize, n_bars: usize, split: &str) -> EpisodeWindows {
+    EpisodeWindows::Random { range: Window { start, end }, n_bars, split: split.to_owned() }
 }
 
 fn square(x: f64) -> f64 {
@@ -20,7 +20,7 @@ fn square(x: f64) -> f64 {
 #[test]
 fn a_window_is_a_function_of_the_seed_and_the_episode() {
     let windows = random(10, 500, 50, "train");
-    let mut stream = Stream::new(7);
+    let mut stream = EpisodeStream::new(7);
     for k in 0..100 {
         assert_eq!(stream.next(&windows), windows.draw(7, k));
     }
@@ -84,7 +84,7 @@ fn step(reward: f64, nav: f64, turnover: f64) -> Stepped {
 }
 
 fn rewards(scheme: Reward, returns: &[f64], turnover: f64) -> Vec<f64> {
-    let (mut nav, mut memory) = (1.0, Memory::default());
+    let (mut nav, mut memory) = (1.0, RewardState::default());
     let mut next = |return_: f64| {
         nav *= 1.0 + return_;
         scheme.of(&step(return_, nav, turnover), &mut memory)
@@ -158,7 +158,7 @@ fn a_scheme_is_known_by_its_name_and_refuses_a_bad_parameter() {
     }
 }
 
-fn settings(windows: Windows, autoreset: Autoreset) -> Settings {
+fn settings(windows: EpisodeWindows, autoreset: Autoreset) -> Settings {
     Settings {
         windows: vec![windows],
         autoreset,
@@ -168,7 +168,7 @@ fn settings(windows: Windows, autoreset: Autoreset) -> Settings {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: 1,
-        bypass_len: Settings::BYPASS_LEN,
+        streaming_len: Settings::STREAMING_LEN,
         seed: 5,
     }
 }
@@ -177,14 +177,14 @@ fn terms() -> Terms {
     Terms { costs: CostModel::default(), limits: Limits::default() }
 }
 
-/// Arrays of a batch.
-struct Arrays {
+/// DictArrays of a batch.
+struct DictArrays {
     flat: Vec<f32>,
     rewards: Vec<f64>,
     flags: [Vec<bool>; 3],
 }
 
-impl Arrays {
+impl DictArrays {
     fn new(n_lanes: usize, width: usize) -> Self {
         let flags = || vec![false; n_lanes];
         Self { flat: vec![0.0; n_lanes * width], rewards: vec![0.0; n_lanes], flags: [flags(), flags(), flags()] }
@@ -194,7 +194,7 @@ impl Arrays {
         let [terminated, truncated, reset] = &mut self.flags;
         batch.accept(actions, None)?;
         batch.step(
-            Seen::Flat(&mut self.flat),
+            ObservationArrays::Flat(&mut self.flat),
             None,
             Outcome { rewards: &mut self.rewards, terminated, truncated, reset },
         )
@@ -209,15 +209,15 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
     let shaping = Shaping { reward: settings.reward, no_trade_band: settings.no_trade_band };
     let mut batch = Batch::new(vec![Arc::clone(&market)], &[(0, terms()); 3], settings, 0).unwrap();
     batch.reset(Some(40), None).unwrap();
-    let mut lanes: Vec<(TradingEnv, Stream)> = (0..3)
+    let mut lanes: Vec<(TradingEnv, EpisodeStream)> = (0..3)
         .map(|lane| {
-            let mut stream = Stream::new(40 + lane);
+            let mut stream = EpisodeStream::new(40 + lane);
             let window = stream.next(&windows);
             let env = TradingEnv::new(Arc::clone(&data), window, CostModel::default(), 5).unwrap();
             (env.with_shaping(shaping), stream)
         })
         .collect();
-    let mut arrays = Arrays::new(3, market.flat_len(3));
+    let mut arrays = DictArrays::new(3, market.flat_len(3));
     let mut resets = 0;
     for k in 0..100_u32 {
         let actions: Vec<f64> = (0..15).map(|i| f64::from((i * 7 + k * 11) % 23) / 60.0 - 0.1).collect();
@@ -246,10 +246,10 @@ fn what_goes_past_the_caches_is_what_would_not_through_resets_of_every_mode() {
     for (n_symbols, n_lanes, n_threads) in [(3, 1, 1), (4, 19, 2), (8, 16, 1), (12, 1, 1), (12, 19, 2)] {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 60, 3).unwrap())));
         // From the first bars on, at which most of the history is missing.
-        let settings = |autoreset, bypass_len| Settings {
+        let settings = |autoreset, streaming_len| Settings {
             lookback: 20,
             n_threads,
-            bypass_len,
+            streaming_len,
             ..settings(random(0, 60, 7, "train"), autoreset)
         };
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
@@ -259,7 +259,7 @@ fn what_goes_past_the_caches_is_what_would_not_through_resets_of_every_mode() {
             };
             let (mut past, mut through) = (batch(0), batch(usize::MAX));
             let width = market.flat_len(20);
-            let (mut written, mut expected) = (Arrays::new(n_lanes, width), Arrays::new(n_lanes, width));
+            let (mut written, mut expected) = (DictArrays::new(n_lanes, width), DictArrays::new(n_lanes, width));
             for step in 0..40 {
                 let weight = |cell: usize| ((cell + step) % 7) as f64 / (3 * n_symbols) as f64 - 0.02;
                 let actions: Vec<f64> = (0..n_lanes * n_symbols).map(weight).collect();
@@ -286,13 +286,13 @@ fn the_last_closes_of_an_episode_are_told_whatever_else_a_lane_sees() {
         9,
     )
     .unwrap();
-    let mut arrays = Arrays::new(5, market.flat_len(3));
+    let mut arrays = DictArrays::new(5, market.flat_len(3));
     let (mut closes, mut listed) = (vec![0.0; 60], vec![0; 60]);
     let (mut positions, mut cash) = (vec![0.0; 60], vec![0.0; 5]);
     for _ in 0..3 {
         for _ in 0..6 {
             let bars: Vec<usize> = (0..5).map(|lane| batch.bar(lane)).collect();
-            let last = openoutcry::batch::Arrays {
+            let last = openoutcry::batch::DictArrays {
                 closes: &mut closes,
                 listed: &mut listed,
                 positions: &mut positions,
@@ -302,7 +302,9 @@ fn the_last_closes_of_an_episode_are_told_whatever_else_a_lane_sees() {
             let [terminated, truncated, reset] = &mut arrays.flags;
             batch.accept(&[0.05; 60], None).unwrap();
             let outcome = Outcome { rewards: &mut arrays.rewards, terminated, truncated, reset };
-            batch.step(Seen::Flat(&mut arrays.flat), Some(Seen::Dict(last)), outcome).unwrap();
+            batch
+                .step(ObservationArrays::Flat(&mut arrays.flat), Some(ObservationArrays::Dict(last)), outcome)
+                .unwrap();
             for lane in (0..5).filter(|lane| arrays.flags[1][*lane]) {
                 let as_of = market.data().as_of(bars[lane] + 1);
                 let expected: Vec<f64> = (0..12).map(|symbol| as_of.close(symbol).unwrap()).collect();
@@ -317,15 +319,15 @@ fn the_last_closes_of_an_episode_are_told_whatever_else_a_lane_sees() {
 fn what_is_refused_moves_no_lane() {
     let data = Arc::new(Dataset::synthetic(2, 30, 3).unwrap());
     let market = Arc::new(Market::new(data));
-    let settings = settings(Windows::Fixed(Window { start: 5, end: 8 }), Autoreset::Disabled);
+    let settings = settings(EpisodeWindows::Fixed(Window { start: 5, end: 8 }), Autoreset::Disabled);
     let mut batch = Batch::new(vec![Arc::clone(&market)], &[(0, terms()); 2], settings, 0).unwrap();
-    let mut arrays = Arrays::new(2, market.flat_len(3));
+    let mut arrays = DictArrays::new(2, market.flat_len(3));
     let bars = |batch: &Batch| [batch.bar(0), batch.bar(1)];
     for (actions, slug) in [(vec![0.1; 3], "shape_mismatch"), (vec![0.1, 0.1, f64::NAN, 0.1], "weight_not_finite")] {
         assert_eq!(arrays.step(&mut batch, &actions).unwrap_err().slug(), slug);
         assert_eq!(bars(&batch), [5, 5]);
     }
-    let mut short = Arrays { flat: vec![0.0; 3], ..Arrays::new(2, 1) };
+    let mut short = DictArrays { flat: vec![0.0; 3], ..DictArrays::new(2, 1) };
     assert_eq!(short.step(&mut batch, &[0.1; 4]).unwrap_err().slug(), "shape_mismatch");
     assert_eq!(bars(&batch), [5, 5]);
     arrays.step(&mut batch, &[0.1; 4]).unwrap();

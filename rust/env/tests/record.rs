@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use openoutcry::record::{AgentTrajectory, Digest, Fault, Place, RunTrajectory};
 use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{
-    Answer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation, Order,
-    Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
+    AgentAnswer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation,
+    Order, Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
 };
 use shared::forged;
 
@@ -73,7 +73,7 @@ fn the_answers_of_a_function_are_kept_as_they_came_and_told_line_by_line() {
     let mut lines = String::new();
     let (run, record) = backtest(&data)
         .try_capture::<BacktestError>(
-            |text| Ok(Answer::strict(answer(text))),
+            |text| Ok(AgentAnswer::strict(answer(text))),
             |line| {
                 lines.push_str(line);
                 Ok(())

@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "an allocator that counts, and a fork, are unsafe to call")]
 
 #[path = "../src/batch/thread_pool.rs"]
-mod pool;
+mod thread_pool;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use pool::Pool;
+use thread_pool::ThreadPool;
 
 struct Counting;
 
@@ -54,8 +54,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn new_pool(n_threads: usize) -> Pool {
-    Pool::new(n_threads).expect("a pool")
+fn new_pool(n_threads: usize) -> ThreadPool {
+    ThreadPool::new(n_threads).expect("a pool")
 }
 
 /// Returns the next number of a xorshift generator.

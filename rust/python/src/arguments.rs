@@ -2,7 +2,7 @@
 //!
 //! None is taken for another kind of value.
 
-use openoutcry::Answer;
+use openoutcry::AgentAnswer;
 use openoutcry::record::{Fault, Harness, Tier, Transport};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -96,16 +96,16 @@ pub(crate) fn decision<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
 }
 
 /// Returns an answer: the text of a decision, or that and what was wrong with it.
-pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
-    let Ok(pair) = value.cast::<PyTuple>() else { return Ok(Answer::strict(decision(value)?.to_owned())) };
+pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<AgentAnswer> {
+    let Ok(pair) = value.cast::<PyTuple>() else { return Ok(AgentAnswer::strict(decision(value)?.to_owned())) };
     let (text, fault): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
     let text = decision(&text)?.to_owned();
     if fault.is_none() {
-        return Ok(Answer::lenient(text));
+        return Ok(AgentAnswer::lenient(text));
     }
     let named = fault.extract().ok().and_then(|slug: String| Fault::new(&slug).ok());
     named
-        .and_then(|fault| Answer::held(text, fault))
+        .and_then(|fault| AgentAnswer::held(text, fault))
         .ok_or_else(|| refused("argument_invalid", "fault", "None or a slug, and `malformed` of no decision", &fault))
 }
 

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Strip, Terms};
-use openoutcry::{Reward, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, SlidingArray, Terms};
+use openoutcry::{EpisodeWindows, Reward, Window};
 use pyo3::prelude::*;
 
 use crate::buffers::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
@@ -71,9 +71,9 @@ pub(crate) fn reward(name: &str, parameter: f64) -> PyResult<Reward> {
 }
 
 /// Returns the windows that episodes are drawn from.
-pub(crate) fn windows(start: usize, end: usize, n_bars: Option<usize>, split: String) -> Windows {
+pub(crate) fn windows(start: usize, end: usize, n_bars: Option<usize>, split: String) -> EpisodeWindows {
     let range = Window { start, end };
-    n_bars.map_or(Windows::Fixed(range), |n_bars| Windows::Random { range, n_bars, split })
+    n_bars.map_or(EpisodeWindows::Fixed(range), |n_bars| EpisodeWindows::Random { range, n_bars, split })
 }
 
 impl Options {
@@ -101,7 +101,7 @@ impl Options {
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
             n_threads: self.threads,
             cells_a_thread: self.cells_a_thread,
-            bypass_len: Settings::BYPASS_LEN,
+            streaming_len: Settings::STREAMING_LEN,
             seed: self.seed,
         })
     }
@@ -208,7 +208,7 @@ impl Batch {
     /// And where each turn begins in it.
     #[getter]
     fn slides(&self) -> (usize, Vec<usize>) {
-        let strip = Strip::new(&self.core);
+        let strip = SlidingArray::new(&self.core);
         (strip.row_len(), (0..strip.n_turns()).map(|turn| strip.begin(turn)).collect())
     }
 

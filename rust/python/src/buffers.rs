@@ -1,10 +1,10 @@
-//! Arrays that a batch writes into.
+//! DictArrays that a batch writes into.
 
 use std::sync::{Arc, Mutex};
 
 use numpy::ndarray::Dimension;
 use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
-use openoutcry::batch::{Arrays, Outcome, Seen, Strip};
+use openoutcry::batch::{DictArrays, ObservationArrays, Outcome, SlidingArray};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -28,13 +28,13 @@ pub(crate) struct Sizes {
     pub(crate) lookback: usize,
 }
 
-/// Arrays of one observation.
+/// DictArrays of one observation.
 pub(crate) enum Views {
     Flat(Py<PyArray<f32, Ix2>>),
     /// Rows that windows slide along.
     Sliding {
         rows: Py<PyArray<f32, Ix2>>,
-        strip: Strip,
+        strip: SlidingArray,
     },
     Dict {
         closes: Py<PyArray<f64, Ix2>>,
@@ -49,7 +49,7 @@ pub(crate) enum Views {
     },
 }
 
-/// Arrays of what a step led to, one element a lane.
+/// DictArrays of what a step led to, one element a lane.
 pub(crate) struct Results {
     pub(crate) rewards: Py<PyArray<f64, Ix1>>,
     pub(crate) terminated: Py<PyArray<bool, Ix1>>,
@@ -156,17 +156,20 @@ impl Views {
         &mut self,
         py: Python<'_>,
         turn: usize,
-        write: impl FnOnce(Seen<'_>) -> PyResult<R>,
+        write: impl FnOnce(ObservationArrays<'_>) -> PyResult<R>,
     ) -> PyResult<R> {
         match self {
-            Self::Sliding { rows, strip } => write(Seen::Sliding(strip.seen(elements(rows.bind(py))?, turn))),
-            Self::Flat(flat) => write(Seen::Flat(elements(flat.bind(py))?)),
-            Self::Cursor { bars, account } => {
-                write(Seen::Cursor { bars: elements(bars.bind(py))?, account: elements(account.bind(py))? })
+            Self::Sliding { rows, strip } => {
+                write(ObservationArrays::Sliding(strip.seen(elements(rows.bind(py))?, turn)))
             }
+            Self::Flat(flat) => write(ObservationArrays::Flat(elements(flat.bind(py))?)),
+            Self::Cursor { bars, account } => write(ObservationArrays::Cursor {
+                bars: elements(bars.bind(py))?,
+                account: elements(account.bind(py))?,
+            }),
             Self::Dict { closes, listed, positions, cash, history } => {
                 let history = history.as_ref().map(|history| history.bind(py));
-                write(Seen::Dict(Arrays {
+                write(ObservationArrays::Dict(DictArrays {
                     closes: elements(closes.bind(py))?,
                     listed: elements(listed.bind(py))?,
                     positions: elements(positions.bind(py))?,
@@ -315,7 +318,7 @@ impl Buffers {
         rows: &Bound<'_, PyAny>,
         outcome: [Bound<'_, PyAny>; 4],
     ) -> PyResult<Vec<Self>> {
-        let strip = Strip::new(batch.core());
+        let strip = SlidingArray::new(batch.core());
         let (n_turns, wanted) = (strip.n_turns(), [batch.core().n_lanes(), strip.row_len()]);
         let rows = written::<f32, Ix2>("rows", rows)?;
         if rows.bind(py).shape() != wanted {

@@ -1,7 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
-use openoutcry::batch::{Arrays, Market, observe_account};
+use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
     CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
     StepCosts, Stepped, TradingEnv as CoreEnv, Window,
@@ -292,7 +292,7 @@ impl TradingEnv {
             return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received others")));
         }
         let mut cash = [0.0];
-        let mut arrays = Arrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
+        let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
         let (book, data) = (self.core.book(), self.core.data());
         let Some(mut history) = history else {
             arrays.write(0, book.held(), data, 0);

@@ -1,4 +1,4 @@
-use openoutcry::{Stream, Window, Windows};
+use openoutcry::{EpisodeStream, EpisodeWindows, Window};
 use pyo3::prelude::*;
 
 use crate::arguments;
@@ -10,8 +10,8 @@ use crate::error::to_py;
 /// That of episode k is a function of the seed and of k.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Episodes {
-    windows: Windows,
-    stream: Stream,
+    windows: EpisodeWindows,
+    stream: EpisodeStream,
 }
 
 #[pymethods]
@@ -21,12 +21,12 @@ impl Episodes {
     fn new(range: (usize, usize), n_bars: Option<usize>, split: String, data_bars: usize) -> PyResult<Self> {
         let windows = windows(range.0, range.1, n_bars, split);
         windows.validate(data_bars).map_err(to_py)?;
-        Ok(Self { windows, stream: Stream::default() })
+        Ok(Self { windows, stream: EpisodeStream::default() })
     }
 
     /// Begin the stream of a seed; its first episode is still to come.
     fn seed(&mut self, #[pyo3(from_py_with = arguments::seed)] seed: u64) {
-        self.stream = Stream::new(seed);
+        self.stream = EpisodeStream::new(seed);
     }
 
     /// Return the bars of the next episode's window, as start and end.

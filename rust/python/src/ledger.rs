@@ -1,6 +1,6 @@
 //! Runs of a ledger's log, as the index is made of them.
 
-use openoutcry::ledger::{Link, PlainRun, Stretch, Vocabulary, read_runs};
+use openoutcry::ledger::{LedgerSegment, Link, PlainRun, Vocabulary, read_runs};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -44,7 +44,8 @@ impl RunReader {
         segment: u64,
         offset: usize,
     ) -> PyResult<Read<'py>> {
-        let Stretch { runs, starts, end, first, last, n_broken } = py.detach(|| read_runs(content, start, &self.0));
+        let LedgerSegment { runs, starts, end, first, last, n_broken } =
+            py.detach(|| read_runs(content, start, &self.0));
         let rows = runs.iter().zip(starts).map(|(run, start)| row(py, run, segment, offset + start));
         Ok((rows.collect::<PyResult<_>>()?, end, first.map(place), last.map(place), n_broken))
     }

@@ -1,7 +1,7 @@
 use openoutcry::record::{
-    AgentTrajectory, DatasetName, Digest, Divergence, Fault, Knob, RunTrajectory, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Divergence, Fault, RunTrajectory, SettingDifference, compare_runs, public_key,
 };
-use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
+use openoutcry::{Difference, FillKey, Terms, integrity_differences, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -11,7 +11,7 @@ use crate::dataset::Dataset;
 use crate::error::to_py;
 use crate::limits::Limits;
 
-/// The knobs in which two runs differ, and where they part first.
+/// The settings in which two runs differ, and where they part first.
 type Compared<'py> = (Vec<(&'static str, String, String)>, Option<Bound<'py, PyDict>>);
 
 /// The native record behind `openoutcry.RunRecord`.
@@ -167,7 +167,7 @@ impl Record {
     #[pyo3(signature = (public_key=None))]
     fn edited<'py>(&self, py: Python<'py>, public_key: Option<[u8; 32]>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for difference in edited(&self.core, public_key.as_ref()).map_err(to_py)? {
+        for difference in integrity_differences(&self.core, public_key.as_ref()).map_err(to_py)? {
             list.append(difference_dict(py, None, &difference)?)?;
         }
         Ok(list)
@@ -202,11 +202,12 @@ impl Record {
         Ok((replay.n_steps, list))
     }
 
-    /// Compare two runs: the knobs that differ, and where they part first.
+    /// Compare two runs: the settings that differ, and where they part first.
     fn compare<'py>(&self, py: Python<'py>, run: usize, other: &Self) -> PyResult<Compared<'py>> {
-        let (knobs, divergence) = compare_runs(&self.core.runs[run], &other.core.runs[run]);
-        let knobs = knobs.into_iter().map(|Knob { field, left, right }| (field, left, right)).collect();
-        Ok((knobs, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
+        let (settings, divergence) = compare_runs(&self.core.runs[run], &other.core.runs[run]);
+        let settings =
+            settings.into_iter().map(|SettingDifference { field, left, right }| (field, left, right)).collect();
+        Ok((settings, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
     }
 }
 

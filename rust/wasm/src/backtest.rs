@@ -1,6 +1,6 @@
 use js_sys::{Function, JsString};
 use openoutcry::record::{AgentTrajectory, check_agent_id};
-use openoutcry::{Answer, Backtest, agents};
+use openoutcry::{AgentAnswer, Backtest, agents};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
@@ -80,7 +80,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
             let message = "a decision must be text that has a form in UTF-8; received half a surrogate pair";
             return Err(AgentFault(raise("argument_invalid", message)));
         }
-        Ok(Answer::strict(String::from(text)))
+        Ok(AgentAnswer::strict(String::from(text)))
     };
     let captured = backtest.try_capture(asked, |_| Ok(()));
     let (run, record) = captured.map_err(|AgentFault(thrown)| thrown)?;

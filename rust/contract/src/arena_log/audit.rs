@@ -6,43 +6,43 @@ use sha2::{Digest, Sha256};
 use crate::merkle::{Hash, Tree, hash_leaf};
 use crate::wire::canonical_json::hex_of;
 
-/// The most bytes that a record may have: entry bundles give them 16 bits.
+/// The largest size of a record in bytes: entry bundles have 16 bits for it.
 pub const LONGEST: usize = 65_535;
 
-/// Letters of a time up to its day, and up to its whole second.
+/// Lengths of the text of a time up to its day, and up to its second.
 const DAY: usize = 10;
 const SECOND: usize = 19;
 
 const NOT_EXACT: &str = "an object in canonical JSON without fractions is required; received another line";
 
-/// A line that is not what it must be, from 0, and why.
+/// An invalid line, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The number of the line, from 0.
     pub line: usize,
-    /// What was required and what came.
+    /// The requirement and the received value.
     pub why: String,
 }
 
-/// A log as it was read.
+/// A parsed log.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     /// The tree of all lines.
     pub tree: Tree,
     /// The SHA-256 of each line.
     pub digests: Vec<Hash>,
-    /// Where the records that are no submissions are, by line.
+    /// Positions of the records other than submissions, with their lines.
     pub others: Vec<(usize, Range<usize>)>,
-    /// The lines that are at fault, each once.
+    /// Invalid lines, each once.
     pub faults: Vec<Fault>,
-    /// How many records there are of the days before the last record's.
+    /// Number of records from days before that of the last record.
     ///
-    /// By their own times.
+    /// By the times in the records.
     pub n_before_today: usize,
     submissions: Vec<Submission>,
 }
 
-/// Where the facts of a submission are.
+/// Positions of the fields of a submission.
 #[derive(Clone, Debug)]
 struct Submission {
     line: usize,
@@ -50,9 +50,9 @@ struct Submission {
     commitments: Range<usize>,
 }
 
-/// Returns why a text is no record that a log may be given; `None` if it is one.
+/// Returns the fault of a text as a new record; `None` for a valid one.
 ///
-/// It is stricter than `Log::read`, which takes records of types that are not known yet.
+/// It is stricter than `Log::read`, which accepts unknown record types.
 #[must_use]
 pub fn record_fault(text: &str) -> Option<String> {
     if text.len() > LONGEST {
@@ -65,23 +65,23 @@ pub fn record_fault(text: &str) -> Option<String> {
     crate::arena_log::record_types::fault(&members)
 }
 
-/// Returns the lines of a file that end, and what comes after them.
+/// Returns the lines of a file, and the text after the last line end.
 fn lines(content: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let mut lines: Vec<_> = content.split(|&byte| byte == b'\n').collect();
     let rest = lines.pop().unwrap_or_default();
     (lines, rest)
 }
 
-/// Returns where `part` is in the text that it is a part of.
+/// Returns the position of `part` in the text that contains it.
 fn place(content: &[u8], part: &str) -> Range<usize> {
     let first = part.as_ptr() as usize - content.as_ptr() as usize;
     first..first + part.len()
 }
 
 impl Log {
-    /// Reads a log, a record a line, and notes what is at fault.
+    /// Reads a log with one record per line, and collects faults.
     ///
-    /// What is at fault is a leaf of the tree too, but no fact is taken from it.
+    /// An invalid line is a leaf of the tree, but none of its fields are used.
     #[must_use]
     pub fn read(content: &[u8]) -> Self {
         let (lines, rest) = lines(content);
@@ -104,9 +104,9 @@ impl Log {
         log
     }
 
-    /// Reads the reveals of this log, and returns what is at fault.
+    /// Checks the reveals of this log, and returns their faults.
     ///
-    /// A line is a submission. `content` is what the log was read from.
+    /// A line reveals one submission. `content` is the text of the log.
     #[must_use]
     pub fn reveal(&self, content: &[u8], reveals: &[u8]) -> Vec<Fault> {
         let (lines, rest) = lines(reveals);
@@ -127,7 +127,7 @@ impl Log {
         faults
     }
 
-    /// Returns the line of the first result of each market, as its id is written.
+    /// Returns the line of the first resolution of each market, by its id as written.
     fn results<'a>(&self, content: &'a [u8]) -> BTreeMap<&'a str, usize> {
         let mut members = Vec::new();
         let mut found = BTreeMap::new();
@@ -151,19 +151,19 @@ fn cut_fault(line: usize, rest: &[u8]) -> Option<Fault> {
 struct Reader<'a> {
     content: &'a [u8],
     log: Log,
-    /// The hash of each snapshot by its time, both as they are written.
+    /// The hash of each snapshot by its time, both as written.
     snapshots: BTreeMap<&'a str, &'a str>,
-    /// The newest second that any record so far says.
+    /// The latest second in any record so far.
     ///
-    /// What comes after it in the log did not happen before.
+    /// Later records of the log must not be earlier.
     newest: &'a str,
-    /// The name of each submission, as it is written.
+    /// The ids of the submissions, as written.
     ids: BTreeSet<&'a str>,
     members: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a line, and returns what is wrong with it.
+    /// Reads a line, and returns its fault.
     fn read(&mut self, line: usize, text: &'a [u8]) -> Option<String> {
         let Some(text) = str::from_utf8(text)
             .ok()
@@ -198,18 +198,19 @@ impl<'a> Reader<'a> {
             }
             self.snapshots.insert(as_of, digest);
         }
-        // A snapshot is published after the moment that it is of.
-        let least = crate::arena_log::record_types::sorted(as_of).map_or("", |moment| &moment[..SECOND]);
+        // A snapshot is published after its own time.
+        let least = crate::arena_log::record_types::sortable_time(as_of).map_or("", |moment| &moment[..SECOND]);
         self.date(line, if line == 0 { "created_at" } else { "at" }, least)
     }
 
-    /// Takes note of when a record was made, and returns what is wrong with it.
+    /// Updates the latest time with that of a record, and returns its fault.
     ///
-    /// The member of that name says it.
+    /// The time is in the member `name`.
     fn date(&mut self, line: usize, name: &str, least: &str) -> Option<String> {
         let (value, least) =
             (crate::arena_log::record_types::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
-        let Some(moment) = crate::arena_log::record_types::sorted(value).filter(|moment| *moment >= least) else {
+        let Some(moment) = crate::arena_log::record_types::sortable_time(value).filter(|moment| *moment >= least)
+        else {
             return Some(format!("`{name}` from {least} on is required, as in the log before; received {value}"));
         };
         if self.newest.get(..DAY).is_some_and(|day| day < &moment[..DAY]) {
@@ -219,7 +220,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Takes the facts of a submission from its members.
+    /// Stores the fields of a submission.
     fn submit(&mut self, line: usize) -> Option<String> {
         let value = |name| crate::arena_log::record_types::value(&self.members, name).unwrap_or("none");
         let (id, commitments) = (value("submission_id"), value("commitments"));
@@ -244,7 +245,7 @@ fn quoted(digest: &Hash) -> String {
     format!("\"{}\"", hex_of(digest))
 }
 
-/// Returns why a line does not reveal a submission.
+/// Returns the fault of a line that does not reveal a submission.
 fn reveal_fault(
     content: &[u8],
     submission: &Submission,

@@ -1,4 +1,4 @@
-//! A submission as it goes into the log: its record, and what that commits to.
+//! Commitments: the record of a submission, and the texts that open it.
 
 use sha2::{Digest, Sha256};
 
@@ -6,58 +6,58 @@ use super::record_fault;
 use crate::merkle::Hash;
 use crate::wire::canonical_json::{hex_of, push_array, push_string};
 
-/// A decision that is committed to; shares are decimal texts.
+/// A decision to commit to; probabilities are decimal texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Decided<'a> {
-    /// The market that is decided on.
+    /// The market of the decision.
     pub market_id: &'a str,
     /// The probability of YES.
     pub yes_probability: &'a str,
-    /// How sure the agent is, if it says so.
+    /// The stated confidence, if any.
     pub confidence: Option<&'a str>,
-    /// Why, if it says so.
+    /// The stated reason, if any.
     pub reasoning: Option<&'a str>,
-    /// What hides the decision.
+    /// The random salt of the commitment.
     pub salt: Hash,
 }
 
-/// What the record of a submission says beside its commitments.
+/// The fields of a submission other than its commitments.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
-    /// Its place in the log.
+    /// Sequence number in the log.
     pub seq: u64,
-    /// The SHA-256 of the record before, in hexadecimal.
+    /// The SHA-256 of the previous record, in hexadecimal.
     pub prev_sha256: &'a str,
     /// Its ULID.
     pub submission_id: &'a str,
-    /// BlockTerms it is.
+    /// Slug of the agent.
     pub agent_slug: &'a str,
-    /// When it came.
+    /// Time of receipt.
     pub received_at: &'a str,
-    /// The moment of its snapshot.
+    /// Time of the snapshot.
     pub snapshot_as_of: &'a str,
-    /// The SHA-256 of its snapshot, in hexadecimal.
+    /// The SHA-256 of the snapshot, in hexadecimal.
     pub snapshot_sha256: &'a str,
 }
 
-/// A submission that is sealed.
+/// A submission with commitments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// Its record in canonical JSON: the leaf.
     pub record: String,
     /// The SHA-256 of the record, in hexadecimal.
     pub sha256: String,
-    /// What opens its commitments, in canonical JSON: a list in their order.
+    /// The texts that open its commitments, in canonical JSON: a list in their order.
     pub opened: String,
 }
 
-/// Returns the record of a submission, and what opens it.
+/// Returns the record of a submission, and the texts that open it.
 ///
 /// # Errors
 ///
-/// Returns why a log may not be given such a record.
+/// Returns the fault of an invalid record.
 pub fn seal_submission(head: &Head, decided: &[Decided]) -> Result<Sealed, String> {
-    // By their hashes, so that a place in the list says nothing of the market.
+    // Sorted by hash, so that positions reveal nothing about markets.
     let mut made: Vec<(Hash, String)> = decided.iter().map(body).map(|text| (digest(&text), text)).collect();
     made.sort_unstable_by_key(|each| each.0);
     let mut record = String::with_capacity(512 + 67 * made.len());
@@ -84,7 +84,7 @@ fn digest(text: &str) -> Hash {
     Sha256::digest(text).into()
 }
 
-/// Returns what a decision's commitment is the hash of.
+/// Returns the text whose hash is the commitment of a decision.
 fn body(decided: &Decided) -> String {
     let mut text = String::with_capacity(256);
     push_member(&mut text, "{\"confidence\":", decided.confidence);
@@ -96,7 +96,7 @@ fn body(decided: &Decided) -> String {
     text
 }
 
-/// Appends a member whose name is written as it stands in the text.
+/// Appends a member whose name needs no escape.
 fn push_member(text: &mut String, name: &str, value: Option<&str>) {
     text.push_str(name);
     match value {

@@ -1,18 +1,18 @@
-//! Texts that are canonical JSON (RFC 8785) as they stand, without fractions.
+//! A scanner of canonical JSON (RFC 8785) without fractions.
 //!
-//! They are read in place: what is one is checked faster than it could be written again.
+//! It validates in place, which is faster than writing the canonical form again.
 
 use std::cmp::Ordering;
 
-/// Levels of lists and objects that a value may have.
+/// The largest nesting depth of a value.
 const DEEPEST: usize = 64;
 
-/// The largest integer that every reader of JSON has, of either sign.
+/// The largest absolute integer that every JSON reader supports.
 const LARGEST: u64 = (1 << 53) - 1;
 
 /// Returns the members of a canonical object, else `None`.
 ///
-/// Names and values are as they are written.
+/// Names and values are as written.
 pub(super) fn members<'a>(text: &'a str, found: &mut Vec<(&'a str, &'a str)>) -> Option<()> {
     found.clear();
     let mut scan = Scan { text, at: 0 };
@@ -20,7 +20,7 @@ pub(super) fn members<'a>(text: &'a str, found: &mut Vec<(&'a str, &'a str)>) ->
     (scan.at == text.len()).then_some(())
 }
 
-/// Returns the elements of a canonical list as they are written; else `None`.
+/// Returns the elements of a canonical list as written, else `None`.
 pub(super) fn items(text: &str) -> Option<Vec<&str>> {
     let (mut scan, mut found) = (Scan { text, at: 0 }, Vec::new());
     scan.list(0, |item| found.push(item))?;
@@ -45,7 +45,7 @@ impl<'a> Scan<'a> {
         self.text.as_bytes()[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
-    /// Passes one value, and returns it as it is written.
+    /// Consumes one value and returns it as written.
     fn value(&mut self, depth: usize) -> Option<&'a str> {
         let first = self.at;
         match self.peek()? {
@@ -99,13 +99,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes a string, and returns what is between its quotes.
+    /// Consumes a string and returns the text between its quotes.
     fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         let first = self.at;
         loop {
             let rest = &self.text.as_bytes()[self.at..];
-            // Whole chunks first: without a way out of its loop, the test of one runs over vectors.
+            // Whole chunks first: without an early exit, the test of a chunk is vectorized.
             let (chunks, _) = rest.as_chunks::<32>();
             let n_plain =
                 32 * chunks.iter().take_while(|chunk| !chunk.iter().fold(false, |any, &byte| any | ends(byte))).count();
@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes an escape, if what it stands for must be escaped so.
+    /// Consumes an escape if it is the canonical escape of its character.
     fn escape(&mut self) -> Option<()> {
         let rest = &self.text.as_bytes()[self.at + 1..];
         self.at += match rest {
@@ -142,12 +142,12 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Returns whether a byte ends a run of what a string has as it is.
+/// Returns whether a byte ends a run of unescaped characters.
 fn ends(byte: u8) -> bool {
     byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
-/// Returns how names are ordered: by the UTF-16 of what they stand for.
+/// Compares names by their UTF-16 code units.
 fn order(a: &str, b: &str) -> Ordering {
     let is_plain = |name: &str| name.bytes().all(|byte| byte.is_ascii() && byte != b'\\');
     if is_plain(a) && is_plain(b) {

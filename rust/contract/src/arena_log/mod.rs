@@ -1,7 +1,7 @@
-//! The log of an arena: lines of canonical JSON that are chained by hashes.
+//! The arena log: lines of canonical JSON in a hash chain.
 //!
-//! A record is a leaf of a Merkle tree, and a submission commits to decisions that are revealed later. This is the audit
-//! of what a log and its reveals say by themselves; checkpoints and signatures are checked in Python.
+//! A record is a leaf of a Merkle tree. A submission commits to decisions that are revealed later. This room audits a
+//! log and its reveals; Python checks checkpoints and signatures. Imports `merkle` and `wire`.
 
 mod audit;
 mod commitment;

@@ -1,9 +1,9 @@
-//! What each type of record has: its members by name, and what each may be.
+//! Record types: the members of each, and their value types.
 
-/// Whether a value, as it is written, is what a member may be.
+/// The type of a value: a predicate on its text.
 type Kind = fn(&str) -> bool;
 
-/// What every record has beside what its type says.
+/// The members of every record.
 const LINKS: [(&str, Kind); 4] = [("prev_sha256", hex), ("seq", integer), ("type", text), ("v", version)];
 
 const KINDS: [(&str, &[(&str, Kind)]); 9] = [
@@ -47,7 +47,7 @@ const KINDS: [(&str, &[(&str, Kind)]); 9] = [
     ("suspension", &[("agent_slug", slug), ("at", time), ("reason", text), ("suspended", truth)]),
 ];
 
-/// Returns what is wrong with the members of a record, which are in order.
+/// Returns the fault of the members of a record, which are in order.
 pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
     let Some(type_) = value(members, "type") else { return Some("`type` is required; received none".to_owned()) };
     match KINDS.iter().find(|(name, _)| unquoted(type_) == Some(name)) {
@@ -55,13 +55,13 @@ pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
         Some((_, kinds)) => {
             let mut wanted = [kinds, &LINKS[..]].concat();
             wanted.sort_unstable_by_key(|(name, _)| *name);
-            misfit(members, &wanted)
+            member_fault(members, &wanted)
         }
     }
 }
 
-/// Returns what is wrong with members that should be the wanted ones.
-fn misfit(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
+/// Returns the fault of members compared with the required ones.
+fn member_fault(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
     let names = members.iter().map(|(name, _)| name);
     if !names.eq(wanted.iter().map(|(name, _)| name)) {
         let wanted: Vec<_> = wanted.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -76,7 +76,7 @@ pub(super) fn value<'a>(members: &[(&str, &'a str)], name: &str) -> Option<&'a s
     members.iter().find(|member| member.0 == name).map(|member| member.1)
 }
 
-/// Returns what is between the quotes of a string.
+/// Returns the text between the quotes of a string.
 pub(super) fn unquoted(value: &str) -> Option<&str> {
     value.strip_prefix('"')?.strip_suffix('"')
 }
@@ -102,12 +102,12 @@ fn integer(value: &str) -> bool {
 }
 
 fn hex(value: &str) -> bool {
-    // Without a way out of its loop, it runs over vectors.
+    // Without an early exit the loop is vectorized.
     let is_digit = |byte: u8| byte.is_ascii_digit() | (b'a'..=b'f').contains(&byte);
     value.len() == 66 && unquoted(value).is_some_and(|text| text.bytes().fold(true, |all, byte| all & is_digit(byte)))
 }
 
-/// A SHA-256 in base64: its last digit has two bits to spare, which are 0.
+/// A SHA-256 in base64: the last digit has two unused bits, which are 0.
 fn digest(value: &str) -> bool {
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
     unquoted(value).and_then(|text| text.strip_suffix('=')).is_some_and(|digits| {
@@ -115,22 +115,24 @@ fn digest(value: &str) -> bool {
     })
 }
 
-/// Whether a text is of digits and marks: `d` for any digit, else the mark itself.
-fn drawn(text: &str, pattern: &str) -> bool {
-    let fits = |(byte, drawn): (u8, u8)| if drawn == b'd' { byte.is_ascii_digit() } else { byte == drawn };
+/// Whether a text has the pattern; `d` is any digit, other characters are literal.
+fn matches_pattern(text: &str, pattern: &str) -> bool {
+    let fits = |(byte, matches_pattern): (u8, u8)| {
+        if matches_pattern == b'd' { byte.is_ascii_digit() } else { byte == matches_pattern }
+    };
     text.len() == pattern.len() && text.bytes().zip(pattern.bytes()).all(fits)
 }
 
 fn date(value: &str) -> bool {
-    drawn(value, "\"dddd-dd-dd\"")
+    matches_pattern(value, "\"dddd-dd-dd\"")
 }
 
 fn time(value: &str) -> bool {
-    drawn(value, "\"dddd-dd-ddTdd:dd:ddZ\"") || drawn(value, "\"dddd-dd-ddTdd:dd:dd.ddddddZ\"")
+    matches_pattern(value, "\"dddd-dd-ddTdd:dd:ddZ\"") || matches_pattern(value, "\"dddd-dd-ddTdd:dd:dd.ddddddZ\"")
 }
 
-/// Returns a time as it sorts, without quotes and `Z`; none where it is none.
-pub(super) fn sorted(value: &str) -> Option<&str> {
+/// Returns a time in sortable form, without quotes and `Z`; `None` if invalid.
+pub(super) fn sortable_time(value: &str) -> Option<&str> {
     time(value).then(|| &value[1..value.len() - 2])
 }
 
@@ -141,7 +143,7 @@ fn slug(value: &str) -> bool {
         && all(value, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || is_mark(byte))
 }
 
-/// Crockford's base 32, whose first digit has two bits to spare.
+/// A ULID in Crockford base 32; the first digit has two unused bits.
 fn ulid(value: &str) -> bool {
     let is_digit =
         |byte: u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'L' | b'O' | b'U'));
@@ -163,7 +165,7 @@ fn status(value: &str) -> bool {
     unquoted(value).is_some_and(|status| known.contains(&status))
 }
 
-/// Strings or integers by name.
+/// An object of strings or integers.
 fn parameters(value: &str) -> bool {
     let mut members = Vec::new();
     super::json_scanner::members(value, &mut members).is_some()
@@ -172,7 +174,7 @@ fn parameters(value: &str) -> bool {
             .all(|(_, value)| value.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit()))
 }
 
-/// One or more SHA-256 in ascending order, none twice.
+/// One or more SHA-256 in ascending order without duplicates.
 pub(super) fn commitments(value: &str) -> bool {
     let digests = || value.as_bytes().chunks(67).map(|each| &each[1..]);
     value.len() > 67

@@ -4,39 +4,39 @@ use crate::ledger::run_entry::{PlainRun, Vocabulary};
 use crate::wire::canonical_json::push_hex;
 use crate::wire::canonicalization::{Tree, canonical_tree};
 
-/// A place in a chain: a number, and the hash of the record before it.
+/// A link of the hash chain: a sequence number and the hash of the previous record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The number that a record has there.
+    /// The sequence number of the next record.
     pub seq: u64,
-    /// The hash that it names.
+    /// The hash of the previous record.
     pub hash: String,
 }
 
-/// Runs of whole lines that follow each other.
+/// Consecutive runs of a ledger log.
 #[derive(Debug, Default)]
-pub struct Stretch {
-    /// The runs, one of each line.
+pub struct LedgerSegment {
+    /// The runs, one per line.
     pub runs: Vec<PlainRun>,
-    /// Where each line begins.
+    /// The position of each line.
     pub starts: Vec<usize>,
-    /// Where the first line begins that is left, or the bytes end.
+    /// The position of the first line that was not read, or the end.
     pub end: usize,
-    /// What the first line goes on with.
+    /// The link that the first line continues.
     pub first: Option<Link>,
-    /// What goes on with the last one.
+    /// The link that continues the last line.
     pub last: Option<Link>,
-    /// Lines that do not go on with the one before, of this stretch.
+    /// Number of lines that do not continue the line before.
     pub n_broken: usize,
 }
 
-/// Returns the runs of all lines from a byte on, up to one that is left.
+/// Returns the runs of the lines from byte `start` on, to the first unusual one.
 ///
-/// A line is left if it is not ended, no canonical JSON of a record of a run with its hash, or of members that are not
-/// of the types that a ledger writes.
+/// A line is unusual if it has no line end, is not the canonical JSON of a run record with its hash, or has members of
+/// other types than a ledger writes.
 #[must_use]
-pub fn read_runs(content: &[u8], start: usize, vocabulary: &Vocabulary) -> Stretch {
-    let mut found = Stretch { end: start, ..Stretch::default() };
+pub fn read_runs(content: &[u8], start: usize, vocabulary: &Vocabulary) -> LedgerSegment {
+    let mut found = LedgerSegment { end: start, ..LedgerSegment::default() };
     let mut canonical = String::new();
     while let Some(rest) = content.get(found.end..)
         && let Some(size) = rest.iter().position(|byte| *byte == b'\n')
@@ -65,7 +65,7 @@ struct Record {
 const HEAD: &str = "{\"event\":\"run\"";
 const HASH: &str = ",\"hash\":\"";
 const MEMBERS: [&str; 8] = ["event", "hash", "payload", "prev_hash", "seq", "session_id", "ts", "v"];
-/// Beyond it a float skips integers, and a number is read as a float.
+/// Above it a float skips integers, and a number is read as a float.
 const MOST: f64 = 9_007_199_254_740_992.0;
 
 fn record(line: &[u8], vocabulary: &Vocabulary, canonical: &mut String) -> Option<Record> {
@@ -111,7 +111,7 @@ fn is_session(text: &str) -> bool {
     text.len() <= 128 && text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_known)
 }
 
-/// Returns whether a text is a time as RFC 3339 in UTC, to nanoseconds at most.
+/// Returns whether a text is an RFC 3339 time in UTC, to nanoseconds at most.
 fn is_time(text: &str) -> bool {
     let Some((whole, parts)) = text.strip_suffix('Z').and_then(|text| text.split_at_checked(19)) else { return false };
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,11 +1,11 @@
-//! Lines of a ledger's log that are as a ledger writes them.
+//! A fast reader of run records in the log of a ledger.
 //!
-//! Whatever is unusual in a line, right or wrong, is left to the reader that knows all of it: a line that is taken here
-//! is one that it would read the same.
+//! It reads only lines in the form that a ledger writes, with the same result as the general reader. All other lines
+//! are left to the general reader. Imports `wire`.
 
 mod base64;
 pub(crate) mod line_reader;
 mod run_entry;
 
-pub use line_reader::{Link, Stretch, read_runs};
+pub use line_reader::{LedgerSegment, Link, read_runs};
 pub use run_entry::{PlainRun, Vocabulary};

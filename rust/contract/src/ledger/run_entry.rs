@@ -1,21 +1,21 @@
-//! The record of a run, as a ledger writes it.
+//! The payload of a run record in the log of a ledger.
 
 use super::base64;
 use crate::ledger::line_reader::{count, is_count, is_hash};
 use crate::wire::canonicalization::{Tree, deepest};
 
-/// What the members of a run may be, as the ledger names them.
+/// Names and enumerations of the ledger.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
-    /// Numbers of `metrics` that a row has.
+    /// Names of the metrics in an index row.
     pub numbers: Vec<String>,
-    /// What a run may be, its `kind`.
+    /// Values of `kind`.
     pub kinds: Vec<String>,
-    /// How it may have ended, its `status`.
+    /// Values of `status`.
     pub states: Vec<String>,
 }
 
-/// What a row of the index says of a run.
+/// The index row of a run.
 #[derive(Debug)]
 pub struct PlainRun {
     /// Its id, a UUID in lower case.
@@ -24,21 +24,21 @@ pub struct PlainRun {
     pub strategy_id: String,
     /// The strategy in canonical JSON.
     pub strategy: String,
-    /// The source of it.
+    /// The source code of the strategy.
     pub source: Option<String>,
-    /// The digest of that one.
+    /// The digest of the source code.
     pub source_sha: Option<String>,
-    /// What it is, in words.
+    /// Description.
     pub description: Option<String>,
     /// The fingerprint of its market.
     pub market: String,
-    /// Who wrote it.
+    /// Session that wrote the record.
     pub session: String,
-    /// When.
+    /// Time of the record.
     pub ts: String,
-    /// What it is.
+    /// Kind of the run.
     pub kind: String,
-    /// How it ended.
+    /// Status of the run.
     pub status: String,
     /// The length of a bar.
     pub interval: Option<String>,
@@ -48,36 +48,36 @@ pub struct PlainRun {
     pub rules_sha: Option<String>,
     /// The version of the engine.
     pub engine_version: Option<String>,
-    /// Those of the vocabulary, in its order.
+    /// Metrics in the order of the vocabulary.
     pub numbers: Vec<Option<f64>>,
-    /// Why some are missing, in canonical JSON.
+    /// Reasons of missing metrics, in canonical JSON.
     pub undefined: Option<String>,
-    /// Returns of its track, a whole number, and the moments of them.
+    /// Number of returns of the track, and their moments.
     pub track: [Option<f64>; 4],
-    /// How its code was kept apart.
+    /// Isolation of the code.
     pub isolation: Option<String>,
-    /// What went wrong.
+    /// Error of the run.
     pub error: Option<String>,
-    /// What the trial is known by.
+    /// Digest of the trial.
     pub trial: [u8; 32],
-    /// Configurations that were looked at for it.
+    /// Number of configurations that were searched.
     pub n_configs: u64,
-    /// Whether it has seen a holdout.
+    /// Whether the run has used a holdout.
     pub is_touched: bool,
     /// The date of the first return.
     pub first: Option<String>,
-    /// Its returns.
+    /// The returns.
     pub returns: Option<Vec<u8>>,
 }
 
-/// Says that another reader is to read the record.
-pub(super) struct Left;
+/// The record is left to the general reader.
+pub(super) struct Unusual;
 
-type Read<T> = Result<T, Left>;
+type Read<T> = Result<T, Unusual>;
 
-/// What a strategy may nest.
+/// The largest nesting depth of a strategy.
 const DEEPEST: usize = 64;
-/// Sums of some numbers below it are finite.
+/// Bound of numbers whose sums stay finite.
 const LARGEST: f64 = 1e300;
 
 pub(super) fn read(
@@ -86,49 +86,49 @@ pub(super) fn read(
     ts: String,
     vocabulary: &Vocabulary,
 ) -> Read<PlainRun> {
-    let mut told = Members(payload);
-    let mut metrics = match told.take("metrics") {
+    let mut value = Members(payload);
+    let mut metrics = match value.take("metrics") {
         Some(Tree::Object(members)) => Members(members),
-        _ => return Err(Left),
+        _ => return Err(Unusual),
     };
-    let interval = told.text("interval")?;
+    let interval = value.text("interval")?;
     let interval = if metrics.has("candle_interval") { metrics.text("candle_interval")? } else { interval };
     Ok(PlainRun {
-        run_id: told.required("run_id").and_then(|text| is_uuid(&text).then_some(text).ok_or(Left))?,
-        strategy_id: told.required("strategy_id")?,
-        strategy: strategy(&told.take("strategy").ok_or(Left)?)?,
-        source: told.text("source")?,
-        source_sha: told.text("source_sha")?,
-        description: told.text("description")?,
-        market: told.required("market")?,
+        run_id: value.required("run_id").and_then(|text| is_uuid(&text).then_some(text).ok_or(Unusual))?,
+        strategy_id: value.required("strategy_id")?,
+        strategy: strategy(&value.take("strategy").ok_or(Unusual)?)?,
+        source: value.text("source")?,
+        source_sha: value.text("source_sha")?,
+        description: value.text("description")?,
+        market: value.required("market")?,
         session,
         ts,
-        kind: if told.has("kind") { told.one_of("kind", &vocabulary.kinds)? } else { "run".to_owned() },
+        kind: if value.has("kind") { value.one_of("kind", &vocabulary.kinds)? } else { "run".to_owned() },
         status: metrics.one_of("status", &vocabulary.states)?,
         interval,
-        window: window(told.take("window"))?,
-        rules_sha: rules_sha(&mut told)?,
-        engine_version: told.text("engine_version")?,
+        window: window(value.take("window"))?,
+        rules_sha: rules_sha(&mut value)?,
+        engine_version: value.text("engine_version")?,
         numbers: vocabulary.numbers.iter().map(|name| number(metrics.take(name).as_ref())).collect::<Read<_>>()?,
-        undefined: undefined(told.take("undefined"))?,
-        track: track(told.take("track"))?,
-        isolation: told.text("isolation")?,
-        error: told.text("error")?,
-        trial: trial(&told.required("trial")?)?,
-        n_configs: match told.take("n_configs") {
+        undefined: undefined(value.take("undefined"))?,
+        track: track(value.take("track"))?,
+        isolation: value.text("isolation")?,
+        error: value.text("error")?,
+        trial: trial(&value.required("trial")?)?,
+        n_configs: match value.take("n_configs") {
             None => 1,
             Some(Tree::Number(value)) if is_count(value) => count(value),
-            Some(_) => return Err(Left),
+            Some(_) => return Err(Unusual),
         },
-        is_touched: match told.take("holdout_touched") {
+        is_touched: match value.take("holdout_touched") {
             None => false,
             Some(Tree::Bool(value)) => value,
-            Some(_) => return Err(Left),
+            Some(_) => return Err(Unusual),
         },
-        first: told.text("first")?,
-        returns: match told.text("returns")? {
+        first: value.text("first")?,
+        returns: match value.text("returns")? {
             None => None,
-            Some(text) => Some(base64::decode(&text).ok_or(Left)?),
+            Some(text) => Some(base64::decode(&text).ok_or(Unusual)?),
         },
     })
 }
@@ -149,17 +149,17 @@ impl Members {
         match self.take(name) {
             None | Some(Tree::Null) => Ok(None),
             Some(Tree::Text(text)) => Ok(Some(text)),
-            Some(_) => Err(Left),
+            Some(_) => Err(Unusual),
         }
     }
 
     fn required(&mut self, name: &str) -> Read<String> {
-        self.text(name)?.ok_or(Left)
+        self.text(name)?.ok_or(Unusual)
     }
 
     fn one_of(&mut self, name: &str, known: &[String]) -> Read<String> {
         let text = self.required(name)?;
-        if known.contains(&text) { Ok(text) } else { Err(Left) }
+        if known.contains(&text) { Ok(text) } else { Err(Unusual) }
     }
 }
 
@@ -171,73 +171,73 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-fn strategy(told: &Tree) -> Read<String> {
-    if deepest(told) > DEEPEST {
-        return Err(Left);
+fn strategy(value: &Tree) -> Read<String> {
+    if deepest(value) > DEEPEST {
+        return Err(Unusual);
     }
     let mut text = String::new();
-    told.push(&mut text);
+    value.push(&mut text);
     Ok(text)
 }
 
-fn window(told: Option<Tree>) -> Read<[String; 2]> {
-    let Some(Tree::List(dates)) = told else { return Err(Left) };
+fn window(value: Option<Tree>) -> Read<[String; 2]> {
+    let Some(Tree::List(dates)) = value else { return Err(Unusual) };
     match <[Tree; 2]>::try_from(dates) {
         Ok([Tree::Text(first), Tree::Text(last)]) => Ok([first, last]),
-        _ => Err(Left),
+        _ => Err(Unusual),
     }
 }
 
-/// Returns the digest of the rules as it was written, or none without rules.
-fn rules_sha(told: &mut Members) -> Read<Option<String>> {
-    match told.text("rules_sha")? {
-        Some(text) if text.is_empty() => Err(Left),
+/// Returns the digest of the rules as written, if there are rules.
+fn rules_sha(value: &mut Members) -> Read<Option<String>> {
+    match value.text("rules_sha")? {
+        Some(text) if text.is_empty() => Err(Unusual),
         Some(text) => Ok(Some(text)),
-        None => match told.take("rules") {
+        None => match value.take("rules") {
             None | Some(Tree::Null) => Ok(None),
-            Some(_) => Err(Left),
+            Some(_) => Err(Unusual),
         },
     }
 }
 
-fn number(told: Option<&Tree>) -> Read<Option<f64>> {
-    match told {
+fn number(value: Option<&Tree>) -> Read<Option<f64>> {
+    match value {
         None | Some(Tree::Null) => Ok(None),
         Some(Tree::Number(value)) if value.abs() < LARGEST => Ok(Some(*value)),
-        Some(_) => Err(Left),
+        Some(_) => Err(Unusual),
     }
 }
 
-fn undefined(told: Option<Tree>) -> Read<Option<String>> {
-    let Some(told) = told else { return Ok(None) };
-    match &told {
+fn undefined(value: Option<Tree>) -> Read<Option<String>> {
+    let Some(value) = value else { return Ok(None) };
+    match &value {
         Tree::Null => Ok(None),
         Tree::Object(reasons) if reasons.is_empty() => Ok(None),
         Tree::Object(reasons) if reasons.iter().all(|(_, why)| matches!(why, Tree::Text(_))) => {
             let mut text = String::new();
-            told.push(&mut text);
+            value.push(&mut text);
             Ok(Some(text))
         }
-        _ => Err(Left),
+        _ => Err(Unusual),
     }
 }
 
-fn track(told: Option<Tree>) -> Read<[Option<f64>; 4]> {
-    let moments = match told {
+fn track(value: Option<Tree>) -> Read<[Option<f64>; 4]> {
+    let moments = match value {
         None | Some(Tree::Null) => return Ok([None; 4]),
-        Some(Tree::List(moments)) => <[Tree; 4]>::try_from(moments).map_err(|_| Left)?,
-        Some(_) => return Err(Left),
+        Some(Tree::List(moments)) => <[Tree; 4]>::try_from(moments).map_err(|_| Unusual)?,
+        Some(_) => return Err(Unusual),
     };
     let mut found = [None; 4];
     for (place, moment) in found.iter_mut().zip(moments) {
         *place = number(Some(&moment))?;
     }
-    if found[0].is_none_or(is_count) { Ok(found) } else { Err(Left) }
+    if found[0].is_none_or(is_count) { Ok(found) } else { Err(Unusual) }
 }
 
 fn trial(text: &str) -> Read<[u8; 32]> {
     if !is_hash(text) {
-        return Err(Left);
+        return Err(Unusual);
     }
     let value = |digit: u8| if digit <= b'9' { digit - b'0' } else { digit - b'a' + 10 };
     let mut bytes = [0; 32];

@@ -2,21 +2,21 @@ use std::fmt;
 
 use super::error::RecordError;
 
-/// Why a harness took an answer for a hold: a slug, such as `malformed`.
+/// The fault of an answer that the harness replaced by a hold: a slug.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault(String);
 
-/// BlockTerms fault it is.
+/// The party that caused a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The agent's own.
+    /// The agent.
     Agent,
-    /// That of whatever lies between the harness and the agent.
+    /// The infrastructure between the harness and the agent.
     Infrastructure,
 }
 
 impl Fault {
-    /// The answer is not a decision; a replay checks that it is not.
+    /// The answer is not a decision; a replay verifies it.
     pub const MALFORMED: &'static str = "malformed";
 
     /// The faults of `contract/errors.json`.
@@ -63,7 +63,7 @@ impl Fault {
 }
 
 impl FaultKind {
-    /// Returns whose fault a slug names: the agent's, unless it is known for another's.
+    /// Returns the kind of a slug; unknown slugs are faults of the agent.
     #[must_use]
     pub fn of(slug: &str) -> Self {
         Fault::KNOWN.iter().find(|(known, _)| *known == slug).map_or(Self::Agent, |(_, kind)| *kind)

@@ -1,4 +1,4 @@
-//! The chain: each step holds the hash of what came before it.
+//! The hash chain: each link is the hash of a step and of the link before it.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use super::trajectory::{AgentTrajectory, End, RunTrajectory, Step};
 use super::{RECORD_VERSION, writer};
 use crate::wire::canonical_json;
 
-/// A place of a record.
+/// A place in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// What stands beside the runs.
+    /// The fields outside of the runs.
     Record,
-    /// What the run was told.
+    /// The header of a run.
     Header,
     /// A decision, counted from 0.
     Step(usize),
-    /// What was shown after the last decision.
+    /// The observation after the last decision.
     End,
 }
 
 impl Place {
-    /// Returns the index of the decision, of a place that is one.
+    /// Returns the index of the decision, if the place is one.
     #[must_use]
     pub fn step(self) -> Option<usize> {
         if let Self::Step(index) = self { Some(index) } else { None }
@@ -40,18 +40,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// A place whose link is not the hash of what stands there and before.
+/// A link that is not the hash of its place and of the link before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Break {
     /// The place.
     pub place: Place,
-    /// The link that stands there.
+    /// The recorded link.
     pub recorded: Digest,
-    /// The link that belongs there.
+    /// The computed link.
     pub computed: Digest,
 }
 
-/// Hashes links, in memory that is used again.
+/// Hashes links in a reused buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     text: String,
@@ -67,7 +67,7 @@ impl Chain {
         Digest::of(&self.text)
     }
 
-    /// Returns the link of a step behind the link before it.
+    /// Returns the link of a step after the link before it.
     pub(crate) fn step(&mut self, step: &Step, previous: &Digest) -> Digest {
         self.text.clear();
         self.text.push('{');
@@ -77,7 +77,7 @@ impl Chain {
         Digest::of(&self.text)
     }
 
-    /// Returns the link of an end behind the link before it.
+    /// Returns the link of an end after the link before it.
     pub(crate) fn end(&mut self, end: &End, previous: &Digest) -> Digest {
         self.text.clear();
         self.text.push('{');
@@ -97,7 +97,7 @@ impl Chain {
 impl RunTrajectory {
     /// Returns every place whose link does not follow from the recorded one before it.
     ///
-    /// A field that was changed breaks its own place, a link that was changed also the next one.
+    /// A changed field breaks its own place. A changed link also breaks the next place.
     #[must_use]
     pub fn breaks(&self) -> Vec<Break> {
         let mut chain = Chain::default();
@@ -125,9 +125,9 @@ impl RunTrajectory {
 }
 
 impl AgentTrajectory {
-    /// Returns the digest that belongs to these runs and this agent.
+    /// Returns the digest of these runs and this agent.
     ///
-    /// None while a run is unfinished.
+    /// `None` if a run is unfinished.
     #[must_use]
     pub fn computed_digest(&self) -> Option<Digest> {
         let ends: Vec<Digest> = self.runs.iter().map(RunTrajectory::digest).collect::<Option<_>>()?;
@@ -135,7 +135,7 @@ impl AgentTrajectory {
         canonical_json::push_key(&mut text, "agent_id");
         canonical_json::push_string(&mut text, &self.agent_id);
         text.push_str(",\"domain\":\"openoutcry/record/1/agent\"");
-        // Left out where it says nothing: a record without it has the digest that it always had.
+        // Omitted if empty: the digest of a record without harness does not change.
         if self.runs.iter().any(|run| run.harness.is_some()) {
             canonical_json::push_key(&mut text, "harness");
             canonical_json::push_array(&mut text, &self.runs, |text, run| match run.harness {

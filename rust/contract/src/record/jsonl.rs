@@ -1,4 +1,4 @@
-//! Records as lines, which survive a crash of whoever writes them.
+//! Records as lines of JSON, which can be appended and survive a crash.
 
 use serde::de::DeserializeOwned;
 
@@ -7,24 +7,24 @@ use super::reader::{EndLine, FirstLine, HeaderLine, LastLine, check_canonical, c
 use super::trajectory::{AgentTrajectory, Step, check_agent_id};
 use super::writer;
 
-/// A record read from lines, and what of the text was no whole line.
+/// A record read from lines, and the size of a torn last line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// What the whole lines say.
+    /// The record of the whole lines.
     pub record: AgentTrajectory,
-    /// Bytes after the last line end, which were dropped.
+    /// Bytes after the last line end, which are dropped.
     pub torn_bytes: usize,
 }
 
 impl AgentTrajectory {
     /// Returns the record in lines, each of which must be canonical JSON.
     ///
-    /// What stands after the last line end was torn by a crash and is dropped. Nothing is known of the record's digest
-    /// then, and a run whose end is missing has none.
+    /// Text after the last line end was torn by a crash and is dropped. The record then has no digest, and a run
+    /// without an end has none either.
     ///
     /// # Errors
     ///
-    /// Returns the first line that does not belong where it stands, or what it lacks or holds too much.
+    /// Returns the first line that is out of place, or its missing or extra fields.
     pub fn from_lines(bytes: &[u8]) -> Result<Lines, RecordError> {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
         let text = std::str::from_utf8(&bytes[..whole]).map_err(|error| {
@@ -78,7 +78,7 @@ fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Res
         return Err(RecordError::invalid("a line after the one with the digest"));
     }
     let open = record.runs.last_mut().filter(|run| run.end.is_none());
-    // Canonical objects begin with the first of their fields in order.
+    // Canonical objects begin with their first field in order.
     match (line.get(..8).unwrap_or(line), open) {
         ("{\"harnes" | "{\"header", None) => {
             let run = parse::<HeaderLine>(line)?.run();
@@ -107,6 +107,6 @@ fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Res
 }
 
 fn parse<T: DeserializeOwned>(line: &str) -> Result<T, RecordError> {
-    // Without its line, which is always the first of the text that is parsed.
+    // Without the line number of serde, which is always 1.
     serde_json::from_str(line).map_err(|error| RecordError::invalid(error.to_string().replacen(" at line 1", " at", 1)))
 }

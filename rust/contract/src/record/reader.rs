@@ -1,4 +1,4 @@
-//! Reading records: nothing is repaired, and every byte counts.
+//! The reader of records. It repairs nothing and accepts the canonical bytes only.
 
 use openoutcry_engine::{CostModel, Limits, Window};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ impl AgentTrajectory {
     ///
     /// # Errors
     ///
-    /// As [`AgentTrajectory::from_json`], also of bytes that are no UTF-8.
+    /// As [`AgentTrajectory::from_json`], and for bytes that are not UTF-8.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             RecordError::invalid(format!("bytes that are no UTF-8 from byte {} on", error.valid_up_to()))
@@ -28,11 +28,11 @@ impl AgentTrajectory {
 
     /// Returns the record in a JSON text, which must be canonical.
     ///
-    /// The chain is not looked at: a replay says where it is broken.
+    /// The hash chain is not checked: a replay checks it.
     ///
     /// # Errors
     ///
-    /// Returns what the text lacks or holds too much, with its position, or the first byte that is not canonical.
+    /// Returns the missing or extra field with its position, or the first byte that is not canonical.
     pub fn from_json(text: &str) -> Result<Self, RecordError> {
         let read: AgentText = serde_json::from_str(text).map_err(|error| RecordError::invalid(error.to_string()))?;
         let record = read.record()?;
@@ -41,7 +41,7 @@ impl AgentTrajectory {
     }
 }
 
-/// Refuses a text that is not `canonical`, to the byte.
+/// Refuses a text whose bytes differ from `canonical`.
 pub(super) fn check_canonical(text: &str, canonical: &str, place: &str) -> Result<(), RecordError> {
     if text == canonical {
         return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn check_version(received: String) -> Result<(), RecordError> {
     if received == RECORD_VERSION { Ok(()) } else { Err(RecordError::Version { received }) }
 }
 
-/// The first line of a stream.
+/// The first line of a record.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FirstLine {
@@ -87,7 +87,7 @@ pub(super) struct FirstLine {
     pub(super) record_version: String,
 }
 
-/// The line that begins a run.
+/// The first line of a run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HeaderLine {
@@ -103,14 +103,14 @@ impl HeaderLine {
     }
 }
 
-/// The line that ends a run.
+/// The last line of a run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndLine {
     pub(super) end: End,
 }
 
-/// The line that ends a record.
+/// The last line of a record.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LastLine {
@@ -166,7 +166,7 @@ impl HeaderText {
     }
 }
 
-/// Returns an integer as a size; what no memory holds is the largest one.
+/// Returns an integer as a size; a larger one is the largest size.
 fn as_size(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
@@ -231,7 +231,7 @@ impl<'de> Deserialize<'de> for Fault {
     }
 }
 
-/// Reads an integer that every reader of JSON holds exactly.
+/// Reads an integer that every JSON reader represents exactly.
 fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let value = u64::deserialize(deserializer)?;
     if value <= MAX_INTEGER {

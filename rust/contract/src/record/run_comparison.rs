@@ -1,14 +1,14 @@
-//! Two records of one market side by side: where they part, and which knob differs.
+//! Comparison of two runs on one market: settings and first divergence.
 
 use super::hash_chain::Place;
 use super::trajectory::RunTrajectory;
 
-/// A field of the header in which two runs differ.
+/// A setting with different values in two runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Knob {
+pub struct SettingDifference {
     /// Path of the field.
     pub field: &'static str,
-    /// Its value in the first run; `absent` where it has none.
+    /// Its value in the first run; `absent` if it has none.
     pub left: String,
     /// Its value in the second run.
     pub right: String,
@@ -21,7 +21,7 @@ pub struct Divergence {
     pub place: Place,
     /// The bar of that place in the first run.
     pub bar: usize,
-    /// What differs.
+    /// The field that differs.
     ///
     /// One of `cash`, `nav`, `observation`, `decision`, `fault`, `terminated` and `length`.
     pub field: &'static str,
@@ -29,28 +29,29 @@ pub struct Divergence {
     pub left: String,
     /// Its value in the second run.
     pub right: String,
-    /// How many doubles apart the two are, of a number.
+    /// Distance of two numbers in doubles (units in the last place).
     pub ulps: Option<u64>,
 }
 
-/// Returns the knobs in which two runs differ, and where they part first.
+/// Returns the settings in which two runs differ, and their first divergence.
 #[must_use]
-pub fn compare_runs(left: &RunTrajectory, right: &RunTrajectory) -> (Vec<Knob>, Option<Divergence>) {
-    (knobs(left, right), first_divergence(left, right))
+pub fn compare_runs(left: &RunTrajectory, right: &RunTrajectory) -> (Vec<SettingDifference>, Option<Divergence>) {
+    (settings(left, right), first_divergence(left, right))
 }
 
-fn knobs(left: &RunTrajectory, right: &RunTrajectory) -> Vec<Knob> {
+fn settings(left: &RunTrajectory, right: &RunTrajectory) -> Vec<SettingDifference> {
     let (ours, theirs) = (left.fields(), right.fields());
     let value = |fields: &[(&str, String)], name: &str| {
         fields.iter().find(|(field, _)| *field == name).map_or("absent".to_owned(), |(_, value)| value.clone())
     };
     let only_theirs = theirs.iter().filter(|(name, _)| ours.iter().all(|(other, _)| other != name));
     let fields = ours.iter().chain(only_theirs).map(|(field, _)| *field);
-    let pairs = fields.map(|field| Knob { field, left: value(&ours, field), right: value(&theirs, field) });
+    let pairs =
+        fields.map(|field| SettingDifference { field, left: value(&ours, field), right: value(&theirs, field) });
     pairs.filter(|knob| knob.left != knob.right).collect()
 }
 
-/// A place of a run with what is shown there and what is answered.
+/// A place of a run with its observation and answer.
 struct Row<'a> {
     numbers: [(&'static str, f64); 2],
     texts: Vec<(&'static str, &'a str)>,
@@ -110,10 +111,10 @@ fn differing(left: &RunTrajectory, right: &RunTrajectory, place: Place) -> Optio
     Some(Divergence { place, bar, field, left: a.to_owned(), right: b.to_owned(), ulps: None })
 }
 
-/// Returns how many doubles lie between two numbers, 0 for equal ones.
+/// Returns the distance of two numbers in doubles, 0 for equal ones.
 #[must_use]
 pub fn ulps_between(a: f64, b: f64) -> u64 {
-    // In this order every double is one above the one before it, and both zeros are one.
+    // In this order doubles ascend by 1, and both zeros are equal.
     let place = |value: f64| {
         let bits = value.to_bits().cast_signed();
         if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }

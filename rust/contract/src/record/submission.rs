@@ -4,20 +4,20 @@ use openoutcry_engine::{CostModel, Limits, Window};
 
 use crate::record::{Digest, Fill, Harness};
 
-/// What a scorer may know of an agent.
+/// The facts of an agent that a scorer uses.
 ///
-/// Of a record, every number of it is recomputed from decisions and data.
+/// Every number of a record is recomputed from decisions and data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Submission {
-    /// What the agent is called.
+    /// Name of the agent.
     pub agent_id: String,
-    /// Trials that its maker declares to have made before.
+    /// Number of earlier trials that its author declares.
     pub in_sample_trials: u64,
-    /// Digest of the record; none where runs were submitted without one.
+    /// Digest of the record; absent for runs without a record.
     pub digest: Option<Digest>,
-    /// NAV at which nothing is left over the benchmark.
+    /// NAV at which the excess over the benchmark is 0.
     ///
-    /// In account currency; none where it has not been measured.
+    /// In account currency; absent if not measured.
     pub capacity: Option<f64>,
     /// The runs, in the order of the record.
     pub runs: Vec<SubmittedRun>,
@@ -25,52 +25,52 @@ pub struct Submission {
 
 /// One run of an agent.
 ///
-/// Series of decisions have one value a decision of the window, `window.n_decisions()` of them: a run that ended early
-/// is padded to the window's end, with returns of 0 once the account is gone.
+/// A series has one value per decision of the window, `window.n_decisions()` in all. A terminated run is padded to the
+/// end of the window with returns of 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubmittedRun {
-    /// SHA-256 of everything the market holds; none for returns of an unknown market.
+    /// SHA-256 of the canonical bytes of the market; absent for an unknown market.
     pub dataset: Option<Digest>,
-    /// What people call the market.
+    /// Display name of the market.
     pub dataset_name: String,
     /// The bars of the run.
     pub window: Window,
-    /// Dates of the window's bars; empty where they are not known.
+    /// Dates of the bars of the window; empty if unknown.
     pub dates: Vec<String>,
-    /// Bars a year.
+    /// Bars per year.
     pub periods_per_year: f64,
     /// Key of the slippage noise, or its commitment.
     pub fill: Fill,
     /// Simple return of each decision.
     pub returns: Vec<f64>,
-    /// Risk-free return of each decision, where the market knows it.
+    /// Risk-free return of each decision, if the market has one.
     pub risk_free: Option<Vec<f64>>,
-    /// The decision that ended the account, if one did.
+    /// The decision with which the account was terminated, if it was.
     pub terminated_at: Option<usize>,
-    /// What the run can be held against, under the same rules.
+    /// Benchmark returns under the same rules.
     pub benchmarks: Option<Benchmarks>,
-    /// What the decisions came to; none where there are returns alone.
+    /// Recomputed details; absent for bare returns.
     pub trace: Option<Trace>,
 }
 
-/// What the decisions of a run came to, recomputed.
+/// Recomputed details of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Digest of the run: its last link.
+    /// Digest of the run, its last link.
     pub digest: Digest,
-    /// What trading cost.
+    /// Costs.
     pub costs: CostModel,
-    /// How the agent was run, as its record says.
+    /// The harness of the agent in the record.
     ///
-    /// None inside the harness's own process.
+    /// Absent for an agent in the process of the harness.
     pub harness: Option<Harness>,
-    /// What a decision could ask for.
+    /// Limits.
     pub limits: Limits,
     /// NAV at the close of each bar of the window; 1 at the first.
     pub nav: Vec<f64>,
-    /// Notional traded over NAV of each decision; both sides count.
+    /// Notional traded over NAV per decision, both sides.
     pub turnover: Vec<f64>,
-    /// Costs by kind, each with one value a decision, in units of the starting NAV.
+    /// Costs by kind, one value per decision, in units of the starting NAV.
     ///
     /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
     pub paid: [Vec<f64>; 6],
@@ -78,22 +78,22 @@ pub struct Trace {
     pub gross: Vec<f64>,
     /// Sum of weights at the close after each decision.
     pub net: Vec<f64>,
-    /// How often each kind of event happened, by slug.
+    /// Number of events of each kind, by slug.
     pub events: BTreeMap<&'static str, u64>,
-    /// How many answers were taken for holds, by what was wrong with them.
+    /// Number of answers that were replaced by holds, by fault.
     pub faults: BTreeMap<String, u64>,
-    /// Returns of the same decisions carried out one bar later.
+    /// Returns of the same decisions with a delay of one bar.
     pub delayed: Vec<f64>,
-    /// Orders that were filled, with what the agent said of them.
+    /// Filled orders with the confidence that the agent stated.
     pub stated: Vec<StatedOrder>,
 }
 
-/// An order that was filled, with what its agent said of it and what came.
+/// A filled order with its stated confidence and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedOrder {
-    /// Probability in [0, 1] that the agent stated, if it stated one.
+    /// Stated probability in [0, 1], if any.
     pub confidence: Option<f64>,
-    /// Target weight: its sign is the direction.
+    /// Target weight; its sign is the direction.
     pub weight: f64,
     /// Price of the fill.
     pub fill: f64,
@@ -101,14 +101,14 @@ pub struct StatedOrder {
     pub close: f64,
 }
 
-/// Returns of runs without skill.
+/// Returns of benchmarks.
 ///
-/// On the same market, in the same window, by the same rules.
+/// On the same market and window, under the same rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmarks {
-    /// What could be held at the first decision, bought in equal parts and kept.
+    /// All symbols listed at the first decision, bought in equal parts and held.
     pub buy_and_hold: Vec<f64>,
-    /// Nothing but cash.
+    /// Cash only.
     pub cash: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Records as canonical JSON.
+//! The writer of records in canonical JSON.
 
 use openoutcry_engine::{CostModel, Limits};
 
@@ -15,7 +15,7 @@ impl AgentTrajectory {
     ///
     /// # Panics
     ///
-    /// Panics if a number is not finite, which neither a run nor a reader makes.
+    /// Panics if a number is not finite. Neither a run nor a reader creates one.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::from("{");
@@ -33,7 +33,7 @@ impl AgentTrajectory {
         text
     }
 
-    /// Returns the record as lines of canonical JSON, each with its line end.
+    /// Returns the record as lines of canonical JSON, each with a line end.
     ///
     /// # Panics
     ///
@@ -169,7 +169,7 @@ fn push_run(text: &mut String, run: &RunTrajectory) {
 
 /// Appends the fields of a step, without the braces of the object.
 ///
-/// A link is not part of what it is the hash of.
+/// The hash of a link does not include the link.
 pub(super) fn push_step(text: &mut String, step: &Step, link: Option<&Digest>) {
     push_key(text, "cash");
     push_number(text, step.cash);
@@ -250,7 +250,7 @@ pub(super) fn push_header(text: &mut String, header: &Header) {
     text.push_str("}}");
 }
 
-/// Appends how an agent was run as an object.
+/// Appends a harness as an object.
 pub(super) fn push_harness(text: &mut String, harness: Harness) {
     text.push('{');
     push_truth(text, "allow_net", harness.allow_net);
@@ -274,7 +274,7 @@ fn push_costs(text: &mut String, costs: &CostModel) {
     text.push('}');
 }
 
-/// Appends limits; JSON has no infinity, so one that cuts nothing is left out.
+/// Appends limits. JSON has no infinity, so an infinite limit is left out.
 fn push_limits(text: &mut String, limits: &Limits) {
     text.push('{');
     push_truth(text, "allow_short", limits.allow_short);

@@ -1,14 +1,14 @@
-//! Canonical JSON (RFC 8785): one text per value.
+//! Canonical JSON (RFC 8785): numbers, strings, arrays and keys.
 //!
-//! Its bytes can be compared and hashed.
+//! Each value has one text, so that bytes can be compared and hashed.
 
-/// Appends a finite number as `ECMAScript` prints it.
+/// Appends a finite number in the format of `ECMAScript`.
 ///
 /// It is the shortest form that reads back to the same bits.
 ///
 /// # Panics
 ///
-/// Panics if `value` is not finite: neither NaN nor an infinity can occur on the wire.
+/// Panics if `value` is not finite. NaN and infinities do not occur on the wire.
 pub fn push_number(text: &mut String, value: f64) {
     assert!(value.is_finite(), "a JSON number must be finite; received {value}");
     if value == 0.0 {
@@ -44,7 +44,7 @@ fn push_millionth(text: &mut String, digits: &str) {
     text.extend(size.chars().filter(char::is_ascii_digit));
 }
 
-/// Appends a string with its quotes, escaping only what must be.
+/// Appends a string with quotes and only the required escapes.
 pub fn push_string(text: &mut String, value: &str) {
     text.reserve(value.len() + 2);
     text.push('"');
@@ -89,7 +89,7 @@ pub(crate) fn hex_of(bytes: &[u8]) -> String {
 pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
     let digit = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'a' - 10 };
     for bytes in bytes.chunks(32) {
-        // On the stack first: a digest is appended as one text, not digit by digit.
+        // Digits are collected on the stack, to append one text instead of 64.
         let mut digits = [0; 64];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
             pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
@@ -98,7 +98,7 @@ pub(crate) fn push_hex(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Appends `items` as an array, each by `push`.
+/// Appends `items` as an array, each with `push`.
 pub fn push_array<T>(text: &mut String, items: impl IntoIterator<Item = T>, mut push: impl FnMut(&mut String, T)) {
     text.push('[');
     let empty = text.len();
@@ -113,7 +113,7 @@ pub fn push_array<T>(text: &mut String, items: impl IntoIterator<Item = T>, mut 
 
 /// Appends `,"key":` or, at the start of an object, `"key":`.
 ///
-/// The key must need no escape.
+/// The key must not need an escape.
 pub fn push_key(text: &mut String, key: &str) {
     if !text.ends_with('{') {
         text.push(',');

@@ -1,4 +1,4 @@
-//! Any JSON text in its canonical form.
+//! Canonicalization of any JSON text.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use thiserror::Error;
 
 use crate::wire::canonical_json::{push_array, push_number, push_string};
 
-/// A text that is not JSON, or names a field twice.
+/// A text that is not JSON, or an object with a duplicate field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("one JSON text without repeated fields is required; received {0}")]
 pub struct NotJson(String);
 
-/// Returns a JSON text as RFC 8785 writes it.
+/// Returns a JSON text in the canonical form of RFC 8785.
 ///
-/// Fields are ordered by their UTF-16 code units, numbers are doubles in their shortest form, strings escape only what
-/// must be, and there is no white space.
+/// Fields are sorted by their UTF-16 code units, numbers are doubles in their shortest form, strings have only the
+/// required escapes, and there is no white space.
 ///
 /// # Errors
 ///
-/// Returns what is wrong and where: the text is not JSON, a number is beyond a double, a string holds a lone surrogate,
-/// or an object names a field twice.
+/// Returns the fault and its position: the text is not JSON, a number is beyond a double, a string has a lone
+/// surrogate, or an object has a duplicate field.
 pub fn canonicalize(text: &str) -> Result<String, NotJson> {
     let tree: Tree = serde_json::from_str(text).map_err(|error| NotJson(error.to_string()))?;
     let mut canonical = String::with_capacity(text.len());
@@ -28,9 +28,9 @@ pub fn canonicalize(text: &str) -> Result<String, NotJson> {
     Ok(canonical)
 }
 
-/// Returns the value of a text that is canonical already, and none of any other.
+/// Returns the value of a canonical text, else `None`.
 ///
-/// `canonical` is where it is written again.
+/// `canonical` is scratch memory for the canonical form.
 pub(crate) fn canonical_tree(text: &str, canonical: &mut String) -> Option<Tree> {
     let tree: Tree = serde_json::from_str(text).ok()?;
     canonical.clear();
@@ -38,7 +38,7 @@ pub(crate) fn canonical_tree(text: &str, canonical: &mut String) -> Option<Tree>
     (text == canonical).then_some(tree)
 }
 
-/// Returns how many lists and objects lie in each other at most.
+/// Returns the nesting depth of lists and objects.
 pub(crate) fn deepest(tree: &Tree) -> usize {
     match tree {
         Tree::List(items) => 1 + items.iter().map(deepest).max().unwrap_or(0),
@@ -47,7 +47,7 @@ pub(crate) fn deepest(tree: &Tree) -> usize {
     }
 }
 
-/// A JSON value; fields are in the order of the canonical form.
+/// A JSON value; fields are in canonical order.
 pub(crate) enum Tree {
     Null,
     Bool(bool),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn fields_are_ordered_by_utf_16_units_and_not_by_code_points() {
-        // U+1F600 begins with the unit D83D, below FB33; as a code point it is above.
+        // U+1F600 begins with the code unit D83D, below FB33, but is above it as a code point.
         let text =
             "{\"\u{fb33}\": 1, \"\u{1f600}\": 2, \"a\": {\"c\": null, \"b\": [true, false]}, \"\": \"\\u0061/\"}";
         let canonical = "{\"\":\"a/\",\"a\":{\"b\":[true,false],\"c\":null},\"\u{1f600}\":2,\"\u{fb33}\":1}";

@@ -6,42 +6,42 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use crate::wire::canonical_json;
 use crate::wire::decision_error::{DecisionError, WRONG_TYPE};
 
-/// What an agent wants to hold from the next bar on.
+/// The decision of an agent: target weights from the next bar on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// One order per symbol to change; a symbol without one is held.
+    /// One order per symbol to change; other symbols are held.
     pub orders: Vec<Order>,
-    /// Why, for people and records; the engine never reads it.
+    /// The reason, for people and records; the engine ignores it.
     pub reasoning: String,
 }
 
-/// The weight one symbol is to have.
+/// The target weight of one symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// Name of the symbol.
     pub symbol: String,
-    /// What to do; `Buy` and `Sell` are labels beside the weight.
+    /// The action; `Buy` and `Sell` are labels of the weight.
     pub action: Action,
     /// Signed fraction of NAV.
     pub target_weight: f64,
-    /// The agent's own probability of being right, in [0, 1].
+    /// Stated probability of being right, in [0, 1].
     ///
-    /// None where it stated none, which reads as 0.5.
+    /// Absent if not stated, which reads as 0.5.
     pub confidence: Option<f64>,
-    /// Why, for people and records.
+    /// The reason, for people and records.
     pub rationale: String,
 }
 
-/// What to do with a symbol.
+/// The action on a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A label: the weight decides.
+    /// A label; the weight decides.
     Buy,
-    /// A label: the weight decides.
+    /// A label; the weight decides.
     Sell,
-    /// Keep the shares held; wins over the weight.
+    /// Keeps the shares and overrides the weight.
     Hold,
-    /// Sell the shares held; wins over the weight.
+    /// Sells the shares and overrides the weight.
     Close,
 }
 
@@ -70,7 +70,7 @@ impl Order {
         Self { symbol: symbol.to_owned(), action, target_weight, confidence: None, rationale: String::new() }
     }
 
-    /// Returns the agent's stated probability of being right, 0.5 where it stated none.
+    /// Returns the stated probability of being right, 0.5 if not stated.
     #[must_use]
     pub fn confidence_or_default(&self) -> f64 {
         self.confidence.unwrap_or(0.5)
@@ -78,7 +78,7 @@ impl Order {
 }
 
 impl Decision {
-    /// Returns the decision that holds everything.
+    /// Returns a decision with no orders, which holds everything.
     #[must_use]
     pub fn hold() -> Self {
         Self::default()
@@ -96,7 +96,7 @@ impl Decision {
 
     /// Returns the canonical JSON of this decision.
     ///
-    /// Optional fields at their default are left out.
+    /// Optional fields with default values are left out.
     ///
     /// # Panics
     ///
@@ -132,9 +132,9 @@ impl Decision {
     }
 }
 
-/// A text that is borrowed from the input unless it holds an escape.
+/// A text borrowed from the input unless it has an escape.
 ///
-/// serde's `Cow` always copies.
+/// The `Cow` of serde always copies.
 struct Name<'de>(Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// Reads one field of an object into `slot`, once.
+/// Reads one field of an object into `slot`; refuses a duplicate.
 fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     map: &mut A,
     name: &str,
@@ -172,9 +172,9 @@ fn read<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
     Ok(())
 }
 
-/// Names the field of a wrong type; the innermost one, and of no other fault.
+/// Adds the name of the innermost field to a wrong type, and to no other fault.
 fn in_field<E: Error>(name: &str, error: E) -> E {
-    // Only so does serde begin, and the position at the end of the text is read back from it.
+    // Only type faults of serde begin so. The position at the end of the text is parsed from it later.
     if error.to_string().starts_with(WRONG_TYPE) { E::custom(format_args!("`{name}`: {error}")) } else { error }
 }
 
@@ -186,7 +186,7 @@ fn unknown<E: Error>(name: &str, known: &str) -> E {
     E::custom(format_args!("unknown_field: fields must be among {known}; received `{}`", name.escape_debug()))
 }
 
-// serde's derive would also read a struct from an array, and an object's fields would then be told by position.
+// The derive of serde would also read a struct from an array, with fields by position.
 impl<'de> Deserialize<'de> for Decision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;

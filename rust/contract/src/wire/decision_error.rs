@@ -1,7 +1,7 @@
 use serde_json::error::Category;
 use thiserror::Error;
 
-/// A decision that was refused whole; nothing has moved.
+/// A refused decision; the account has not moved.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct DecisionError {
@@ -10,7 +10,7 @@ pub struct DecisionError {
 }
 
 impl DecisionError {
-    /// Returns the error of a confidence outside [0, 1] that no text held.
+    /// Returns the error of a confidence outside [0, 1] that did not come from a text.
     #[must_use]
     pub fn confidence(value: f64) -> Self {
         let message = format!("`confidence` must be in [0, 1]; received {value}");
@@ -24,9 +24,9 @@ impl DecisionError {
     }
 }
 
-/// Faults that the parser of decisions names itself.
+/// Faults that the decision parser itself names.
 ///
-/// serde's own faults of type carry no such name.
+/// The type faults of serde have no such name.
 pub(crate) const NAMED: [&str; 5] =
     ["missing_field", "unknown_field", "duplicate_field", "unknown_action", "confidence_out_of_range"];
 
@@ -40,30 +40,34 @@ impl From<serde_json::Error> for DecisionError {
         match message.split_once(": ").and_then(|(name, rest)| Some((NAMED.iter().find(|slug| **slug == name)?, rest)))
         {
             Some((slug, rest)) => Self { slug, message: rest.to_owned() },
-            None => Self { slug: "wrong_type", message: turned(&message) },
+            None => Self { slug: "wrong_type", message: contract_message(&message) },
         }
     }
 }
 
-/// How serde begins a wrong type, after the field where one is known.
+/// The start of the message of serde for a wrong type, after any field name.
 pub(crate) const WRONG_TYPE: &str = "invalid type: ";
 
-/// Returns serde's words for a wrong type in the contract's.
+/// Returns the message of serde for a wrong type in the words of the contract.
 ///
 /// `invalid type: map, expected f64 at line ...` becomes `expected a number; received an object at line ...`.
-fn turned(message: &str) -> String {
+fn contract_message(message: &str) -> String {
     let parts = || {
         let (field, rest) = message.split_once(WRONG_TYPE)?;
         let (received, rest) = rest.rsplit_once(", expected ")?;
         let (expected, position) = rest.rsplit_once(" at line ")?;
         let place = field.strip_suffix(": ").map(|field| format!(" in {field}")).unwrap_or_default();
-        Some(format!("expected {}{place}; received {} at line {position}", wanted(expected), came(received)))
+        Some(format!(
+            "expected {}{place}; received {} at line {position}",
+            expected_words(expected),
+            received_words(received)
+        ))
     };
     parts().unwrap_or_else(|| message.to_owned())
 }
 
-/// Returns JSON's word for a type of Rust.
-fn wanted(expected: &str) -> &str {
+/// Returns the JSON word for a Rust type.
+fn expected_words(expected: &str) -> &str {
     match expected {
         "f64" => "a number",
         "a sequence" => "a list",
@@ -72,8 +76,8 @@ fn wanted(expected: &str) -> &str {
     }
 }
 
-/// Returns JSON's words for a value of serde's data model.
-fn came(received: &str) -> String {
+/// Returns the JSON words for a value of the data model of serde.
+fn received_words(received: &str) -> String {
     match received {
         "map" => return "an object".to_owned(),
         "sequence" => return "a list".to_owned(),

@@ -1,6 +1,6 @@
-//! The messages of the contract, and canonical JSON (RFC 8785), the form of their bytes.
+//! The messages of the contract, and canonical JSON (RFC 8785), their encoding.
 //!
-//! Imports nothing of the crate.
+//! Imports no other room.
 
 pub mod canonical_json;
 pub(crate) mod canonicalization;

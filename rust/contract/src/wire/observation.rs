@@ -5,39 +5,39 @@ use serde::Deserialize;
 
 use crate::wire::canonical_json;
 
-/// What an agent is shown at the close of a bar.
+/// The observation of an agent at the close of a bar.
 ///
-/// Nothing in it depends on a later one.
+/// It does not depend on later bars.
 ///
-/// Reading one from JSON ignores unknown fields, as every agent must.
+/// The JSON reader ignores unknown fields, as every agent must.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct MarketObservation {
     /// ISO 8601 date of the bar.
     pub date: String,
     /// Cash in units of the starting NAV, negative if borrowed.
     pub cash: f64,
-    /// The symbols that can be held, in the order of the dataset.
+    /// The listed symbols, in the order of the dataset.
     pub symbols: Vec<SymbolHistory>,
-    /// The positions held, in the order of the dataset.
+    /// The positions, in the order of the dataset.
     pub portfolio: Vec<Position>,
 }
 
-/// A symbol that can be held and its last closes.
+/// A listed symbol and its last closes.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct SymbolHistory {
     /// Name of the symbol.
     pub symbol: String,
     /// Closes, oldest first, up to and including the bar.
     pub close_history: Vec<f64>,
-    /// Latest known numbers by name.
+    /// Latest known fundamentals by name.
     #[serde(default)]
     pub fundamentals: BTreeMap<String, f64>,
-    /// Headlines that became known within the history, oldest first.
+    /// Headlines published within the history, oldest first.
     #[serde(default)]
     pub news: Vec<String>,
 }
 
-/// A position held.
+/// A position.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Position {
     /// Name of the symbol.
@@ -49,7 +49,7 @@ pub struct Position {
 }
 
 impl MarketObservation {
-    /// Returns what an agent may see, with at most `lookback` closes a symbol.
+    /// Returns the observation, with at most `lookback` closes per symbol.
     #[must_use]
     pub fn new(as_of: AsOf<'_>, book: &Book, lookback: usize) -> Self {
         let names = |i: &usize| as_of.symbol(*i).map(str::to_owned);
@@ -71,11 +71,11 @@ impl MarketObservation {
         }
     }
 
-    /// Returns the observation in a JSON text, ignoring fields it does not know.
+    /// Returns the observation in a JSON text; unknown fields are ignored.
     ///
     /// # Errors
     ///
-    /// Returns what the text lacks, with its position.
+    /// Returns the missing field, with its position.
     pub fn from_json(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("an observation is required; received {error}"))
     }
@@ -86,7 +86,7 @@ impl MarketObservation {
     ///
     /// # Panics
     ///
-    /// Panics if a number is not finite, which no engine produces.
+    /// Panics if a number is not finite. No engine creates one.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = String::new();
@@ -106,28 +106,28 @@ impl MarketObservation {
     }
 }
 
-/// The closes of a market as JSON, each printed once.
+/// A cache of the closes of a market as JSON text.
 ///
-/// An observation copies text instead of printing numbers.
+/// An observation copies the text instead of formatting numbers.
 ///
-/// It grows bar by bar from the views it is shown: no close is in it before an agent could know it.
+/// It grows bar by bar from views of the market, so that it holds no close before an agent can know it.
 #[derive(Clone, Debug)]
 pub struct PrintedCloses {
     first: usize,
-    /// Per symbol, each close followed by a comma; a bar without a close is empty.
+    /// Per symbol, each close followed by a comma; empty for a bar without a close.
     text: Vec<String>,
-    /// Per symbol, where the text of each bar begins.
+    /// Per symbol, the position of the text of each bar.
     starts: Vec<Vec<usize>>,
 }
 
 impl PrintedCloses {
-    /// Returns the closes from bar `first` on, none printed yet.
+    /// Returns an empty cache of the closes from bar `first` on.
     #[must_use]
     pub fn new(first: usize, n_symbols: usize) -> Self {
         Self { first, text: vec![String::new(); n_symbols], starts: vec![vec![0]; n_symbols] }
     }
 
-    /// Prints what has closed since it was last shown the market.
+    /// Formats the closes up to the bar of the view.
     fn reach(&mut self, as_of: AsOf<'_>) {
         for (symbol, (text, starts)) in self.text.iter_mut().zip(&mut self.starts).enumerate() {
             for bar in self.first + starts.len() - 1..=as_of.bar() {
@@ -150,11 +150,11 @@ impl PrintedCloses {
 
 /// Appends the canonical JSON of an observation.
 ///
-/// The bytes are those of [`MarketObservation::to_json`], made without its parts.
+/// The bytes are those of [`MarketObservation::to_json`], without building its parts.
 ///
 /// # Panics
 ///
-/// Panics if `printed` begins after the first close to be shown.
+/// Panics if the cache begins after the first close of the observation.
 pub fn write_observation(
     text: &mut String,
     as_of: AsOf<'_>,
@@ -225,7 +225,7 @@ fn push_symbol<'a>(
     push_closes(text);
     if !fundamentals.is_empty() {
         canonical_json::push_key(text, "fundamentals");
-        // RFC 8785 orders keys by UTF-16 code units, not by code points.
+        // RFC 8785 sorts keys by UTF-16 code units, not by code points.
         fundamentals.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
         text.push('{');
         for (name, value) in fundamentals {

@@ -3,39 +3,39 @@ use openoutcry_engine::{AsOf, RefusalReason};
 use crate::wire::canonical_json;
 use crate::wire::decision::{Action, Decision};
 
-/// An order that was refused by its name before the engine saw it.
+/// An order with an unknown name, refused before the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
-    /// The name as the agent gave it.
+    /// The name in the decision.
     pub symbol: String,
-    /// The weight asked for.
+    /// The weight in the decision.
     pub weight: f64,
-    /// Why.
+    /// The reason.
     pub reason: RefusalReason,
 }
 
-/// Writes a decision into dense `orders` and returns the orders refused.
+/// Writes a decision into dense `orders` and returns the refused orders.
 ///
-/// `orders` has one weight per symbol, NaN for a hold.
+/// `orders` has one weight per symbol; NaN is a hold.
 ///
-/// A symbol that has not closed yet is refused exactly as a name that does not exist, whatever the order says: any
-/// difference would tell the agent about the future universe.
+/// A symbol that has not closed yet is refused like an unknown name, whatever the order. Any difference would reveal
+/// future listings.
 ///
 /// # Panics
 ///
-/// Panics if `orders` has not one element per symbol.
+/// Panics if `orders` does not have one element per symbol.
 pub fn to_orders(decision: &Decision, as_of: AsOf<'_>, orders: &mut [f64]) -> Vec<Refusal> {
     assert_eq!(orders.len(), as_of.n_symbols(), "one element per symbol");
     place_orders(decision, |name| as_of.index_of(name), orders)
 }
 
-/// Writes a decision into dense `orders`, each where `index_of` finds its name.
+/// Writes a decision into dense `orders`, at the indices of `index_of`.
 ///
-/// It returns the orders refused. An agent's names are looked up by [`to_orders`], which knows no later bar.
+/// It returns the refused orders. Use [`to_orders`] for the names of an agent: it knows no later bar.
 ///
 /// # Panics
 ///
-/// Panics if `index_of` finds a name outside `orders`.
+/// Panics if `index_of` returns an index outside of `orders`.
 pub fn place_orders(decision: &Decision, index_of: impl Fn(&str) -> Option<usize>, orders: &mut [f64]) -> Vec<Refusal> {
     orders.fill(f64::NAN);
     let mut refusals = Vec::new();
@@ -63,10 +63,10 @@ pub fn place_orders(decision: &Decision, index_of: impl Fn(&str) -> Option<usize
     refusals
 }
 
-/// Appends the canonical JSON of the decision that a row of weights is.
+/// Appends a row of weights as the canonical JSON of a decision.
 ///
-/// It has one order for each weight that is not NaN, named by `symbols`; a weight of 0 for a symbol that has not closed
-/// yet is nothing, and has none.
+/// It has one order per weight that is not NaN, named by `symbols`. A weight of 0 for a symbol that has not closed yet
+/// has no order.
 ///
 /// # Panics
 ///

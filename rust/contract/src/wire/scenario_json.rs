@@ -1,4 +1,4 @@
-//! A scenario's spec as canonical JSON, and its digest.
+//! Scenario specs as canonical JSON, and their digests.
 
 use openoutcry_engine::scenario::{Family, Jumps, ScenarioSpec, SpecError, Swing};
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use thiserror::Error;
 
 use crate::wire::canonical_json::{push_array, push_number, push_string};
 
-/// A text that is no spec.
+/// A text that is not a valid spec.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum SpecTextError {
     /// The text is not the JSON object of a spec.
     #[error("a scenario spec must be a JSON object of its fields; received {0}")]
     Text(String),
-    /// The spec is of a version that this engine does not know.
+    /// The version of the spec is unknown to this engine.
     #[error("`version` must be {known}; received {received}")]
     Version {
-        /// The version that this engine knows.
+        /// The version of this engine.
         known: u32,
-        /// The one of the text.
+        /// The version of the text.
         received: u32,
     },
     /// A field is out of range.
@@ -87,7 +87,7 @@ struct SpecText {
     tick: f64,
 }
 
-/// Copies the fields that both sides have under one name.
+/// Copies the fields with the same name on both sides.
 macro_rules! copied {
     ($into:ident, $from:expr, { $($given:tt)* }) => {
         $into {
@@ -105,7 +105,7 @@ macro_rules! copied {
     };
 }
 
-/// Returns the spec as RFC 8785 text.
+/// Returns the spec as canonical JSON.
 ///
 /// # Panics
 ///
@@ -126,11 +126,11 @@ pub fn spec_to_json(spec: &ScenarioSpec) -> String {
     canonical
 }
 
-/// Returns the spec that a JSON text describes, all of its fields given.
+/// Returns the spec of a JSON text with all fields.
 ///
 /// # Errors
 ///
-/// Returns an error if a field is missing, unknown or out of range, or the version is another.
+/// Returns an error if a field is missing, unknown or out of range, or the version is unknown.
 pub fn spec_from_json(text: &str) -> Result<ScenarioSpec, SpecTextError> {
     let given: SpecText = serde_json::from_str(text).map_err(|error| SpecTextError::Text(error.to_string()))?;
     if given.version != ScenarioSpec::VERSION {
@@ -148,13 +148,13 @@ pub fn spec_from_json(text: &str) -> Result<ScenarioSpec, SpecTextError> {
     Ok(spec)
 }
 
-/// Returns the SHA-256 of the spec's canonical text.
+/// Returns the SHA-256 of the canonical JSON of the spec.
 #[must_use]
 pub fn spec_digest(spec: &ScenarioSpec) -> [u8; 32] {
     Sha256::digest(spec_to_json(spec)).into()
 }
 
-/// Appends a value of finite numbers, its fields in order.
+/// Appends a value of finite numbers, with fields in order.
 fn push_value(text: &mut String, value: &Value) {
     match value {
         Value::Number(number) => push_number(text, number.as_f64().unwrap_or_default()),

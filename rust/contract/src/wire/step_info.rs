@@ -3,18 +3,18 @@ use openoutcry_engine::{Event, StepCosts, Stepped};
 use crate::wire::canonical_json;
 use crate::wire::orders::Refusal;
 
-/// What a step says to the harness, not to the agent.
+/// The info of a step for the harness, not for the agent.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInfo<'a> {
     /// Names of the symbols by index.
     pub symbols: &'a [String],
-    /// The numbers of the step; none after a reset.
+    /// The outcome of the step; absent after a reset.
     pub stepped: Option<&'a Stepped>,
     /// NAV at the close of the fill bar.
     pub nav: f64,
-    /// Orders refused by name.
+    /// Orders with unknown names.
     pub refusals: &'a [Refusal],
-    /// What happened, in the order of the timeline.
+    /// Events in the order of the timeline.
     pub events: &'a [Event],
 }
 
@@ -23,7 +23,7 @@ impl StepInfo<'_> {
     ///
     /// # Panics
     ///
-    /// Panics if a number is not finite, which no engine produces.
+    /// Panics if a number is not finite. No engine creates one.
     pub fn write_json(&self, text: &mut String) {
         text.push('{');
         if let Some(stepped) = self.stepped {

@@ -4,9 +4,9 @@ use crate::agents::allocation::{BuyAndHold, EqualWeight, HoldCash, InverseVolati
 use crate::agents::random_weights::RandomWeights;
 use crate::agents::trend::{MeanReversion, Momentum};
 
-/// Something that decides on an observation and nothing else.
+/// An agent: a function of the observation that returns a decision.
 pub trait Agent {
-    /// Returns what to hold from the next bar on.
+    /// Returns the target weights from the next bar on.
     fn decide(&mut self, observation: &MarketObservation) -> Decision;
 }
 
@@ -16,13 +16,13 @@ impl<F: FnMut(&MarketObservation) -> Decision> Agent for F {
     }
 }
 
-/// The names of the baselines, in the order of tables.
+/// The names of the baselines, in display order.
 pub const BASELINES: [&str; 7] =
     ["hold-cash", "buy-and-hold", "equal-weight", "momentum", "mean-reversion", "inverse-volatility", "random"];
 
 /// Returns a baseline by its name in [`BASELINES`].
 ///
-/// `seed` is read by `random` alone.
+/// Only `random` uses `seed`.
 #[must_use]
 pub fn baseline(name: &str, seed: u64) -> Option<Box<dyn Agent + Send + Sync>> {
     Some(match name {
@@ -37,13 +37,13 @@ pub fn baseline(name: &str, seed: u64) -> Option<Box<dyn Agent + Send + Sync>> {
     })
 }
 
-/// Returns a decision that gives each symbol the weight `weight` returns for it.
+/// Returns the decision with weight `weight(symbol)` for each symbol.
 pub(crate) fn weigh(observation: &MarketObservation, mut weight: impl FnMut(&SymbolHistory) -> f64) -> Decision {
     let orders = observation.symbols.iter().map(|symbol| Order::new(&symbol.symbol, weight(symbol)));
     Decision { orders: orders.collect(), reasoning: String::new() }
 }
 
-/// Returns one over the number of symbols that can be held.
+/// Returns one over the number of listed symbols.
 pub(crate) fn equal_share(observation: &MarketObservation) -> f64 {
     1.0 / observation.symbols.len().max(1) as f64
 }

@@ -1,55 +1,55 @@
-//! What a harness hands on of an agent: its text, and what was wrong with it.
+//! The answer of an agent to the harness: a text, and how a fault in it is handled.
 
 use openoutcry_contract::record::Fault;
 use openoutcry_contract::{Decision, DecisionError};
 
 /// An answer of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct AgentAnswer {
     pub(crate) text: String,
     reading: Reading,
 }
 
-/// What becomes of a text.
+/// The handling of a text that is not a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reading {
-    /// It must be a decision.
+    /// The text must be a decision.
     Strict,
-    /// It is a hold where it is no decision.
+    /// A text that is not a decision is a hold.
     Lenient,
-    /// It is a hold, whatever it says.
+    /// The answer is a hold with this fault, whatever the text.
     Held(Fault),
 }
 
-impl Answer {
-    /// Returns an answer that ends the run where it is no decision.
+impl AgentAnswer {
+    /// Returns an answer that ends the run if it is not a decision.
     #[must_use]
     pub fn strict(text: String) -> Self {
         Self { text, reading: Reading::Strict }
     }
 
-    /// Returns an answer that holds everything where it is no decision.
+    /// Returns an answer that is a hold if it is not a decision.
     ///
-    /// It is then recorded as `malformed`.
+    /// The record then has the fault `malformed`.
     #[must_use]
     pub fn lenient(text: String) -> Self {
         Self { text, reading: Reading::Lenient }
     }
 
-    /// Returns an answer that holds everything, whatever it says.
+    /// Returns an answer that is a hold, whatever the text.
     ///
-    /// None for a decision that is said to be `malformed`: a replay would find that it is not.
+    /// `None` for a valid decision with the fault `malformed`: a replay would contradict it.
     #[must_use]
     pub fn held(text: String, fault: Fault) -> Option<Self> {
         let is_false = fault.slug() == Fault::MALFORMED && Decision::from_json(&text).is_ok();
         (!is_false).then_some(Self { text, reading: Reading::Held(fault) })
     }
 
-    /// Returns what the answer decides, and its fault.
+    /// Returns the decision of the answer, and its fault.
     ///
     /// # Errors
     ///
-    /// Returns why a strict answer is no decision.
+    /// Returns an error if a strict answer is not a decision.
     pub(crate) fn read(&self) -> Result<(Decision, Option<Fault>), DecisionError> {
         match (&self.reading, Decision::from_json(&self.text)) {
             (Reading::Held(fault), _) => Ok((Decision::hold(), Some(fault.clone()))),

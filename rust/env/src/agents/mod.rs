@@ -1,4 +1,6 @@
-//! Agents, and the baselines every result should be held against.
+//! The `Agent` trait, agent answers and the baselines.
+//!
+//! Imports no other room. Agents see observations and never the dataset.
 
 pub(crate) mod agent;
 pub(crate) mod agent_answer;

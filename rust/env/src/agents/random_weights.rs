@@ -5,14 +5,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use super::Agent;
 use crate::agents::agent::weigh;
 
-/// Draws new long-only weights on every bar: what luck looks like.
+/// Draws new long-only weights on every bar: the baseline of luck.
 #[derive(Clone, Debug)]
 pub struct RandomWeights {
     random: ChaCha8Rng,
 }
 
 impl RandomWeights {
-    /// Returns a random agent; the same seed decides the same.
+    /// Returns a random agent; equal seeds give equal decisions.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { random: ChaCha8Rng::seed_from_u64(seed) }

@@ -1,4 +1,4 @@
-//! Backtests: settings, the loop over the bars of a window, and the run that it returns.
+//! Backtests: settings, the loop over the bars of a window, and the run.
 //!
 //! Imports `agents` and `episode`.
 

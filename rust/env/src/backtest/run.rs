@@ -5,9 +5,9 @@ use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Windo
 
 use crate::episode::single_episode::Episode;
 
-/// A finished backtest: its decisions, and the numbers that follow from them.
+/// A finished backtest: its decisions, NAV and events.
 ///
-/// Positions, fills and flows are not stored: the decisions are, and the rest is recomputed from them when asked for.
+/// Positions, fills and flows are not stored. They are recomputed from the decisions on demand.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The bars of the run.
@@ -16,26 +16,26 @@ pub struct Run {
     pub nav: Vec<f64>,
     /// One weight per decision and symbol, NaN for a hold.
     pub orders: Vec<f64>,
-    /// What happened, other than fills, with the index of its decision.
+    /// Events other than fills, with the index of their decision.
     pub events: Vec<(usize, Event)>,
-    /// Orders refused by name, with the index of their decision.
+    /// Orders with unknown names, with the index of their decision.
     pub refusals: Vec<(usize, Refusal)>,
-    /// The decision that ended the account, if one did.
+    /// The decision with which the account was terminated, if it was.
     ///
-    /// NAV stays as it was from there on.
+    /// NAV is constant from there on.
     pub terminated_at: Option<usize>,
     rules: Rules,
     flows: OnceLock<Flows>,
 }
 
-/// What a run paid and was paid.
+/// Costs and gains of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flows {
     /// Costs by kind, each with one value per decision.
     ///
     /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
     pub costs: [Vec<f64>; 6],
-    /// What came in beside prices, each with one value per decision.
+    /// Gains other than price changes, one value per decision.
     ///
     /// In the order of [`Flows::GAINS`].
     pub gains: [Vec<f64>; 4],
@@ -102,7 +102,7 @@ impl Run {
         }
     }
 
-    /// Records what one decision led to.
+    /// Appends the outcome of one decision.
     pub(crate) fn push(&mut self, stepped: &Stepped, events: &[Event], refusals: &[Refusal]) {
         let decision = self.nav.len() - 1;
         self.nav.push(stepped.nav);
@@ -116,9 +116,9 @@ impl Run {
         }
     }
 
-    /// Pads a run that ended early to the window's end.
+    /// Pads a terminated run to the end of its window.
     ///
-    /// NAV stays and nothing is ordered.
+    /// NAV is constant and all orders are holds.
     pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
         let decisions = self.window.n_decisions();
         let last = self.nav[self.nav.len() - 1];
@@ -129,7 +129,7 @@ impl Run {
 
     /// Returns the simple return of each bar after the first.
     ///
-    /// It is 0 once the account is gone.
+    /// It is 0 after the account was terminated.
     #[must_use]
     pub fn returns(&self) -> Vec<f64> {
         self.nav.windows(2).map(|pair| if pair[0] == 0.0 { 0.0 } else { pair[1] / pair[0] - 1.0 }).collect()
@@ -141,7 +141,7 @@ impl Run {
         &self.rules
     }
 
-    /// Returns what every decision paid and was paid, 0 once the account is gone.
+    /// Returns the costs and gains of every decision, 0 after a termination.
     ///
     /// # Errors
     ///

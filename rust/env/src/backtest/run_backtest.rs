@@ -13,7 +13,7 @@ use crate::agents::Agent;
 use crate::backtest::run::Run;
 use crate::episode::single_episode::{Episode, check_lookback};
 
-/// A backtest to be run: a market, a window, and its rules.
+/// A backtest: a market, a window, and the settings of a run.
 #[derive(Clone, Debug)]
 pub struct Backtest<'a> {
     pub(crate) data: &'a Dataset,
@@ -26,16 +26,16 @@ pub struct Backtest<'a> {
     pub(crate) harness: Option<Harness>,
 }
 
-/// A backtest that could not be made or finished.
+/// A backtest with invalid settings, or one that failed.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BacktestError {
-    /// The window, a cost or a limit cannot be used.
+    /// The window, a cost or a limit is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// An answer is not a decision.
     #[error(transparent)]
     Decision(#[from] DecisionError),
-    /// A decision cannot be carried out.
+    /// A step was refused.
     #[error(transparent)]
     Step(#[from] StepError),
 }
@@ -65,14 +65,14 @@ impl<'a> Backtest<'a> {
         Ok(Self { data, window, rules, lookback, name, commitment: None, fill, harness: None })
     }
 
-    /// Returns the backtest that a record's header tells of, by rules made of it.
-    pub(crate) fn again(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
+    /// Returns the backtest of a record's header, with rules built from it.
+    pub(crate) fn from_header(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
         let Header { window, lookback, fill, .. } = *header;
         let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
         Self { data, window, rules, lookback, name, commitment, fill, harness: None }
     }
 
-    /// Returns this backtest under other limits.
+    /// Returns this backtest with other limits.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl<'a> Backtest<'a> {
         Ok(self)
     }
 
-    /// Returns this backtest with observations of at most `lookback` closes a symbol.
+    /// Returns this backtest with at most `lookback` closes per symbol in observations.
     ///
     /// # Errors
     ///
@@ -92,32 +92,28 @@ impl<'a> Backtest<'a> {
         Ok(self)
     }
 
-    /// Returns this backtest on a market with a name, by which records call it.
+    /// Returns this backtest with a name of the market for records.
     #[must_use]
     pub fn with_name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// Returns this backtest on a sealed market.
-    ///
-    /// Records hold the commitment of its key.
+    /// Returns this backtest with the commitment of a sealed market for records.
     #[must_use]
     pub fn committed(mut self, commitment: Digest) -> Self {
         self.commitment = Some(commitment);
         self
     }
 
-    /// Returns this backtest of an agent in a process of its own.
-    ///
-    /// Records say how it was run.
+    /// Returns this backtest with the harness of the agent process for records.
     #[must_use]
     pub fn harnessed(mut self, harness: Harness) -> Self {
         self.harness = Some(harness);
         self
     }
 
-    /// Returns this backtest with slippage noise of a key that records only commit to.
+    /// Returns this backtest with a sealed fill key; records hold its commitment only.
     #[must_use]
     pub fn sealed(mut self, key: FillKey) -> Self {
         self.fill = Fill::Commitment(Digest(key.commitment()));
@@ -134,7 +130,7 @@ impl<'a> Backtest<'a> {
         self.try_run(|observation| Ok(agent.decide(observation)))
     }
 
-    /// Runs a function that may fail over the window.
+    /// Runs a fallible function over the window.
     ///
     /// # Errors
     ///
@@ -155,12 +151,12 @@ impl<'a> Backtest<'a> {
         Ok(run.finish(self.data.n_symbols()))
     }
 
-    /// Returns what an agent decided.
+    /// Returns the weights that an agent decided.
     ///
-    /// It is what would be carried out on a day when every symbol it names is listed. Names are those of the dataset,
-    /// whether they ever close: what was decided must not depend on later bars.
+    /// They are the weights of a day on which every named symbol is listed. Names are looked up in the whole dataset,
+    /// so that the result does not depend on later bars.
     ///
-    /// The step itself refuses an order for a symbol that has not closed yet; a bar later it may be filled.
+    /// The step refuses an order for a symbol that has not closed yet; one bar later it may fill.
     pub(crate) fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
         let unknown = |refusal: &Refusal| refusal.reason == RefusalReason::UnknownSymbol;
         if !episode.refusals().iter().any(unknown) {
@@ -173,7 +169,7 @@ impl<'a> Backtest<'a> {
 
     /// Runs the decisions in `orders`.
     ///
-    /// One weight per decision of the window and symbol, NaN for a hold.
+    /// One weight per decision of the window and symbol; NaN is a hold.
     ///
     /// # Errors
     ///
@@ -189,7 +185,7 @@ impl<'a> Backtest<'a> {
 
     /// Runs many tables of decisions.
     ///
-    /// Each runs as [`Backtest::run_orders`] would run it, to the same bits.
+    /// Each has the bits of [`Backtest::run_orders`].
     pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
         let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
         let mut runs = Vec::with_capacity(tables.len());
@@ -212,9 +208,9 @@ impl<'a> Backtest<'a> {
         runs
     }
 
-    /// Carries out the decisions that eight open accounts can take together.
+    /// Runs decisions of eight accounts on the fast path.
     ///
-    /// Begins with `decision` and returns how many it took.
+    /// Starts at `decision` and returns the number of decisions run.
     fn run_together(&self, accounts: &mut [TableAccount], decision: usize, workspace: &Workspace) -> usize {
         let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(accounts) else { return 0 };
         if !accounts.iter().all(TableAccount::is_open) {
@@ -228,13 +224,13 @@ impl<'a> Backtest<'a> {
         run_block(self.data, &self.rules, &mut tracks, workspace)
     }
 
-    /// Runs the decisions of `run` one bar later, the first bar holding.
+    /// Runs the decisions of `run` one bar later; the first bar is a hold.
     ///
-    /// That is what a signal is worth when it comes late.
+    /// It measures the value of the signal with a delay of one bar.
     ///
     /// # Errors
     ///
-    /// Returns an error if `run` is of another market or window.
+    /// Returns an error if `run` has another market or window.
     pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
         let n_symbols = self.data.n_symbols();
         let mut orders = vec![f64::NAN; run.orders.len()];
@@ -245,7 +241,7 @@ impl<'a> Backtest<'a> {
     }
 }
 
-/// One table of decisions being carried out.
+/// One table of decisions, and its account.
 struct TableAccount {
     book: Book,
     run: Run,
@@ -281,21 +277,21 @@ impl TableAccount {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        // What stands after the end of an account was never decided.
+        // Decisions after a termination were not run.
         self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
         Ok(self.run.finish(self.n_symbols))
     }
 }
 
-/// Returns why a table of decisions cannot be run, if it cannot.
+/// Returns the fault of a table of decisions, if it has one.
 ///
-/// Known before the first trade: an account that ends early would hide a fault behind it.
+/// Checked before the first trade: an account that is terminated early would hide a later fault.
 pub(crate) fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
     let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
     if orders.len() != decisions * n_symbols {
         return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
     }
-    // In one pass without branches, and again only to say where.
+    // One pass without branches; the place of the fault is searched only if there is one.
     if !orders.iter().fold(false, |found, weight| found | weight.is_infinite()) {
         return None;
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use openoutcry_engine::{AccountView, Dataset};
 
-/// A market as lanes observe it: the dataset, and its log returns in f32, by row.
+/// A market of a batch: the dataset, and its log returns in f32.
 #[derive(Debug)]
 pub struct Market {
     data: Arc<Dataset>,
@@ -12,8 +12,8 @@ pub struct Market {
 impl Market {
     /// Returns the market of a dataset.
     ///
-    /// The return of a bar is the log of what an observation shows: 0 where a close repeats or is missing, and for the
-    /// first close of a symbol.
+    /// The return of a bar is the log return of the closes of an observation: 0 for a repeated or missing close, and
+    /// for the first close of a symbol.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
     pub fn new(data: Arc<Dataset>) -> Self {
@@ -43,7 +43,7 @@ impl Market {
         &self.data
     }
 
-    /// Returns the log returns, `n_bars * n_symbols`, the first bar's all 0.
+    /// Returns the log returns, `n_bars * n_symbols`; the first bar is 0.
     #[must_use]
     pub fn returns(&self) -> &[f32] {
         &self.returns
@@ -55,21 +55,20 @@ impl Market {
         (lookback + 1) * self.data.n_symbols() + 1
     }
 
-    /// Writes the last `lookback` log returns, the weights held, and cash.
+    /// Writes the last `lookback` log returns, the weights, and cash.
     ///
-    /// The returns are oldest first; cash is a fraction of NAV.
-    ///
-    /// Returns before the first bar are 0. Nothing after the bar of `held` is read.
+    /// Returns are oldest first, and 0 before the first bar. Cash is a fraction of NAV. Nothing after the bar of `held`
+    /// is read.
     ///
     /// # Panics
     ///
-    /// Panics if `flat` has not [`Market::flat_len`] elements.
+    /// Panics if `flat` does not have [`Market::flat_len`] elements.
     #[inline]
     pub fn observe_flat(&self, held: AccountView<'_>, lookback: usize, flat: &mut [f32]) {
         self.observe_rest(held, lookback, 0, flat);
     }
 
-    /// Writes what [`Market::observe_flat`] does but the first `n_there` bars.
+    /// Writes the part of [`Market::observe_flat`] after the first `n_there` bars.
     #[inline]
     pub(crate) fn observe_rest(&self, held: AccountView<'_>, lookback: usize, n_there: usize, flat: &mut [f32]) {
         let n_symbols = self.data.n_symbols();
@@ -81,9 +80,9 @@ impl Market {
         observe_account(held, account);
     }
 
-    /// Returns the last `n` numbers of the log returns as of a bar, oldest first.
+    /// Returns at most `n` last log returns as of a bar, oldest first.
     ///
-    /// And how many are missing before them.
+    /// The first value is the number of missing returns.
     #[inline]
     pub(crate) fn last(&self, bar: usize, n: usize) -> (usize, &[f32]) {
         let known = (bar + 1) * self.data.n_symbols();
@@ -92,11 +91,11 @@ impl Market {
     }
 }
 
-/// Writes the weights held, and cash as a fraction of NAV.
+/// Writes the weights, and cash as a fraction of NAV.
 ///
 /// # Panics
 ///
-/// Panics if `account` has not one element per symbol and one more.
+/// Panics if `account` does not have one element per symbol and one more.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "observed in f32")]
 pub fn observe_account(held: AccountView<'_>, account: &mut [f32]) {

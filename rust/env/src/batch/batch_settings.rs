@@ -1,80 +1,80 @@
 use openoutcry_engine::{ConfigError, CostModel, Limits, StepError};
 use thiserror::Error;
 
-use crate::episode::episode_windows::Windows;
+use crate::episode::episode_windows::EpisodeWindows;
 use crate::episode::reward::Reward;
 
-/// What happens to a lane whose episode has ended.
+/// Autoreset mode: the reset of a lane at the end of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Autoreset {
-    /// The next step begins an episode and trades nothing.
+    /// The next step resets the lane and does not trade.
     #[default]
     NextStep,
-    /// The same step begins an episode; the last observation is handed out apart.
+    /// The same step resets the lane and returns the last observation separately.
     SameStep,
-    /// Nothing, until the lane is reset.
+    /// The lane stays ended until it is reset.
     Disabled,
 }
 
-/// What a lane is charged and allowed.
+/// Costs and limits of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
-    /// What trading and holding cost.
+    /// Cost model.
     pub costs: CostModel,
-    /// What a decision may ask for.
+    /// Limits on decisions.
     pub limits: Limits,
 }
 
-/// How all lanes of a batch are run.
+/// Settings of all lanes of a batch.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Windows of episodes, one entry per market.
-    pub windows: Vec<Windows>,
-    /// What happens at an episode's end.
+    /// EpisodeWindows of episodes, one entry per market.
+    pub windows: Vec<EpisodeWindows>,
+    /// Autoreset mode.
     pub autoreset: Autoreset,
-    /// What a step is worth to a learner.
+    /// Reward scheme.
     pub reward: Reward,
     /// Bars of history in an observation, at least 1.
     pub lookback: usize,
-    /// An order that moves a weight by less is a hold; 0 for none.
+    /// Smallest change of a weight that is traded; 0 for all.
     pub no_trade_band: f64,
-    /// Decisions after which an episode is truncated; `usize::MAX` for none.
+    /// Decisions after which an episode is truncated; `usize::MAX` for no truncation.
     pub max_episode_steps: usize,
-    /// Threads that share the lanes at most, 1 to 32.
+    /// Largest number of threads, 1 to 32.
     pub n_threads: usize,
-    /// Lanes times symbols that are worth a thread; see [`Settings::CELLS_A_THREAD`].
+    /// Lanes times symbols per thread; see [`Settings::CELLS_A_THREAD`].
     pub cells_a_thread: usize,
-    /// Length of flat observations from which on they go past the caches.
+    /// Length of flat observations from which streaming stores are used.
     ///
-    /// See [`Settings::BYPASS_LEN`].
-    pub bypass_len: usize,
+    /// See [`Settings::STREAMING_LEN`].
+    pub streaming_len: usize,
     /// Key of the slippage noise.
     pub seed: u64,
 }
 
 impl Settings {
-    /// Fewer cells are stepped in less time than it takes to wake a thread.
+    /// Stepping fewer cells takes less time than waking a thread.
     pub const CELLS_A_THREAD: usize = 4096;
-    /// Eight MiB are several times a core's own cache.
+    /// 8 MiB, several times the private cache of a core.
     ///
-    /// They are about what it can count on of one that it shares with others.
-    pub const BYPASS_LEN: usize = 1 << 21;
+    /// About the part of a shared cache that a core can count on.
+    pub const STREAMING_LEN: usize = 1 << 21;
 }
 
-/// A batch that could not be made or stepped; no lane has moved.
+/// A batch with invalid settings, or a refused step; no lane has moved.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BatchError {
-    /// A window, cost, limit or lookback cannot be used.
+    /// A window, cost, limit or lookback is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A setting of the batch cannot be used.
+    /// A setting of the batch is invalid.
     #[error("`{name}` must be {range}; received {value}")]
     Setting {
         /// Name of the setting.
         name: &'static str,
-        /// What it must be.
+        /// Required range.
         range: &'static str,
-        /// What it is.
+        /// Received value.
         value: String,
     },
     /// An array has the wrong length.
@@ -82,7 +82,7 @@ pub enum BatchError {
     Length {
         /// Name of the array.
         name: &'static str,
-        /// Elements wanted.
+        /// Elements expected.
         expected: usize,
         /// Elements received.
         received: usize,
@@ -97,12 +97,12 @@ pub enum BatchError {
         /// The weight received.
         weight: f64,
     },
-    /// A lane cannot be stepped.
+    /// A step of a lane was refused.
     #[error("lane {lane}: {source}")]
     Lane {
         /// Index of the lane.
         lane: usize,
-        /// Why.
+        /// The error of the step.
         source: StepError,
     },
 }

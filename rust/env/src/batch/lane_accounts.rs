@@ -1,23 +1,23 @@
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{AccountBlock, AccountStore, AccountStoreMut, AccountView, Book, Dataset, StepError};
 
-/// The accounts of lanes.
+/// The accounts of the lanes.
 ///
-/// Of few symbols they lie eight to a pack, to be stepped side by side.
+/// LaneAccounts of few symbols are in blocks of eight that are stepped together.
 #[derive(Debug)]
-pub(crate) enum Accounts {
+pub(crate) enum LaneAccounts {
     Packs(Vec<AccountBlock>),
     AccountStore(AccountStore),
 }
 
-/// Some of the accounts, to be changed.
-pub(super) enum AccountsMut<'a> {
+/// A mutable slice of the accounts.
+pub(super) enum LaneAccountsMut<'a> {
     Packs(&'a mut [AccountBlock]),
     AccountStore(AccountStoreMut<'a>),
 }
 
-impl Accounts {
-    /// Returns accounts of `books`, all of one number of symbols.
+impl LaneAccounts {
+    /// Returns accounts of `books`, which have the same number of symbols.
     pub(crate) fn new(books: &[Book]) -> Self {
         if books[0].n_symbols() > LANES {
             return Self::AccountStore(AccountStore::new(books));
@@ -60,7 +60,7 @@ impl Accounts {
         }
     }
 
-    /// Returns whether some account may be beyond taking a decision.
+    /// Returns whether the NAV of an account may be too large for a decision.
     pub(crate) fn overflow(&self) -> bool {
         match self {
             Self::Packs(packs) => packs.iter().any(AccountBlock::overflows),
@@ -76,9 +76,9 @@ impl Accounts {
         }
     }
 
-    /// Returns what an account of that market holds.
+    /// Returns a view of an account in `market`.
     ///
-    /// In `memory`, where it lies in a pack.
+    /// It is in `memory` for an account in a block.
     pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> AccountView<'a> {
         match self {
             Self::Packs(packs) => {
@@ -89,16 +89,16 @@ impl Accounts {
         }
     }
 
-    pub(super) fn as_mut(&mut self) -> AccountsMut<'_> {
+    pub(super) fn as_mut(&mut self) -> LaneAccountsMut<'_> {
         match self {
-            Self::Packs(packs) => AccountsMut::Packs(packs),
-            Self::AccountStore(shelf) => AccountsMut::AccountStore(shelf.as_mut()),
+            Self::Packs(packs) => LaneAccountsMut::Packs(packs),
+            Self::AccountStore(shelf) => LaneAccountsMut::AccountStore(shelf.as_mut()),
         }
     }
 
-    /// Begins an account anew at the close of a bar.
+    /// Resets an account at the close of a bar.
     ///
-    /// `memory` is that account from then on.
+    /// `memory` then holds that account.
     pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
         memory.restart(market, bar);
         match self {
@@ -108,8 +108,8 @@ impl Accounts {
     }
 }
 
-impl AccountsMut<'_> {
-    /// Splits off the accounts of the first `n` lanes, whole packs of them.
+impl LaneAccountsMut<'_> {
+    /// Splits off the accounts of the first `n` lanes, in whole blocks.
     pub(super) fn split(self, n: usize) -> (Self, Self) {
         match self {
             Self::Packs(packs) => {

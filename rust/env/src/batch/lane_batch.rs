@@ -6,52 +6,53 @@ use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, St
 
 use crate::batch::batch_market::Market;
 use crate::batch::batch_settings::{Autoreset, BatchError, Settings, Terms};
-use crate::batch::buffers::{Outcome, Seen};
-use crate::batch::lane_accounts::Accounts;
-use crate::batch::lane_episodes::{Crew, Story};
+use crate::batch::buffers::{ObservationArrays, Outcome};
+use crate::batch::lane_accounts::LaneAccounts;
+use crate::batch::lane_episodes::{LaneEpisode, LaneGroup};
 use crate::batch::step_parts::share_out;
-use crate::batch::streaming_observations::Bypassed;
-use crate::batch::thread_pool::Pool;
-use crate::batch::thread_share::{Seat, Share};
+use crate::batch::streaming_observations::StreamingObservations;
+use crate::batch::thread_pool::ThreadPool;
+use crate::batch::thread_share::ThreadShare;
+use crate::batch::thread_workspace::ThreadWorkspace;
 use crate::episode::single_episode::check_lookback;
 
-/// Rules whose tables are worth their memory.
+/// The most sets of rules with precomputed cost tables.
 ///
-/// Beyond as many, each account computes its own.
+/// With more, each account computes its own costs.
 const MAX_TABLES: usize = 8;
 
 /// The most threads of a batch.
 pub(crate) const MAX_THREADS: usize = 32;
 
-/// How many batches this process has made.
+/// Number of batches created by this process.
 static N_MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Lanes of accounts that are stepped together.
+/// A batch of lanes: accounts that are stepped together.
 #[derive(Debug)]
 pub struct Batch {
-    /// No two of a process have the same.
+    /// Unique in the process.
     pub(super) id: u64,
     markets: Vec<Arc<Market>>,
     rules: Vec<Rules>,
     settings: Settings,
-    crews: Vec<Crew>,
-    stories: Vec<Story>,
-    accounts: Accounts,
-    /// Weights asked for, lane after lane, in f64; NaN is a hold.
+    groups: Vec<LaneGroup>,
+    episodes: Vec<LaneEpisode>,
+    accounts: LaneAccounts,
+    /// Weights ordered, lane after lane, in f64; NaN is a hold.
     ///
-    /// There is room for whole packs.
+    /// The length is a multiple of eight lanes.
     orders: Vec<f64>,
-    /// One a thread.
-    seats: Vec<Seat>,
-    pool: Pool,
+    /// One per thread.
+    threads: Vec<ThreadWorkspace>,
+    pool: ThreadPool,
 }
 
 impl Batch {
     /// Returns a batch of one lane per entry of `lanes`.
     ///
-    /// An entry is the index of its market, and its terms.
+    /// An entry is the index of a market, and the terms of the lane.
     ///
-    /// Lane i plays the episodes of the stream of `seed + i`, and is in the first.
+    /// Lane i has the episodes of the stream of `seed + i`, and starts in the first.
     ///
     /// # Errors
     ///
@@ -81,27 +82,31 @@ impl Batch {
         });
         let rules: Vec<Rules> = rules.collect::<Result<_, BatchError>>()?;
         let n_symbols = markets[0].data().n_symbols();
-        let mut stories: Vec<_> = (0..lanes.len()).map(|i| Story::new(seed.wrapping_add(i as u64))).collect();
+        let mut episodes: Vec<_> = (0..lanes.len()).map(|i| LaneEpisode::new(seed.wrapping_add(i as u64))).collect();
         let members: Vec<_> = lanes.iter().zip(kind_of).map(|((market, _), kind)| (*market, kind)).collect();
-        let mut crews: Vec<_> = members.chunks(LANES).map(|members| Crew::new(members, &rules)).collect();
+        let mut groups: Vec<_> = members.chunks(LANES).map(|members| LaneGroup::new(members, &rules)).collect();
         let mut books = Vec::with_capacity(lanes.len());
-        for (i, story) in stories.iter_mut().enumerate() {
-            let window = crews[i / LANES].begin(i % LANES, story, (1.0, 0), &settings);
+        for (i, episode) in episodes.iter_mut().enumerate() {
+            let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let spare = StoreWorkspace::new(n_symbols);
-        let rows = vec![0.0; Bypassed::room(&markets[0], settings.lookback)];
-        let seat =
-            Seat { workspace: Workspace::new(n_symbols, Detail::RewardInputs), book: books[0].clone(), spare, rows };
-        let accounts = Accounts::new(&books);
+        let rows = vec![0.0; StreamingObservations::room(&markets[0], settings.lookback)];
+        let thread = ThreadWorkspace {
+            workspace: Workspace::new(n_symbols, Detail::RewardInputs),
+            book: books[0].clone(),
+            spare,
+            rows,
+        };
+        let accounts = LaneAccounts::new(&books);
         Ok(Self {
             id: N_MADE.fetch_add(1, Ordering::Relaxed),
             orders: vec![0.0; lanes.len().next_multiple_of(LANES) * BlockOrders::stride(n_symbols)],
-            crews,
-            stories,
+            groups,
+            episodes,
             accounts,
-            seats: vec![seat; settings.n_threads],
-            pool: Pool::new(settings.n_threads).map_err(|error| BatchError::Setting {
+            threads: vec![thread; settings.n_threads],
+            pool: ThreadPool::new(settings.n_threads).map_err(|error| BatchError::Setting {
                 name: "threads",
                 range: "a number that the system can start",
                 value: error.to_string(),
@@ -115,7 +120,7 @@ impl Batch {
     /// Returns the number of lanes.
     #[must_use]
     pub fn n_lanes(&self) -> usize {
-        self.stories.len()
+        self.episodes.len()
     }
 
     /// Returns the number of symbols of every market.
@@ -133,16 +138,16 @@ impl Batch {
     /// Returns the index of the market of a lane.
     #[must_use]
     pub fn market_index(&self, lane: usize) -> usize {
-        self.crews[lane / LANES].market(lane % LANES)
+        self.groups[lane / LANES].market(lane % LANES)
     }
 
     /// Returns the market of a lane.
     #[must_use]
     pub fn market(&self, lane: usize) -> &Arc<Market> {
-        &self.markets[self.crews[lane / LANES].market(lane % LANES)]
+        &self.markets[self.groups[lane / LANES].market(lane % LANES)]
     }
 
-    /// Returns the bar whose close the account of a lane is valued at.
+    /// Returns the bar of the valuation of a lane.
     #[must_use]
     pub fn bar(&self, lane: usize) -> usize {
         self.accounts.bar(lane)
@@ -169,52 +174,52 @@ impl Batch {
     /// Returns whether the episode of a lane has ended.
     #[must_use]
     pub fn is_done(&self, lane: usize) -> bool {
-        self.crews[lane / LANES].is_done(lane % LANES)
+        self.groups[lane / LANES].is_done(lane % LANES)
     }
 
-    /// Returns the NAV and the bar at which the last episode of a lane ended.
+    /// Returns the NAV and the bar at the end of the previous episode of a lane.
     ///
-    /// That is the episode before the present one; nothing if that one did not end.
+    /// `None` if it did not end.
     #[must_use]
     pub fn ended(&self, lane: usize) -> Option<(f64, usize)> {
-        self.stories[lane].ended
+        self.episodes[lane].ended
     }
 
-    /// Begins an episode in each lane of `mask`, or in all.
+    /// Resets each lane of `mask`, or all lanes.
     ///
-    /// With a seed, lane i begins the stream of `seed + i`.
+    /// With a seed, lane i starts the stream of `seed + i`.
     ///
     /// # Errors
     ///
-    /// Returns an error, and resets nothing, if `mask` has not one element a lane.
+    /// Returns an error, and resets nothing, if `mask` does not have one element per lane.
     pub fn reset(&mut self, seed: Option<u64>, mask: Option<&[bool]>) -> Result<(), BatchError> {
         if let Some(mask) = mask
-            && mask.len() != self.stories.len()
+            && mask.len() != self.episodes.len()
         {
-            return Err(length("reset_mask", self.stories.len(), mask.len()));
+            return Err(length("reset_mask", self.episodes.len(), mask.len()));
         }
-        let memory = &mut self.seats[0].book;
-        let stories = self.stories.iter_mut().enumerate();
-        for (i, story) in stories.filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
+        let memory = &mut self.threads[0].book;
+        let episodes = self.episodes.iter_mut().enumerate();
+        for (i, episode) in episodes.filter(|(i, _)| mask.is_none_or(|mask| mask[*i])) {
             if let Some(seed) = seed {
-                story.seed(seed.wrapping_add(i as u64));
+                episode.seed(seed.wrapping_add(i as u64));
             }
-            let (crew, place) = (&mut self.crews[i / LANES], i % LANES);
+            let (group, place) = (&mut self.groups[i / LANES], i % LANES);
             let now = (self.accounts.nav(i), self.accounts.bar(i));
-            let window = crew.begin(place, story, now, &self.settings);
-            self.accounts.restart(i, self.markets[crew.market(place)].data(), window.start, memory);
+            let window = group.begin(place, episode, now, &self.settings);
+            self.accounts.restart(i, self.markets[group.market(place)].data(), window.start, memory);
         }
         Ok(())
     }
 
-    /// Writes what every lane may see.
+    /// Writes the observation of every lane.
     ///
     /// # Errors
     ///
     /// Returns an error, and writes nothing, if an array has the wrong length.
-    pub fn observe(&self, mut seen: Seen<'_>) -> Result<(), BatchError> {
+    pub fn observe(&self, mut seen: ObservationArrays<'_>) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
-        let mut memory = self.seats[0].book.clone();
+        let mut memory = self.threads[0].book.clone();
         for i in 0..self.n_lanes() {
             let market = self.market(i);
             let held = self.accounts.held(i, market.data(), &mut memory);
@@ -223,16 +228,16 @@ impl Batch {
         Ok(())
     }
 
-    /// Takes the actions of the next step over: one weight per lane and symbol.
+    /// Reads the actions of the next step: one weight per lane and symbol.
     ///
-    /// Where `hold` is set, it takes none.
+    /// An action with `hold` set is ignored.
     ///
     /// # Errors
     ///
-    /// Returns an error, and no lane can move, if an array has the wrong length, a weight is not finite, or a lane's
-    /// episode is over and a step does not begin the next.
+    /// Returns an error, and blocks the next step, if an array has the wrong length, a weight is not finite, or the
+    /// episode of a lane has ended and autoreset is disabled.
     pub fn accept<T: Copy + Into<f64>>(&mut self, actions: &[T], hold: Option<&[bool]>) -> Result<(), BatchError> {
-        let (n_lanes, n_symbols) = (self.stories.len(), self.n_symbols());
+        let (n_lanes, n_symbols) = (self.episodes.len(), self.n_symbols());
         if actions.len() != n_lanes * n_symbols {
             return Err(length("actions", n_lanes * n_symbols, actions.len()));
         }
@@ -243,7 +248,7 @@ impl Batch {
         }
         let stride = BlockOrders::stride(n_symbols);
         let orders = &mut self.orders[..n_lanes * stride];
-        if !widen_rows(actions, n_symbols, orders, stride, &self.seats[0].workspace) {
+        if !widen_rows(actions, n_symbols, orders, stride, &self.threads[0].workspace) {
             let index = actions.iter().position(|weight| !(*weight).into().is_finite()).unwrap_or(0);
             let (lane, symbol) = (index / n_symbols, index % n_symbols);
             return Err(BatchError::Weight { lane, symbol, weight: actions[index].into() });
@@ -256,7 +261,7 @@ impl Batch {
         {
             return Err(BatchError::Lane { lane, source: StepError::EpisodeOver });
         }
-        // A lane whose episode is over takes no decision.
+        // A lane with an ended episode takes no decision.
         if self.accounts.overflow() {
             for lane in (0..n_lanes).filter(|lane| !self.is_done(*lane)) {
                 self.accounts.check_nav(lane).map_err(|source| BatchError::Lane { lane, source })?;
@@ -265,52 +270,59 @@ impl Batch {
         Ok(())
     }
 
-    /// Carries out the actions taken over and writes what they led to.
+    /// Steps all lanes with the actions read before, and writes the results.
     ///
-    /// `last` gets the observation before the reset of each lane that this very step resets, and nothing else.
+    /// `last` receives the final observation of each lane that this step resets, and nothing else.
     ///
     /// # Errors
     ///
-    /// Returns an error, and no lane has moved, if an array has the wrong length.
-    pub fn step(&mut self, seen: Seen<'_>, last: Option<Seen<'_>>, outcome: Outcome<'_>) -> Result<(), BatchError> {
+    /// Returns an error, and has moved no lane, if an array has the wrong length.
+    pub fn step(
+        &mut self,
+        seen: ObservationArrays<'_>,
+        last: Option<ObservationArrays<'_>>,
+        outcome: Outcome<'_>,
+    ) -> Result<(), BatchError> {
         self.check_seen(&seen)?;
         if let Some(last) = &last {
             self.check_seen(last)?;
         }
-        if let Some((name, received, expected)) = outcome.misfit(self.stories.len()) {
+        if let Some((name, received, expected)) = outcome.wrong_length(self.episodes.len()) {
             return Err(length(name, expected, received));
         }
         let (n_lanes, first_lane) = (self.n_lanes(), 0);
-        let bypasses = match &seen {
-            Seen::Flat(flat) => flat.len() >= self.settings.bypass_len,
-            // Of few symbols what is new is less than a line.
-            Seen::Sliding(sliding) => self.n_symbols() > LANES && sliding.len() >= self.settings.bypass_len,
+        let uses_streaming = match &seen {
+            ObservationArrays::Flat(flat) => flat.len() >= self.settings.streaming_len,
+            // With few symbols the new numbers are shorter than a cache line.
+            ObservationArrays::Sliding(sliding) => {
+                self.n_symbols() > LANES && sliding.len() >= self.settings.streaming_len
+            }
             _ => false,
         };
-        let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.seats.len());
-        let mut rest = Share {
+        let n_worth = (n_lanes * self.n_symbols() / self.settings.cells_a_thread.max(1)).clamp(1, self.threads.len());
+        let mut rest = ThreadShare {
             markets: &self.markets,
             rules: &self.rules,
             settings: &self.settings,
-            crews: &mut self.crews,
-            stories: &mut self.stories,
+            groups: &mut self.groups,
+            episodes: &mut self.episodes,
             accounts: self.accounts.as_mut(),
             orders: &mut self.orders,
             seen,
-            bypasses,
-            bypassed: None,
+            uses_streaming,
+            streaming: None,
             last,
             outcome,
             first_lane,
         };
         if n_worth == 1 {
-            return rest.advance(&mut self.seats[0]);
+            return rest.advance(&mut self.threads[0]);
         }
-        share_out(rest, n_worth, &mut self.seats, &mut self.pool)
+        share_out(rest, n_worth, &mut self.threads, &mut self.pool)
     }
 
-    fn check_seen(&self, seen: &Seen<'_>) -> Result<(), BatchError> {
-        if let Seen::Sliding(sliding) = seen
+    fn check_seen(&self, seen: &ObservationArrays<'_>) -> Result<(), BatchError> {
+        if let ObservationArrays::Sliding(sliding) = seen
             && !sliding.is_of(self.id)
         {
             return Err(BatchError::Setting {
@@ -319,7 +331,7 @@ impl Batch {
                 value: "those of another".to_owned(),
             });
         }
-        match seen.misfit(self.stories.len(), &self.markets[0], self.settings.lookback) {
+        match seen.wrong_length(self.episodes.len(), &self.markets[0], self.settings.lookback) {
             Some((name, received, expected)) => Err(length(name, expected, received)),
             None => Ok(()),
         }

@@ -1,6 +1,6 @@
-//! Many accounts in step: a learner's door to the same engine.
+//! Vectorized environments: a batch of lanes, stepped by threads on the fast path.
 //!
-//! It is without JSON and without an allocation a step.
+//! A step parses no JSON and allocates no memory. Imports `episode`.
 
 mod batch_market;
 mod batch_settings;
@@ -13,9 +13,10 @@ mod step_parts;
 mod streaming_observations;
 mod thread_pool;
 mod thread_share;
+mod thread_workspace;
 
 pub use batch_market::{Market, observe_account};
 pub use batch_settings::{Autoreset, BatchError, Settings, Terms};
-pub use buffers::{Arrays, Outcome, Seen};
+pub use buffers::{DictArrays, ObservationArrays, Outcome};
 pub use lane_batch::Batch;
-pub use sliding_windows::{Sliding, Strip};
+pub use sliding_windows::{SlidingArray, SlidingTurn};

@@ -1,20 +1,20 @@
-//! Flat observations that slide through memory.
+//! Flat observations in sliding rows.
 //!
-//! Two windows in a row have all bars but one in common. An array whose rows are longer than an observation holds that of
-//! each turn further on than the one before, its oldest bar where that bar is already: only the bars that are new are
-//! written, with the account behind them. At the end of a row a whole window is written at its beginning.
+//! Two consecutive windows share all bars except one. In an array with rows longer than an observation, each turn
+//! writes its observation further to the right, so that the shared bars are in place: only the new bars and the account
+//! are written. At the end of a row the window is written whole at its beginning.
 
 use openoutcry_engine::{AccountView, ObservationRows, SlidingRows, StreamingStore, prefetch};
 
 use crate::batch::Batch;
 use crate::batch::batch_market::Market;
 
-/// What an array holds of the windows of a batch.
+/// The windows of a batch in an array.
 ///
-/// Two arrays are written by turns, so that each turn of one begins [`SlidingRows::BARS`] after that before.
+/// Two arrays are written in turn. Each turn of one array begins [`SlidingRows::BARS`] bars after its previous turn.
 #[derive(Clone, Debug)]
-pub struct Strip {
-    /// The batch that it was made for: no other has the same markets in the same lanes.
+pub struct SlidingArray {
+    /// The batch of the array: no other has the same markets in the same lanes.
     batch: u64,
     lookback: usize,
     n_symbols: usize,
@@ -24,88 +24,88 @@ pub struct Strip {
 
 /// The windows of one turn.
 #[derive(Debug)]
-pub struct Sliding<'a> {
+pub struct SlidingTurn<'a> {
     rows: &'a mut [f32],
     batch: u64,
-    places: Places<'a>,
+    positions: RowPositions<'a>,
 }
 
-/// Where the windows of one turn lie.
+/// Positions of the windows of one turn.
 #[derive(Debug)]
-pub(super) struct Places<'a> {
-    /// From where a row begins to where that of the next lane does.
+pub(super) struct RowPositions<'a> {
+    /// Distance of the rows of adjacent lanes.
     stride: usize,
-    /// Where a window begins in its row.
+    /// Position of a window in its row.
     begin: usize,
     slid: SlidingRows<'a>,
 }
 
-/// The lines of the caches that are written of one lane: whole ones.
+/// The cache lines written for one lane, whole lines only.
 ///
-/// What there is of them before a window and behind it is nobody's.
-pub(super) struct Lines {
-    /// The first number and the one behind the last.
+/// The numbers before and after the window are unused.
+pub(super) struct CacheLines {
+    /// Position of the first number, and of the end.
     pub(super) from: usize,
     pub(super) to: usize,
-    /// How many numbers there are before the account, and behind it.
+    /// Numbers before the account, and from the account on.
     pub(super) n_before: usize,
     pub(super) n_behind: usize,
 }
 
-impl Strip {
-    /// Returns what an array holds that was never written.
+impl SlidingArray {
+    /// Returns the state of an array that was never written.
     #[must_use]
     pub fn new(batch: &Batch) -> Self {
         let (lookback, n_symbols) = (batch.settings().lookback, batch.n_symbols());
         Self { batch: batch.id, lookback, n_symbols, written: vec![SlidingRows::NOTHING; batch.n_lanes()] }
     }
 
-    /// Returns the length of a lane's row: whole lines of the caches.
+    /// Returns the length of the row of a lane, in whole cache lines.
     #[must_use]
     pub fn row_len(&self) -> usize {
         (self.begin(self.n_turns() - 1) + (self.lookback + 1) * self.n_symbols + 1)
             .next_multiple_of(StreamingStore::LINE)
     }
 
-    /// Returns how many turns it takes to come to the end of a row.
+    /// Returns the number of turns per row.
     #[must_use]
     pub fn n_turns(&self) -> usize {
         self.lookback / SlidingRows::BARS + 1
     }
 
-    /// Returns where the observation of a turn begins in a row.
+    /// Returns the position of the observation of a turn in a row.
     #[must_use]
     pub fn begin(&self, turn: usize) -> usize {
         turn * SlidingRows::BARS * self.n_symbols
     }
 
-    /// Returns where the observations of a turn are to be written.
+    /// Returns the writer of the observations of a turn.
     ///
-    /// `array` is that of this strip.
+    /// `array` is the array of this state.
     ///
-    /// Turns may come in any order; what is shown is written whole where the turn before was not the last one written.
+    /// Turns may come in any order. A window is written whole if the previous turn was not the last one written.
     ///
     /// # Panics
     ///
-    /// Panics if the array has not a row a lane, or there is no such turn.
+    /// Panics if the array does not have one row per lane, or there is no such turn.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a window is far shorter than 2^32 bars")]
-    pub fn seen<'a>(&'a mut self, array: &'a mut [f32], turn: usize) -> Sliding<'a> {
+    pub fn seen<'a>(&'a mut self, array: &'a mut [f32], turn: usize) -> SlidingTurn<'a> {
         let (stride, begin) = (self.row_len(), self.begin(turn));
         assert!(
             array.len() == stride * self.written.len() && turn < self.n_turns(),
             "a row a lane, and a turn of these"
         );
         let slid = SlidingRows { written: &mut self.written, turn: turn as u32 };
-        Sliding { rows: array, batch: self.batch, places: Places { stride, begin, slid } }
+        SlidingTurn { rows: array, batch: self.batch, positions: RowPositions { stride, begin, slid } }
     }
 }
 
-impl<'a> Sliding<'a> {
-    /// Numbers that may be out of a core's own cache before they are written again.
+impl<'a> SlidingTurn<'a> {
+    /// Length of rows that may have left the private cache before the next write.
     const FAR: usize = 1 << 16;
 
-    /// Returns whether it is of that batch.
+    /// Returns whether the rows belong to `batch`.
     pub(super) fn is_of(&self, batch: u64) -> bool {
         self.batch == batch
     }
@@ -115,33 +115,33 @@ impl<'a> Sliding<'a> {
         self.rows.len()
     }
 
-    /// Takes off the part of the first `n` lanes.
-    pub(super) fn take(&mut self, n: usize) -> Sliding<'a> {
-        let Places { stride, begin, slid } = &mut self.places;
+    /// Splits off the part of the first `n` lanes.
+    pub(super) fn take(&mut self, n: usize) -> SlidingTurn<'a> {
+        let RowPositions { stride, begin, slid } = &mut self.positions;
         let (rows, rest) = std::mem::take(&mut self.rows).split_at_mut(n * *stride);
         let (written, rest_written) = std::mem::take(&mut slid.written).split_at_mut(n);
         (self.rows, slid.written) = (rest, rest_written);
-        let places = Places { stride: *stride, begin: *begin, slid: SlidingRows { written, ..*slid } };
-        Sliding { rows, batch: self.batch, places }
+        let positions = RowPositions { stride: *stride, begin: *begin, slid: SlidingRows { written, ..*slid } };
+        SlidingTurn { rows, batch: self.batch, positions }
     }
 
-    /// Returns the rows, and where in them windows lie.
-    pub(super) fn apart(self) -> (&'a mut [f32], Places<'a>) {
-        (self.rows, self.places)
+    /// Returns the rows, and the positions of the windows in them.
+    pub(super) fn into_parts(self) -> (&'a mut [f32], RowPositions<'a>) {
+        (self.rows, self.positions)
     }
 
-    /// Writes what lane `i` may see.
+    /// Writes the observation of lane `i`.
     pub(super) fn write(&mut self, i: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
-        let Places { stride, begin, slid } = &mut self.places;
+        let RowPositions { stride, begin, slid } = &mut self.positions;
         let row = &mut self.rows[i * *stride + *begin..][..market.flat_len(lookback)];
         let n_there = lookback - slid.lack(i, held.bar(), lookback);
         market.observe_rest(held, lookback, n_there, row);
     }
 
-    /// Fetches what is to be written next of at most `n` lanes.
+    /// Prefetches the next memory to write for at most `n` lanes.
     #[inline]
     pub(super) fn prefetch(&self, first: usize, n: usize, market: &Market, lookback: usize) {
-        let Places { stride, begin, slid } = &self.places;
+        let RowPositions { stride, begin, slid } = &self.positions;
         if self.rows.len() < Self::FAR || slid.turn == 0 {
             return;
         }
@@ -152,7 +152,7 @@ impl<'a> Sliding<'a> {
         }
     }
 
-    /// Returns where `n` lanes of a market are seen.
+    /// Returns the output rows of `n` lanes of a market.
     #[inline]
     pub(super) fn observed<'s>(
         &'s mut self,
@@ -161,7 +161,7 @@ impl<'a> Sliding<'a> {
         market: &'s Market,
         lookback: usize,
     ) -> ObservationRows<'s> {
-        let Places { stride, begin, slid } = &mut self.places;
+        let RowPositions { stride, begin, slid } = &mut self.positions;
         let written = &mut slid.written[first..][..n];
         ObservationRows {
             rows: &mut self.rows[first * *stride + *begin..],
@@ -173,13 +173,13 @@ impl<'a> Sliding<'a> {
     }
 }
 
-impl Places<'_> {
-    /// Returns the lines to be written of lane `i`, which is at `bar`.
-    pub(super) fn lines(&mut self, i: usize, bar: usize, n_symbols: usize, lookback: usize) -> Lines {
+impl RowPositions<'_> {
+    /// Returns the cache lines to write for lane `i` at `bar`.
+    pub(super) fn lines(&mut self, i: usize, bar: usize, n_symbols: usize, lookback: usize) -> CacheLines {
         let lack = self.slid.lack(i, bar, lookback);
         let (new, account) = (self.begin + (lookback - lack) * n_symbols, self.begin + lookback * n_symbols);
         let (from, end) = (new - new % StreamingStore::LINE, account + n_symbols + 1);
         let (row, to) = (i * self.stride, end.next_multiple_of(StreamingStore::LINE));
-        Lines { from: row + from, to: row + to, n_before: account - from, n_behind: to - end }
+        CacheLines { from: row + from, to: row + to, n_before: account - from, n_behind: to - end }
     }
 }

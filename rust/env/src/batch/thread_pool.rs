@@ -1,6 +1,6 @@
-//! Threads that stay.
+//! A pool of worker threads.
 //!
-//! Handing them work takes neither memory nor, while they are awake, the system.
+//! Posting work allocates no memory, and makes no system call while the workers are awake.
 
 use std::any::Any;
 use std::hint::spin_loop;
@@ -10,49 +10,49 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, JoinHandle};
 use std::{io, mem, process, ptr};
 
-/// Looks at a state before a thread sleeps.
+/// Polls of a state before a thread sleeps.
 ///
-/// They last about as long as one going to sleep and being woken.
+/// They take about as long as sleeping and waking.
 const SPINS: usize = 300;
 
-/// States of a post. The worker is awake and looks for work.
+/// States of a post. The worker is awake and polls for work.
 const IDLE: u32 = 0;
-/// It parks, or is about to: whoever changes this state must unpark it.
+/// The worker parks, or is about to. A change of this state must unpark it.
 const ASLEEP: u32 = 1;
-/// It has work, which it has not taken yet.
+/// The post has work that the worker has not taken yet.
 const WORK: u32 = 2;
-/// It must end.
+/// The worker must end.
 const STOP: u32 = 3;
 
 /// Flag of `Gate::running`: the caller sleeps, or is about to.
 const AWAITED: usize = 1 << (usize::BITS - 1);
 
-/// What a thread does with the part of an index; it never unwinds.
+/// The function of a thread, called with the index of its part; it never unwinds.
 ///
-/// Static in name only: it is the caller's, who waits until no worker runs it.
+/// Its real lifetime is that of the caller, who waits until no worker runs it.
 type Task = &'static (dyn Fn(usize) + Sync);
 
 type Payload = Box<dyn Any + Send>;
 
-/// Threads that work for the one that owns them.
+/// A pool of worker threads owned by one caller.
 ///
-/// A fork copies the pool but not its threads: in the child the caller does all the work.
+/// A fork copies the pool without its threads. In the child the caller does all work.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct ThreadPool {
     n_threads: usize,
-    /// One fewer, or none in the child of a fork that has been found out.
+    /// One per thread except the caller; empty in the child of a fork.
     workers: Vec<Worker>,
     gate: Arc<Gate>,
-    /// The process that has the threads.
+    /// The process of the threads.
     process: u32,
 }
 
-impl Pool {
-    /// Returns a pool of `n_threads`: the caller's and as many workers as are left.
+impl ThreadPool {
+    /// Returns a pool of `n_threads`: the thread of the caller and workers.
     ///
     /// # Errors
     ///
-    /// Returns an error, and leaves no thread behind, if the system cannot start as many.
+    /// Returns an error, and leaves no thread behind, if the system cannot start that many.
     pub(super) fn new(n_threads: usize) -> io::Result<Self> {
         let mut pool = Self { n_threads, workers: Vec::new(), gate: Arc::default(), process: process::id() };
         for index in 1..n_threads {
@@ -63,12 +63,12 @@ impl Pool {
 
     /// Runs `work` on each part.
     ///
-    /// The first runs on the caller's thread, each other one on a worker of its own.
+    /// The first part runs on the thread of the caller, each other part on its own worker.
     ///
     /// # Panics
     ///
-    /// Panics if there are more parts than threads. If `work` panics, the first panic is carried on once all parts
-    /// have been run; the pool remains fit for use.
+    /// Panics if there are more parts than threads. If `work` panics, all parts are run before the first panic resumes.
+    /// The pool stays usable.
     #[expect(unsafe_code, reason = "each thread writes to its own element of one slice")]
     pub(super) fn run<P: Send>(&mut self, parts: &mut [P], work: impl Fn(&mut P) + Sync) {
         let (n_parts, n_threads) = (parts.len(), self.n_threads);
@@ -76,8 +76,8 @@ impl Pool {
         let panic = Mutex::new(None);
         let first = AtomicPtr::new(parts.as_mut_ptr());
         self.run_each(n_parts, &|index| {
-            // SAFETY: `run_each` calls this once for each index below `n_parts`, so the element exists and is no
-            // other call's, and returns only after the last call has, so `parts` is borrowed for longer. `P: Send`.
+            // SAFETY: `run_each` calls this once for each index below `n_parts`, so the element exists and has one
+            // user. It returns only after the last call, so the borrow of `parts` is long enough. `P: Send`.
             let part = unsafe { &mut *first.load(Ordering::Relaxed).add(index) };
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(part))) {
                 keep_first(&panic, payload);
@@ -90,51 +90,50 @@ impl Pool {
 
     /// Calls `task`, which never unwinds, once for each index below `n_parts`.
     ///
-    /// It returns when all calls have.
+    /// It returns after all calls.
     fn run_each(&mut self, n_parts: usize, task: &(dyn Fn(usize) + Sync)) {
         let n_workers = n_parts.saturating_sub(1);
-        // Whether the process has forked costs a call of the system: it is asked where a slower one would follow, to
-        // wake a worker or to sleep.
+        // The check for a fork costs a system call. It is made only before a slower one, to wake a worker or to sleep.
         if self.workers.iter().take(n_workers).any(Worker::is_asleep) {
             self.give_up_if_forked();
         }
         if n_workers == 0 || self.workers.len() < n_workers {
             return (0..n_parts).for_each(task);
         }
-        // A worker sees it with its state, which is posted after it.
+        // A worker sees this with its state, which is posted later.
         self.gate.running.store(n_workers, Ordering::Relaxed);
         for worker in &self.workers[..n_workers] {
             worker.post.task.store((&raw const task).cast_mut().cast::<Task>(), Ordering::Relaxed);
-            worker.tell(WORK);
+            worker.write_outcome(WORK);
         }
         task(0);
         if self.gate.is_left_soon() {
             return;
         }
         if self.give_up_if_forked() {
-            // The workers were awake when the process forked: what they were told now, none has heard.
+            // The workers were awake at the fork, and none of them in this process received the work.
             (1..n_parts).for_each(task);
         } else {
             self.gate.sleep_until_left();
         }
     }
 
-    /// Gives the workers up if this is the child of a fork, and returns whether it is.
+    /// Drops the workers in the child of a fork, and returns whether it is one.
     fn give_up_if_forked(&mut self) -> bool {
         let is_forked = process::id() != self.process;
         if is_forked {
-            // Their threads are not of this process: they can be neither joined nor detached.
+            // The threads belong to another process: they can be neither joined nor detached.
             mem::forget(mem::take(&mut self.workers));
         }
         is_forked
     }
 }
 
-impl Drop for Pool {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.give_up_if_forked();
         for worker in &self.workers {
-            worker.tell(STOP);
+            worker.write_outcome(STOP);
         }
         for worker in self.workers.drain(..) {
             // No worker panics: a task does not unwind.
@@ -143,7 +142,7 @@ impl Drop for Pool {
     }
 }
 
-/// A thread and where it is told what to do.
+/// A worker thread and its post.
 #[derive(Debug)]
 struct Worker {
     thread: JoinHandle<()>,
@@ -168,29 +167,29 @@ impl Worker {
         self.post.state.load(Ordering::Relaxed) == ASLEEP
     }
 
-    /// Gives the idle worker a state, and wakes it if it sleeps.
-    fn tell(&self, state: u32) {
-        // `Release`: the worker sees what was written before. One that is found idle looks again before it sleeps, so
-        // it needs no call of the system.
+    /// Posts a state to the idle worker, and wakes it if it sleeps.
+    fn write_outcome(&self, state: u32) {
+        // `Release`: the worker sees all earlier writes. An idle worker polls again before it sleeps, so it needs no
+        // system call.
         if self.post.state.swap(state, Ordering::Release) == ASLEEP {
             self.thread.thread().unpark();
         }
     }
 }
 
-/// Where a worker looks for work, on a cache line of its own.
+/// The post of a worker, on its own pair of cache lines.
 ///
-/// On a pair of them: some processors fetch two.
+/// Some processors fetch two lines at a time.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Post {
     state: AtomicU32,
-    /// What the last `WORK` was about.
+    /// The task of the last `WORK`.
     task: AtomicPtr<Task>,
 }
 
 impl Post {
-    /// Waits until the worker is told something and returns it.
+    /// Waits until a state is posted and returns it.
     fn next(&self) -> u32 {
         for _ in 0..SPINS {
             let state = self.state.load(Ordering::Acquire);
@@ -199,8 +198,8 @@ impl Post {
             }
             spin_loop();
         }
-        // From here on whoever tells the worker something finds it asleep and unparks it: before it parks, too, for
-        // then its next `park` returns at once. If it has been told already, the exchange fails.
+        // From here on, a thread that posts a state finds the worker asleep and unparks it. An unpark before the park
+        // makes the park return at once. If a state was posted already, the exchange fails.
         if self.state.compare_exchange(IDLE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             while self.state.load(Ordering::Relaxed) == ASLEEP {
                 thread::park();
@@ -209,19 +208,19 @@ impl Post {
         self.state.load(Ordering::Acquire)
     }
 
-    /// Does the work that the worker was told to.
+    /// Runs the posted task.
     #[expect(unsafe_code, reason = "the work borrows from the caller, which outlives it")]
     fn call(&self, index: usize) {
-        // Nobody tells the worker anything before it has left the gate, which makes this known.
+        // The next state is posted after the worker has left the gate, which publishes this store.
         self.state.store(IDLE, Ordering::Relaxed);
-        // SAFETY: `run_each` stored a pointer to its argument before it posted `WORK`, which `next` acquired, and
-        // cannot return, nor unwind, before this worker has left the gate, which it does after this call.
+        // SAFETY: `run_each` stored a pointer to its argument before it posted `WORK`, which `next` acquired. It does
+        // not return or unwind before this worker has left the gate, after this call.
         let task = unsafe { *self.task.load(Ordering::Relaxed) };
         task(index);
     }
 }
 
-/// Where the caller waits for its workers.
+/// The gate at which the caller waits for its workers.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Gate {
@@ -232,19 +231,19 @@ struct Gate {
 }
 
 impl Gate {
-    /// Tells that a worker has finished.
+    /// Counts a finished worker.
     ///
-    /// Wakes the caller if it was the last and the caller sleeps.
+    /// Wakes the caller if it was the last worker and the caller sleeps.
     fn leave(&self) {
-        // Once this is done the caller may be gone: what follows touches only the gate, which the worker owns too.
+        // The caller may return after this: later code uses only the gate, which the worker co-owns.
         if self.running.fetch_sub(1, Ordering::AcqRel) == AWAITED | 1 {
-            // The caller looks at `running` under this lock: it has yet to look, or waits already.
+            // The caller reads `running` under this lock: it has not read it yet, or it is waiting.
             drop(self.lock());
             self.left.notify_one();
         }
     }
 
-    /// Returns whether all workers finish while the caller stays awake.
+    /// Returns whether all workers finish while the caller polls.
     fn is_left_soon(&self) -> bool {
         for _ in 0..SPINS {
             if self.running.load(Ordering::Acquire) == 0 {
@@ -270,13 +269,13 @@ impl Gate {
     }
 }
 
-/// Keeps the payload of a panic, unless there is one already.
+/// Keeps the payload of the first panic.
 fn keep_first(kept: &Mutex<Option<Payload>>, payload: Payload) {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     if kept.is_none() {
         *kept = Some(payload);
     } else {
-        // Not dropped: a payload's own code could panic, and a task must not unwind.
+        // Not dropped: the drop of a payload could panic, and a task must not unwind.
         mem::forget(payload);
     }
 }
@@ -285,13 +284,13 @@ fn keep_first(kept: &Mutex<Option<Payload>>, payload: Payload) {
 mod tests {
     use super::*;
 
-    /// Returns a pool as a forked child has it.
+    /// Returns a pool in the state of a forked child.
     ///
-    /// Its process is another, and no thread is behind its workers.
-    fn forked(state: u32) -> Pool {
+    /// It has another process, and its workers have no threads.
+    fn forked(state: u32) -> ThreadPool {
         let post = || Arc::new(Post { state: AtomicU32::new(state), task: AtomicPtr::new(ptr::null_mut()) });
         let workers = (0..2).map(|_| Worker { thread: thread::spawn(|| ()), post: post() }).collect();
-        Pool { n_threads: 3, workers, gate: Arc::default(), process: process::id() ^ 1 }
+        ThreadPool { n_threads: 3, workers, gate: Arc::default(), process: process::id() ^ 1 }
     }
 
     #[test]

@@ -1,84 +1,72 @@
-//! One thread's part of a batch step.
+//! The share of one thread in a step of a batch.
 
 use std::sync::Arc;
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{
     AccountBlock, AccountStoreMut, AccountView, BlockOrders, BlockOutcome, Book, RewardInputs, Rules, StepError,
-    StoreWorkspace, Workspace, prefetch, step_block, step_once, step_store,
+    Workspace, prefetch, step_block, step_once, step_store,
 };
 
-use crate::batch::lane_accounts::AccountsMut;
-use crate::batch::lane_episodes::{Crew, Story, Told};
-use crate::batch::streaming_observations::{Bypassed, observed, wait};
-use crate::batch::{Autoreset, BatchError, Market, Outcome, Seen, Settings};
+use crate::batch::lane_accounts::LaneAccountsMut;
+use crate::batch::lane_episodes::{LaneEpisode, LaneGroup, LaneOutcome};
+use crate::batch::streaming_observations::{StreamingObservations, observed, wait};
+use crate::batch::thread_workspace::ThreadWorkspace;
+use crate::batch::{Autoreset, BatchError, Market, ObservationArrays, Outcome, Settings};
 use crate::episode::reward::{self, Reward};
 use crate::episode::single_episode::hold_within;
 
-/// Some lanes with their part of every array: what one thread works on.
-pub(super) struct Share<'a> {
+/// A range of lanes with their part of every array.
+pub(super) struct ThreadShare<'a> {
     pub(super) markets: &'a [Arc<Market>],
     pub(super) rules: &'a [Rules],
     pub(super) settings: &'a Settings,
-    pub(super) crews: &'a mut [Crew],
-    pub(super) stories: &'a mut [Story],
-    pub(super) accounts: AccountsMut<'a>,
+    pub(super) groups: &'a mut [LaneGroup],
+    pub(super) episodes: &'a mut [LaneEpisode],
+    pub(super) accounts: LaneAccountsMut<'a>,
     pub(super) orders: &'a mut [f64],
-    pub(super) seen: Seen<'a>,
-    /// Whether flat observations go past the caches.
-    pub(super) bypasses: bool,
-    /// The way there, while they are written; `seen` is empty then.
-    pub(super) bypassed: Option<Bypassed<'a>>,
-    pub(super) last: Option<Seen<'a>>,
+    pub(super) seen: ObservationArrays<'a>,
+    /// Whether flat observations use streaming stores.
+    pub(super) uses_streaming: bool,
+    /// The streaming writer, while it is in use; `seen` is then empty.
+    pub(super) streaming: Option<StreamingObservations<'a>>,
+    pub(super) last: Option<ObservationArrays<'a>>,
     pub(super) outcome: Outcome<'a>,
     pub(super) first_lane: usize,
 }
 
-/// What a thread works with.
-///
-/// A workspace, and a book for an account that is stepped alone.
-#[derive(Clone, Debug)]
-pub(super) struct Seat {
-    pub(super) workspace: Workspace,
-    pub(super) book: Book,
-    /// Where accounts of many symbols are carried to.
-    pub(super) spare: StoreWorkspace,
-    /// What waits to be bypassed.
-    pub(super) rows: Vec<f32>,
-}
-
 /// A lane and its account.
-struct Player<'p> {
-    /// Its index, and its place in the crew.
+struct SteppedLane<'p> {
+    /// Its index, and its place in the block.
     i: usize,
     place: usize,
-    crew: &'p mut Crew,
-    story: &'p mut Story,
+    group: &'p mut LaneGroup,
+    episode: &'p mut LaneEpisode,
     book: &'p mut Book,
 }
 
-impl<'a> Share<'a> {
-    /// Splits off the first `n` lanes, whole packs of them.
-    pub(super) fn split(mut self, n: usize) -> (Share<'a>, Share<'a>) {
-        let (n_lanes, n_orders) = (self.stories.len(), n.next_multiple_of(LANES) * self.stride());
-        let (crews, rest_crews) = self.crews.split_at_mut(n.div_ceil(LANES));
-        let (stories, rest_stories) = self.stories.split_at_mut(n);
+impl<'a> ThreadShare<'a> {
+    /// Splits off the first `n` lanes, in whole blocks.
+    pub(super) fn split(mut self, n: usize) -> (ThreadShare<'a>, ThreadShare<'a>) {
+        let (n_lanes, n_orders) = (self.episodes.len(), n.next_multiple_of(LANES) * self.stride());
+        let (groups, rest_groups) = self.groups.split_at_mut(n.div_ceil(LANES));
+        let (episodes, rest_episodes) = self.episodes.split_at_mut(n);
         let (accounts, rest_accounts) = self.accounts.split(n);
         let (orders, rest_orders) = self.orders.split_at_mut(n_orders);
-        let first = Share {
-            crews,
-            stories,
+        let first = ThreadShare {
+            groups,
+            episodes,
             accounts,
             orders,
             seen: self.seen.take(n, n_lanes),
-            bypassed: None,
+            streaming: None,
             last: self.last.as_mut().map(|last| last.take(n, n_lanes)),
             outcome: self.outcome.take(n),
             ..self
         };
-        let rest = Share {
-            crews: rest_crews,
-            stories: rest_stories,
+        let rest = ThreadShare {
+            groups: rest_groups,
+            episodes: rest_episodes,
             accounts: rest_accounts,
             orders: rest_orders,
             first_lane: self.first_lane + n,
@@ -92,52 +80,52 @@ impl<'a> Share<'a> {
     }
 
     pub(super) fn n_lanes(&self) -> usize {
-        self.stories.len()
+        self.episodes.len()
     }
 
     fn n_symbols(&self) -> usize {
         self.markets[0].data().n_symbols()
     }
 
-    /// Carries out what the lanes are asked for; to be called once.
-    pub(super) fn advance(&mut self, seat: &mut Seat) -> Result<(), BatchError> {
-        if self.bypasses {
-            self.bypassed = match std::mem::replace(&mut self.seen, Seen::Flat(&mut [])) {
-                Seen::Flat(flat) => Some(Bypassed::new(flat, None)),
-                Seen::Sliding(sliding) => {
-                    let (rows, places) = sliding.apart();
-                    Some(Bypassed::new(rows, Some(places)))
+    /// Steps the lanes; call it once.
+    pub(super) fn advance(&mut self, thread: &mut ThreadWorkspace) -> Result<(), BatchError> {
+        if self.uses_streaming {
+            self.streaming = match std::mem::replace(&mut self.seen, ObservationArrays::Flat(&mut [])) {
+                ObservationArrays::Flat(flat) => Some(StreamingObservations::new(flat, None)),
+                ObservationArrays::Sliding(sliding) => {
+                    let (rows, positions) = sliding.into_parts();
+                    Some(StreamingObservations::new(rows, Some(positions)))
                 }
                 _ => unreachable!("only flat observations go past the caches"),
             };
         }
-        let advanced = self.advance_all(seat);
-        self.bypassed = None;
+        let advanced = self.advance_all(thread);
+        self.streaming = None;
         advanced
     }
 
-    fn advance_all(&mut self, seat: &mut Seat) -> Result<(), BatchError> {
+    fn advance_all(&mut self, thread: &mut ThreadWorkspace) -> Result<(), BatchError> {
         let stride = self.stride();
-        let (crews, stories) = (std::mem::take(&mut self.crews), std::mem::take(&mut self.stories));
+        let (groups, episodes) = (std::mem::take(&mut self.groups), std::mem::take(&mut self.episodes));
         let orders = std::mem::take(&mut self.orders);
-        let members = crews.iter_mut().zip(stories.chunks_mut(LANES)).enumerate();
-        match std::mem::replace(&mut self.accounts, AccountsMut::Packs(&mut [])) {
-            AccountsMut::Packs(packs) => {
+        let members = groups.iter_mut().zip(episodes.chunks_mut(LANES)).enumerate();
+        match std::mem::replace(&mut self.accounts, LaneAccountsMut::Packs(&mut [])) {
+            LaneAccountsMut::Packs(packs) => {
                 let orders = orders.chunks_mut(LANES * stride);
                 for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
                     let n = members.1.len();
-                    self.step_together(c * LANES, pack, members, orders, seat)?;
-                    if let Some(bypassed) = &mut self.bypassed {
-                        bypassed.write_pack(n, &self.markets[0], self.settings.lookback, &seat.rows);
+                    self.step_together(c * LANES, pack, members, orders, thread)?;
+                    if let Some(streaming) = &mut self.streaming {
+                        streaming.write_pack(n, &self.markets[0], self.settings.lookback, &thread.rows);
                     }
                 }
             }
-            AccountsMut::AccountStore(mut rest) => {
+            LaneAccountsMut::AccountStore(mut rest) => {
                 for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
                     let (mut shelf, others) = rest.split_at(members.1.len());
-                    // Of this pack's market, which is mostly that of the next one, too.
+                    // For the market of this block, usually also that of the next block.
                     others.fetch(0, self.markets[members.0.market(0)].data());
-                    self.step_in_turn(c * LANES, &mut shelf, members, orders, seat)?;
+                    self.step_in_turn(c * LANES, &mut shelf, members, orders, thread)?;
                     rest = others;
                 }
             }
@@ -145,36 +133,36 @@ impl<'a> Share<'a> {
         Ok(())
     }
 
-    /// Steps the lanes of a pack: side by side what is plain, the others alone.
+    /// Steps the lanes of a block: on the fast path if supported, else one by one.
     #[inline]
     fn step_together(
         &mut self,
         first: usize,
         pack: &mut AccountBlock,
-        (crew, stories): (&mut Crew, &mut [Story]),
+        (group, episodes): (&mut LaneGroup, &mut [LaneEpisode]),
         orders: &mut [f64],
-        seat: &mut Seat,
+        thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
-        if let Seen::Sliding(sliding) = &self.seen {
-            // The next pack's, while this one is stepped.
+        if let ObservationArrays::Sliding(sliding) = &self.seen {
+            // For the next block, while this one is stepped.
             sliding.prefetch(first + LANES, LANES, &self.markets[0], self.settings.lookback);
         }
-        let mut growths = self.growths();
-        let stepped = self.step_plain(first, pack, crew, orders, &mut growths, seat);
-        let rewards = self.rewards(stepped, &growths, |place| pack.nav(place), stories, &seat.workspace);
-        let over = crew.close_all(stepped, pack.bars());
+        let mut block_outcome = self.block_outcome();
+        let stepped = self.step_plain(first, pack, group, orders, &mut block_outcome, thread);
+        let rewards = self.rewards(stepped, &block_outcome, |place| pack.nav(place), episodes, &thread.workspace);
+        let over = group.close_all(stepped, pack.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
-        let told = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
-        self.outcome.write_all(first, stories.len(), &rewards, over);
-        if told == crew.all {
+        let outcome = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
+        self.outcome.write_all(first, episodes.len(), &rewards, over);
+        if outcome == group.all {
             return Ok(());
         }
-        let (stride, vacant) = (self.stride(), !crew.all);
-        for (place, story) in stories.iter_mut().enumerate().filter(|(place, _)| told >> place & 1 == 0) {
-            pack.take(place, self.markets[crew.market(place)].data(), &mut seat.book);
-            let plain = (stepped >> place & 1 == 1).then(|| Told::plain(rewards[place], over >> place & 1 == 1));
-            self.attend((first + place, place), (crew, story), plain, &mut orders[place * stride..], seat)?;
-            pack.put(place, &seat.book);
+        let (stride, vacant) = (self.stride(), !group.all);
+        for (place, episode) in episodes.iter_mut().enumerate().filter(|(place, _)| outcome >> place & 1 == 0) {
+            pack.take(place, self.markets[group.market(place)].data(), &mut thread.book);
+            let plain = (stepped >> place & 1 == 1).then(|| LaneOutcome::plain(rewards[place], over >> place & 1 == 1));
+            self.finish_lane((first + place, place), (group, episode), plain, &mut orders[place * stride..], thread)?;
+            pack.put(place, &thread.book);
         }
         pack.vacate(vacant);
         Ok(())
@@ -182,93 +170,99 @@ impl<'a> Share<'a> {
 
     /// Steps up to eight lanes of many symbols.
     ///
-    /// What is plain in one go, the others alone.
+    /// On the fast path if supported, else one by one.
     #[inline]
     fn step_in_turn(
         &mut self,
         first: usize,
         shelf: &mut AccountStoreMut<'_>,
-        (crew, stories): (&mut Crew, &mut [Story]),
+        (group, episodes): (&mut LaneGroup, &mut [LaneEpisode]),
         orders: &mut [f64],
-        seat: &mut Seat,
+        thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
         let (n_symbols, stride) = (self.n_symbols(), self.stride());
-        let market = &self.markets[crew.market(0)];
-        let which = crew.kin & !crew.done();
-        if let Seen::Sliding(sliding) = &self.seen {
-            // This pack's: what is seen of it is written once all of it is stepped.
+        let market = &self.markets[group.market(0)];
+        let which = group.same_market & !group.done();
+        if let ObservationArrays::Sliding(sliding) = &self.seen {
+            // For this block: its observations are written after all of it is stepped.
             sliding.prefetch(first, LANES, market, self.settings.lookback);
         }
-        // Where windows are written whole, only their last bar is not what the step before has read.
-        if self.bypasses || matches!(self.seen, Seen::Sliding(_)) {
+        // For windows that are written whole, only the last bar was not read by the previous step.
+        if self.uses_streaming || matches!(self.seen, ObservationArrays::Sliding(_)) {
             for place in (0..shelf.n_accounts()).filter(|place| which >> place & 1 == 1) {
                 prefetch(market.last(shelf.bar(place) + 1, n_symbols).1);
             }
         }
-        let orders = &mut orders[..stories.len() * stride];
-        let mut growths = self.growths();
+        let orders = &mut orders[..episodes.len() * stride];
+        let mut block_outcome = self.block_outcome();
         self.hold(orders, stride, |place, symbol| shelf.weight(place, symbol));
         let asked = BlockOrders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
         let mut observed =
-            if self.bypasses { None } else { self.seen.observed(first, stories.len(), market, lookback) };
+            if self.uses_streaming { None } else { self.seen.observed(first, episodes.len(), market, lookback) };
         let is_seen = observed.is_some();
-        let (told, tools) = ((&mut growths, observed.as_mut()), (&mut seat.spare, &seat.workspace));
-        let stepped = step_store(market.data(), crew.whose(self.rules), shelf, asked, told, tools);
-        let rewards = self.rewards(stepped, &growths, |place| shelf.nav(place), stories, &seat.workspace);
+        let (outcome, tools) = ((&mut block_outcome, observed.as_mut()), (&mut thread.spare, &thread.workspace));
+        let stepped = step_store(market.data(), group.terms(self.rules), shelf, asked, outcome, tools);
+        let rewards = self.rewards(stepped, &block_outcome, |place| shelf.nav(place), episodes, &thread.workspace);
         let bars = std::array::from_fn(|place| if place < shelf.n_accounts() { shelf.bar(place) } else { 0 });
-        let over = crew.close_all(stepped, &bars);
+        let over = group.close_all(stepped, &bars);
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         self.seen.write_bars(first, &bars);
-        self.outcome.write_all(first, stories.len(), &rewards, over);
-        let told = stepped & !restarts;
-        if is_seen && told == crew.all {
+        self.outcome.write_all(first, episodes.len(), &rewards, over);
+        let outcome = stepped & !restarts;
+        if is_seen && outcome == group.all {
             return Ok(());
         }
-        for (place, story) in stories.iter_mut().enumerate() {
-            let market = &self.markets[crew.market(place)];
-            if told >> place & 1 == 0 {
-                shelf.take(place, market.data(), &mut seat.book);
-                // A plain one is only left where its episode was cut off.
-                let plain = (stepped >> place & 1 == 1).then(|| Told::plain(rewards[place], true));
-                self.attend((first + place, place), (crew, story), plain, &mut orders[place * stride..], seat)?;
-                shelf.put(place, &seat.book);
+        for (place, episode) in episodes.iter_mut().enumerate() {
+            let market = &self.markets[group.market(place)];
+            if outcome >> place & 1 == 0 {
+                shelf.take(place, market.data(), &mut thread.book);
+                // A lane of the fast path is only left here if its episode was truncated.
+                let plain = (stepped >> place & 1 == 1).then(|| LaneOutcome::plain(rewards[place], true));
+                self.finish_lane(
+                    (first + place, place),
+                    (group, episode),
+                    plain,
+                    &mut orders[place * stride..],
+                    thread,
+                )?;
+                shelf.put(place, &thread.book);
             } else if !is_seen {
-                self.show(first + place, shelf.held(place, market.data()), market, &mut seat.rows);
+                self.show(first + place, shelf.held(place, market.data()), market, &mut thread.rows);
             }
         }
         Ok(())
     }
 
-    /// Tells what came of a lane whose account is the book of the seat.
+    /// Finishes the step of a lane that was copied to the scratch book.
     ///
-    /// Steps it alone, if it is not told what came of it already.
-    fn attend(
+    /// Steps it with `step_once`, unless its outcome is given.
+    fn finish_lane(
         &mut self,
         (i, place): (usize, usize),
-        (crew, story): (&mut Crew, &mut Story),
-        plain: Option<Told>,
+        (group, episode): (&mut LaneGroup, &mut LaneEpisode),
+        plain: Option<LaneOutcome>,
         orders: &mut [f64],
-        seat: &mut Seat,
+        thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
-        let mut player = Player { i, place, crew, story, book: &mut seat.book };
-        let told = match plain {
-            Some(told) => told,
+        let mut lane = SteppedLane { i, place, group, episode, book: &mut thread.book };
+        let outcome = match plain {
+            Some(outcome) => outcome,
             None => {
-                self.step_alone(&mut player, &mut orders[..self.markets[0].data().n_symbols()], &mut seat.workspace)?
+                self.step_alone(&mut lane, &mut orders[..self.markets[0].data().n_symbols()], &mut thread.workspace)?
             }
         };
-        self.tell(player, told, &mut seat.rows);
+        self.write_outcome(lane, outcome, &mut thread.rows);
         Ok(())
     }
 
-    /// Returns where it goes what steps made side by side came to.
-    fn growths(&self) -> BlockOutcome {
+    /// Returns the arrays for the outcome of fast-path steps.
+    fn block_outcome(&self) -> BlockOutcome {
         let asks = matches!(self.settings.reward, Reward::Turnover { .. });
         BlockOutcome { rewards: [0.0; LANES], turnovers: asks.then_some([0.0; LANES]) }
     }
 
-    /// Lets orders within the no-trade band of what is held be holds.
+    /// Turns orders within the no-trade band into holds.
     fn hold(&self, orders: &mut [f64], stride: usize, weight: impl Fn(usize, usize) -> f64) {
         if self.settings.no_trade_band > 0.0 {
             for (place, row) in orders.chunks_exact_mut(stride).enumerate() {
@@ -277,116 +271,123 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Makes the plain steps of a pack, and returns of whom.
+    /// Runs the fast path on a block, and returns the lanes it stepped.
     ///
-    /// Writes what is seen of their accounts, if that is weights and cash.
+    /// Writes their observations, if those are weights and cash.
     #[inline]
     fn step_plain(
         &mut self,
         first: usize,
         pack: &mut AccountBlock,
-        crew: &Crew,
+        group: &LaneGroup,
         orders: &mut [f64],
-        growths: &mut BlockOutcome,
-        seat: &mut Seat,
+        block_outcome: &mut BlockOutcome,
+        thread: &mut ThreadWorkspace,
     ) -> u8 {
-        let market = &self.markets[crew.market(0)];
-        let n_lanes = crew.all.count_ones() as usize;
+        let market = &self.markets[group.market(0)];
+        let n_lanes = group.all.count_ones() as usize;
         self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
         let lookback = self.settings.lookback;
-        let mut observed = if self.bypasses {
-            Some(observed(&mut seat.rows, n_lanes, market, lookback))
+        let mut observed = if self.uses_streaming {
+            Some(observed(&mut thread.rows, n_lanes, market, lookback))
         } else {
             self.seen.observed(first, n_lanes, market, lookback)
         };
-        let orders = BlockOrders { weights: orders, which: crew.kin & !crew.done(), vacant: !crew.all };
-        step_block(market.data(), crew.whose(self.rules), pack, orders, (growths, observed.as_mut()), &seat.workspace)
+        let orders = BlockOrders { weights: orders, which: group.same_market & !group.done(), vacant: !group.all };
+        step_block(
+            market.data(),
+            group.terms(self.rules),
+            pack,
+            orders,
+            (block_outcome, observed.as_mut()),
+            &thread.workspace,
+        )
     }
 
-    /// Returns what the steps made side by side are worth.
+    /// Returns the rewards of fast-path steps.
     #[inline]
     fn rewards(
         &self,
         stepped: u8,
-        growths: &BlockOutcome,
+        block_outcome: &BlockOutcome,
         nav: impl Fn(usize) -> f64,
-        stories: &mut [Story],
+        episodes: &mut [LaneEpisode],
         workspace: &Workspace,
     ) -> [f64; LANES] {
         let scheme = self.settings.reward;
         match scheme {
-            Reward::Simple => growths.rewards,
-            // Of those that were not stepped it is nothing.
-            Reward::Log => reward::logs(&growths.rewards, workspace),
+            Reward::Simple => block_outcome.rewards,
+            // The values of lanes that were not stepped are ignored.
+            Reward::Log => reward::logs(&block_outcome.rewards, workspace),
             _ => {
                 let mut rewards = [0.0; LANES];
-                for (k, story) in stories.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
-                    let turnover = growths.turnovers.map_or(0.0, |turnovers| turnovers[k]);
-                    let reward = growths.rewards[k];
+                for (k, episode) in episodes.iter_mut().enumerate().filter(|(k, _)| stepped >> k & 1 == 1) {
+                    let turnover = block_outcome.turnovers.map_or(0.0, |turnovers| turnovers[k]);
+                    let reward = block_outcome.rewards[k];
                     let reward_inputs = RewardInputs { nav: nav(k), reward, turnover };
-                    rewards[k] = scheme.of_inputs(reward_inputs, &mut story.memory);
+                    rewards[k] = scheme.of_inputs(reward_inputs, &mut episode.memory);
                 }
                 rewards
             }
         }
     }
 
-    /// Trades a lane to `orders`, or begins an episode.
+    /// Trades a lane to `orders`, or resets it.
     ///
-    /// The latter where the last one is over and a step does that.
+    /// It resets a lane with an ended episode in the mode with reset on the next step.
     #[inline]
     fn step_alone(
         &self,
-        player: &mut Player<'_>,
+        lane: &mut SteppedLane<'_>,
         orders: &mut [f64],
         workspace: &mut Workspace,
-    ) -> Result<Told, BatchError> {
-        let refuse = |source| BatchError::Lane { lane: self.first_lane + player.i, source };
-        let market = &self.markets[player.crew.market(player.place)];
-        if player.crew.is_done(player.place) {
+    ) -> Result<LaneOutcome, BatchError> {
+        let refuse = |source| BatchError::Lane { lane: self.first_lane + lane.i, source };
+        let market = &self.markets[lane.group.market(lane.place)];
+        if lane.group.is_done(lane.place) {
             if self.settings.autoreset != Autoreset::NextStep {
                 return Err(refuse(StepError::EpisodeOver));
             }
-            self.begin(player);
-            return Ok(Told { reset: true, ..Told::default() });
+            self.begin(lane);
+            return Ok(LaneOutcome { reset: true, ..LaneOutcome::default() });
         }
-        hold_within(self.settings.no_trade_band, |symbol| player.book.weight(symbol), orders);
-        let rules = &self.rules[player.crew.rules(player.place)];
-        let stepped = step_once(market.data(), rules, player.book, orders, workspace).map_err(refuse)?;
-        let reward = self.settings.reward.of(&stepped, &mut player.story.memory);
-        Ok(player.crew.close(player.place, player.book.bar(), reward, stepped.terminated))
+        hold_within(self.settings.no_trade_band, |symbol| lane.book.weight(symbol), orders);
+        let rules = &self.rules[lane.group.rules(lane.place)];
+        let stepped = step_once(market.data(), rules, lane.book, orders, workspace).map_err(refuse)?;
+        let reward = self.settings.reward.of(&stepped, &mut lane.episode.memory);
+        Ok(lane.group.close(lane.place, lane.book.bar(), reward, stepped.terminated))
     }
 
-    /// Writes what came of a lane's step.
+    /// Writes the outcome of a step of a lane.
     ///
-    /// Begins its next episode if a step is to do that at once.
+    /// Resets the lane in the mode with reset on the same step.
     #[inline]
-    fn tell(&mut self, mut player: Player<'_>, told: Told, room: &mut [f32]) {
-        let market = &self.markets[player.crew.market(player.place)];
-        if player.crew.is_done(player.place) && self.settings.autoreset == Autoreset::SameStep {
+    fn write_outcome(&mut self, mut lane: SteppedLane<'_>, outcome: LaneOutcome, room: &mut [f32]) {
+        let market = &self.markets[lane.group.market(lane.place)];
+        if lane.group.is_done(lane.place) && self.settings.autoreset == Autoreset::SameStep {
             if let Some(last) = &mut self.last {
-                last.write(player.i, player.book.held(), market, self.settings.lookback);
+                last.write(lane.i, lane.book.held(), market, self.settings.lookback);
             }
-            self.begin(&mut player);
+            self.begin(&mut lane);
         }
-        self.show(player.i, player.book.held(), market, room);
-        self.outcome.write(player.i, told);
+        self.show(lane.i, lane.book.held(), market, room);
+        self.outcome.write(lane.i, outcome);
     }
 
-    /// Writes what is seen of the lane of index `i`.
+    /// Writes the observation of lane `i`.
     #[inline]
     fn show(&mut self, i: usize, held: AccountView<'_>, market: &Market, room: &mut [f32]) {
         let lookback = self.settings.lookback;
-        match &mut self.bypassed {
-            Some(bypassed) if market.data().n_symbols() > LANES => bypassed.write(i, held, (market, lookback), room),
+        match &mut self.streaming {
+            Some(streaming) if market.data().n_symbols() > LANES => streaming.write(i, held, (market, lookback), room),
             Some(_) => wait(room, i % LANES, held, market, lookback),
             None => self.seen.write(i, held, market, lookback),
         }
     }
 
-    fn begin(&self, player: &mut Player<'_>) {
-        let now = (player.book.nav(), player.book.bar());
-        let window = player.crew.begin(player.place, player.story, now, self.settings);
-        player.book.restart(self.markets[player.crew.market(player.place)].data(), window.start);
+    fn begin(&self, lane: &mut SteppedLane<'_>) {
+        let now = (lane.book.nav(), lane.book.bar());
+        let window = lane.group.begin(lane.place, lane.episode, now, self.settings);
+        lane.book.restart(self.markets[lane.group.market(lane.place)].data(), window.start);
     }
 }

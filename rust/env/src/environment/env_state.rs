@@ -2,15 +2,15 @@ use std::sync::Arc;
 
 use openoutcry_engine::{Book, Dataset, Rules, Window};
 
-use crate::episode::reward::Memory;
+use crate::episode::reward::RewardState;
 
-/// A checkpoint: resuming it gives the same bits as never having stopped.
+/// A checkpoint. An environment resumed from it gives the same bits.
 #[derive(Clone, Debug)]
 pub struct State {
     pub(super) data: Arc<Dataset>,
     pub(super) book: Book,
     pub(super) terminated: bool,
-    pub(super) memory: Memory,
+    pub(super) memory: RewardState,
     pub(super) window: Window,
     pub(super) rules: Rules,
 }
@@ -26,9 +26,9 @@ impl PartialEq for State {
     }
 }
 
-/// Returns whether two markets are one, or equal.
+/// Returns whether two datasets are the same or equal.
 ///
-/// Only markets loaded twice need their fingerprints.
+/// Only datasets loaded twice need their fingerprints.
 pub(super) fn is_same(a: &Arc<Dataset>, b: &Arc<Dataset>) -> bool {
     Arc::ptr_eq(a, b) || a.fingerprint() == b.fingerprint()
 }

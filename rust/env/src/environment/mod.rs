@@ -1,4 +1,4 @@
-//! The environment: reset, step and saved states, as values or as JSON.
+//! The environment: reset, step and saved states, with values or JSON.
 //!
 //! Imports `episode`.
 

@@ -2,35 +2,35 @@ use openoutcry_contract::{DecisionError, MarketObservation, Refusal};
 use openoutcry_engine::{Event, StepCosts, StepError, Stepped};
 use thiserror::Error;
 
-/// What a step gave.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepResult {
-    /// What the agent may see at the close of the fill bar.
+    /// Observation at the close of the fill bar.
     pub observation: MarketObservation,
     /// Simple return of NAV from close to close.
     pub reward: f64,
     /// Whether the episode has ended.
     pub done: bool,
-    /// What the harness may know.
+    /// Diagnostics for the harness, not for the agent.
     pub info: Info,
 }
 
-/// What a step had to say beside the observation.
+/// Diagnostics of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
     /// NAV at the close of the fill bar.
     pub nav: f64,
-    /// What the decision cost, by kind.
+    /// Costs of the decision by kind.
     pub costs: StepCosts,
-    /// What happened, in the order of the timeline.
+    /// Events in the order of the timeline.
     pub events: Vec<Event>,
-    /// Orders refused by their name.
+    /// Orders with unknown names.
     pub refusals: Vec<Refusal>,
     /// The numbers of the step.
     pub stepped: Stepped,
 }
 
-/// The outcome of a step through the JSON door.
+/// The result of a step with JSON observation and info.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JsonStep {
     /// Simple return of NAV from close to close.
@@ -39,13 +39,13 @@ pub struct JsonStep {
     pub done: bool,
 }
 
-/// A step that was refused: the decision's text, or the step itself.
+/// A refused step: the text is not a decision, or the step is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StepJsonError {
     /// The text is not a decision.
     #[error(transparent)]
     Decision(#[from] DecisionError),
-    /// The step cannot be made.
+    /// The step was refused.
     #[error(transparent)]
     Step(#[from] StepError),
 }

@@ -11,9 +11,9 @@ use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult}
 use crate::episode::reward::Shaping;
 use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
 
-/// A market to step through, one decision a bar.
+/// An environment: a market that is stepped one decision per bar.
 ///
-/// It is ready to step when made: `reset` begins the window anew.
+/// A new environment is ready to step. `reset` restarts the window.
 #[derive(Clone, Debug)]
 pub struct TradingEnv {
     data: Arc<Dataset>,
@@ -55,7 +55,7 @@ impl TradingEnv {
         Ok(Self { printed, data, episode, lookback, fill_key, shaping: Shaping::default() })
     }
 
-    /// Returns this environment under other limits, at the start of its window.
+    /// Returns this environment with other limits, at the start of its window.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl TradingEnv {
         Ok(self)
     }
 
-    /// Returns this environment that shows at most `lookback` closes a symbol.
+    /// Returns this environment with at most `lookback` closes per symbol shown.
     ///
     /// # Errors
     ///
@@ -77,25 +77,25 @@ impl TradingEnv {
         Ok(self)
     }
 
-    /// Returns this environment with the steps of [`TradingEnv::act`] shaped.
+    /// Returns this environment with shaping of the steps of [`TradingEnv::act`].
     #[must_use]
     pub fn with_shaping(mut self, shaping: Shaping) -> Self {
         self.shaping = shaping;
         self
     }
 
-    /// Begins the window anew and returns its first observation.
+    /// Restarts the window and returns its first observation.
     pub fn reset(&mut self) -> MarketObservation {
         self.restart();
         self.observation()
     }
 
-    /// Begins the window anew, without any observation.
+    /// Restarts the window without an observation.
     pub fn restart(&mut self) {
         self.episode.reset(&self.data);
     }
 
-    /// Begins another window, without any observation.
+    /// Starts another window without an observation.
     ///
     /// # Errors
     ///
@@ -110,11 +110,11 @@ impl TradingEnv {
         Ok(())
     }
 
-    /// Trades as the agent decided and moves on by one bar.
+    /// Trades a decision and advances by one bar.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the episode is over or a weight is not finite.
+    /// Returns an error, and changes nothing, if the episode has ended or a weight is not finite.
     pub fn step(&mut self, decision: &Decision) -> Result<StepResult, StepError> {
         let stepped = self.episode.decide(&self.data, decision)?;
         let info = Info {
@@ -127,20 +127,20 @@ impl TradingEnv {
         Ok(StepResult { observation: self.observation(), reward: stepped.reward, done: self.done(), info })
     }
 
-    /// Trades to one weight per symbol and moves on by one bar, unobserved.
+    /// Trades to one weight per symbol and advances by one bar, without an observation.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the episode is over, or `weights` has the wrong length or holds a
+    /// Returns an error, and changes nothing, if the episode has ended, or `weights` has the wrong length or holds a
     /// value that is not finite.
     pub fn step_weights(&mut self, weights: &[f64]) -> Result<Stepped, StepError> {
         check_finite(weights)?;
         self.episode.trade(&self.data, weights)
     }
 
-    /// Trades as a learner acts: to one weight per symbol, none where `hold` is set.
+    /// Trades to one weight per symbol with shaping, a hold where `hold` is set.
     ///
-    /// The number is what the step is worth to it.
+    /// Returns the step and its reward.
     ///
     /// # Errors
     ///
@@ -150,21 +150,17 @@ impl TradingEnv {
         self.episode.act(&self.data, weights, hold, &self.shaping)
     }
 
-    /// Begins the window anew and appends its first observation to `text`.
-    ///
-    /// It is canonical JSON.
+    /// Restarts the window and appends its first observation as canonical JSON.
     pub fn reset_json(&mut self, text: &mut String) {
         self.restart();
         self.write_observation(text);
     }
 
-    /// Trades as a decision in JSON says, and appends observation and info.
-    ///
-    /// They are canonical JSON.
+    /// Trades a decision in JSON and appends observation and info as canonical JSON.
     ///
     /// # Errors
     ///
-    /// Returns an error, and changes nothing, if the text is not a decision or the step cannot be made.
+    /// Returns an error, and changes nothing, if the text is not a decision or the step is refused.
     pub fn step_json(
         &mut self,
         decision: &str,
@@ -184,7 +180,7 @@ impl TradingEnv {
         write_observation(text, as_of, &self.episode.book, self.lookback, &mut self.printed);
     }
 
-    /// Appends what the last step had to say to `text` as canonical JSON.
+    /// Appends the info of the last step to `text` as canonical JSON.
     pub fn write_info(&self, stepped: Option<&Stepped>, text: &mut String) {
         let (refusals, events) = match stepped {
             Some(_) => (self.episode.refusals(), self.episode.events()),
@@ -194,13 +190,13 @@ impl TradingEnv {
         StepInfo { symbols: self.data.symbols(), stepped, nav, refusals, events }.write_json(text);
     }
 
-    /// Returns what an agent may see now.
+    /// Returns the current observation.
     #[must_use]
     pub fn observation(&self) -> MarketObservation {
         MarketObservation::new(self.as_of(), &self.episode.book, self.lookback)
     }
 
-    /// Returns the market as it is known now.
+    /// Returns the view of the market at the current bar.
     #[must_use]
     pub fn as_of(&self) -> AsOf<'_> {
         self.data.as_of(self.episode.book.bar())
@@ -212,9 +208,9 @@ impl TradingEnv {
         &self.episode.book
     }
 
-    /// Returns what happened in the last step.
+    /// Returns the events of the last step.
     ///
-    /// Nothing after a reset or a return to a checkpoint.
+    /// Empty after a reset or a restored state.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         self.episode.events()
@@ -232,7 +228,7 @@ impl TradingEnv {
         self.episode.window
     }
 
-    /// Returns the number of closes an observation shows of a symbol at most.
+    /// Returns the largest number of closes per symbol in an observation.
     #[must_use]
     pub fn lookback(&self) -> usize {
         self.lookback
@@ -244,7 +240,7 @@ impl TradingEnv {
         self.episode.terminated
     }
 
-    /// Returns whether the window's last bar has been reached.
+    /// Returns whether the last bar of the window has been reached.
     #[must_use]
     pub fn truncated(&self) -> bool {
         self.episode.truncated()
@@ -269,7 +265,7 @@ impl TradingEnv {
         }
     }
 
-    /// Goes back to a checkpoint.
+    /// Restores a checkpoint.
     ///
     /// # Errors
     ///

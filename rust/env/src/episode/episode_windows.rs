@@ -1,28 +1,28 @@
-//! Which window an episode is played in.
+//! The window of each episode.
 //!
-//! It is a function of the seed of the episode's stream and of its place in it.
+//! It is a function of the seed of the stream and the index of the episode.
 
 use openoutcry_engine::{ConfigError, Window};
 use sha2::{Digest, Sha256};
 
-/// The windows that episodes are drawn from.
+/// The distribution of episode windows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Windows {
-    /// Every episode is played in the same window.
+pub enum EpisodeWindows {
+    /// The same window for every episode.
     Fixed(Window),
-    /// Every episode is a window of its own within a range.
+    /// A random window within a range for every episode.
     Random {
-        /// The bars that episodes may touch.
+        /// The bars that episodes may use.
         range: Window,
-        /// Bars of an episode.
+        /// Bars per episode.
         n_bars: usize,
-        /// Key domain: streams of different splits share no draw, whatever their seeds.
+        /// Key domain: streams of different splits share no draw at any seed.
         split: String,
     },
 }
 
-impl Windows {
-    /// Checks that the windows lie in the data and hold a decision each.
+impl EpisodeWindows {
+    /// Checks that the windows lie in the data and each holds a decision.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Windows {
             Self::Fixed(window) => *window,
             Self::Random { range, n_bars, split } => {
                 let starts = (range.n_bars() - n_bars + 1) as u128;
-                // The high word of a product spreads the draw over the starts with a bias below 2^-40.
+                // The high word of the product maps the draw to the starts with a bias below 2^-40.
                 let place = ((u128::from(draw(split, seed, k)) * starts) >> 64) as usize;
                 let start = range.start + place;
                 Window { start, end: start + n_bars }
@@ -59,7 +59,7 @@ impl Windows {
     }
 }
 
-/// Returns 64 bits of SHA-256 of the domain, the split, the seed and the episode.
+/// Returns 64 bits of the SHA-256 of domain, split, seed and episode.
 fn draw(split: &str, seed: u64, k: u64) -> u64 {
     let mut hash = Sha256::new();
     hash.update(b"openoutcry/episode/v1\0");
@@ -73,22 +73,22 @@ fn draw(split: &str, seed: u64, k: u64) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Where a stream of episodes stands.
+/// A stream of episode windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stream {
+pub struct EpisodeStream {
     seed: u64,
     next: u64,
 }
 
-impl Stream {
-    /// Returns the stream of a seed before its first episode.
+impl EpisodeStream {
+    /// Returns the stream of a seed at its first episode.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { seed, next: 0 }
     }
 
-    /// Returns the window of the next episode and goes on.
-    pub fn next(&mut self, windows: &Windows) -> Window {
+    /// Returns the window of the next episode and advances.
+    pub fn next(&mut self, windows: &EpisodeWindows) -> Window {
         let window = windows.draw(self.seed, self.next);
         self.next += 1;
         window

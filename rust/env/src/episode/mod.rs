@@ -1,6 +1,6 @@
 //! One episode: an account in a window of bars, its windows and its rewards.
 //!
-//! Imports nothing of the crate.
+//! Imports no other room.
 
 pub(crate) mod episode_windows;
 pub(crate) mod reward;

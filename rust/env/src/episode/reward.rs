@@ -1,6 +1,6 @@
-//! What a learner is paid: pure functions of a step.
+//! Reward schemes: pure functions of a step.
 //!
-//! They shape training and nothing else; scores never see them.
+//! They shape training only. Scores do not use them.
 
 use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{RewardInputs, Stepped, Workspace, log_returns};
@@ -13,7 +13,7 @@ pub enum Reward {
     Simple,
     /// Log return of NAV.
     ///
-    /// A ruin is `ln(1e-8)`, for a learner has no use for minus infinity.
+    /// The reward of a ruin is `ln(1e-8)`, because minus infinity is useless to a learner.
     Log,
     /// Change of an exponentially weighted Sharpe ratio.
     ///
@@ -22,9 +22,9 @@ pub enum Reward {
         /// Weight of the newest return, in (0, 1).
         rate: f64,
     },
-    /// Simple return less `penalty` times the reward_inputs of the drawdown.
+    /// Simple return less `penalty` times the increase of the drawdown.
     ///
-    /// The drawdown is from the episode's highest NAV.
+    /// The drawdown is from the highest NAV of the episode.
     Drawdown {
         /// Weight of the drawdown, at least 0.
         penalty: f64,
@@ -36,28 +36,28 @@ pub enum Reward {
     },
 }
 
-/// How a learner's steps differ from an agent's.
+/// Differences of the steps of a learner from those of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shaping {
-    /// What a step is worth.
+    /// Reward scheme.
     pub reward: Reward,
-    /// An order that moves a weight by less is a hold; 0 for none.
+    /// Smallest change of a weight that is traded; 0 for all.
     pub no_trade_band: f64,
 }
 
-/// The least reward_inputs of NAV that a log reward tells apart from ruin.
+/// The smallest growth factor of NAV that a log reward distinguishes from ruin.
 const RUIN: f64 = 1e-8;
 
-/// What a scheme remembers of an episode.
+/// The state of a reward scheme within an episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memory {
+pub struct RewardState {
     mean: f64,
     square: f64,
     peak: f64,
     drawdown: f64,
 }
 
-impl Default for Memory {
+impl Default for RewardState {
     fn default() -> Self {
         Self { mean: 0.0, square: 0.0, peak: 1.0, drawdown: 0.0 }
     }
@@ -82,16 +82,16 @@ impl Reward {
         })
     }
 
-    /// Returns what a step is worth, given what came before it in the episode.
+    /// Returns the reward of a step, given the state of the episode.
     #[must_use]
-    pub fn of(&self, stepped: &Stepped, memory: &mut Memory) -> f64 {
+    pub fn of(&self, stepped: &Stepped, memory: &mut RewardState) -> f64 {
         self.of_inputs(stepped.reward_inputs(), memory)
     }
 
-    /// Returns the same of the part of a step that rewards are made of.
+    /// Returns the reward of the inputs of a step, given the state of the episode.
     #[must_use]
     #[inline]
-    pub fn of_inputs(&self, reward_inputs: RewardInputs, memory: &mut Memory) -> f64 {
+    pub fn of_inputs(&self, reward_inputs: RewardInputs, memory: &mut RewardState) -> f64 {
         match *self {
             Self::Simple => reward_inputs.reward,
             Self::Log => libm::log((1.0 + reward_inputs.reward).max(RUIN)),
@@ -108,16 +108,16 @@ impl Reward {
     }
 }
 
-/// Returns the log rewards of eight returns: those of [`Reward::Log`] to the bit.
+/// Returns eight rewards of [`Reward::Log`], to the bit.
 #[inline]
 pub(crate) fn logs(returns: &[f64; LANES], workspace: &Workspace) -> [f64; LANES] {
     log_returns(returns, RUIN, workspace)
 }
 
-/// Returns the derivative of the Sharpe ratio to the rate.
+/// Returns the derivative of the Sharpe ratio with respect to the rate.
 ///
-/// It is 0 while there is no variance to divide by.
-fn differential_sharpe(return_: f64, rate: f64, memory: &mut Memory) -> f64 {
+/// It is 0 while the variance is 0.
+fn differential_sharpe(return_: f64, rate: f64, memory: &mut RewardState) -> f64 {
     let (mean, square) = (memory.mean, memory.square);
     let (mean_change, square_change) = (return_ - mean, return_ * return_ - square);
     memory.mean = mean + rate * mean_change;
@@ -138,7 +138,7 @@ mod tests {
 
     fn check(returns: [f64; LANES]) {
         let alone =
-            returns.map(|reward| Reward::Log.of_inputs(reward_inputs(reward), &mut Memory::default()).to_bits());
+            returns.map(|reward| Reward::Log.of_inputs(reward_inputs(reward), &mut RewardState::default()).to_bits());
         assert_eq!(logs(&returns, &Workspace::new(1, Detail::Money)).map(f64::to_bits), alone, "{returns:?}");
     }
 

@@ -3,9 +3,9 @@ use openoutcry_engine::{
     Book, ConfigError, Dataset, Detail, Event, Rules, StepError, Stepped, Window, Workspace, step_once,
 };
 
-use crate::episode::reward::{Memory, Shaping};
+use crate::episode::reward::{RewardState, Shaping};
 
-/// Returns `lookback` if an observation can show that many closes.
+/// Returns `lookback` if it is at least 1.
 pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
     if lookback == 0 {
         return Err(ConfigError::Lookback { lookback });
@@ -13,16 +13,14 @@ pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
     Ok(lookback)
 }
 
-/// Returns the text of the closes that observations of a window can show.
-///
-/// Nothing is printed yet.
+/// Returns an empty cache of the JSON closes of a window.
 pub(crate) fn printed_closes(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
     PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
 }
 
-/// Turns orders that would move a weight by less than `band` into holds.
+/// Turns orders that change a weight by less than `band` into holds.
 ///
-/// `held` gives the weights that they would move.
+/// `held` returns the current weights.
 #[inline]
 pub(crate) fn hold_within(band: f64, held: impl Fn(usize) -> f64, orders: &mut [f64]) {
     if band > 0.0 {
@@ -34,21 +32,21 @@ pub(crate) fn hold_within(band: f64, held: impl Fn(usize) -> f64, orders: &mut [
     }
 }
 
-/// One pass over a window: the only driver of [`step_once`].
+/// One pass over a window, the only caller of [`step_once`] per decision.
 ///
-/// Environments and backtests alike stand on it.
+/// Environments and backtests are built on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Episode {
     pub(crate) rules: Rules,
     pub(crate) window: Window,
     pub(crate) book: Book,
     pub(crate) terminated: bool,
-    /// What the reward scheme remembers of the episode.
-    pub(crate) memory: Memory,
+    /// The state of the reward scheme in the episode.
+    pub(crate) memory: RewardState,
     workspace: Workspace,
     orders: Vec<f64>,
     refusals: Vec<Refusal>,
-    /// Whether the workspace tells of a step of this account, not of one taken back.
+    /// Whether the workspace has the events of the last step of this account.
     tells: bool,
 }
 
@@ -58,7 +56,7 @@ impl Episode {
             window,
             book: Book::new(data, window.start),
             terminated: false,
-            memory: Memory::default(),
+            memory: RewardState::default(),
             workspace: Workspace::new(data.n_symbols(), detail),
             orders: vec![f64::NAN; data.n_symbols()],
             refusals: Vec::new(),
@@ -72,19 +70,19 @@ impl Episode {
         self.forget(false);
     }
 
-    /// Goes on from an account, of which no step has been told.
+    /// Resumes from an account, without events of a last step.
     pub(crate) fn resume(&mut self, book: Book, terminated: bool) {
         self.book = book;
         self.forget(terminated);
     }
 
     fn forget(&mut self, terminated: bool) {
-        (self.terminated, self.memory) = (terminated, Memory::default());
+        (self.terminated, self.memory) = (terminated, RewardState::default());
         self.refusals.clear();
         self.tells = false;
     }
 
-    /// Returns whether the window's last bar has been reached.
+    /// Returns whether the last bar of the window has been reached.
     pub(crate) fn truncated(&self) -> bool {
         self.book.bar() + 1 == self.window.end
     }
@@ -93,16 +91,16 @@ impl Episode {
         self.terminated || self.truncated()
     }
 
-    /// Trades to one weight per symbol; NaN holds.
+    /// Trades to one weight per symbol; NaN is a hold.
     pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
         let stepped = self.advance(data, orders)?;
         self.refusals.clear();
         Ok(stepped)
     }
 
-    /// Trades as a learner acts, and returns what that is worth to it.
+    /// Trades with shaping, and returns the step and its reward.
     ///
-    /// It trades to one weight per symbol, none where `hold` is set.
+    /// It trades to one weight per symbol, with a hold where `hold` is set.
     pub(crate) fn act(
         &mut self,
         data: &Dataset,
@@ -121,7 +119,7 @@ impl Episode {
         Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
     }
 
-    /// Trades as an agent decided.
+    /// Trades a decision.
     pub(crate) fn decide(&mut self, data: &Dataset, decision: &Decision) -> Result<Stepped, StepError> {
         if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
             return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });

@@ -1,4 +1,4 @@
-//! Backtests that are recorded while they run.
+//! Backtests that record their run.
 
 use openoutcry_contract::record::{DatasetName, Digest, Fault, Header, Recorder, RunTrajectory, Seen};
 use openoutcry_contract::{
@@ -7,33 +7,33 @@ use openoutcry_contract::{
 use openoutcry_engine::{CostModel, Dataset, Detail, StepError, Window};
 
 use crate::agents::Agent;
-use crate::agents::agent_answer::Answer;
+use crate::agents::agent_answer::AgentAnswer;
 use crate::backtest::run::Run;
 use crate::backtest::run_backtest::{Backtest, BacktestError, fault_of};
 use crate::episode::single_episode::{Episode, printed_closes};
 
-/// The version of this engine, as records name it.
+/// The version of this engine in records.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Every version of this engine that there has been, the present one last.
+/// All released versions of this engine, the current one last.
 ///
-/// A record that names another one was not made by any, or by one that is newer.
+/// A record with another version comes from a newer engine, or from none.
 pub const ENGINE_VERSIONS: [&str; 1] = [ENGINE_VERSION];
 
-/// Shows an account as an agent sees it, in text that is used again.
-pub(crate) struct Viewer<'a> {
+/// Observations of an account in a reused buffer.
+pub(crate) struct ObservationViewer<'a> {
     data: &'a Dataset,
     lookback: usize,
     printed: PrintedCloses,
     text: String,
 }
 
-impl<'a> Viewer<'a> {
+impl<'a> ObservationViewer<'a> {
     pub(crate) fn new(data: &'a Dataset, window: Window, lookback: usize) -> Self {
         Self { data, lookback, printed: printed_closes(data, window, lookback), text: String::new() }
     }
 
-    /// Writes the observation and returns its digest beside cash and NAV.
+    /// Writes the observation and returns its digest with cash and NAV.
     pub(crate) fn look(&mut self, episode: &Episode) -> Seen {
         let (book, as_of) = (&episode.book, self.data.as_of(episode.book.bar()));
         self.text.clear();
@@ -42,10 +42,10 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// A run and its record, both under way.
+/// A run and its record in progress.
 struct Capture<'a> {
     of: &'a Backtest<'a>,
-    viewer: Viewer<'a>,
+    viewer: ObservationViewer<'a>,
     episode: Episode,
     run: Run,
     recorder: Recorder,
@@ -55,7 +55,7 @@ struct Capture<'a> {
 impl<'a> Capture<'a> {
     fn begin<E>(of: &'a Backtest<'a>, tell: &mut impl FnMut(&str) -> Result<(), E>) -> Result<Self, E> {
         let mut capture = Self {
-            viewer: Viewer::new(of.data, of.window, of.lookback),
+            viewer: ObservationViewer::new(of.data, of.window, of.lookback),
             episode: Episode::new(of.data, of.window, of.rules.clone(), Detail::Full),
             run: Run::begin(of.window, of.data.n_symbols(), of.rules.clone()),
             recorder: Recorder::new(of.header()).harnessed(of.harness),
@@ -67,9 +67,9 @@ impl<'a> Capture<'a> {
         Ok(capture)
     }
 
-    /// Writes down a decision before it is carried out.
+    /// Records a decision before it is traded.
     ///
-    /// So no answer is lost with the process.
+    /// No answer is then lost if the process ends.
     fn note<E>(
         &mut self,
         seen: Seen,
@@ -93,7 +93,7 @@ impl<'a> Capture<'a> {
 }
 
 impl Backtest<'_> {
-    /// Returns what a record says of this backtest before its first bar.
+    /// Returns the record header of this backtest.
     #[must_use]
     pub fn header(&self) -> Header {
         Header {
@@ -116,14 +116,14 @@ impl Backtest<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a decision is not one that its JSON could say, or cannot be carried out.
+    /// Returns an error if a decision has no JSON form, or its step is refused.
     pub fn capture(&self, agent: &mut (impl Agent + ?Sized)) -> Result<(Run, RunTrajectory), BacktestError> {
         self.drive(
             |capture| {
                 let as_of = self.data.as_of(capture.episode.book.bar());
                 let decision = agent.decide(&MarketObservation::new(as_of, &capture.episode.book, self.lookback));
                 check_numbers(&decision)?;
-                Ok(Answer::strict(decision.to_json()))
+                Ok(AgentAnswer::strict(decision.to_json()))
             },
             |_| Ok(()),
         )
@@ -131,18 +131,18 @@ impl Backtest<'_> {
 
     /// Runs a function from observation JSON to decision JSON, and records it.
     ///
-    /// An [`Answer`] other than a strict one may have a fault: it is recorded, and everything is held. Of a text that
-    /// is a decision no step is refused, but by `nav_overflow`, which ends the run.
+    /// An [`AgentAnswer`] that is not strict may have a fault: the fault is recorded, and the answer is a hold. A text that
+    /// is a decision has only one step error, `nav_overflow`, which ends the run.
     ///
-    /// `tell` is given each line of the record as soon as it is known, with its line end: a record that is written
-    /// line by line survives a crash.
+    /// `tell` receives each line of the record, with its line end, as soon as it is known: a record written line by
+    /// line survives a crash.
     ///
     /// # Errors
     ///
-    /// Returns the first error of `decide` or `tell`, of a strict answer that is no decision, or of a step.
+    /// Returns the first error of `decide` or `tell`, of a strict answer that is not a decision, or of a step.
     pub fn try_capture<E: From<StepError> + From<DecisionError>>(
         &self,
-        mut decide: impl FnMut(&str) -> Result<Answer, E>,
+        mut decide: impl FnMut(&str) -> Result<AgentAnswer, E>,
         tell: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(Run, RunTrajectory), E> {
         self.drive(|capture| decide(&capture.viewer.text), tell)
@@ -150,7 +150,7 @@ impl Backtest<'_> {
 
     fn drive<E: From<StepError> + From<DecisionError>>(
         &self,
-        mut decide: impl FnMut(&Capture<'_>) -> Result<Answer, E>,
+        mut decide: impl FnMut(&Capture<'_>) -> Result<AgentAnswer, E>,
         mut tell: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(Run, RunTrajectory), E> {
         let mut capture = Capture::begin(self, &mut tell)?;
@@ -195,7 +195,7 @@ impl Backtest<'_> {
     }
 }
 
-/// Refuses a decision whose numbers JSON cannot say.
+/// Refuses a decision with numbers that have no JSON form.
 fn check_numbers(decision: &Decision) -> Result<(), BacktestError> {
     for (index, order) in decision.orders.iter().enumerate() {
         if !order.target_weight.is_finite() {
@@ -214,7 +214,7 @@ fn check_numbers(decision: &Decision) -> Result<(), BacktestError> {
 ///
 /// # Errors
 ///
-/// Returns an error if the window leaves the data, a cost is out of range, or a decision cannot be carried out.
+/// Returns an error if the window leaves the data, a cost is out of range, or a step is refused.
 pub fn run_backtest_capture(
     data: &Dataset,
     agent: &mut (impl Agent + ?Sized),

@@ -1,4 +1,4 @@
-//! Where a record and its replay part, and why that is likely so.
+//! Divergences of a record from its replay, and their likely causes.
 
 use openoutcry_contract::CONTRACT_VERSION;
 use openoutcry_contract::record::{Digest, Header, Place, RunTrajectory, Seen, ulps_between};
@@ -6,28 +6,28 @@ use openoutcry_engine::{ConfigError, Dataset};
 
 use crate::replay::capture::ENGINE_VERSION;
 use crate::replay::record_header::header_differences;
-use crate::replay::replay_run::{Terms, Walk};
+use crate::replay::replay_run::{ReplayTrace, Terms};
 
-/// A place at which a record is not what a replay makes of it.
+/// A divergence: a place at which a record differs from its replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The place.
     pub place: Place,
-    /// The bar of the place; none for record and header.
+    /// The bar of the place; none for the record and the header.
     pub bar: Option<usize>,
-    /// What differs.
+    /// The field that differs.
     pub field: &'static str,
-    /// What stands there.
+    /// Recorded value.
     pub recorded: String,
-    /// What belongs there.
+    /// Replayed value.
     pub replayed: String,
-    /// How many doubles apart the two are, of a number.
+    /// Distance of two numbers in doubles (units in the last place).
     pub ulps: Option<u64>,
     /// The likely cause.
     pub cause: Cause,
 }
 
-/// Why a record is likely to differ from its replay.
+/// The likely cause of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The data are not those of the run.
@@ -36,25 +36,25 @@ pub enum Cause {
     Rules,
     /// The run was made by another version of the engine or the contract.
     EngineVersion,
-    /// The record names a version of engine or contract that is not known.
+    /// The record names an unknown version of engine or contract.
     VersionUnknown,
-    /// The record has another name of the market, or commitment of its key.
+    /// The record has another name of the market, or another commitment of its key.
     MarketName,
     /// The header was changed after the run.
     HeaderEdited,
-    /// A decision, or what was said to be wrong with it, was changed after the run.
+    /// A decision, or its fault, was changed after the run.
     DecisionEdited,
-    /// A digest or number of what was shown was changed after the run.
+    /// A digest or number of an observation was changed after the run.
     WitnessEdited,
-    /// Steps are missing, added, in another order, or those of another run.
+    /// Steps are missing, added, reordered, or taken from another run.
     StepsMoved,
     /// A link was changed after the run.
     LinkEdited,
     /// The engine refuses a step that the record holds.
     StepRefused,
-    /// What stands beside the runs was changed.
+    /// The agent, the trials or the digest of the record was changed.
     DigestEdited,
-    /// The record was changed once signed, or another key signed it.
+    /// The record was changed after its signature, or another key signed it.
     SignatureEdited,
 }
 
@@ -100,21 +100,21 @@ impl Cause {
     }
 }
 
-/// What a record says at a place, and what the replay has there.
+/// Recorded and replayed fields of a place.
 struct Witness {
     place: Place,
     fields: Vec<(&'static str, String, String, Option<u64>)>,
     recorded: Seen,
 }
 
-/// Returns what differs: of the header first, then the first places of the run.
+/// Returns the divergences: those of the header, then the first ones of the run.
 ///
-/// `walk` is an error where the header could not be used on these data.
+/// `walk` is an error if the header is invalid for these data.
 pub(crate) fn differences(
     data: &Dataset,
     run: &RunTrajectory,
     terms: &Terms<'_>,
-    walk: Result<&Walk, &ConfigError>,
+    walk: Result<&ReplayTrace, &ConfigError>,
 ) -> Vec<Difference> {
     let breaks: Vec<(Place, Digest, Digest)> =
         run.breaks().into_iter().map(|each| (each.place, each.recorded, each.computed)).collect();
@@ -122,7 +122,7 @@ pub(crate) fn differences(
     if let Some((place, recorded, computed)) = breaks.first().filter(|(place, ..)| *place == Place::Header) {
         found.push(link(run, *place, recorded, computed, Cause::HeaderEdited));
     }
-    // What a market is called moves no number.
+    // The name of a market changes no number.
     let moves = |cause: &Cause| *cause != Cause::MarketName;
     let world = found.iter().map(|difference| difference.cause).find(moves).or_else(|| {
         let header = &run.header;
@@ -174,7 +174,7 @@ fn is_next(run: &RunTrajectory, place: Place, other: Place) -> bool {
     }
 }
 
-/// Returns the difference of a link that does not follow from what precedes it.
+/// Returns the divergence of a link that does not follow from its predecessor.
 fn link(run: &RunTrajectory, place: Place, recorded: &Digest, computed: &Digest, cause: Cause) -> Difference {
     let (recorded, replayed) = (recorded.to_string(), computed.to_string());
     Difference { place, bar: bar_of(run, place), field: "link", recorded, replayed, ulps: None, cause }
@@ -188,8 +188,8 @@ fn bar_of(run: &RunTrajectory, place: Place) -> Option<usize> {
     }
 }
 
-/// Returns every place at which the record and the replay show other things.
-fn witnesses(run: &RunTrajectory, walk: &Walk) -> Vec<Witness> {
+/// Returns every place at which record and replay have different observations.
+fn witnesses(run: &RunTrajectory, walk: &ReplayTrace) -> Vec<Witness> {
     let mut found = Vec::new();
     for (index, (step, shown)) in run.steps.iter().zip(&walk.seen).enumerate() {
         if step.observation != shown.observation || step.cash != shown.cash || step.nav != shown.nav {
@@ -223,11 +223,11 @@ fn fields(recorded: &Seen, shown: &Seen) -> Vec<(&'static str, String, String, O
     fields
 }
 
-/// A run, its replay, and what is known of why they may differ.
+/// A run, its replay, and the evidence for the cause of a divergence.
 struct Case<'a> {
     run: &'a RunTrajectory,
-    walk: &'a Walk,
-    /// What is already known to be other than in the run.
+    walk: &'a ReplayTrace,
+    /// Setting of the replay that is known to differ from the run.
     world: Option<Cause>,
     witnesses: Vec<Witness>,
 }
@@ -243,7 +243,7 @@ impl Case<'_> {
         self.at(next)
     }
 
-    /// Returns whether what a witness shows is what the replay shows at another place.
+    /// Returns whether the observation of a witness is the replay of another place.
     fn is_of_another_place(&self, witness: &Witness) -> bool {
         let differs = witness.fields.iter().any(|(field, ..)| *field == "observation");
         differs && self.walk.seen.iter().any(|shown| shown.observation == witness.recorded.observation)
@@ -262,9 +262,9 @@ impl Case<'_> {
         }
     }
 
-    /// Returns what a broken link says.
+    /// Returns the divergence of a broken link.
     ///
-    /// `next` is whether the one after it is broken too.
+    /// `next` is whether the next link is broken too.
     fn of_break(&self, place: Place, recorded: &Digest, computed: &Digest, next: bool) -> Difference {
         let first = self.witnesses.first().map(|witness| witness.place);
         if let Some(world) = self.world.filter(|_| first.is_some_and(|first| first < place)) {
@@ -281,13 +281,13 @@ impl Case<'_> {
         if place == Place::End || next && self.after(place).is_none() {
             return link(self.run, place, recorded, computed, Cause::LinkEdited);
         }
-        // What is shown here is right, and the answer to it leads elsewhere, or was changed where it orders nothing.
+        // The observation is right. The answer leads to another state, or was changed without effect on its orders.
         Difference { field: "decision", ..link(self.run, place, recorded, computed, Cause::DecisionEdited) }
     }
 
-    /// Returns what the first place says that shows other things.
+    /// Returns the divergence of the first place with a different observation.
     ///
-    /// None where a break before it has said it.
+    /// `None` if an earlier broken link explains it.
     fn of_witness(&self, broken: Option<Place>) -> Option<Difference> {
         let witness = self.witnesses.first()?;
         if let Some(place) = broken.filter(|place| *place <= witness.place) {
@@ -300,11 +300,11 @@ impl Case<'_> {
         Some(self.told(witness, self.cause_in_whole_chain(witness)))
     }
 
-    /// Returns why a run differs from its replay though its chain is whole.
+    /// Returns the cause of a divergence in a run with a valid chain.
     ///
-    /// The chain was then made anew.
+    /// The chain was then recomputed.
     fn cause_in_whole_chain(&self, witness: &Witness) -> Cause {
-        // The observation holds the cash and what the NAV is made of: they differ together, or were edited.
+        // The observation holds cash and the parts of NAV: all three differ, or they were integrity_differences.
         if witness.fields.len() < 3 && self.witnesses.len() == 1 {
             return Cause::WitnessEdited;
         }
@@ -315,26 +315,26 @@ impl Case<'_> {
         if index == 0 {
             return Cause::HeaderEdited;
         }
-        // The first trade pays the first costs; a later one repeats costs that were right before.
+        // The first trade pays the first costs. At a later trade, the costs of earlier trades were right.
         if self.walk.first_trade == Some(index - 1) { Cause::Rules } else { Cause::DecisionEdited }
     }
 
-    /// Returns the first answer that is not what the record takes it for.
+    /// Returns the divergence of the first answer that the record misreads.
     fn of_reading(&self) -> Option<Difference> {
-        let misread = self.walk.misread.as_ref()?;
-        let place = Place::Step(misread.step);
+        let mismatch = self.walk.mismatch.as_ref()?;
+        let place = Place::Step(mismatch.step);
         Some(Difference {
             place,
             bar: bar_of(self.run, place),
             field: "fault",
-            recorded: misread.recorded.clone(),
-            replayed: misread.replayed.clone(),
+            recorded: mismatch.recorded.clone(),
+            replayed: mismatch.replayed.clone(),
             ulps: None,
             cause: Cause::DecisionEdited,
         })
     }
 
-    /// Returns what is wrong with the number of steps.
+    /// Returns the divergence in the number of steps.
     fn of_length(&self) -> Option<Difference> {
         let (n_steps, replayed) = (self.run.steps.len(), self.walk.seen.len().saturating_sub(1));
         let told = |place, recorded, replayed, cause| {

@@ -1,4 +1,4 @@
-//! Recorded runs: capture, replay, divergences, and the submission that is scored.
+//! Recorded runs: capture, replay, divergences, and the scored submission.
 //!
 //! Imports `agents`, `backtest` and `episode`.
 

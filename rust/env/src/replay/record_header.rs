@@ -1,4 +1,4 @@
-//! What the header of a record says, beside what whoever replays it knows.
+//! Comparison of the header of a record with the settings of its replay.
 
 use openoutcry_contract::CONTRACT_VERSIONS;
 use openoutcry_contract::record::{Digest, Fill, Header, Place};
@@ -8,7 +8,7 @@ use crate::replay::capture::ENGINE_VERSIONS;
 use crate::replay::divergence::{Cause, Difference};
 use crate::replay::replay_run::Terms;
 
-/// Returns what of the header is not as whoever replays has it.
+/// Returns the divergences of the header from the settings of the replay.
 pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<'_>) -> Vec<Difference> {
     let differs = |field, recorded, replayed, cause| Difference {
         place: Place::Header,
@@ -32,7 +32,7 @@ pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<
     if let Some(market) = known.filter(|market| market.name != header.dataset.name) {
         found.push(differs("dataset.name", header.dataset.name.clone(), market.name.clone(), Cause::MarketName));
     }
-    // A record may leave the commitment out; one that has it says that the market was sealed.
+    // A record may omit the commitment. A record with a commitment claims that the market was sealed.
     let commitment = known.zip(header.dataset.commitment).map(|(market, recorded)| (recorded, market.commitment));
     if let Some((recorded, replayed)) = commitment.filter(|(recorded, replayed)| *replayed != Some(*recorded)) {
         let cause = if replayed.is_some() { Cause::Data } else { Cause::MarketName };
@@ -56,9 +56,9 @@ pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<
     found
 }
 
-/// Returns the versions of a header that there never were.
+/// Returns the versions of a header that were never released.
 ///
-/// Each with those that there have been.
+/// Each with the released ones.
 fn version_differences(header: &Header) -> impl Iterator<Item = (&'static str, &str, String)> {
     let versions = [
         ("engine_version", &header.engine_version, &ENGINE_VERSIONS[..]),

@@ -1,4 +1,4 @@
-//! Runs recomputed from their records.
+//! Replays: runs recomputed from their records.
 
 use openoutcry_contract::Decision;
 use openoutcry_contract::record::{DatasetName, Digest, Fault, Fill, RunTrajectory, Seen};
@@ -6,78 +6,78 @@ use openoutcry_engine::{ConfigError, CostModel, Dataset, Detail, FillKey, Limits
 use thiserror::Error;
 
 use crate::episode::single_episode::{Episode, check_lookback};
-use crate::replay::capture::Viewer;
+use crate::replay::capture::ObservationViewer;
 use crate::replay::divergence::{self, Difference};
 
-/// What whoever replays a run holds it to, beside the data.
+/// Settings that a replay requires of a run, in addition to the data.
 ///
-/// What is not given is taken from the record.
+/// Absent settings are taken from the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms<'a> {
-    /// What trading must have cost.
+    /// Required costs.
     pub costs: Option<CostModel>,
-    /// What a decision may have asked for.
+    /// Required limits.
     pub limits: Option<Limits>,
-    /// The key behind the commitment of the slippage noise.
+    /// The key of the commitment of the slippage noise.
     pub fill_key: Option<FillKey>,
-    /// What markets are called, and the commitments of their keys.
+    /// Names of markets, and the commitments of their keys.
     ///
-    /// Of one that is not among them the record is believed.
+    /// The record is trusted for a market that is not listed.
     pub markets: &'a [DatasetName],
 }
 
-/// A run that was recomputed, and where its record says otherwise.
+/// A replayed run, and its divergences from the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
     /// Digest of the run; none for an unfinished one.
     pub digest: Option<Digest>,
-    /// Steps that were carried out.
+    /// Replayed steps.
     pub n_steps: usize,
-    /// What differs: of the header first, then the first places of the run.
+    /// Divergences: those of the header, then the first ones of the run.
     pub differences: Vec<Difference>,
 }
 
 impl Replay {
-    /// Returns whether the record is finished and says what the replay does.
+    /// Returns whether the record is finished and has no divergence.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.digest.is_some() && self.differences.is_empty()
     }
 }
 
-/// A run that could not be replayed.
+/// A run that could not be replayed, or that diverges.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ReplayError {
-    /// The run has slippage noise of a key that is sealed.
+    /// The slippage noise of the run has a sealed key.
     #[error("a run with slippage noise needs its fill key; received its commitment {commitment} alone")]
     FillKey {
-        /// What the record holds of the key.
+        /// The commitment of the key in the record.
         commitment: Digest,
     },
-    /// The run is not what the record says.
+    /// The run diverges from its record.
     #[error(
         "a record that replays to the bit is required; received one whose {field} of run {run} is {recorded} where the \
          replay has {replayed}: {cause}"
     )]
     Differs {
-        /// The run in its record.
+        /// Index of the run.
         run: usize,
-        /// The field that differs first.
+        /// The first field that differs.
         field: &'static str,
-        /// What stands there.
+        /// Recorded value.
         recorded: String,
-        /// What belongs there.
+        /// Replayed value.
         replayed: String,
         /// The likely cause.
         cause: &'static str,
     },
-    /// The record has no end.
+    /// The record is unfinished.
     #[error("a finished record is required; received one {problem}")]
     Unfinished {
-        /// What it lacks.
+        /// The missing part.
         problem: String,
     },
-    /// A run that the record is to be held against could not be made.
+    /// A benchmark run of the record failed.
     #[error(transparent)]
     Step(#[from] StepError),
 }
@@ -95,50 +95,50 @@ impl ReplayError {
     }
 }
 
-/// What a run comes to when its decisions are carried out again.
+/// The observations and outcomes of a replayed run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Walk {
-    /// What is shown before each decision and, last, after all of them.
+pub(crate) struct ReplayTrace {
+    /// The observation before each decision, and after the last one.
     pub(crate) seen: Vec<Seen>,
     pub(crate) terminated: bool,
-    /// Whether the window has ended, or the account.
+    /// Whether the window or the account has ended.
     pub(crate) done: bool,
-    /// The first step that traded.
+    /// The first step with a trade.
     pub(crate) first_trade: Option<usize>,
-    /// The first answer whose fault, or lack of one, is not that of its text.
-    pub(crate) misread: Option<Misread>,
-    /// Why no step could be carried out from here on.
+    /// The first answer whose recorded fault does not fit its text.
+    pub(crate) mismatch: Option<FaultMismatch>,
+    /// The error of the next step, if the replay stopped.
     pub(crate) stopped: Option<StepError>,
 }
 
-/// An answer that is not what the record takes it for.
+/// An answer whose recorded fault does not fit its text.
 #[derive(Clone, Debug)]
-pub(crate) struct Misread {
+pub(crate) struct FaultMismatch {
     pub(crate) step: usize,
     pub(crate) recorded: String,
     pub(crate) replayed: String,
 }
 
-/// Carries out the decisions of a run.
+/// Replays the decisions of a run.
 ///
-/// Each is shown to `see` with what it was read as.
+/// `see` receives each step with its decision.
 pub(crate) fn walk(
     data: &Dataset,
     run: &RunTrajectory,
     rules: Rules,
     mut see: impl FnMut(&Decision, &Episode, &Stepped),
-) -> Walk {
+) -> ReplayTrace {
     let window = run.header.window;
-    let mut viewer = Viewer::new(data, window, run.header.lookback);
-    // In full, whoever looks on: an observation shows average prices.
+    let mut viewer = ObservationViewer::new(data, window, run.header.lookback);
+    // Full detail in every case: observations have average prices.
     let mut episode = Episode::new(data, window, rules, Detail::Full);
-    let mut walk = Walk { seen: Vec::with_capacity(run.steps.len() + 1), ..Walk::default() };
+    let mut walk = ReplayTrace { seen: Vec::with_capacity(run.steps.len() + 1), ..ReplayTrace::default() };
     for (index, step) in run.steps.iter().enumerate() {
         if episode.done() {
             break;
         }
         walk.seen.push(viewer.look(&episode));
-        let decision = read(index, &step.decision, step.fault.as_ref(), &mut walk.misread);
+        let decision = read(index, &step.decision, step.fault.as_ref(), &mut walk.mismatch);
         match episode.decide(data, &decision) {
             Ok(stepped) => {
                 if stepped.turnover != 0.0 {
@@ -157,8 +157,8 @@ pub(crate) fn walk(
     walk
 }
 
-/// Returns what an answer decides: nothing where the harness found a fault.
-fn read(step: usize, text: &str, fault: Option<&Fault>, misread: &mut Option<Misread>) -> Decision {
+/// Returns the decision of an answer: a hold for a recorded fault.
+fn read(step: usize, text: &str, fault: Option<&Fault>, mismatch: &mut Option<FaultMismatch>) -> Decision {
     if fault.is_some_and(|fault| fault.slug() != Fault::MALFORMED) {
         return Decision::hold();
     }
@@ -168,13 +168,13 @@ fn read(step: usize, text: &str, fault: Option<&Fault>, misread: &mut Option<Mis
         (Ok(_), Some(_)) => (Fault::MALFORMED.to_owned(), "a decision".to_owned()),
         (Err(error), None) => ("a decision".to_owned(), format!("{}: {error}", error.slug())),
     };
-    misread.get_or_insert(Misread { step, recorded, replayed });
+    mismatch.get_or_insert(FaultMismatch { step, recorded, replayed });
     Decision::hold()
 }
 
-/// Returns the rules that a run is to be replayed by.
+/// Returns the rules of the replay of a run.
 ///
-/// Or what of its header cannot be used.
+/// Or the invalid setting of its header.
 pub(crate) fn rules_of(
     data: &Dataset,
     run: &RunTrajectory,
@@ -186,7 +186,7 @@ pub(crate) fn rules_of(
         Fill::Seed(seed) => FillKey::from_seed(seed),
         Fill::Commitment(commitment) => match terms.fill_key {
             Some(key) => key,
-            // Nothing depends on a key without noise.
+            // Without noise no number depends on the key.
             None if costs.slippage_jitter == 0.0 => FillKey::from_seed(0),
             None => return Err(ReplayError::FillKey { commitment }),
         },
@@ -195,14 +195,14 @@ pub(crate) fn rules_of(
     Ok(checked.and_then(|_| Rules::new(costs, limits, key)))
 }
 
-/// Replays a run and returns where its record differs.
+/// Replays a run and returns its divergences.
 ///
-/// It is verified if every link follows from the one before it, and every observation, cash and NAV is that of the
-/// replay, to the bit.
+/// A run is verified if every link follows from its predecessor, and every observation, cash and NAV equals the replay
+/// to the bit.
 ///
 /// # Errors
 ///
-/// Returns an error if the run has slippage noise of a sealed key that `terms` do not hold.
+/// Returns an error if the slippage noise of the run has a sealed key that `terms` do not hold.
 pub fn replay_run(data: &Dataset, run: &RunTrajectory, terms: &Terms<'_>) -> Result<Replay, ReplayError> {
     replay_with(data, run, terms, |_, _, _| ())
 }

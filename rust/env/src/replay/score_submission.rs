@@ -1,4 +1,4 @@
-//! What a scorer may know of a record, recomputed.
+//! Submissions: the recomputed facts of a record that a scorer uses.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::backtest::run::Run;
 use crate::backtest::run_backtest::Backtest;
 use crate::episode::single_episode::Episode;
 use crate::replay::divergence::Difference;
-use crate::replay::record_integrity::edited;
+use crate::replay::record_integrity::integrity_differences;
 use crate::replay::replay_run::{Replay, ReplayError, Terms, replay_with, rules_of};
 
-/// Replays a record and returns what a scorer may know of it.
+/// Replays a record and returns its submission.
 ///
-/// `costs` are those that the agent is to be judged by: a record under others is refused.
+/// `costs` are the costs of the score. A record with other costs is refused.
 ///
 /// # Errors
 ///
-/// Returns an error if the record is unfinished, or says anything else than the replay.
+/// Returns an error if the record is unfinished or diverges from its replay.
 pub fn replay_submission(
     data: &Dataset,
     trajectory: &AgentTrajectory,
@@ -29,13 +29,13 @@ pub fn replay_submission(
     submit(&[data], trajectory, &Terms { costs: Some(costs), ..Terms::default() })
 }
 
-/// Replays a record on several markets and returns what a scorer may know of it.
+/// Replays a record on several markets and returns its submission.
 ///
-/// Each run is replayed on the market of its fingerprint, on the first one where there is none.
+/// Each run is replayed on the market of its fingerprint, or on the first market if none has it.
 ///
 /// # Errors
 ///
-/// Returns an error if the record is unfinished, or says anything else than the replay.
+/// Returns an error if the record is unfinished or diverges from its replay.
 ///
 /// # Panics
 ///
@@ -48,13 +48,13 @@ pub fn submit(
     submit_by(markets, trajectory, |data, run, index| submit_run(data, run, index, terms))
 }
 
-/// Replays a record and returns what its decisions would earn with another capital.
+/// Replays a record and returns the submission of its weights at another capital.
 ///
-/// Returns and benchmarks are those of the same weights where NAV 1 is worth `capital`; there is no trace.
+/// Returns and benchmarks have `capital` at NAV 1. There is no trace.
 ///
 /// # Errors
 ///
-/// Returns the same errors as [`submit`], and inside them whether there can be no such capital.
+/// Returns the same errors as [`submit`]; the inner result is an error for an invalid capital.
 ///
 /// # Panics
 ///
@@ -80,9 +80,9 @@ pub fn submit_at(
     submit_by(markets, trajectory, resized).map(Ok)
 }
 
-/// Returns the runs of a record as `each` finds them.
+/// Returns the runs of a record mapped by `each`.
 ///
-/// Each is on the market of its fingerprint.
+/// Each run is on the market of its fingerprint.
 fn submit_by(
     markets: &[&Dataset],
     trajectory: &AgentTrajectory,
@@ -97,16 +97,16 @@ fn submit_by(
     };
     let runs = trajectory.runs.iter().enumerate();
     let runs = runs.map(|(index, run)| each(market(run), run, index)).collect::<Result<_, _>>()?;
-    check_beside(trajectory)?;
+    check_integrity(trajectory)?;
     let AgentTrajectory { agent_id, in_sample_trials, digest, .. } = trajectory;
     let agent_id = agent_id.clone();
     Ok(Submission { agent_id, in_sample_trials: *in_sample_trials, digest: *digest, capacity: None, runs })
 }
 
-/// Refuses a record whose digest or signature is not that of its agent and runs.
-fn check_beside(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
-    // Without a key to hold it to, no signature is asked for.
-    match edited(trajectory, None).unwrap_or_default().into_iter().next() {
+/// Refuses a record with a divergent digest or signature.
+fn check_integrity(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
+    // Without a key no signature is required.
+    match integrity_differences(trajectory, None).unwrap_or_default().into_iter().next() {
         None => Ok(()),
         Some(Difference { field, recorded, replayed, cause, .. }) => {
             Err(ReplayError::Differs { run: 0, field, recorded, replayed, cause: cause.words() })
@@ -114,11 +114,11 @@ fn check_beside(trajectory: &AgentTrajectory) -> Result<(), ReplayError> {
     }
 }
 
-/// Replays the `index`-th run of a record and returns what a scorer may know of it.
+/// Replays run `index` of a record and returns its submission.
 ///
 /// # Errors
 ///
-/// Returns an error if the run is unfinished, or says anything else than the replay.
+/// Returns an error if the run is unfinished or diverges from its replay.
 pub fn submit_run(
     data: &Dataset,
     trajectory: &RunTrajectory,
@@ -150,7 +150,7 @@ pub fn submit_run(
     Ok(SubmittedRun { trace: Some(trace), ..submitted(&market, trajectory, &run)? })
 }
 
-/// Replays the `index`-th run of a record and returns it with its market.
+/// Replays run `index` of a record and returns it with its market.
 fn replayed<'a>(
     data: &'a Dataset,
     trajectory: &RunTrajectory,
@@ -162,7 +162,7 @@ fn replayed<'a>(
         let replay = replay_with(data, trajectory, terms, |_, _, _| ())?;
         return Err(first_difference(index, &replay));
     };
-    let market = Backtest::again(data, header, rules.clone());
+    let market = Backtest::from_header(data, header, rules.clone());
     let mut tally = Tally::new(Run::begin(header.window, data.n_symbols(), rules));
     let replay = replay_with(data, trajectory, terms, |decision, episode, stepped| {
         tally.run.orders.extend_from_slice(&market.decided(decision, episode));
@@ -175,7 +175,7 @@ fn replayed<'a>(
     Err(first_difference(index, &replay))
 }
 
-/// Returns what a run on a market came to, without a trace.
+/// Returns the submission of a run on a market, without a trace.
 fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Result<SubmittedRun, ReplayError> {
     let (header, data) = (&trajectory.header, market.data);
     let bars = header.window.start..header.window.end;
@@ -223,7 +223,7 @@ fn benchmarks(market: &Backtest<'_>) -> Result<Benchmarks, StepError> {
     })
 }
 
-/// A run that is put together again, and what its events and weights come to.
+/// A run that is rebuilt from its steps, with counts of events and weights.
 struct Tally {
     run: Run,
     gross: Vec<f64>,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use openoutcry::FillKey;
-use openoutcry::batch::{Autoreset, Batch, BatchError, Market, Outcome, Seen};
+use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays, Outcome};
 use openoutcry_engine::{Book, Detail, Rules, StepError, Workspace, step_once};
 use proptest::prelude::*;
 
@@ -113,11 +113,11 @@ impl Screen {
         let [terminated, truncated, reset] = &mut flags;
         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
         let seen = match self.view {
-            View::Flat => Seen::Flat(&mut self.flat),
+            View::Flat => ObservationArrays::Flat(&mut self.flat),
             View::Sliding => self.strips.next(jump),
-            View::Cursor => Seen::Cursor { bars: &mut self.cursor, account: &mut self.account },
+            View::Cursor => ObservationArrays::Cursor { bars: &mut self.cursor, account: &mut self.account },
         };
-        let last = ends_seen.then(|| Seen::Flat(&mut self.last));
+        let last = ends_seen.then(|| ObservationArrays::Flat(&mut self.last));
         batch.step(seen, last, outcome).expect("a step");
         if self.view == View::Sliding {
             self.flat = self.strips.shown(len);

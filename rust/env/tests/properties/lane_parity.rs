@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
-use openoutcry::{Reward, Windows};
+use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
+use openoutcry::{EpisodeWindows, Reward};
 use proptest::prelude::*;
 
 use crate::random_cases::{LOOKBACK, backtest, window};
@@ -22,9 +22,9 @@ fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
     case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
 }
 
-fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasses): (usize, bool)) -> Batch {
+fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, uses_streaming): (usize, bool)) -> Batch {
     let settings = Settings {
-        windows: vec![Windows::Fixed(window(case))],
+        windows: vec![EpisodeWindows::Fixed(window(case))],
         autoreset: Autoreset::NextStep,
         reward: Reward::Simple,
         lookback: LOOKBACK,
@@ -32,7 +32,7 @@ fn batch(case: &Case, market: &Arc<Market>, terms: &[Terms], (n_threads, bypasse
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
-        bypass_len: if bypasses { 0 } else { usize::MAX },
+        streaming_len: if uses_streaming { 0 } else { usize::MAX },
         seed: 7,
     };
     let lanes: Vec<_> = (0..N_LANES).map(|lane| (0, terms[lane % terms.len()])).collect();
@@ -47,7 +47,7 @@ proptest! {
         case in cases(),
         other in cases(),
         mixes in any::<bool>(),
-        (n_threads, bypasses) in (1_usize..=4, any::<bool>()),
+        (n_threads, uses_streaming) in (1_usize..=4, any::<bool>()),
         (slides, jumps) in (any::<bool>(), any::<u64>()),
     ) {
         // The same terms for all, or every third lane others.
@@ -66,7 +66,7 @@ proptest! {
         };
         let runs: Vec<_> = (0..N_LANES).map(run).collect();
 
-        let mut batch = batch(&case, &market, &terms, (n_threads, bypasses));
+        let mut batch = batch(&case, &market, &terms, (n_threads, uses_streaming));
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
         let mut strips = Strips::new(&batch);
         let mut rewards = vec![0.0; N_LANES];
@@ -85,7 +85,7 @@ proptest! {
                 batch.step(strips.next(usize::from(jump == 7)), None, outcome).unwrap();
                 seen = strips.shown(market.flat_len(LOOKBACK));
             } else {
-                batch.step(Seen::Flat(&mut seen), None, outcome).unwrap();
+                batch.step(ObservationArrays::Flat(&mut seen), None, outcome).unwrap();
             }
             for lane in (0..N_LANES).filter(|lane| playing[*lane]) {
                 let (before, after) = (runs[lane].nav[k], runs[lane].nav[k + 1]);
@@ -95,7 +95,7 @@ proptest! {
                 prop_assert_eq!(flags[1][lane], bar + 2 == window(&case).end);
             }
             let mut expected = vec![0.0; seen.len()];
-            batch.observe(Seen::Flat(&mut expected)).unwrap();
+            batch.observe(ObservationArrays::Flat(&mut expected)).unwrap();
             prop_assert_eq!(&seen, &expected);
             if slides && jumps.rotate_right(k as u32) % 8 == 0 {
                 batch.observe(strips.next(0)).unwrap();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use openoutcry::batch::{Autoreset, Batch, Market, Settings, Terms};
-use openoutcry::{CostModel, Limits, Reward, Window, Windows};
+use openoutcry::{CostModel, EpisodeWindows, Limits, Reward, Window};
 use proptest::prelude::*;
 
 use crate::place_hash::Dice;
@@ -133,7 +133,8 @@ impl Draw {
     }
 
     pub fn batch(&self, markets: &[Arc<Market>]) -> Batch {
-        let windows = self.cases.iter().map(|case| Windows::Fixed(Window { start: case.start, end: case.n_bars }));
+        let windows =
+            self.cases.iter().map(|case| EpisodeWindows::Fixed(Window { start: case.start, end: case.n_bars }));
         let settings = Settings {
             windows: windows.collect(),
             autoreset: self.autoreset,
@@ -143,7 +144,7 @@ impl Draw {
             max_episode_steps: self.max_episode_steps,
             n_threads: self.threads.0,
             cells_a_thread: 1,
-            bypass_len: if self.threads.1 { 0 } else { usize::MAX },
+            streaming_len: if self.threads.1 { 0 } else { usize::MAX },
             seed: SEED,
         };
         let lanes: Vec<_> = (0..self.n_lanes).map(|lane| self.lane(lane)).collect();

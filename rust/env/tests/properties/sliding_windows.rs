@@ -1,27 +1,27 @@
 //! Two arrays that windows slide along by turns.
 
-use openoutcry::batch::{Batch, Seen, Strip};
+use openoutcry::batch::{Batch, ObservationArrays, SlidingArray};
 
 /// What was never written is NaN.
 pub struct Strips {
-    pair: [Strip; 2],
+    pair: [SlidingArray; 2],
     arrays: [Vec<f32>; 2],
     step: usize,
 }
 
 impl Strips {
     pub fn new(batch: &Batch) -> Self {
-        let strip = Strip::new(batch);
+        let strip = SlidingArray::new(batch);
         let array = vec![f32::NAN; batch.n_lanes() * strip.row_len()];
         Self { pair: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
     }
 
     /// Returns where the next observations go, `jump` turns further on than they would.
-    pub fn next(&mut self, jump: usize) -> Seen<'_> {
+    pub fn next(&mut self, jump: usize) -> ObservationArrays<'_> {
         self.step += 1 + 2 * jump;
         let (strip, array) = (&mut self.pair[self.step % 2], &mut self.arrays[self.step % 2]);
         let turn = self.step / 2 % strip.n_turns();
-        Seen::Sliding(strip.seen(array, turn))
+        ObservationArrays::Sliding(strip.seen(array, turn))
     }
 
     /// Returns what was written last, lane after lane.
