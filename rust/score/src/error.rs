@@ -1,89 +1,89 @@
-//! Why a statistic is undefined, and the checks of arguments.
+//! Reasons of undefined statistics, and checks of arguments.
 
 use thiserror::Error;
 
-/// Why a statistic has no value.
+/// The reason that a statistic is undefined.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Undefined {
-    /// There are fewer values than the formula divides by.
+    /// The formula needs more values.
     #[error("at least {required} returns are required; received {received}")]
     TooShort {
-        /// Values needed.
+        /// Values required.
         required: usize,
-        /// Values given.
+        /// Values received.
         received: usize,
     },
-    /// The returns do not vary.
+    /// The returns are constant.
     #[error("returns that vary are required; received constant ones")]
     NoVariation,
-    /// Equity never fell.
+    /// Equity never falls.
     #[error("a drawdown is required; received a track without one")]
     NoDrawdown,
     /// No return is below the target.
     #[error("a return below the target is required; received none")]
     NoLoss,
-    /// A return is NaN or infinite, or loses more than everything.
+    /// A return is NaN or infinite, or below -1.
     #[error("finite returns of at least -1 are required; received another")]
     NotAReturn,
     /// The estimated variance of the statistic is not positive.
     #[error("a positive variance of the estimate is required; received none")]
     NoPrecision,
-    /// Series that belong together differ in length.
+    /// Series that must have one length differ.
     #[error("series of one length are required, {required} here; received {received}")]
     UnequalLengths {
-        /// Values of the one.
+        /// Expected length.
         required: usize,
-        /// Values of the other.
+        /// Received length.
         received: usize,
     },
-    /// A ratio is not above the one it is to be told from.
+    /// A ratio is not above the ratio of the comparison.
     #[error("a number above the one it is compared with is required; received another")]
     NotAbove,
-    /// A share, size or confidence is no probability.
+    /// A share, size or confidence is not a probability.
     #[error("a probability is required; received another number")]
     NotAProbability,
     /// A number is NaN or infinite.
     #[error("a finite number is required; received another")]
     NotFinite,
-    /// A year has no such count of bars.
+    /// The number of bars per year is invalid.
     #[error("finite bars a year above 0 are required; received another number")]
     NotAYear,
-    /// There are more values than are handled.
+    /// There are more values than supported.
     #[error("at most {most} distinct trials are clustered; received {received}")]
     TooMany {
-        /// Values that are handled.
+        /// Largest number of values.
         most: usize,
-        /// Values given.
+        /// Values received.
         received: usize,
     },
-    /// Events are not in the order of time.
+    /// Events are not in chronological order.
     #[error("events in the order of bars are required; received another order")]
     NotInOrder,
-    /// Nothing was traded, or no position was closed.
+    /// There is no trade, or no closed position.
     #[error("a trade is required; received none")]
     NoTrade,
-    /// No trade won.
+    /// No trade has a profit.
     #[error("a trade with a profit is required; received none")]
     NoWin,
-    /// No trade lost.
+    /// No trade has a loss.
     #[error("a trade with a loss is required; received none")]
     NoLosingTrade,
-    /// There are too few windows or days to say anything.
+    /// There are too few windows or days for a test.
     #[error("at least {required} windows of {days} days in all are required; received {windows} of {received}")]
     Insufficient {
-        /// Windows needed.
+        /// Windows required.
         required: usize,
-        /// Days needed.
+        /// Days required.
         days: usize,
-        /// Windows given.
+        /// Windows received.
         windows: usize,
-        /// Days given.
+        /// Days received.
         received: usize,
     },
-    /// The returns of one agent do not vary.
+    /// The returns of one agent are constant.
     #[error("returns of agent {agent} that vary are required; received constant ones")]
     ConstantAgent {
-        /// Its place.
+        /// Index of the agent.
         agent: usize,
     },
 }
@@ -114,10 +114,10 @@ impl Undefined {
     }
 }
 
-/// A statistic, or why it has no value.
+/// A statistic, or the reason that it is undefined.
 pub type Statistic = Result<f64, Undefined>;
 
-/// Checks that there are enough returns and that each is one.
+/// Checks the number of returns, and that each is finite.
 pub(crate) fn check(returns: &[f64], required: usize) -> Result<(), Undefined> {
     if returns.len() < required {
         return Err(Undefined::TooShort { required, received: returns.len() });
@@ -133,7 +133,7 @@ pub(crate) fn finite(value: f64) -> Result<(), Undefined> {
     if value.is_finite() { Ok(()) } else { Err(Undefined::NotFinite) }
 }
 
-/// Checks that a year has bars.
+/// Checks a number of bars per year.
 pub(crate) fn year(periods_per_year: f64) -> Result<(), Undefined> {
     if periods_per_year > 0.0 && periods_per_year.is_finite() { Ok(()) } else { Err(Undefined::NotAYear) }
 }

@@ -1,6 +1,7 @@
 //! Statistics of returns: pure functions of slices, one definition each.
 //!
-//! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
+//! All take simple returns per bar; annualisation is explicit. An undefined statistic is an error with a reason, never
+//! 0.
 
 mod bootstrap;
 mod error;

@@ -1,13 +1,13 @@
-//! The standard normal distribution, to the last digits far into both tails.
+//! The standard normal distribution, accurate far into both tails.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// What `FRAC_1_SQRT_2` lacks to the root of one half.
+/// The square root of one half less `FRAC_1_SQRT_2`.
 const ROOT_REST: f64 = -4.833_646_656_726_458e-17;
 
 /// Returns the probability that a standard normal variable is at most `x`.
 ///
-/// The lower tail keeps its relative precision down to the smallest double; for the upper one take `cdf(-x)`.
+/// The lower tail keeps its relative precision down to the smallest double. Use `cdf(-x)` for the upper tail.
 #[must_use]
 pub fn cdf(x: f64) -> f64 {
     let z = -x * FRAC_1_SQRT_2;
@@ -15,7 +15,7 @@ pub fn cdf(x: f64) -> f64 {
     if !(1.0..40.0).contains(&z) {
         return 0.5 * tail;
     }
-    // In the tail erfc(z) multiplies an error of z by 2 z^2: what rounding took from z is put back.
+    // In the tail an error of z is multiplied by 2 z^2 in erfc(z): the rounding error of z is corrected.
     let lost = rest_of_product(-x, FRAC_1_SQRT_2, z) - x * ROOT_REST;
     0.5 * tail * (1.0 - lost * (z + (z * z + 2.0).sqrt()))
 }
@@ -34,18 +34,18 @@ fn rest_of_product(a: f64, b: f64, rounded: f64) -> f64 {
     ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
 }
 
-/// Returns the upper 26 bits of a number and the rest.
+/// Returns the upper 26 bits of a number, and the rest.
 fn split(a: f64) -> (f64, f64) {
     let scaled = 134_217_729.0 * a;
     let high = scaled - (scaled - a);
     (high, a - high)
 }
 
-/// Returns the value that a standard normal variable lies below with probability.
+/// Returns the quantile of a probability.
 ///
-/// Infinite at 0 and 1, NaN outside. Near 1 a double cannot hold `p` precisely: take `-quantile(1 - p)`.
+/// Infinite at 0 and 1, NaN outside. Near 1 a double cannot hold `p` precisely: use `-quantile(1 - p)`.
 ///
-/// Source: Wichura (1988), AS 241, with a step of Halley's in the tails.
+/// Source: Wichura (1988), AS 241, with a step of Halley in the tails.
 #[must_use]
 pub fn quantile(p: f64) -> f64 {
     if p.is_nan() || !(0.0..=1.0).contains(&p) {
@@ -66,9 +66,9 @@ pub fn quantile(p: f64) -> f64 {
     refined(x, tail).abs().copysign(q)
 }
 
-/// Returns `x`, in the lower tail, a step of Halley's nearer to `cdf(x) = tail`.
+/// Returns `x` in the lower tail after a step of Halley toward `cdf(x) = tail`.
 fn refined(x: f64, tail: f64) -> f64 {
-    // A subnormal density has too few digits to divide by.
+    // A subnormal density has too few digits for a division.
     if tail < 1e-300 {
         return x;
     }
@@ -82,7 +82,7 @@ fn ratio(r: f64, polynomials: &[[f64; 8]; 2]) -> f64 {
     above / below
 }
 
-/// For p within 0.425 of one half, in 0.180625 - (p - 0.5)^2.
+/// Coefficients for p within 0.425 of one half, in 0.180625 - (p - 0.5)^2.
 const CENTRE: [[f64; 8]; 2] = [
     [
         3.387_132_872_796_366_5,
@@ -106,7 +106,7 @@ const CENTRE: [[f64; 8]; 2] = [
     ],
 ];
 
-/// For tails down to exp(-25), in the root of minus the logarithm, less 1.6.
+/// Coefficients for tails down to exp(-25), in the root of -ln(p), less 1.6.
 const TAIL: [[f64; 8]; 2] = [
     [
         1.423_437_110_749_683_5,
@@ -130,7 +130,7 @@ const TAIL: [[f64; 8]; 2] = [
     ],
 ];
 
-/// For tails beyond, in that root less 5.
+/// Coefficients for smaller tails, in that root less 5.
 const FAR_TAIL: [[f64; 8]; 2] = [
     [
         6.657_904_643_501_103,

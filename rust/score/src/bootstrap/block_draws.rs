@@ -5,7 +5,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::edges;
 
-/// What draws are for: each purpose has a stream of its own.
+/// The purpose of draws: each purpose has its own stream.
 #[derive(Clone, Copy)]
 enum Purpose {
     Stationary,
@@ -26,12 +26,12 @@ impl Stream {
         Self(random)
     }
 
-    /// Returns the stream of the signs of windows.
+    /// Returns the stream of random signs.
     pub(crate) fn signs(seed: u64) -> Self {
         Self::new(seed, Purpose::Sign)
     }
 
-    /// Returns the stream of clusters that are drawn whole.
+    /// Returns the stream of the cluster bootstrap.
     pub(crate) fn clusters(seed: u64) -> Self {
         Self::new(seed, Purpose::Cluster)
     }
@@ -40,24 +40,24 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// Returns a whole number below `n`, which is far below 2^32.
+    /// Returns a whole number below `n`, for `n` far below 2^32.
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        // The high half of a product: every number is as likely as any other to 2^-32.
+        // The high half of a product: the numbers are equally likely to 2^-32.
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }
 }
 
-/// Resamples of the stationary bootstrap, each of as many days as the sample.
+/// Resamples of the stationary bootstrap, each as long as the sample.
 ///
-/// A block starts on any day alike and goes on for a geometric count of days. It stays in its window: after the last
-/// day comes the first one of the same window, so that every day is drawn as often as any other.
+/// The first day of a block is uniform, and its length is geometric. A block stays in its window and wraps around from
+/// the last day to the first, so that every day is equally likely.
 ///
 /// Source: Politis and Romano (1994).
 pub(crate) struct Stationary {
     stream: Stream,
     /// First day, and day after the last, of the window of each day.
     windows: Vec<(u32, u32)>,
-    /// Probability of more days than the place says, times 2^32, until it is 0.
+    /// Probability of more days than the index, times 2^32, until it is 0.
     longer: Vec<u32>,
 }
 
@@ -71,13 +71,13 @@ impl Stationary {
         Self { stream: Stream::new(seed, Purpose::Stationary), windows: of_day.collect(), longer: longer.collect() }
     }
 
-    /// Hands on the days of one resample, in stretches of consecutive days.
+    /// Calls `days` with the ranges of consecutive days of one resample.
     pub(crate) fn draw(&mut self, mut days: impl FnMut(Range<usize>)) {
         let n_days = self.windows.len() as u32;
         let mut missing = n_days;
         while missing > 0 {
             let bits = self.stream.bits();
-            // The high half of a product: every day is as likely as any other to 2^-32 of all draws.
+            // The high half of a product: the days are equally likely to 2^-32 of all draws.
             let mut from = (((bits >> 32) * u64::from(n_days)) >> 32) as u32;
             let mut length = self.length(bits as u32).min(missing);
             missing -= length;
@@ -91,13 +91,13 @@ impl Stationary {
         }
     }
 
-    /// Returns the days of a block of a draw of 32 bits.
+    /// Returns the length of a block from a draw of 32 bits.
     fn length(&self, draw: u32) -> u32 {
         1 + self.longer.iter().take_while(|longer| draw < **longer).count() as u32
     }
 }
 
-/// First days of blocks of one length, on any day alike.
+/// Uniform first days of blocks of one length.
 pub(crate) struct Starts {
     stream: Stream,
     n_days: usize,

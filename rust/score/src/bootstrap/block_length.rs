@@ -3,14 +3,14 @@ use crate::error::Undefined;
 use crate::is_riskless;
 use crate::metrics::moments::{mean, standard_deviation};
 
-/// Returns the mean days of a block that suits the means of a panel.
+/// Returns the optimal mean block length for the means of a panel.
 ///
-/// It makes the mean squared error of the variance of the mean smallest, by autocovariances up to the lag after which
-/// they are noise. Days of different windows make no pair.
+/// It minimizes the mean squared error of the variance of the mean, with autocovariances up to the lag after which they
+/// are noise. Days of different windows form no pair.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than 12 days, or returns that do not vary.
+/// Undefined for fewer than 12 days, or constant returns.
 ///
 /// Source: Politis and White (2004), corrected by Patton, Politis and White (2009).
 pub fn block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
@@ -21,13 +21,13 @@ pub fn block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
     Ok(total / panel.n_agents() as f64)
 }
 
-/// Returns the mean days of a block that suits the Sharpe ratios of a panel.
+/// Returns the optimal mean block length for the Sharpe ratios of a panel.
 ///
-/// Each series is replaced by what its days add to its Sharpe ratio; see [`block_length`].
+/// Each series is replaced by the influence of its days on the Sharpe ratio; see [`block_length`].
 ///
 /// # Errors
 ///
-/// Undefined for fewer than 12 days, or returns that do not vary.
+/// Undefined for fewer than 12 days, or constant returns.
 pub fn sharpe_block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
     let mut total = 0.0;
     for agent in 0..panel.n_agents() {
@@ -36,9 +36,9 @@ pub fn sharpe_block_length(panel: &Panel<'_>) -> Result<f64, Undefined> {
     Ok(total / panel.n_agents() as f64)
 }
 
-/// Returns how much each day moves the Sharpe ratio per day, to first order.
+/// Returns the influence of each day on the Sharpe ratio per day, to first order.
 ///
-/// Their mean is 0.
+/// Its mean is 0.
 pub(crate) fn influence(returns: &[f64]) -> Result<Vec<f64>, Undefined> {
     let (centre, n) = (mean(returns)?, returns.len() as f64);
     let deviation = standard_deviation(returns)? * ((n - 1.0) / n).sqrt();
@@ -73,10 +73,10 @@ fn of_series(series: &[f64], windows: &[usize]) -> Result<f64, Undefined> {
     Ok(libm::cbrt(slope * slope / (level * level) * n).min(longest))
 }
 
-/// Days below which there are no lags to look at.
+/// The smallest number of days with enough lags.
 const MIN_DAYS: usize = 12;
 
-/// Returns autocovariances and absolute autocorrelations, of lags from 0 to `most`.
+/// Returns autocovariances and absolute autocorrelations at lags from 0 to `most`.
 fn lags(deviations: &[f64], windows: &[usize], most: usize) -> (Vec<f64>, Vec<f64>) {
     let square = |days: &[f64]| dot(days, days);
     let of_lag = |lag: usize| {

@@ -2,23 +2,23 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::{Panel, Stationary};
 
-/// Agents that are summed side by side.
+/// Agents summed in one vector.
 const LANES: usize = 8;
 
-/// Resamples that are summed side by side.
+/// Resamples summed at once.
 pub(super) const ROWS: usize = 4;
 
 type Lanes = [f64; LANES];
 
-/// How often each day is in each of some resamples.
+/// Number of times that each day is in each of several resamples.
 type Counts = Vec<[f64; ROWS]>;
 
-/// Returns about their means.
+/// Returns less their means.
 ///
-/// A resample is the sum of every day times how often it was drawn.
+/// A resample is the sum over days of the return times its count.
 ///
-/// Each agent has its own lane, its sum goes from the first day to the last, and no operation is fused: how wide the
-/// machine's vectors are changes no bit.
+/// Each agent has its own lane, its sum goes from the first day to the last, and no operation is fused: the width of
+/// the vectors changes no bit.
 pub(crate) struct Sums {
     /// For each group of agents, each day.
     groups: Vec<Vec<Lanes>>,
@@ -46,12 +46,12 @@ impl Sums {
         &self.means
     }
 
-    /// Writes the means of agents in some resamples, less those of the sample.
+    /// Writes the means of agents in several resamples, less those of the sample.
     ///
     /// A row of `deviations` is a resample.
     pub(super) fn deviations(&self, counts: &Counts, deviations: &mut [f64]) {
         let n_agents = self.means.len();
-        // Vectors as wide as the machine's.
+        // Vectors at the width of the CPU.
         let arch = Arch::new();
         for (group, days) in self.groups.iter().enumerate() {
             let columns = group * LANES..n_agents.min((group + 1) * LANES);
@@ -72,7 +72,7 @@ fn group(row: &[f64], means: &[f64], first: usize) -> Lanes {
     lanes
 }
 
-/// The sums of some agents in some resamples.
+/// The sums of several agents in several resamples.
 struct Total<'a> {
     days: &'a [Lanes],
     counts: &'a Counts,

@@ -1,22 +1,22 @@
 use crate::bootstrap::error::{BadSetup, TestError};
 use crate::error::Undefined;
 
-/// Resamples that a call may ask for.
+/// The largest number of resamples.
 pub(crate) const MAX_DRAWS: usize = 10_000_000;
 
-/// How to resample.
+/// Settings of a resampling.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
-    /// How often.
+    /// Number of resamples.
     pub n: usize,
-    /// What the draws are a function of.
+    /// Seed of all draws.
     pub seed: u64,
-    /// Days of a block, on average; estimated where there is none.
+    /// Mean block length in days; estimated if absent.
     pub block_length: Option<f64>,
 }
 
 impl Draws {
-    /// Returns days of a block: those asked for, else those estimated.
+    /// Returns the block length in the settings, or the estimate.
     pub(crate) fn length(
         &self,
         n_days: usize,
@@ -30,7 +30,7 @@ impl Draws {
         }
     }
 
-    /// Checks that there are enough draws, and not too many.
+    /// Checks the number of draws.
     pub(crate) fn check(&self, least: usize) -> Result<(), TestError> {
         if (least..=MAX_DRAWS).contains(&self.n) {
             return Ok(());
@@ -39,7 +39,7 @@ impl Draws {
     }
 }
 
-/// Checks that a probability is one, with neither end, and that a year has bars.
+/// Checks a level in (0, 1) and a number of bars per year.
 pub(crate) fn check_year_and_level(periods_per_year: f64, level: f64) -> Result<(), TestError> {
     if !periods_per_year.is_finite() || periods_per_year <= 0.0 {
         return Err(BadSetup::Periods { received: periods_per_year }.into());

@@ -2,23 +2,23 @@ use thiserror::Error;
 
 use crate::error::Undefined;
 
-/// Why a test cannot be set up.
+/// An invalid setting of a test.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum BadSetup {
-    /// The returns are no whole rows of agents.
+    /// The returns are not rows of agents.
     #[error("returns must be rows of {n_agents} agents, at least 1; received {n_returns} returns")]
     Shape {
-        /// Agents named.
+        /// Number of agents.
         n_agents: usize,
-        /// Returns given.
+        /// Number of returns.
         n_returns: usize,
     },
-    /// The windows are not those of the returns.
+    /// The windows do not match the returns.
     #[error("`windows` must be lengths of at least 1 that add up to {n_days} days; received {received:?}")]
     Windows {
         /// Days of the returns.
         n_days: usize,
-        /// Lengths given.
+        /// Received lengths.
         received: Vec<usize>,
     },
     /// A return is NaN or infinite.
@@ -28,82 +28,82 @@ pub enum BadSetup {
         day: usize,
         /// Column.
         agent: usize,
-        /// What is there.
+        /// Received value.
         value: f64,
     },
-    /// There are too few or too many resamples.
+    /// The number of resamples is out of range.
     #[error("`n_draws` must be from {least} to {most}; received {received}")]
     Count {
-        /// Fewest that decide anything.
+        /// Fewest resamples for a decision.
         least: usize,
-        /// Most.
+        /// Largest number.
         most: usize,
-        /// Resamples asked for.
+        /// Resamples requested.
         received: usize,
     },
-    /// Blocks have no such length.
+    /// The block length is out of range.
     #[error("`block_length` must be from 1 to {n_days} days; received {received}")]
     BlockLength {
         /// Days of the returns.
         n_days: usize,
-        /// Length given.
+        /// Received length.
         received: f64,
     },
-    /// A year has no such count of bars.
+    /// The number of bars per year is invalid.
     #[error("`periods_per_year` must be finite and above 0; received {received}")]
     Periods {
-        /// Count given.
+        /// Received number.
         received: f64,
     },
-    /// A share is none.
+    /// The level is not in (0, 1).
     #[error("`level` must be above 0 and below 1; received {received}")]
     Level {
-        /// Level given.
+        /// Received level.
         received: f64,
     },
-    /// A probability is none.
+    /// A value is not a probability.
     #[error("`p_values` must be from 0 to 1; received {received} at {index}")]
     Probability {
-        /// Its place.
+        /// Its index.
         index: usize,
-        /// What is there.
+        /// Received value.
         received: f64,
     },
-    /// A sample cannot be cut into so many halves.
+    /// The sample cannot be cut into that many blocks.
     #[error(
         "`n_blocks` must be even, from 2 to 24, with at least 2 days to a block; received {received} of {n_days} days"
     )]
     Blocks {
         /// Days of the returns.
         n_days: usize,
-        /// Blocks asked for.
+        /// Blocks requested.
         received: usize,
     },
-    /// What to rank by is not one finite number for each agent.
+    /// The ranking values are not one finite number per agent.
     #[error("`rank_by` must be {n_agents} finite numbers; received {received:?}")]
     Ranks {
         /// Agents of the returns.
         n_agents: usize,
-        /// What is given.
+        /// Received values.
         received: Vec<f64>,
     },
-    /// Forecasts are no rows of agents on markets.
+    /// The forecasts are not rows of agents on markets.
     #[error(
         "forecasts must be rows of agents on ascending markets below {n_markets} with finite numbers; received {}",
         index.map_or_else(|| "other lengths".to_owned(), |index| format!("another at {index}"))
     )]
     Forecasts {
-        /// Markets there are.
+        /// Number of markets.
         n_markets: usize,
-        /// Place of the first that is none, where lengths fit.
+        /// Index of the first invalid forecast, if the lengths are right.
         index: Option<usize>,
     },
-    /// There are not as many agents as the function compares.
+    /// The number of agents is wrong for the function.
     #[error("a panel of {required} agents is required; received {received}")]
     Agents {
-        /// Agents needed, in words.
+        /// Required number, in words.
         required: &'static str,
-        /// Agents given.
+        /// Agents received.
         received: usize,
     },
 }
@@ -120,13 +120,13 @@ impl BadSetup {
     }
 }
 
-/// Why a test has no answer.
+/// The reason that a test has no result.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum TestError {
-    /// It was asked for what makes no sense.
+    /// A setting is invalid.
     #[error(transparent)]
     Setup(#[from] BadSetup),
-    /// The returns cannot answer it.
+    /// The returns are insufficient.
     #[error(transparent)]
     Undefined(#[from] Undefined),
 }

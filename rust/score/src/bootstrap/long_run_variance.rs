@@ -1,12 +1,12 @@
 use super::edges;
 
-/// The largest autocorrelation that is taken out before the kernel, either way.
+/// The largest absolute autocorrelation of the prewhitening.
 const MAX_PERSISTENCE: f64 = 0.97;
 
 /// Returns the variance of the mean of a series of mean 0, times its length.
 ///
-/// A Parzen kernel of automatic bandwidth weighs the autocovariances of what an autoregression of one lag leaves. Days of
-/// different windows make no pair.
+/// A Parzen kernel of automatic bandwidth weighs the autocovariances of the residuals of a first-order autoregression.
+/// Days of different windows form no pair.
 ///
 /// Source: Andrews (1991); Andrews and Monahan (1992).
 pub(crate) fn long_run_variance(series: &[f64], windows: &[usize]) -> f64 {
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns an autoregression of one lag over uniform noise, about its mean.
+    /// Returns a first-order autoregression of uniform noise, less its mean.
     fn persistent(rho: f64, n: usize) -> Vec<f64> {
         let mut random = ChaCha8Rng::from_seed([7; 32]);
         let mut last = 0.0;

@@ -2,29 +2,29 @@ use super::block_draws::Stream;
 use super::block_sums::{ROWS, recount};
 use super::{Draws, Panel, Stationary, Sums, TestError, block_length, sufficient};
 
-/// Windows from which the signs of their means are a test of their own.
+/// The fewest windows of a sign test.
 const MIN_SIGNED: usize = 8;
 
-/// Windows up to which every choice of signs is tried.
+/// The most windows whose signs are enumerated.
 const MAX_EVERY: usize = 16;
 
-/// Whether the mean of a series is above 0.
+/// A test of a mean above 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanTest {
     /// Mean per day.
     pub mean: f64,
-    /// Probability of such a mean where the true one is 0.
+    /// Probability of such a mean at a true mean of 0.
     pub p_value: f64,
-    /// The same by the signs of the windows' means; none for fewer than eight windows.
+    /// p-value of the signs of the window means; absent for fewer than eight windows.
     pub sign_flip: Option<f64>,
-    /// Days of a block, on average.
+    /// Mean block length in days.
     pub block_length: f64,
 }
 
 /// Tests whether the mean of a series over windows is above 0.
 ///
-/// Days are resampled by the stationary bootstrap, each block inside its window. The resampled means are moved to the
-/// null, and the p-value is `(1 + #{mean* - mean >= mean}) / (n + 1)`.
+/// Days are resampled by the stationary bootstrap, with blocks inside of windows. The resampled means are centred at 0,
+/// and the p-value is `(1 + #{mean* - mean >= mean}) / (n + 1)`.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub(super) fn alone(series: &Panel<'_>) -> Result<(), TestError> {
     Err(super::BadSetup::Agents { required: "1", received: series.n_agents() }.into())
 }
 
-/// Hands on how far the means of resamples lie from the sample, by some rows.
+/// Calls `of` with chunks of rows: resampled means less those of the sample.
 pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &Sums, mut of: impl FnMut(&[f64])) {
     let mut blocks = Stationary::new(panel.windows(), length, draws.seed);
     let mut counts = vec![[0.0; ROWS]; panel.n_days()];
@@ -66,7 +66,7 @@ pub(crate) fn each_chunk(panel: &Panel<'_>, draws: &Draws, length: f64, sums: &S
     }
 }
 
-/// Returns the probability of such a mean where windows have any sign.
+/// Returns the probability of such a mean under random signs of the windows.
 ///
 /// Source: Fisher (1935), section 21.
 pub(crate) fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {
@@ -75,7 +75,7 @@ pub(crate) fn sign_flip(series: &Panel<'_>, draws: &Draws) -> Option<f64> {
     if totals.len() < MIN_SIGNED {
         return None;
     }
-    // What is negative costs twice itself; the sum with signs reaches the sum where nothing is lost in all.
+    // A negative sign costs twice its window. The signed sum reaches the sum if nothing is lost in total.
     let lost = |signs: &mut dyn FnMut() -> bool| totals.iter().filter(|_| signs()).sum::<f64>() <= 0.0;
     if totals.len() <= MAX_EVERY {
         let every = 1_u64 << totals.len();

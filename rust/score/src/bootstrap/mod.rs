@@ -1,4 +1,6 @@
-//! Resampling of days in blocks, which keeps what one day tells about the next.
+//! Block bootstraps, which preserve serial dependence; their tests and intervals.
+//!
+//! Imports `error` and `metrics`.
 
 mod block_draws;
 mod block_length;

@@ -2,10 +2,10 @@ use crate::bootstrap::error::BadSetup;
 use crate::error::Undefined;
 use crate::is_riskless;
 
-/// Days below which no test of this crate says anything.
+/// The fewest days of a test in this crate.
 pub(crate) const MIN_DAYS: usize = 250;
 
-/// Returns per day of agents on common dates, in windows that follow each other.
+/// Returns per day of agents on common dates, in consecutive windows.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel<'a> {
     returns: &'a [f64],
@@ -14,11 +14,11 @@ pub struct Panel<'a> {
 }
 
 impl<'a> Panel<'a> {
-    /// Returns a panel of `returns`, day by day, in windows of these lengths.
+    /// Returns a panel of `returns`, day by day, in windows of the given lengths.
     ///
     /// # Errors
     ///
-    /// Returns an error if the shapes do not fit, or a return is not finite.
+    /// Returns an error if the shapes do not match, or a return is not finite.
     pub fn new(returns: &'a [f64], n_agents: usize, windows: &'a [usize]) -> Result<Self, BadSetup> {
         if n_agents == 0 || !returns.len().is_multiple_of(n_agents) {
             return Err(BadSetup::Shape { n_agents, n_returns: returns.len() });
@@ -35,13 +35,13 @@ impl<'a> Panel<'a> {
         Ok(Self { returns, n_agents, windows })
     }
 
-    /// Returns how many days there are.
+    /// Returns the number of days.
     #[must_use]
     pub fn n_days(&self) -> usize {
         self.returns.len() / self.n_agents
     }
 
-    /// Returns how many agents there are.
+    /// Returns the number of agents.
     #[must_use]
     pub fn n_agents(&self) -> usize {
         self.n_agents
@@ -73,7 +73,7 @@ pub(crate) fn edges(windows: &[usize]) -> impl Iterator<Item = (usize, usize)> +
     })
 }
 
-/// Checks that windows and days are enough, and that every agent varies.
+/// Checks the numbers of windows and days, and that no agent is constant.
 pub(crate) fn sufficient(panel: &Panel<'_>, required: usize) -> Result<(), Undefined> {
     let (windows, received) = (panel.windows.len(), panel.n_days());
     if windows < required || received < MIN_DAYS {

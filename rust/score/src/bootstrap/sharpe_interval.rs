@@ -4,22 +4,22 @@ use super::{Draws, Panel, Starts, TestError, check_year_and_level, edges, influe
 use crate::error::Undefined;
 use crate::metrics::moments::{mean, standard_deviation};
 
-/// Blocks below which a resample says nothing of the spread between blocks.
+/// The fewest blocks for a variance between blocks.
 const MIN_BLOCKS: usize = 10;
 
-/// A standard error of a Sharpe ratio per day that is rounding.
+/// A standard error of a Sharpe ratio per day that is only rounding.
 const MIN_ERROR: f64 = 1e-9;
 
-/// By what a block of one length should be longer than blocks of that mean length.
+/// Ratio of a fixed block length to the mean length of the stationary bootstrap.
 ///
-/// The variance of the stationary bootstrap has 2 where that of whole blocks has 4/3, under a cube root.
+/// The variance of the stationary bootstrap has a factor 2 where that of fixed blocks has 4/3, under a cube root.
 /// Source: Patton, Politis and White (2009).
 const FIXED_LENGTH: f64 = 1.144_714_242_553_332;
 
-/// An estimate a year, how sure it is, and where the true value lies.
+/// An annual estimate with its standard error and interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// What the sample says.
+    /// Estimate of the sample.
     pub estimate: f64,
     /// Standard error of the estimate.
     pub standard_error: f64,
@@ -27,21 +27,19 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Probability of such an estimate, on either side, where the true value is 0.
+    /// Two-sided probability of such an estimate at a true value of 0.
     pub p_value: f64,
-    /// Days of a block.
+    /// Block length in days.
     pub block_length: usize,
 }
 
-/// Returns a two-sided interval of the Sharpe ratio a year.
+/// Returns a two-sided interval of the annual Sharpe ratio.
 ///
-/// It is made by a studentised block bootstrap.
-///
-/// See [`crate::sharpe_difference`]; here one track stands alone.
+/// The method is a studentised block bootstrap; see [`crate::sharpe_difference`] for two tracks.
 ///
 /// # Errors
 ///
-/// Returns an error for a panel of more than one agent, fewer than 250 days, or returns that do not vary.
+/// Returns an error for a panel of more than one agent, fewer than 250 days, or constant returns.
 ///
 /// Source: Götze and Künsch (1996); Ledoit and Wolf (2008).
 pub fn sharpe_interval(
@@ -54,11 +52,11 @@ pub fn sharpe_interval(
     Tracks::new(series, draws)?.interval(&[1.0], periods_per_year, level, draws)
 }
 
-/// Tracks, ready to be resampled in blocks of one length, each inside its window.
+/// Tracks prepared for resampling in blocks of one length inside of windows.
 pub(crate) struct Tracks<'a> {
     windows: &'a [usize],
     n_days: usize,
-    /// Days of a block.
+    /// Block length in days.
     block: usize,
     pub(crate) each: Vec<Track>,
 }
@@ -66,17 +64,17 @@ pub(crate) struct Tracks<'a> {
 /// A track in a resample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resampled {
-    /// Sharpe ratio per day; NaN where the resample does not vary.
+    /// Sharpe ratio per day; NaN for a constant resample.
     pub(crate) ratio: f64,
     /// Variance over that of the sample.
     pub(crate) variance: f64,
 }
 
-/// What the blocks of a resample add to the ratio of a track.
+/// Contributions of the blocks of a resample to the ratio of a track.
 #[derive(Clone, Debug)]
 pub(crate) struct Adds {
     pub(crate) each: Vec<f64>,
-    /// Sums of squares on the way there.
+    /// Intermediate sums of squares.
     squares: Vec<f64>,
 }
 
@@ -86,7 +84,7 @@ impl Adds {
     }
 }
 
-/// A track in units of its own deviation, about its mean.
+/// A standardised track.
 pub(crate) struct Track {
     /// Sharpe ratio per day.
     pub(crate) ratio: f64,
@@ -108,12 +106,12 @@ impl<'a> Tracks<'a> {
         Ok(Self { windows, n_days, block, each })
     }
 
-    /// Returns the days of a block.
+    /// Returns the block length in days.
     pub(crate) fn block(&self) -> usize {
         self.block
     }
 
-    /// Returns how many blocks make a resample.
+    /// Returns the number of blocks per resample.
     pub(crate) fn n_blocks(&self) -> usize {
         self.n_days / self.block
     }
@@ -123,11 +121,11 @@ impl<'a> Tracks<'a> {
         Starts::new(self.n_days, draws.seed)
     }
 
-    /// Returns the standard error per day of a sum of Sharpe ratios with signs.
+    /// Returns the standard error per day of a signed sum of Sharpe ratios.
     ///
     /// # Errors
     ///
-    /// Undefined where it is rounding: tracks that are copies of each other.
+    /// Undefined for an error that is only rounding, as for copies of one track.
     pub(crate) fn standard_error(&self, signs: &[(usize, f64)]) -> Result<f64, Undefined> {
         let mut influence = vec![0.0; self.n_days];
         for (place, sign) in signs {
@@ -138,7 +136,7 @@ impl<'a> Tracks<'a> {
         if error > MIN_ERROR { Ok(error) } else { Err(Undefined::NoPrecision) }
     }
 
-    /// Returns the interval a year of the sum of the Sharpe ratios with signs.
+    /// Returns the annual interval of a signed sum of the Sharpe ratios.
     pub(crate) fn interval(
         &self,
         signs: &[f64],
@@ -179,21 +177,21 @@ impl<'a> Tracks<'a> {
         })
     }
 
-    /// Returns a shift in its own standard errors, by the squares of blocks.
+    /// Returns a shift in its own standard errors, from the squares of blocks.
     ///
-    /// It is infinite where these say nothing.
+    /// It is infinite if these are 0.
     pub(crate) fn studentised(&self, shift: f64, squares: f64) -> f64 {
         let error = self.block_error(squares);
         let distance = shift.abs() / error;
         if error > MIN_ERROR && distance.is_finite() { distance } else { f64::INFINITY }
     }
 
-    /// Returns the standard error per day by the squares of blocks.
+    /// Returns the standard error per day from the squares of blocks.
     pub(crate) fn block_error(&self, squares: f64) -> f64 {
         squares.sqrt() / (self.n_blocks() * self.block) as f64
     }
 
-    /// Returns the squares of blocks by the standard error per day.
+    /// Returns the squares of blocks from the standard error per day.
     pub(crate) fn squares_of(&self, error: f64) -> f64 {
         let root = error * (self.n_blocks() * self.block) as f64;
         root * root
@@ -214,11 +212,11 @@ impl Track {
         Ok(Self { ratio: centre / deviation, influence: influence(returns)?, blocks })
     }
 
-    /// Returns the Sharpe ratio of a resample, and writes what its blocks add.
+    /// Returns the Sharpe ratio of a resample, and writes its block contributions.
     pub(crate) fn resample(&self, starts: &[u32], block: usize, adds: &mut Adds) -> Resampled {
         let length = block as f64;
         let n = starts.len() as f64 * length;
-        // In four lanes, place mod 4: one sum after the other would wait for each.
+        // Four lanes, index mod 4: a single sum would have a serial dependence.
         let mut lanes = [(0.0, 0.0); 4];
         let drawn = adds.each.chunks_mut(4).zip(adds.squares.chunks_mut(4)).zip(starts.chunks(4));
         for ((sums, squares), starts) in drawn {
@@ -244,14 +242,14 @@ impl Track {
 
 /// Returns the rank of the distance that ends an interval, from 1.
 ///
-/// By it 0 is inside where the p-value exceeds `1 - level`.
+/// 0 is then inside of the interval exactly if the p-value exceeds `1 - level`.
 #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
 fn least_rank(level: f64, n: usize) -> usize {
-    // A product that is whole but for rounding is that whole.
+    // A product within a rounding of a whole number is that number.
     (level * (n + 1) as f64 - 1e-9).ceil() as usize
 }
 
-/// Returns how many draws an interval of a level takes.
+/// Returns the number of draws for an interval of a level.
 #[expect(clippy::cast_sign_loss, reason = "a level is above 0 and below 1")]
 pub(crate) fn least_draws(level: f64) -> usize {
     (level / (1.0 - level) - 1e-9).ceil() as usize

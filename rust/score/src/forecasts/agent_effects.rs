@@ -1,13 +1,13 @@
 use super::Forecasts;
 
-/// Residual, as a share of where it began, that ends the search.
+/// Relative residual at which the solver stops.
 const TOLERANCE: f64 = 1e-13;
 
-/// Returns the mean loss of each agent as though all had forecast the same markets.
+/// Returns the mean loss of each agent, adjusted for the markets of its forecasts.
 ///
-/// It is the least squares of `loss = agent + market`, moved so that its mean over all forecasts is the mean loss.
-/// Effects compare only agents that markets connect: those outside the largest such group, by forecasts, have NaN, and
-/// so have all where the search does not end.
+/// It is the least-squares fit of `loss = agent + market`, shifted so that its mean over all forecasts is the mean
+/// loss. Effects compare only agents that are connected by markets: agents outside of the largest connected group, by
+/// forecasts, are NaN. All are NaN if the solver does not converge.
 ///
 /// Source: Abowd, Creecy and Kramarz (2002), for groups and conjugate gradients.
 #[must_use]
@@ -19,12 +19,12 @@ pub fn agent_effects(forecasts: &Forecasts<'_>) -> Vec<f64> {
     }
 }
 
-/// The normal equations of agents, markets taken out.
+/// The normal equations of agents after eliminating markets.
 struct System<'a> {
     forecasts: &'a Forecasts<'a>,
     /// Agents of the largest group.
     inside: Vec<bool>,
-    /// Forecasts of each market by agents inside.
+    /// Forecasts per market by agents of the group.
     n_of_market: Vec<f64>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> System<'a> {
         system
     }
 
-    /// Returns the sum over agents inside of something of each forecast, by market.
+    /// Returns the sum over agents of the group of a value per forecast, by market.
     fn per_market(&self, of: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.forecasts.n_markets];
         for (agent, own) in self.forecasts.agents().enumerate().filter(|(agent, _)| self.inside[*agent]) {
@@ -45,7 +45,7 @@ impl<'a> System<'a> {
         sums
     }
 
-    /// Returns what each agent has of something more than its markets have on average.
+    /// Returns the sum per agent of a value per forecast less its market mean.
     fn apply(&self, of: impl Fn(usize, usize) -> f64) -> Vec<f64> {
         let mut means = self.per_market(&of);
         means.iter_mut().zip(&self.n_of_market).for_each(|(mean, n)| *mean /= n.max(1.0));
@@ -67,7 +67,7 @@ impl<'a> System<'a> {
         let mut size = dot(&residual, &step);
         let scale = dot(self.forecasts.losses, self.forecasts.losses);
         let enough = TOLERANCE * TOLERANCE * scale;
-        // Exact after as many steps as agents, but for rounding.
+        // Exact after as many steps as agents, except for rounding.
         for _ in 0..10 * n + 100 {
             if size <= enough {
                 return Some(effects);
@@ -84,7 +84,7 @@ impl<'a> System<'a> {
         None
     }
 
-    /// Returns effects whose mean over forecasts is the mean loss, and NaN outside.
+    /// Returns effects shifted to the mean loss, and NaN outside of the group.
     fn moved(&self, effects: Vec<f64>) -> Vec<f64> {
         let (mut sum, mut n) = (0.0, 0.0);
         for (agent, own) in self.forecasts.agents().enumerate().filter(|(agent, _)| self.inside[*agent]) {
@@ -100,15 +100,15 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Returns which agents are of the first group with the most forecasts.
+/// Returns the membership in the first group with the most forecasts.
 fn largest_group(forecasts: &Forecasts<'_>) -> Vec<bool> {
     let n_agents = forecasts.n_agents();
-    // Agents first, markets after them.
+    // Nodes: agents first, then markets.
     let mut parent: Vec<usize> = (0..n_agents + forecasts.n_markets).collect();
     for (agent, own) in forecasts.agents().enumerate() {
         for place in own {
             let (a, b) = (root(&mut parent, agent), root(&mut parent, n_agents + forecasts.markets[place] as usize));
-            // The lesser is the root: an agent, wherever there is one.
+            // The smaller index is the root: an agent, if there is one.
             parent[a.max(b)] = a.min(b);
         }
     }

@@ -4,10 +4,10 @@ use super::Forecasts;
 use crate::bootstrap::{MAX_DRAWS, Stream};
 use crate::{BadSetup, Draws};
 
-/// Resamples that are made at a time.
+/// Resamples per chunk.
 const LANES: usize = 32;
 
-/// Fewest resamples that give an interval.
+/// Fewest resamples of an interval.
 pub(super) const MIN_DRAWS: usize = 1_999;
 
 /// Share of resamples below an interval, and above it.
@@ -16,12 +16,12 @@ const TAIL: f64 = 0.025;
 /// Share of a field that is its top.
 const TOP: f64 = 0.05;
 
-/// Numbers of some resamples.
+/// Numbers of several resamples.
 type Lanes = [f64; LANES];
 
-/// What resamples of markets say of each agent of a field.
+/// Bootstrap intervals of each agent of a field, from resampled markets.
 ///
-/// Ends of intervals are of 95 %, and NaN where no resample has a value.
+/// Intervals are 95 % intervals, NaN if no resample has a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForecastIntervals {
     /// Lower end of the mean loss.
@@ -36,17 +36,17 @@ pub struct ForecastIntervals {
     pub rank_low: Vec<f64>,
     /// Upper end of the rank by skill.
     pub rank_high: Vec<f64>,
-    /// Share of resamples in which nobody has more skill; ties share it.
+    /// Share of resamples in which no agent has more skill; ties share it.
     pub best: Vec<f64>,
-    /// Share of resamples in which the rank is among the first 5 %, rounded up.
+    /// Share of resamples with a rank in the first 5 %, rounded up.
     pub top: Vec<f64>,
-    /// Share of resamples in which the rank is that of the sample, or better.
+    /// Share of resamples with the rank of the sample, or better.
     pub holds: Vec<f64>,
 }
 
-/// Resamples markets, and with each all forecasts of it.
+/// Resamples markets, each with all of its forecasts.
 ///
-/// `references` are what a forecast of no skill is expected to lose, in the order of the forecasts.
+/// `references` are the expected losses of forecasts without skill, in the order of the forecasts.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn forecast_intervals(
     Ok(found)
 }
 
-/// Checks that there are enough draws for an interval, and not too many.
+/// Checks the number of draws for an interval.
 pub(super) fn check_count(received: usize) -> Result<(), BadSetup> {
     if (MIN_DRAWS..=MAX_DRAWS).contains(&received) {
         return Ok(());
@@ -88,17 +88,17 @@ pub(super) fn check_count(received: usize) -> Result<(), BadSetup> {
     Err(BadSetup::Count { least: MIN_DRAWS, most: MAX_DRAWS, received })
 }
 
-/// Returns the ends of the interval of each row of `n` resamples, and sorts it.
+/// Returns the interval of each row of `n` resamples, and sorts the row.
 fn ends(rows: &mut [f64], n: usize) -> (Vec<f64>, Vec<f64>) {
     rows.chunks_exact_mut(n).map(interval).unzip()
 }
 
-/// Returns the ends of the interval of resamples, and sorts them: NaN comes last.
+/// Returns the ends of the interval of resamples, and sorts them; NaN comes last.
 #[expect(clippy::cast_sign_loss, reason = "a share of a count is at least 0")]
 pub(super) fn interval(row: &mut [f64]) -> (f64, f64) {
     row.sort_unstable_by(f64::total_cmp);
     let n = row.iter().rposition(|value| !value.is_nan()).map_or(0, |last| last + 1);
-    // Of 1,999 these are the 50th from below and from above.
+    // For 1,999 these are the 50th from below and from above.
     match (TAIL * (n + 1) as f64 + 1e-9).floor() as usize {
         0 => (f64::NAN, f64::NAN),
         rank => (row[rank - 1], row[n - rank]),
@@ -124,7 +124,7 @@ impl Table {
         let mut table = Self { losses: vec![0.0; cells], skills: vec![0.0; cells], n_draws: draws.n };
         let mut stream = Stream::clusters(draws.seed);
         let mut counts = vec![[0.0_f32; LANES]; forecasts.n_markets];
-        // Vectors as wide as the machine's.
+        // Vectors at the width of the CPU.
         let arch = Arch::new();
         for first in (0..draws.n).step_by(LANES) {
             let n = LANES.min(draws.n - first);
@@ -138,7 +138,7 @@ impl Table {
         table
     }
 
-    /// Writes the resamples of an agent; NaN where none of its markets is drawn.
+    /// Writes the resamples of an agent; NaN if none of its markets is drawn.
     fn write(&mut self, at: usize, n: usize, [count, loss, reference]: &[Lanes; 3]) {
         for lane in 0..n {
             self.losses[at + lane] = loss[lane] / count[lane];
@@ -185,10 +185,10 @@ fn skill(loss: f64, reference: f64) -> f64 {
     if reference > 0.0 { 1.0 - loss / reference } else { f64::NAN }
 }
 
-/// Writes 1 and the count of those that have more; those without a value are last.
+/// Writes 1 plus the number of agents with more skill; NaN ranks last.
 fn rank(skills: &[f64], order: &mut [usize], ranks: &mut [f64]) {
     let key = |agent: usize| if skills[agent].is_nan() { f64::NEG_INFINITY } else { skills[agent] };
-    // By place where skills tie, so that no resample depends on the one before.
+    // Ties are sorted by index, so that no resample depends on the one before.
     order.sort_unstable_by(|a, b| key(*b).total_cmp(&key(*a)).then(a.cmp(b)));
     for place in 0..order.len() {
         let ties = place > 0 && key(order[place]) == key(order[place - 1]);
@@ -196,10 +196,9 @@ fn rank(skills: &[f64], order: &mut [usize], ranks: &mut [f64]) {
     }
 }
 
-/// The counts, losses and references of an agent in some resamples.
+/// The counts, losses and references of an agent in several resamples.
 ///
-/// Each sum goes from its first market to its last, and no operation is fused: how wide the machine's vectors are
-/// changes no bit.
+/// Each sum goes from its first market to its last, and no operation is fused: the width of the vectors changes no bit.
 struct Sum<'a> {
     markets: &'a [u32],
     losses: &'a [f64],
@@ -212,7 +211,7 @@ impl WithSimd for Sum<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        /// Lanes that stay in registers.
+        /// Lanes kept in registers.
         const HELD: usize = 8;
         let mut sums = [[0.0; LANES]; 3];
         for first in (0..LANES).step_by(HELD) {

@@ -1,9 +1,9 @@
 use crate::BadSetup;
 
-/// Scored forecasts, agent by agent, each agent's markets ascending.
+/// Scored forecasts, agent by agent, with ascending markets per agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Forecasts<'a> {
-    /// Place of the first forecast of each agent, and after the last one of all.
+    /// Index of the first forecast of each agent, and the number of forecasts.
     pub(super) starts: &'a [usize],
     pub(super) markets: &'a [u32],
     pub(super) losses: &'a [f64],
@@ -11,13 +11,13 @@ pub struct Forecasts<'a> {
 }
 
 impl<'a> Forecasts<'a> {
-    /// Returns forecasts of agents that begin at `starts`, with what each lost.
+    /// Returns forecasts of agents that begin at `starts`, with their losses.
     ///
-    /// The last of `starts` is the count of forecasts. An agent has one forecast of a market, at most.
+    /// The last of `starts` is the number of forecasts. An agent has at most one forecast per market.
     ///
     /// # Errors
     ///
-    /// Returns an error if the lengths do not fit, markets do not ascend or do not exist, or a loss is not finite.
+    /// Returns an error if the lengths do not match, markets do not ascend or do not exist, or a loss is not finite.
     pub fn new(starts: &'a [usize], markets: &'a [u32], losses: &'a [f64], n_markets: usize) -> Result<Self, BadSetup> {
         let n = markets.len();
         let whole = starts.first() == Some(&0) && starts.last() == Some(&n) && starts.is_sorted() && losses.len() == n;
@@ -33,25 +33,25 @@ impl<'a> Forecasts<'a> {
         }
     }
 
-    /// Returns how many agents there are.
+    /// Returns the number of agents.
     #[must_use]
     pub fn n_agents(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Returns the places of the forecasts of each agent.
+    /// Returns the ranges of the forecasts of each agent.
     pub(super) fn agents(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<'a> {
         self.starts.windows(2).map(|edge| edge[0]..edge[1])
     }
 }
 
-/// Returns the mean logarithm of what each agent gave to what came true.
+/// Returns the mean log probability that each agent gave to the outcomes.
 ///
-/// `probabilities` are in the order of the forecasts; an agent without any has NaN.
+/// `probabilities` are in the order of the forecasts. An agent without forecasts has NaN.
 ///
 /// # Errors
 ///
-/// Returns an error if the lengths do not fit, or a probability is not above 0 and at most 1.
+/// Returns an error if the lengths do not match, or a probability is not above 0 and at most 1.
 ///
 /// Source: Good (1952).
 pub fn log_scores(starts: &[usize], probabilities: &[f64]) -> Result<Vec<f64>, BadSetup> {

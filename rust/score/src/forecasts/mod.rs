@@ -1,6 +1,6 @@
-//! Forecasts of a field of agents on markets.
+//! Probability forecasts of agents on markets: scores, effects and intervals.
 //!
-//! How sure their scores are, and how hard the markets were.
+//! Imports `bootstrap` and `error`.
 
 mod agent_effects;
 mod forecast_intervals;

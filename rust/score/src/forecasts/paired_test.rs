@@ -2,23 +2,23 @@ use super::forecast_intervals::{check_count, interval};
 use crate::bootstrap::Stream;
 use crate::{BadSetup, Draws};
 
-/// How far apart the losses of two agents are on the markets of both.
+/// Comparison of the losses of two agents on their common markets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedForecasts {
     /// Lower end of the 95 % interval of the mean difference.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Share of resamples of markets in which the first agent loses less.
+    /// Share of resamples of markets in which the first agent has the lower loss.
     pub better: f64,
-    /// Probability of such a difference, either way, where the two are exchangeable.
+    /// Two-sided probability of such a difference between exchangeable agents.
     pub p_value: f64,
 }
 
-/// Compares two agents by the differences of their losses, one a market.
+/// Compares two agents by the differences of their losses, one per market.
 ///
-/// The differences are whole numbers of any unit, so that sums are exact and a tie is a tie. The p-value is of random
-/// signs, `(1 + #{|sum*| >= |sum|}) / (n + 1)`; the interval and the share are of resampled markets.
+/// The differences are whole numbers of any unit, so that sums are exact and ties are exact. The p-value is from random
+/// signs, `(1 + #{|sum*| >= |sum|}) / (n + 1)`; the interval and the share are from resampled markets.
 ///
 /// # Errors
 ///

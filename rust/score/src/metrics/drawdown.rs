@@ -1,7 +1,7 @@
 use crate::error::{Statistic, Undefined};
 use crate::{cagr, total_return};
 
-/// Returns the fall of equity from its highest so far, per bar, at most 0.
+/// Returns the drawdown of equity from its running maximum, per bar, at most 0.
 ///
 /// The start counts as a peak.
 #[must_use]
@@ -14,9 +14,9 @@ pub fn drawdowns(returns: &[f64]) -> Vec<f64> {
     falls(1.0, path)
 }
 
-/// Returns the fall of NAV from its highest so far, per value, at most 0.
+/// Returns the drawdown of NAV from its running maximum, per value, at most 0.
 ///
-/// The first value, which is above 0, is a peak.
+/// The first value must be above 0 and is a peak.
 #[must_use]
 pub fn drawdowns_of_nav(nav: &[f64]) -> Vec<f64> {
     falls(nav.first().copied().unwrap_or(1.0), nav.iter().copied())
@@ -41,7 +41,7 @@ pub fn max_drawdown(returns: &[f64]) -> Statistic {
     Ok(drawdowns(returns).into_iter().fold(0.0, f64::min))
 }
 
-/// Returns the growth rate a year over the size of the deepest drawdown.
+/// Returns the annual growth rate over the absolute value of the deepest drawdown.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ pub fn gross_exposure(weights: &[f64], n_symbols: usize) -> Vec<f64> {
 
 /// Returns net exposure per bar: the sum of the signed weights of each row.
 ///
-/// It is below 0 where shorts outweigh longs.
+/// It is below 0 if shorts exceed longs.
 ///
 /// # Panics
 ///

@@ -1,6 +1,6 @@
 //! Metrics of one series of returns, of its weights and of its trades.
 //!
-//! Imports `normal_distribution`.
+//! Imports `error`.
 
 pub(crate) mod drawdown;
 pub(crate) mod exposure;

@@ -1,9 +1,9 @@
 use crate::error::{Statistic, Undefined, check};
 use crate::metrics::ratios::sharpe_per_bar;
 
-/// The smallest standard deviation per bar that is risk.
+/// The smallest standard deviation per bar that counts as risk.
 ///
-/// Below it is the rounding of a constant return.
+/// A smaller one is the rounding of constant returns.
 const MIN_DEVIATION: f64 = 1e-8;
 
 /// Returns the arithmetic mean.
@@ -26,11 +26,10 @@ pub fn standard_deviation(values: &[f64]) -> Statistic {
     Ok((central(values, 2)? * values.len() as f64 / (values.len() - 1) as f64).sqrt())
 }
 
-/// Returns whether returns are constant but for rounding.
+/// Returns whether returns are constant except for rounding.
 ///
-/// What such returns earn was earned without risk.
-///
-/// Over a risk-free rate that varies such a track has a Sharpe ratio, but it is one of the rate and not of the track.
+/// Such returns have no risk. Over a varying risk-free rate the track has a Sharpe ratio, but it measures the rate and
+/// not the track.
 #[must_use]
 pub fn is_riskless(returns: &[f64]) -> bool {
     standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
@@ -40,7 +39,7 @@ pub fn is_riskless(returns: &[f64]) -> bool {
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or returns that do not vary.
+/// Undefined for fewer than two returns, or constant returns.
 pub fn skew(values: &[f64]) -> Statistic {
     let variance = varying(values)?;
     over(central(values, 3)?, variance * variance.sqrt())
@@ -50,13 +49,13 @@ pub fn skew(values: &[f64]) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or returns that do not vary.
+/// Undefined for fewer than two returns, or constant returns.
 pub fn kurtosis(values: &[f64]) -> Statistic {
     let variance = varying(values)?;
     over(central(values, 4)?, variance * variance)
 }
 
-/// Returns a quotient, undefined where what it divides by is too small.
+/// Returns a quotient, undefined if the divisor is not positive.
 fn over(moment: f64, variation: f64) -> Statistic {
     if variation > 0.0 { Ok(moment / variation) } else { Err(Undefined::NoVariation) }
 }
@@ -68,22 +67,22 @@ fn varying(values: &[f64]) -> Statistic {
 
 /// Returns whether the values differ.
 ///
-/// A computed variance of equal values need not be exactly zero.
+/// The computed variance of equal values need not be exactly zero.
 fn varies(values: &[f64]) -> bool {
     values.iter().any(|value| *value != values[0])
 }
 
-/// Returns the central moment of an order of 2, 3 or 4.
+/// Returns the central moment of order 2, 3 or 4.
 fn central(values: &[f64], order: u32) -> Statistic {
     let mean = mean(values)?;
     let power = |d: f64| (1..order).fold(d, |power, _| power * d);
     Ok(values.iter().map(|value| power(value - mean)).sum::<f64>() / values.len() as f64)
 }
 
-/// What the error of a Sharpe ratio depends on, per bar.
+/// The moments of returns that determine the error of a Sharpe ratio, per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// Returns that the others are of.
+    /// Number of returns.
     pub n_returns: usize,
     /// Sharpe ratio per bar.
     pub sharpe: f64,
@@ -98,7 +97,7 @@ impl Moments {
     ///
     /// # Errors
     ///
-    /// Undefined for fewer than two returns, or returns that do not vary.
+    /// Undefined for fewer than two returns, or constant returns.
     pub fn of(excess: &[f64]) -> Result<Self, Undefined> {
         let sharpe = sharpe_per_bar(excess)?;
         Ok(Self { n_returns: excess.len(), sharpe, skew: skew(excess)?, kurtosis: kurtosis(excess)? })
@@ -110,13 +109,13 @@ impl Moments {
         Self { n_returns, sharpe, skew: 0.0, kurtosis: 3.0 }
     }
 
-    /// Returns the variance of the ratio times one less than the number of returns.
+    /// Returns the variance of the Sharpe ratio times `n_returns - 1`.
     ///
     /// `1 - g3 SR + (g4 - 1) / 4 SR^2`.
     ///
     /// # Errors
     ///
-    /// Undefined for fewer than two returns, or where it is not positive.
+    /// Undefined for fewer than two returns, or a variance that is not positive.
     ///
     /// Source: Mertens (2002).
     pub fn variance(&self) -> Statistic {
@@ -127,7 +126,7 @@ impl Moments {
         if variance > 0.0 && variance.is_finite() { Ok(variance) } else { Err(Undefined::NoPrecision) }
     }
 
-    /// Returns the root of one less than the number of returns.
+    /// Returns the square root of `n_returns - 1`.
     pub(crate) fn root(&self) -> f64 {
         (self.n_returns as f64 - 1.0).sqrt()
     }

@@ -9,7 +9,7 @@ pub fn total_return(returns: &[f64]) -> Statistic {
     Ok(growth(returns)? - 1.0)
 }
 
-/// Returns the compound growth rate a year.
+/// Returns the compound annual growth rate.
 ///
 /// # Errors
 ///
@@ -26,7 +26,7 @@ fn growth(returns: &[f64]) -> Statistic {
     Ok(returns.iter().fold(1.0, |growth, r| growth * (1.0 + r)))
 }
 
-/// Returns a rate a year of something counted per bar, such as turnover or cost.
+/// Returns the annual rate of a quantity per bar, such as turnover or cost.
 ///
 /// # Errors
 ///
@@ -35,9 +35,9 @@ pub fn annual_mean(per_bar: &[f64], periods_per_year: f64) -> Statistic {
     Ok(crate::mean(per_bar)? * periods_per_year)
 }
 
-/// Returns each amount of a bar as a share of the NAV before it.
+/// Returns the amount of each bar as a share of the NAV before it.
 ///
-/// It is 0 once the account is gone.
+/// It is 0 after a termination.
 ///
 /// # Panics
 ///
@@ -56,11 +56,11 @@ pub fn per_bar_rate(annual: f64, periods_per_year: f64) -> f64 {
 
 /// Returns each return less the risk-free return of its bar.
 ///
-/// Without one, the returns as they are.
+/// Without risk-free returns, the returns are unchanged.
 ///
 /// # Panics
 ///
-/// Panics if the two differ in length.
+/// Panics if the lengths differ.
 #[must_use]
 pub fn excess(returns: &[f64], risk_free: Option<&[f64]>) -> Vec<f64> {
     match risk_free {

@@ -1,7 +1,7 @@
 use crate::error::{Statistic, Undefined, check};
 use crate::metrics::moments::{is_riskless, mean, standard_deviation};
 
-/// Returns the standard deviation a year.
+/// Returns the annual standard deviation.
 ///
 /// # Errors
 ///
@@ -10,13 +10,13 @@ pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
     Ok(standard_deviation(returns)? * periods_per_year.sqrt())
 }
 
-/// Returns the Sharpe ratio a year.
+/// Returns the annual Sharpe ratio.
 ///
-/// It is mean over sample standard deviation of excess returns, times the root of bars a year.
+/// It is mean over sample standard deviation of excess returns, times the square root of bars per year.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or returns that do not vary.
+/// Undefined for fewer than two returns, or constant returns.
 ///
 /// Source: Sharpe (1994).
 pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
@@ -28,15 +28,14 @@ pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
     if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
 }
 
-/// Returns the Sortino ratio a year.
+/// Returns the annual Sortino ratio.
 ///
-/// `target` is the return per bar that is asked for.
-///
-/// The downside deviation divides by the count of all bars, not of losing bars.
+/// `target` is the required return per bar. The downside deviation divides by the number of all bars, not of losing
+/// bars.
 ///
 /// # Errors
 ///
-/// Undefined without returns, or where none is below the target.
+/// Undefined without returns, or without a return below the target.
 ///
 /// Source: Sortino and van der Meer (1991).
 pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic {

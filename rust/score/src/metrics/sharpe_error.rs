@@ -1,28 +1,28 @@
 use crate::error::{Statistic, Undefined, year};
 use crate::metrics::moments::{Moments, mean};
 
-/// Returns the standard error of the Sharpe ratio a year.
+/// Returns the standard error of the annual Sharpe ratio.
 ///
-/// It counts the skew and kurtosis of the returns.
+/// It accounts for skew and kurtosis.
 ///
 /// `sqrt(ppy (1 - g3 SR + (g4 - 1) / 4 SR^2) / (T - 1))`, SR per bar.
 ///
 /// # Errors
 ///
-/// Undefined where the Sharpe ratio is, or where the variance comes out negative.
+/// Undefined if the Sharpe ratio is, or for a variance that is not positive.
 ///
 /// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
 pub fn sharpe_standard_error(excess: &[f64], periods_per_year: f64) -> Statistic {
     standard_error(&Moments::of(excess)?, periods_per_year)
 }
 
-/// Returns the standard error of the Sharpe ratio a year.
+/// Returns the standard error of the annual Sharpe ratio of given moments.
 ///
 /// `sqrt(ppy (1 - g3 SR + (g4 - 1) / 4 SR^2) / (T - 1))`, SR per bar.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, bars a year that are none, or where the variance is not positive.
+/// Undefined for fewer than two returns, an invalid number of bars per year, or a variance that is not positive.
 ///
 /// Source: Mertens (2002); Bailey and Lopez de Prado (2012).
 pub fn standard_error(moments: &Moments, periods_per_year: f64) -> Statistic {
@@ -30,18 +30,18 @@ pub fn standard_error(moments: &Moments, periods_per_year: f64) -> Statistic {
     Ok((periods_per_year * moments.variance()? / (moments.n_returns as f64 - 1.0)).sqrt())
 }
 
-/// The standard error of a Sharpe ratio where returns depend on those before.
+/// A standard error of a Sharpe ratio that is robust to autocorrelation (HAC).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hac {
-    /// Standard error of the Sharpe ratio a year.
+    /// Standard error of the annual Sharpe ratio.
     pub standard_error: f64,
-    /// Bars back that dependence is counted over.
+    /// Number of lags.
     pub lags: usize,
     /// First autocorrelation of the returns.
     pub autocorrelation: f64,
 }
 
-/// Returns the bars back that dependence is counted over unless told.
+/// Returns the default number of lags.
 ///
 /// The whole part of `4 (T / 100)^(2/9)`.
 ///
@@ -54,15 +54,15 @@ pub fn default_lags(n_returns: usize) -> usize {
     lags.min(n_returns.saturating_sub(1))
 }
 
-/// Returns the standard error of the Sharpe ratio a year with its autocorrelation.
+/// Returns the standard error of the annual Sharpe ratio under autocorrelation.
 ///
-/// The long-run variance, by Bartlett's weights, of what each return adds to the ratio:
-/// `z - SR / 2 (z^2 - 1)`, z the standardised return. With no lags it is [`standard_error`].
+/// It is the long-run variance, with Bartlett weights, of the influence of each return on the ratio: `z - SR / 2 (z^2 -
+/// 1)`, z the standardised return. Without lags it is [`standard_error`].
 ///
 /// # Errors
 ///
-/// Undefined where the Sharpe ratio is, for as many lags as returns, bars a year that are none, or where the variance
-/// is not positive.
+/// Undefined if the Sharpe ratio is, for as many lags as returns, an invalid number of bars per year, or a variance
+/// that is not positive.
 ///
 /// Source: Lo (2002), with the weights of Newey and West (1987).
 pub fn hac(excess: &[f64], periods_per_year: f64, lags: usize) -> Result<Hac, Undefined> {

@@ -4,12 +4,12 @@ use crate::{
     sortino, tail_ratio, total_return, var, volatility,
 };
 
-/// The track of one run, per bar after the first.
+/// The series of one run, per bar after the first.
 #[derive(Clone, Copy, Debug)]
 pub struct Track<'a> {
     /// Simple returns.
     pub returns: &'a [f64],
-    /// Risk-free returns of the same bars, if there are any.
+    /// Risk-free returns of the same bars, if known.
     pub risk_free: Option<&'a [f64]>,
     /// Notional traded over NAV.
     pub turnover: &'a [f64],
@@ -19,7 +19,7 @@ pub struct Track<'a> {
     pub gross: &'a [f64],
     /// Net exposure at each close.
     pub net: &'a [f64],
-    /// Bars a year.
+    /// Bars per year.
     pub periods_per_year: f64,
 }
 
@@ -47,10 +47,8 @@ pub const METRICS: [&str; 18] = [
 
 /// Returns every metric of a track in the order of [`METRICS`].
 ///
-/// Each is defined or not on its own.
-///
-/// Sharpe and its error are of excess returns, the rest of raw ones; turnover and cost are a year,
-/// exposures are means over bars.
+/// Each metric may be undefined separately. Sharpe ratio and its error are of excess returns, the others of raw
+/// returns. Turnover and cost are annual, exposures are means over bars.
 pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
     let (r, ppy) = (track.returns, track.periods_per_year);
     let over = excess(r, track.risk_free);

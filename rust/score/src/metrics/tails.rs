@@ -2,7 +2,7 @@ use crate::error::{Statistic, Undefined, check};
 
 /// Returns the percentile of `values` at `fraction` in [0, 1].
 ///
-/// It is linear between order statistics.
+/// It interpolates linearly between order statistics.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn cvar(returns: &[f64], tail: f64) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined without returns, or where the 5th percentile is 0.
+/// Undefined without returns, or for a 5th percentile of 0.
 pub fn tail_ratio(returns: &[f64]) -> Statistic {
     let low = percentile(returns, 0.05)?;
     if low == 0.0 {

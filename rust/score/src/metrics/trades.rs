@@ -2,35 +2,35 @@
 
 use crate::error::{Statistic, Undefined};
 
-/// Less than this share of the most that a position was is nothing.
+/// A position below this share of its largest size is closed.
 const DUST: f64 = 1e-9;
 
-/// What happens to a position, in the order of time.
+/// A change of a position, in chronological order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Movement {
-    /// Bar on which it happens.
+    /// Bar of the change.
     pub bar: usize,
     /// Symbol index.
     pub symbol: usize,
-    /// What it is.
+    /// Kind of the change.
     pub kind: Kind,
 }
 
-/// The kinds of movements.
+/// The kinds of changes of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Shares are bought, or sold below 0, also by a liquidation or a settlement.
+    /// A purchase or a sale, also by a liquidation or a settlement.
     Fill {
         /// Signed shares.
         shares: f64,
-        /// Price of each, slippage in it, at least 0.
+        /// Price including slippage, at least 0.
         price: f64,
-        /// Commission on all, at least 0.
+        /// Commission, at least 0.
         fee: f64,
     },
-    /// Each share held is paid this; a short pays it.
+    /// A dividend per share; a short pays it.
     Dividend(f64),
-    /// Each share held becomes this many.
+    /// A split, in new shares per old share.
     Split(f64),
 }
 
@@ -43,23 +43,23 @@ pub struct Trade {
     pub opened: usize,
     /// Bar of the fill that closed it.
     pub closed: usize,
-    /// Whether shares were held; else they were owed.
+    /// Whether the position was long; otherwise short.
     pub is_long: bool,
-    /// The notional of every fill that opened it or added to it, without fees.
+    /// Notional of the opening fill and of all additions, without fees.
     pub entry: f64,
-    /// What it brought after its fees, in the unit of prices times shares.
+    /// Profit after fees, in the unit of prices times shares.
     pub profit: f64,
 }
 
 impl Trade {
-    /// Returns the bars between its opening and its close.
+    /// Returns the bars between opening and close.
     #[must_use]
     pub fn duration(&self) -> usize {
         self.closed - self.opened
     }
 }
 
-/// A position that is open.
+/// An open position.
 #[derive(Clone, Copy, Debug)]
 struct Position {
     opened: usize,
@@ -69,24 +69,24 @@ struct Position {
     cash: f64,
 }
 
-/// Returns the trades of movements, and how many positions are open at the end.
+/// Returns the trades of movements, and the number of open positions at the end.
 ///
-/// Movements are in the order of time, trades in that of their closes.
+/// Movements are in chronological order, trades in the order of their closes.
 ///
-/// - A trade **opens** with the fill that leaves a symbol with shares that it had none of before.
-/// - A fill of the same sign **adds** to it: it is the same trade, as old as its first fill.
-/// - A fill of the other sign that leaves shares of the old sign is a **partial close**: it is still the same trade, whose
-///   profit is told when the rest is closed, and no trade of its own.
-/// - A fill that leaves none **closes** it. Less than 1e-9 of the most shares the position ever had are none.
-/// - A fill that leaves shares of the other sign is a **flip**: it closes one trade and opens another on the same bar, at
-///   the same price, its fee divided by shares.
-/// - The **profit** is all cash that the position brought: sales less purchases, dividends on the shares held before the
-///   bar's fill, less fees. Interest, financing and borrowing belong to the account and to no trade.
-/// - What is **open** at the end is no trade, and neither its profit nor its age is counted.
+/// - A trade **opens** with a fill from no shares to some shares of a symbol.
+/// - A fill of the same sign **adds** to it: the trade is the same, and its age is that of the first fill.
+/// - A fill of the other sign that leaves shares of the old sign is a **partial close**. The trade stays open, and its
+/// profit is counted when the rest is closed.
+/// - A fill to no shares **closes** it. Fewer shares than 1e-9 of the largest position are no shares.
+/// - A fill that leaves shares of the other sign is a **flip**: it closes one trade and opens another on the same bar,
+/// at the same price, with the fee divided by shares.
+/// - The **profit** is all cash of the position: sales less purchases, dividends on the shares held before the fill of
+/// the bar, less fees. Interest, financing and borrow fees belong to the account and to no trade.
+/// - A position that is **open** at the end is no trade; its profit and age are not counted.
 ///
 /// # Errors
 ///
-/// Undefined for a price, share, fee, dividend or split that is none, or movements out of order.
+/// Undefined for an invalid price, share count, fee, dividend or split, or movements out of order.
 ///
 /// # Panics
 ///
@@ -122,7 +122,7 @@ pub fn trades(movements: &[Movement], n_symbols: usize) -> Result<(Vec<Trade>, u
     Ok((closed, open.iter().flatten().count()))
 }
 
-/// Carries a fill out on a position and returns the trade that it closes, if any.
+/// Applies a fill to a position and returns the trade that it closes, if any.
 fn fill(held: &mut Option<Position>, movement: &Movement, (shares, price, fee): (f64, f64, f64)) -> Option<Trade> {
     let opening = |shares: f64, fee: f64| Position {
         opened: movement.bar,
@@ -149,7 +149,7 @@ fn fill(held: &mut Option<Position>, movement: &Movement, (shares, price, fee): 
         position.cash -= shares * price + fee;
         return None;
     }
-    // Of a flip, the part that closes is what was held.
+    // The closing part of a flip is the position before it.
     let (closing, closing_fee) =
         if is_closed { (shares, fee) } else { (-position.shares, fee * (position.shares / shares).abs()) };
     let trade = Trade {
@@ -164,14 +164,14 @@ fn fill(held: &mut Option<Position>, movement: &Movement, (shares, price, fee): 
     Some(trade)
 }
 
-/// Returns the fills that lead along a path of shares, without fees.
+/// Returns the fills of a path of shares, without fees.
 ///
-/// `shares` and `prices` are rows of `n_symbols`, one a bar; the account is empty before the first. A symbol without a
-/// price that does not trade is passed over.
+/// `shares` and `prices` are rows of `n_symbols`, one per bar. The account is empty before the first bar. A symbol
+/// without a price and without a trade is skipped.
 ///
 /// # Panics
 ///
-/// Panics unless the two have the same whole number of rows.
+/// Panics unless both have the same whole number of rows.
 #[must_use]
 pub fn fills_of_path(shares: &[f64], prices: &[f64], n_symbols: usize) -> Vec<Movement> {
     assert!(shares.len() == prices.len() && shares.len().is_multiple_of(n_symbols), "one price per share and bar");
@@ -186,20 +186,20 @@ pub fn fills_of_path(shares: &[f64], prices: &[f64], n_symbols: usize) -> Vec<Mo
     fills
 }
 
-/// What the closed trades of a run were like; profits are in their unit.
+/// Statistics of the closed trades of a run; profits are in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TradeSummary {
     /// Closed trades.
     pub n_trades: usize,
-    /// Positions open at the end, which are no trades.
+    /// Positions open at the end.
     pub n_open: usize,
     /// Share of trades with a profit above 0.
     pub win_rate: Statistic,
-    /// Sum of profits over the size of the sum of losses.
+    /// Sum of profits over the absolute sum of losses.
     pub profit_factor: Statistic,
-    /// Mean profit of the trades that won.
+    /// Mean profit of winning trades.
     pub average_win: Statistic,
-    /// Mean loss of those that lost, below 0.
+    /// Mean loss of losing trades, below 0.
     pub average_loss: Statistic,
     /// Largest profit.
     pub max_win: Statistic,
@@ -209,10 +209,10 @@ pub struct TradeSummary {
     pub average_duration: Statistic,
 }
 
-/// Returns what the closed trades of a run were like.
+/// Returns the statistics of the closed trades of a run.
 ///
-/// Each number is defined or not on its own. A trade without profit or loss counts as a trade, and is neither won nor lost. Without a loss there is no profit
-/// factor, rather than an infinite one.
+/// Each number may be undefined separately. A trade without profit or loss counts as a trade, and neither wins nor
+/// loses. Without a loss the profit factor is undefined, not infinite.
 #[must_use]
 pub fn summarize_trades(trades: &[Trade], n_open: usize) -> TradeSummary {
     let of = |wanted: fn(f64) -> bool| trades.iter().map(|trade| trade.profit).filter(move |profit| wanted(*profit));

@@ -1,32 +1,30 @@
-//! How likely the best of one half of the days is below the middle in the other.
+//! Probability of backtest overfitting (PBO), by cross-validation (CSCV).
 
 use crate::error::Undefined;
 use crate::metrics::moments::mean;
 use crate::{BadSetup, Panel, TestError};
 
-/// Blocks above which there are too many halves to try.
+/// The most blocks: more have too many halves to enumerate.
 pub(crate) const MAX_BLOCKS: usize = 24;
 
 /// The probability of backtest overfitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overfit {
-    /// Share of the halves whose best agent is at most in the middle of the other half.
+    /// Share of halves whose best agent is at most median in the other half.
     pub probability: f64,
-    /// Of each half, the logit of the rank of its best agent in the other.
+    /// For each half, the logit of the rank of its best agent in the other half.
     pub logits: Vec<f64>,
 }
 
 /// Returns the probability of backtest overfitting.
 ///
-/// It is that of combinatorially symmetric cross-validation.
-///
-/// The days are cut into `n_blocks` of a length, but for a day. For every choice of half of them the agent of the best Sharpe
-/// ratio is ranked among `N` agents in the other half: `w = rank / (N + 1)`, a tie by its middle; the logit is
-/// `ln(w / (1 - w))`. Windows do not matter.
+/// The method is combinatorially symmetric cross-validation. The days are cut into `n_blocks` blocks of equal length,
+/// to a day. For every half of the blocks, the agent with the best Sharpe ratio is ranked among `N` agents in the other
+/// half: `w = rank / (N + 1)`, with the middle rank for a tie. The logit is `ln(w / (1 - w))`. Windows are ignored.
 ///
 /// # Errors
 ///
-/// Returns an error for fewer than two agents, an odd count of blocks, or an agent that does not vary in some half.
+/// Returns an error for fewer than two agents, an odd number of blocks, or an agent that is constant in some half.
 ///
 /// Source: Bailey, Borwein, Lopez de Prado and Zhu (2017).
 pub fn overfit(panel: &Panel<'_>, n_blocks: usize) -> Result<Overfit, TestError> {
@@ -44,7 +42,7 @@ pub fn overfit(panel: &Panel<'_>, n_blocks: usize) -> Result<Overfit, TestError>
     Ok(Overfit { probability: below as f64 / logits.len() as f64, logits })
 }
 
-/// Days, and of each agent their sum and sum of squares about a centre.
+/// Days of a block, and the sum and sum of squares of each agent about a centre.
 ///
 /// The centre is the mean of all days.
 struct Block {
@@ -102,7 +100,7 @@ impl Block {
     }
 }
 
-/// Below it a deviation per day is rounding.
+/// A standard deviation per day below it is only rounding.
 const MIN_DEVIATION: f64 = 1e-8;
 
 fn logit(blocks: &[Block], half: u32, n_agents: usize) -> Result<f64, Undefined> {

@@ -3,38 +3,38 @@ use crate::bootstrap::{Sums, each_chunk, sufficient};
 use crate::error::Undefined;
 use crate::{Draws, Panel, TestError, block_length};
 
-/// What a field of agents says about its best, and about each of its agents.
+/// Tests of a field of agents: of its best, and of each agent.
 ///
-/// Every number is a p-value of one-sided tests of mean returns over the benchmark, from the same resamples.
+/// All numbers are one-sided p-values of mean returns over the benchmark, from the same resamples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldTests {
-    /// That nobody beats the benchmark, by the largest mean.
+    /// Reality Check of White: no agent beats the benchmark, by the largest mean.
     pub reality_check: f64,
-    /// That nobody beats it, by the largest studentised mean, losers left out.
+    /// SPA test of Hansen by the largest studentised mean, without losing agents.
     pub spa_lower: f64,
-    /// The same, where those that lose by far are left out.
+    /// SPA test without agents that lose significantly (consistent).
     pub spa_consistent: f64,
-    /// The same, where all agents count as though they broke even.
+    /// SPA test with all agents at break-even (upper).
     pub spa_upper: f64,
     /// Studentised mean of each agent.
     pub statistics: Vec<f64>,
-    /// That an agent does not beat it, for an agent by itself.
+    /// Unadjusted p-value of each agent.
     pub alone: Vec<f64>,
-    /// That an agent does not beat it, where any false claim in the field counts.
+    /// Romano-Wolf p-value of each agent, adjusted for the field.
     pub romano_wolf: Vec<f64>,
-    /// Days of a block, on average.
+    /// Mean block length in days.
     pub block_length: f64,
 }
 
-/// Tests agents against a benchmark over which the panel has their returns.
+/// Tests the returns of agents over a benchmark.
 ///
-/// White's Reality Check, Hansen's test of superior predictive ability with its three p-values, Romano and Wolf's
-/// step-down, and each agent alone, all from the same resamples of the stationary bootstrap. A p-value is
-/// `(1 + #{statistic* >= statistic}) / (n + 1)`. Means are studentised by their exact variance under that bootstrap.
+/// White's Reality Check, the three p-values of Hansen's test of superior predictive ability (SPA), Romano and Wolf's
+/// step-down, and each agent alone, all from the same resamples of the stationary bootstrap. A p-value is `(1 +
+/// #{statistic* >= statistic}) / (n + 1)`. Means are studentised by their exact variance under that bootstrap.
 ///
 /// # Errors
 ///
-/// Returns an error for fewer than 250 days, or returns of an agent that do not vary.
+/// Returns an error for fewer than 250 days, or an agent with constant returns.
 ///
 /// Source: White (2000); Hansen (2005); Romano and Wolf (2005, 2016).
 pub fn field_tests(panel: &Panel<'_>, draws: &Draws) -> Result<FieldTests, TestError> {
@@ -53,14 +53,14 @@ pub fn field_tests(panel: &Panel<'_>, draws: &Draws) -> Result<FieldTests, TestE
 /// Statistics of the sample.
 struct Field {
     means: Vec<f64>,
-    /// What a mean is multiplied by to be studentised.
+    /// Factors that studentise the means.
     scales: Vec<f64>,
     statistics: Vec<f64>,
-    /// What Hansen's three p-values add to a deviation of each, in its errors.
+    /// Shifts of the deviations for the three SPA p-values, in standard errors.
     shifts: [Vec<f64>; 3],
     largest_mean: f64,
     largest_statistic: f64,
-    /// Places of the agents, the largest statistic first.
+    /// Indices of the agents, largest statistic first.
     order: Vec<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Field {
     fn new(panel: &Panel<'_>, means: &[f64], length: f64) -> Result<Self, Undefined> {
         let n = panel.n_days() as f64;
         let variances = kernel_variance(panel, means, length);
-        // Below 0 by rounding, where blocks are as long as the sample.
+        // Below 0 by rounding, for blocks as long as the sample.
         if let Some(agent) = variances.iter().position(|variance| *variance <= 0.0) {
             return Err(Undefined::ConstantAgent { agent });
         }
@@ -90,7 +90,7 @@ impl Field {
     }
 }
 
-/// In how many resamples each statistic was as large as in the sample.
+/// Number of resamples with a statistic as large as in the sample.
 struct Counts {
     reality_check: usize,
     spa: [usize; 3],
@@ -105,7 +105,7 @@ impl Counts {
         Self { reality_check: 0, spa: [0; 3], alone, stepped, studentised: vec![0.0; n_agents] }
     }
 
-    /// Counts a resample whose means deviate by `row` from those of the sample.
+    /// Counts a resample with means that deviate by `row` from the sample.
     fn add(&mut self, field: &Field, row: &[f64]) {
         let mut largest = f64::NEG_INFINITY;
         for (agent, deviation) in row.iter().enumerate() {

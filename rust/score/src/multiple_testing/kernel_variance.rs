@@ -2,9 +2,9 @@ use crate::Panel;
 
 /// Returns the variance of means under the stationary bootstrap, times the days.
 ///
-/// It is exact: the variance over all resamples, so that the draws of a test are not needed for it. For one window that is
-/// the kernel of Hansen, `C(0) + 2 sum over i of (1 - i / T) q^i C(i)`, where C(i) is the circular autocovariance, which
-/// two running sums give in one pass over the days.
+/// It is exact, the variance over all resamples, and needs no draws. For one window it is the kernel of Hansen, `C(0) +
+/// 2 sum over i of (1 - i / T) q^i C(i)`, with the circular autocovariance C(i). Two running sums compute it in one
+/// pass over the days.
 ///
 /// Source: Politis and Romano (1994), lemma 1; Hansen (2005), section 3.1.
 pub(super) fn kernel_variance(panel: &Panel<'_>, means: &[f64], mean_length: f64) -> Vec<f64> {
@@ -24,14 +24,12 @@ fn variance(deviations: &[f64], panel: &Panel<'_>, stay: f64) -> f64 {
     (squares + 2.0 * pairs) / n as f64
 }
 
-/// Returns the products of days of a window with those after them, weighted.
+/// Returns the weighted products of days of a window with later days.
 ///
-/// It is the sum over days of `x(t) sum over 0 < i < n of (1 - i / n) stay^i x(t + i)`.
-///
-/// After the last day comes the first.
+/// It is the sum over days of `x(t) sum over 0 < i < n of (1 - i / n) stay^i x(t + i)`, with days in a circle.
 fn later(window: &[f64], n: usize, stay: f64) -> f64 {
     let length = window.len();
-    // Of the day at hand: sums over i of stay^i x(t + i) and of i stay^i x(t + i).
+    // For the current day: sums over i of stay^i x(t + i) and of i stay^i x(t + i).
     let (mut plain, mut timed, mut power) = (0.0, 0.0, 1.0);
     for i in 1..n {
         power *= stay;
@@ -44,7 +42,7 @@ fn later(window: &[f64], n: usize, stay: f64) -> f64 {
     let mut total = 0.0;
     for t in (0..length).rev() {
         total += window[t] * (plain - timed / whole);
-        // The day before sees this one first, and no more the one that was `n - 1` days ahead.
+        // The day before adds this day in front, and drops the day `n - 1` days ahead.
         let gone = end * window[(t + n - 1) % length];
         timed = stay * (timed + plain + window[t]) - whole * gone;
         plain = stay * (plain + window[t]) - gone;

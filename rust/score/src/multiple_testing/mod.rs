@@ -1,4 +1,6 @@
-//! Whether anybody in a field of agents beats the benchmark, and who.
+//! Multiple testing over a field of agents: adjusted p-values, tie bands and PBO.
+//!
+//! Imports `bootstrap`, `error` and `metrics`.
 
 pub(crate) mod backtest_overfitting;
 mod field_tests;

@@ -1,10 +1,10 @@
 use crate::BadSetup;
 
-/// Returns p-values by which any false rejection is as rare as the level.
+/// Returns p-values adjusted for the family-wise error rate.
 ///
 /// # Errors
 ///
-/// Returns an error if one is not from 0 to 1.
+/// Returns an error for a value outside of [0, 1].
 ///
 /// Source: Holm (1979).
 pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
@@ -12,13 +12,13 @@ pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
     adjust(p_values, (0..n).map(|place| (n - place) as f64), false)
 }
 
-/// Returns p-values by which a share of at most the level is rejected falsely.
+/// Returns p-values adjusted for the false discovery rate.
 ///
-/// It holds for p-values that are independent or positively dependent.
+/// Valid for independent or positively dependent p-values.
 ///
 /// # Errors
 ///
-/// Returns an error if one is not from 0 to 1.
+/// Returns an error for a value outside of [0, 1].
 ///
 /// Source: Benjamini and Hochberg (1995).
 pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
@@ -26,7 +26,7 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, BadSetup> {
     adjust(p_values, (1..=n).rev().map(|rank| n as f64 / rank as f64), true)
 }
 
-/// Multiplies p-values in order of size by factors, and keeps that order.
+/// Multiplies sorted p-values by factors and restores monotonicity.
 fn adjust(p_values: &[f64], factors: impl Iterator<Item = f64>, from_largest: bool) -> Result<Vec<f64>, BadSetup> {
     if let Some(index) = p_values.iter().position(|p| !(0.0..=1.0).contains(p)) {
         return Err(BadSetup::Probability { index, received: p_values[index] });

@@ -3,40 +3,40 @@ use std::collections::BTreeSet;
 use crate::Draws;
 use crate::bootstrap::{Adds, Resampled, Starts, Track, Tracks};
 
-/// Resamples as far off as the sample, after which a pair needs no more of them.
+/// Number of exceedances after which the resampling of a pair stops.
 ///
-/// Its p-value then has a standard error of a fifth of it.
+/// The p-value then has a relative standard error of a fifth.
 const ENOUGH: usize = 20;
 
-/// Errors apart from which a pair is likely to differ.
+/// Distance in standard errors from which a pair is likely to differ.
 const LIKELY: f64 = 2.0;
 
-/// Blocks after which a sum that is large enough already is left.
+/// Blocks after which a sum that is already too large is abandoned.
 const STRETCH: usize = 32;
 
-/// Share of the variance of the sample below which a resample says nothing.
+/// Share of the variance of the sample below which a resample is uninformative.
 ///
-/// Of a track it is left out; an error counts with its root at least.
+/// Such a track is left out of the resample; a smaller error counts as its square root.
 const LEAST_VARIANCE: f64 = 0.25;
 
-/// Two tracks, how far apart they are, and how sure that is.
+/// Two tracks with the difference of their Sharpe ratios and its significance.
 #[derive(Clone, Debug)]
-pub(crate) struct Contest {
+pub(crate) struct PairTest {
     pub first: usize,
     pub second: usize,
     /// Sharpe ratio per day of the first less that of the second.
     pub difference: f64,
-    /// Its standard error; none for copies.
+    /// Its standard error; absent for copies.
     error: Option<f64>,
     /// The difference in standard errors.
     distance: f64,
-    /// Probability of such a distance for this pair alone.
+    /// Unadjusted p-value of this pair.
     pub p_value: f64,
-    /// The same for the count of pairs.
+    /// p-value adjusted for all pairs.
     pub adjusted: f64,
 }
 
-impl Contest {
+impl PairTest {
     fn new(tracks: &Tracks<'_>, first: usize, second: usize) -> Self {
         let difference = tracks.each[first].ratio - tracks.each[second].ratio;
         let error = tracks.standard_error(&[(first, 1.0), (second, -1.0)]).ok();
@@ -45,49 +45,52 @@ impl Contest {
     }
 }
 
-/// Which pairs get a p-value of their own.
+/// Pairs that get an unadjusted p-value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alone {
-    /// Every one.
+pub(crate) enum Unadjusted {
+    /// Every pair.
     Every,
-    /// Those that would differ without it.
+    /// Pairs that differ by the adjusted p-value.
     Differing,
 }
 
-/// Returns every pair of some tracks, told apart at a level.
+/// Tests every pair of tracks at a level.
 ///
-/// The largest distance of all pairs in a resample is what the distance of a pair is held against. Those that differ
-/// leave, and the others are held against the largest of those that are left, until no more differ. Every step sees the
-/// same resamples, and as many of them for any count of pairs.
+/// The null distribution is the largest distance of all pairs in each resample. Pairs that differ are removed, and the
+/// others are compared with the largest distance of those left, until no more differ. Every step uses the same
+/// resamples, and their number does not grow with the number of pairs.
 ///
-/// A resample without the few days that make a track's variance, or a pair's error, would put any distance to any
-/// pair. The first is left out for the track, and the second counts with half the error of the sample: nobody else is
-/// tied by them. Such a pair itself has a p-value of its own, which counts them all, and is never below that.
+/// A resample without the few days that make the variance of a track, or the error of a pair, could give any distance
+/// to any pair. Such a track is left out of the resample, and such a pair counts with half of the error of the sample,
+/// so that other pairs are not tied by them. The unadjusted p-value of such a pair counts all resamples, and the
+/// adjusted one is never below it.
 ///
 /// Source: Romano and Wolf (2005); Ledoit and Wolf (2008).
-pub(crate) fn decide(tracks: &Tracks<'_>, level: f64, draws: &Draws, alone: Alone) -> Vec<Contest> {
+pub(crate) fn test_pairs(tracks: &Tracks<'_>, level: f64, draws: &Draws, unadjusted: Unadjusted) -> Vec<PairTest> {
     let n_agents = tracks.each.len();
     let every = (0..n_agents).flat_map(|first| (first + 1..n_agents).map(move |second| (first, second)));
-    let mut contests: Vec<Contest> = every.map(|(first, second)| Contest::new(tracks, first, second)).collect();
-    let known = |contest: &Contest| contest.error.is_some() && (alone == Alone::Every || contest.distance > LIKELY);
-    let mut tally = Tally::new(&contests, known);
-    step_down(tracks, &mut contests, level, draws, &mut tally);
-    // Who differs against expectation was not counted on the way.
-    let mut late = Tally::new(&contests, |contest| !known(contest) && contest.adjusted <= level);
-    let mut resamples = Resamples::new(tracks, &contests, &late.open, draws);
+    let mut pair_tests: Vec<PairTest> = every.map(|(first, second)| PairTest::new(tracks, first, second)).collect();
+    let known = |pair_test: &PairTest| {
+        pair_test.error.is_some() && (unadjusted == Unadjusted::Every || pair_test.distance > LIKELY)
+    };
+    let mut tally = Tally::new(&pair_tests, known);
+    step_down(tracks, &mut pair_tests, level, draws, &mut tally);
+    // Pairs that differ unexpectedly were not counted on the way.
+    let mut late = Tally::new(&pair_tests, |pair_test| !known(pair_test) && pair_test.adjusted <= level);
+    let mut resamples = Resamples::new(tracks, &pair_tests, &late.open, draws);
     for n in 1..=draws.n {
         if late.open.is_empty() {
             break;
         }
         resamples.draw();
-        late.see(n, resamples.resample(), &contests);
+        late.count(n, resamples.resample(), &pair_tests);
     }
-    tally.tell(&mut contests);
-    late.tell(&mut contests);
-    contests
+    tally.finish(&mut pair_tests);
+    late.finish(&mut pair_tests);
+    pair_tests
 }
 
-/// Pairs on their way to a p-value alone, which no other p-value is below.
+/// Pairs with unadjusted p-values in progress; no adjusted p-value is smaller.
 struct Tally {
     asked: Vec<usize>,
     open: Vec<usize>,
@@ -96,100 +99,100 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(contests: &[Contest], is_asked: impl Fn(&Contest) -> bool) -> Self {
-        let asked: Vec<usize> = (0..contests.len()).filter(|place| is_asked(&contests[*place])).collect();
-        let nothing = vec![0; contests.len()];
+    fn new(pair_tests: &[PairTest], is_asked: impl Fn(&PairTest) -> bool) -> Self {
+        let asked: Vec<usize> = (0..pair_tests.len()).filter(|place| is_asked(&pair_tests[*place])).collect();
+        let nothing = vec![0; pair_tests.len()];
         Self { open: asked.clone(), asked, reached: nothing.clone(), seen: nothing }
     }
 
-    /// Counts the `n`-th resample.
-    fn see(&mut self, n: usize, resample: &Resample<'_, '_>, contests: &[Contest]) {
+    /// Counts resample `n`.
+    fn count(&mut self, n: usize, resample: &Resample<'_, '_>, pair_tests: &[PairTest]) {
         let Self { reached, seen, .. } = self;
         self.open.retain(|place| {
-            let contest = &contests[*place];
-            reached[*place] += usize::from(resample.reaches(contest, contest.distance));
+            let pair_test = &pair_tests[*place];
+            reached[*place] += usize::from(resample.reaches(pair_test, pair_test.distance));
             seen[*place] = n;
             reached[*place] < ENOUGH
         });
     }
 
-    /// Gives each pair its p-value.
-    fn tell(self, contests: &mut [Contest]) {
+    /// Sets the p-value of each pair.
+    fn finish(self, pair_tests: &mut [PairTest]) {
         for place in self.asked {
-            let (contest, reached, n) = (&mut contests[place], self.reached[place], self.seen[place]);
+            let (pair_test, reached, n) = (&mut pair_tests[place], self.reached[place], self.seen[place]);
             let more = usize::from(reached < ENOUGH);
-            contest.p_value = (more + reached) as f64 / (more + n) as f64;
-            contest.adjusted = contest.adjusted.max(contest.p_value);
+            pair_test.p_value = (more + reached) as f64 / (more + n) as f64;
+            pair_test.adjusted = pair_test.adjusted.max(pair_test.p_value);
         }
     }
 }
 
-/// Gives each pair its p-value for the count of pairs.
+/// Sets the adjusted p-value of each pair.
 ///
-/// The first step sees every resample, and counts them for pairs alone.
-fn step_down(tracks: &Tracks<'_>, contests: &mut [Contest], level: f64, draws: &Draws, tally: &mut Tally) {
-    let mut is_open: Vec<bool> = contests.iter().map(|contest| contest.error.is_some()).collect();
+/// The first step uses every resample, and counts exceedances of single pairs.
+fn step_down(tracks: &Tracks<'_>, pair_tests: &mut [PairTest], level: f64, draws: &Draws, tally: &mut Tally) {
+    let mut is_open: Vec<bool> = pair_tests.iter().map(|pair_test| pair_test.error.is_some()).collect();
     let mut farthest: Vec<Option<Farthest>> = vec![None; draws.n];
     let mut least = 0.0_f64;
     loop {
-        let open: Vec<usize> = (0..contests.len()).filter(|place| is_open[*place]).collect();
+        let open: Vec<usize> = (0..pair_tests.len()).filter(|place| is_open[*place]).collect();
         if open.is_empty() {
             return;
         }
-        let bout = |place: &usize| {
-            let Contest { first, second, error, .. } = contests[*place];
-            Some(Bout { place: *place as u32, first: first as u32, second: second as u32, error: error? })
+        let pair = |place: &usize| {
+            let PairTest { first, second, error, .. } = pair_tests[*place];
+            Some(PairData { place: *place as u32, first: first as u32, second: second as u32, error: error? })
         };
-        let bouts: Vec<Bout> = open.iter().filter_map(bout).collect();
-        let mut resamples = Resamples::new(tracks, contests, &open, draws);
+        let pair_data: Vec<PairData> = open.iter().filter_map(pair).collect();
+        let mut resamples = Resamples::new(tracks, pair_tests, &open, draws);
         for (n, farthest) in farthest.iter_mut().enumerate() {
             resamples.draw();
-            // What is farthest of all stays so for as long as it is open.
+            // The farthest pair of all stays the farthest while it is open.
             if farthest.is_none_or(|pair| !is_open[pair.place]) {
                 let resample = resamples.resample();
                 if farthest.is_none() {
-                    tally.see(n + 1, resample, contests);
+                    tally.count(n + 1, resample, pair_tests);
                 }
-                *farthest = Some(resample.farthest(contests, &bouts));
+                *farthest = Some(resample.farthest(pair_tests, &pair_data));
             }
         }
         let mut distances: Vec<f64> = farthest.iter().flatten().map(|pair| pair.distance).collect();
         distances.sort_unstable_by(f64::total_cmp);
         for place in &open {
-            let contest = &mut contests[*place];
-            let reached = distances.len() - distances.partition_point(|other| *other < contest.distance);
-            contest.adjusted = least.max((1 + reached) as f64 / (1 + draws.n) as f64);
+            let pair_test = &mut pair_tests[*place];
+            let reached = distances.len() - distances.partition_point(|other| *other < pair_test.distance);
+            pair_test.adjusted = least.max((1 + reached) as f64 / (1 + draws.n) as f64);
         }
-        let differ: Vec<usize> = open.into_iter().filter(|place| contests[*place].adjusted <= level).collect();
+        let differ: Vec<usize> = open.into_iter().filter(|place| pair_tests[*place].adjusted <= level).collect();
         if differ.is_empty() {
             return;
         }
         for place in differ {
-            least = least.max(contests[place].adjusted);
+            least = least.max(pair_tests[place].adjusted);
             is_open[place] = false;
         }
     }
 }
 
-/// What a glance at a pair in a resample takes.
+/// The compact data of a pair for one look at a resample.
 ///
-/// A million of them are looked at two thousand times.
+/// A million pairs are looked at two thousand times.
 #[derive(Clone, Copy, Debug)]
-struct Bout {
+struct PairData {
     place: u32,
     first: u32,
     second: u32,
     error: f64,
 }
 
-/// The pair of a resample that is farthest off.
+/// The pair with the largest distance in a resample.
 #[derive(Clone, Copy, Debug)]
 struct Farthest {
     place: usize,
     distance: f64,
 }
 
-/// Resamples of the tracks of some pairs.
+/// Resamples of the tracks of several pairs.
 struct Resamples<'a, 'b> {
     members: Vec<usize>,
     starts: Starts,
@@ -198,8 +201,8 @@ struct Resamples<'a, 'b> {
 }
 
 impl<'a, 'b> Resamples<'a, 'b> {
-    fn new(tracks: &'a Tracks<'b>, contests: &[Contest], pairs: &[usize], draws: &Draws) -> Self {
-        let both = pairs.iter().flat_map(|place| [contests[*place].first, contests[*place].second]);
+    fn new(tracks: &'a Tracks<'b>, pair_tests: &[PairTest], pairs: &[usize], draws: &Draws) -> Self {
+        let both = pairs.iter().flat_map(|place| [pair_tests[*place].first, pair_tests[*place].second]);
         let members: BTreeSet<usize> = both.collect();
         let (n_agents, n_blocks) = (tracks.each.len(), tracks.n_blocks());
         let nothing = Resampled { ratio: f64::NAN, variance: 0.0 };
@@ -212,12 +215,12 @@ impl<'a, 'b> Resamples<'a, 'b> {
         }
     }
 
-    /// Draws the next one.
+    /// Draws the next resample.
     fn draw(&mut self) {
         self.starts.draw(&mut self.drawn);
     }
 
-    /// Returns what was drawn last.
+    /// Returns the last resample.
     fn resample(&mut self) -> &Resample<'a, 'b> {
         let Resample { tracks, each, adds } = &mut self.resample;
         for place in &self.members {
@@ -231,75 +234,75 @@ impl<'a, 'b> Resamples<'a, 'b> {
 struct Resample<'a, 'b> {
     tracks: &'a Tracks<'b>,
     each: Vec<Resampled>,
-    /// What each block adds to the ratio of each track.
+    /// Contributions of each block to the ratio of each track.
     adds: Vec<Adds>,
 }
 
 impl Resample<'_, '_> {
-    /// Returns how far the difference of a pair is from that of the sample.
-    fn shift(&self, contest: &Contest) -> f64 {
-        (self.each[contest.first].ratio - self.each[contest.second].ratio - contest.difference).abs()
+    /// Returns the difference of a pair less that of the sample.
+    fn shift(&self, pair_test: &PairTest) -> f64 {
+        (self.each[pair_test.first].ratio - self.each[pair_test.second].ratio - pair_test.difference).abs()
     }
 
-    /// Returns whether a pair is at least as far off as a distance.
+    /// Returns whether the distance of a pair reaches a bound.
     ///
-    /// It is, too, where nobody can tell how far.
-    fn reaches(&self, contest: &Contest, distance: f64) -> bool {
-        let shift = self.shift(contest);
+    /// Also if the distance is undefined.
+    fn reaches(&self, pair_test: &PairTest, distance: f64) -> bool {
+        let shift = self.shift(pair_test);
         if !shift.is_finite() {
             return true;
         }
-        let squares = self.squares(contest, shift, distance);
+        let squares = self.squares(pair_test, shift, distance);
         squares.is_some_and(|squares| self.tracks.studentised(shift, squares) >= distance)
     }
 
-    /// Returns which of some pairs is farthest off.
-    fn farthest(&self, contests: &[Contest], bouts: &[Bout]) -> Farthest {
+    /// Returns the pair with the largest distance.
+    fn farthest(&self, pair_tests: &[PairTest], pair_data: &[PairData]) -> Farthest {
         let own = |(one, track): (&Resampled, &Track)| {
             if one.variance >= LEAST_VARIANCE { one.ratio - track.ratio } else { f64::NAN }
         };
         let shifts: Vec<f64> = self.each.iter().zip(&self.tracks.each).map(own).collect();
-        // By the error of the sample; NaN, which is above nothing, where a track is left out.
-        let near = |bout: &Bout| (shifts[bout.first as usize] - shifts[bout.second as usize]).abs() / bout.error;
-        let (mut likely, mut nearest) = (&bouts[0], 0.0);
-        for bout in bouts {
-            let distance = near(bout);
+        // By the error of the sample; NaN, which exceeds nothing, for a track that is left out.
+        let near = |pair: &PairData| (shifts[pair.first as usize] - shifts[pair.second as usize]).abs() / pair.error;
+        let (mut likely, mut nearest) = (&pair_data[0], 0.0);
+        for pair in pair_data {
+            let distance = near(pair);
             if distance > nearest {
-                (likely, nearest) = (bout, distance);
+                (likely, nearest) = (pair, distance);
             }
         }
-        // The error of a resample counts with half of that of the sample at least.
+        // The error of a resample counts as at least half of that of the sample.
         let most = LEAST_VARIANCE.sqrt().recip();
-        let mut farthest = Farthest { place: bouts[0].place as usize, distance: 0.0 };
-        for bout in std::iter::once(likely).chain(bouts) {
-            if near(bout) * most > farthest.distance {
-                let place = bout.place as usize;
-                let farther = self.farther(&contests[place], bout.error, farthest.distance);
+        let mut farthest = Farthest { place: pair_data[0].place as usize, distance: 0.0 };
+        for pair in std::iter::once(likely).chain(pair_data) {
+            if near(pair) * most > farthest.distance {
+                let place = pair.place as usize;
+                let farther = self.farther(&pair_tests[place], pair.error, farthest.distance);
                 farthest = farther.map_or(farthest, |distance| Farthest { place, distance });
             }
         }
         farthest
     }
 
-    /// Returns the distance of a pair where it is more than another.
-    fn farther(&self, contest: &Contest, error: f64, other: f64) -> Option<f64> {
-        let shift = self.shift(contest);
-        let own = self.tracks.block_error(self.squares(contest, shift, other)?);
+    /// Returns the distance of a pair if it exceeds another.
+    fn farther(&self, pair_test: &PairTest, error: f64, other: f64) -> Option<f64> {
+        let shift = self.shift(pair_test);
+        let own = self.tracks.block_error(self.squares(pair_test, shift, other)?);
         Some(shift / own.max(error * LEAST_VARIANCE.sqrt())).filter(|distance| *distance > other)
     }
 
-    /// Returns the sum of squares of what blocks add to the difference of a pair.
+    /// Returns the sum of squares of the contributions to the difference of a pair.
     ///
-    /// None once they are too many for the shift to be a distance.
-    fn squares(&self, contest: &Contest, shift: f64, distance: f64) -> Option<f64> {
+    /// `None` once the sum is too large for the shift to exceed the distance.
+    fn squares(&self, pair_test: &PairTest, shift: f64, distance: f64) -> Option<f64> {
         let error = shift / distance * (1.0 + 1e-9);
-        squares(&self.adds[contest.first].each, &self.adds[contest.second].each, self.tracks.squares_of(error))
+        squares(&self.adds[pair_test.first].each, &self.adds[pair_test.second].each, self.tracks.squares_of(error))
     }
 }
 
-/// Returns the sum of the squares of differences, in eight lanes: place mod 8.
+/// Returns the sum of squared differences in eight lanes, index mod 8.
 ///
-/// None once it is above `most`; no sum of squares becomes less by another.
+/// `None` once it exceeds `most`, since no square reduces it.
 fn squares(these: &[f64], those: &[f64], most: f64) -> Option<f64> {
     let mut lane = [0.0; 8];
     for (these, those) in these.chunks(STRETCH).zip(those.chunks(STRETCH)) {

@@ -1,48 +1,47 @@
-//! Which agents cannot be told apart by their Sharpe ratios.
+//! Tie bands: groups of agents whose Sharpe ratios do not differ significantly.
 
-use crate::multiple_testing::pairwise_tests::{Alone, Contest, decide};
+use crate::multiple_testing::pairwise_tests::{PairTest, Unadjusted, test_pairs};
 
 use crate::bootstrap::{Tracks, check_year_and_level, least_draws};
 use crate::{BadSetup, Draws, Interval, Panel, TestError};
 
-/// Two agents of a panel and whether their Sharpe ratios differ.
+/// Two agents of a panel, and the significance of the difference of their ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Place of the first.
+    /// Index of the first agent.
     pub first: usize,
-    /// Place of the second.
+    /// Index of the second agent.
     pub second: usize,
-    /// Sharpe ratio a year of the first less that of the second.
+    /// Annual Sharpe ratio of the first less that of the second.
     pub difference: f64,
-    /// Probability of such a difference, either way, where there is none.
+    /// Two-sided unadjusted p-value of the difference.
     pub p_value: f64,
-    /// The same where any false difference of all pairs counts.
+    /// p-value adjusted for all pairs.
     pub adjusted: f64,
 }
 
-/// Agents in bands, each of those that cannot be told from its first.
+/// Agents in bands; no agent of a band differs from its first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bands {
-    /// Places of the agents of each band, best first.
+    /// Indices of the agents of each band, best first.
     pub bands: Vec<Vec<usize>>,
     /// Every pair.
     pub pairs: Vec<Pair>,
-    /// Days of a block.
+    /// Block length in days.
     pub block_length: usize,
 }
 
-/// Returns the interval of the difference of two Sharpe ratios a year.
+/// Returns the interval of the difference of two annual Sharpe ratios.
 ///
 /// It is the ratio of the first agent less that of the second.
 ///
-/// Blocks of both are resampled together. The interval is the difference plus and minus a quantile of
-/// `abs(difference* - difference) / error*` times its standard error, which the sample gives by a kernel and a resample by
-/// its blocks.
+/// Blocks of both tracks are resampled together. The interval is the difference plus and minus a quantile of
+/// `abs(difference* - difference) / error*` times its standard error. The error of the sample is a kernel estimate, and
+/// that of a resample is from its blocks.
 ///
 /// # Errors
 ///
-/// Returns an error for a panel of other than two agents, fewer than 250 days, returns that do not vary, or tracks that
-/// are copies.
+/// Returns an error unless the panel has two agents, for fewer than 250 days, constant returns, or copies of one track.
 ///
 /// Source: Ledoit and Wolf (2008).
 pub fn sharpe_difference(
@@ -59,20 +58,19 @@ pub fn sharpe_difference(
 
 /// Returns the bands of a panel.
 ///
-/// A pair differs where its p-value is at most `level`, adjusted by the largest distance of all pairs in each resample
-/// and stepped down: the chance that any pair differs whose ratios are one is `level`, and the count of draws need not
-/// grow with the count of pairs.
+/// A pair differs if its p-value is at most `level`. The p-value is adjusted by the largest distance of all pairs in
+/// each resample, with step-down: the probability of any false difference is `level`, and the number of draws need not
+/// grow with the number of pairs.
 ///
-/// The best agent leads the first band, which holds all that cannot be told from it; the best of the others leads the
-/// next. `rank_by` says who is better, by default the Sharpe ratio.
+/// The best agent leads the first band, which holds all agents that do not differ from it. The best of the others leads
+/// the next band. `rank_by` orders the agents, by default by Sharpe ratio.
 ///
-/// For its p-value alone a pair is resampled until 20 resamples are as far off as the sample, or `draws.n` are drawn:
-/// both give one that is at most as small as it should be (Besag and Clifford 1991). Copies are tied.
+/// The unadjusted p-value of a pair is resampled until 20 resamples exceed its distance, or `draws.n` are drawn: both
+/// give valid p-values (Besag and Clifford 1991). Copies are tied.
 ///
 /// # Errors
 ///
-/// Returns an error for fewer than two agents or 250 days, returns that do not vary, or so few draws that no pair could be
-/// told apart.
+/// Returns an error for fewer than two agents or 250 days, constant returns, or too few draws for any difference.
 ///
 /// Source: Romano and Wolf (2005); Ledoit and Wolf (2008).
 pub fn tie_bands(
@@ -82,21 +80,21 @@ pub fn tie_bands(
     rank_by: Option<&[f64]>,
     draws: &Draws,
 ) -> Result<Bands, TestError> {
-    let (tracks, ranks) = contestants(panel, periods_per_year, level, rank_by, draws)?;
+    let (tracks, ranks) = prepared_tracks(panel, periods_per_year, level, rank_by, draws)?;
     let year = periods_per_year.sqrt();
-    let pair = |contest: Contest| Pair {
-        first: contest.first,
-        second: contest.second,
-        difference: contest.difference * year,
-        p_value: contest.p_value,
-        adjusted: contest.adjusted,
+    let pair = |pair_test: PairTest| Pair {
+        first: pair_test.first,
+        second: pair_test.second,
+        difference: pair_test.difference * year,
+        p_value: pair_test.p_value,
+        adjusted: pair_test.adjusted,
     };
-    let contests = decide(&tracks, level, draws, Alone::Every);
-    let bands = bands(&ranks, &contests, level);
-    Ok(Bands { bands, pairs: contests.into_iter().map(pair).collect(), block_length: tracks.block() })
+    let pair_tests = test_pairs(&tracks, level, draws, Unadjusted::Every);
+    let bands = bands(&ranks, &pair_tests, level);
+    Ok(Bands { bands, pairs: pair_tests.into_iter().map(pair).collect(), block_length: tracks.block() })
 }
 
-/// Returns the bands of [`tie_bands`] and nothing else, which takes less.
+/// Returns the bands of [`tie_bands`] only, which is faster.
 pub(crate) fn bands_alone(
     panel: &Panel<'_>,
     periods_per_year: f64,
@@ -104,12 +102,12 @@ pub(crate) fn bands_alone(
     rank_by: &[f64],
     draws: &Draws,
 ) -> Result<Vec<Vec<usize>>, TestError> {
-    let (tracks, ranks) = contestants(panel, periods_per_year, level, Some(rank_by), draws)?;
-    Ok(bands(&ranks, &decide(&tracks, level, draws, Alone::Differing), level))
+    let (tracks, ranks) = prepared_tracks(panel, periods_per_year, level, Some(rank_by), draws)?;
+    Ok(bands(&ranks, &test_pairs(&tracks, level, draws, Unadjusted::Differing), level))
 }
 
-/// Returns the tracks of a panel and what ranks them.
-fn contestants<'a>(
+/// Returns the tracks of a panel and their ranking values.
+fn prepared_tracks<'a>(
     panel: &Panel<'a>,
     periods_per_year: f64,
     level: f64,
@@ -131,7 +129,7 @@ fn contestants<'a>(
     Ok((tracks, ranks))
 }
 
-fn bands(rank_by: &[f64], pairs: &[Contest], level: f64) -> Vec<Vec<usize>> {
+fn bands(rank_by: &[f64], pairs: &[PairTest], level: f64) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = (0..rank_by.len()).collect();
     left.sort_by(|a, b| rank_by[*b].total_cmp(&rank_by[*a]));
     let mut differ = vec![vec![false; rank_by.len()]; rank_by.len()];

@@ -1,14 +1,15 @@
 use crate::error::{Statistic, Undefined, check, finite};
 use crate::mean;
 
-/// Returns the returns that a track would have had at one cost for all, per bar.
+/// Returns the returns of a track at a common cost per turnover.
 ///
-/// What was paid is added back, and `cost_bps` of the turnover taken: agents that ran at different costs compare.
-/// `cost` and `turnover` are shares of the NAV before the bar. To first order: what was paid is not reinvested.
+/// Paid costs are added back, and `cost_bps` of the turnover is subtracted, so that agents with different costs are
+/// comparable. `cost` and `turnover` are shares of the NAV before the bar. To first order: paid costs are not
+/// reinvested.
 ///
 /// # Errors
 ///
-/// Undefined where the three differ in length, or a number is not finite.
+/// Undefined if the lengths differ, or a number is not finite.
 pub fn at_cost(returns: &[f64], cost: &[f64], turnover: &[f64], cost_bps: f64) -> Result<Vec<f64>, Undefined> {
     same_length(returns, cost)?;
     same_length(returns, turnover)?;
@@ -20,13 +21,13 @@ pub fn at_cost(returns: &[f64], cost: &[f64], turnover: &[f64], cost_bps: f64) -
     Ok(rows.map(|((r, paid), traded)| r + paid - traded * cost_bps / 1e4).collect())
 }
 
-/// Returns the cost of trading, in bps of turnover, that leaves a mean return of 0.
+/// Returns the cost of trading, in bps of turnover, at which the mean return is 0.
 ///
 /// Below 0 for a track that loses before costs.
 ///
 /// # Errors
 ///
-/// Undefined without turnover, without returns, where lengths differ, or a number is not finite.
+/// Undefined without turnover, without returns, if lengths differ, or a number is not finite.
 pub fn break_even_bps(returns: &[f64], cost: &[f64], turnover: &[f64]) -> Statistic {
     let gross = at_cost(returns, cost, turnover, 0.0)?;
     let traded = mean(turnover)?;

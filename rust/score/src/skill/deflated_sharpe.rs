@@ -5,17 +5,17 @@ use crate::metrics::moments::Moments;
 use crate::normal_distribution;
 use crate::skill::Trials;
 
-/// The constant of Euler and Mascheroni.
+/// The Euler-Mascheroni constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// Returns how far a Sharpe ratio lies above another, in its standard errors.
+/// Returns the excess of a Sharpe ratio over a benchmark in standard errors.
 ///
-/// `(SR - SR*) sqrt(T - 1) / sqrt(1 - g3 SR + (g4 - 1) / 4 SR^2)`, per bar. It ranks: the probability of it is 1 in a
-/// double from 8.3 on.
+/// `(SR - SR*) sqrt(T - 1) / sqrt(1 - g3 SR + (g4 - 1) / 4 SR^2)`, per bar. Use it for ranking: its probability rounds
+/// to 1 in a double from 8.3 on.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, a benchmark that is not finite, or where the variance is not positive.
+/// Undefined for fewer than two returns, a benchmark that is not finite, or a variance that is not positive.
 pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
     finite(benchmark)?;
     Ok((moments.sharpe - benchmark) * moments.root() / moments.variance()?.sqrt())
@@ -25,16 +25,17 @@ pub fn z_score(moments: &Moments, benchmark: f64) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined where [`z_score`] is.
+/// Undefined if [`z_score`] is.
 ///
 /// Source: Bailey and Lopez de Prado (2012).
 pub fn probabilistic_sharpe(moments: &Moments, benchmark: f64) -> Statistic {
     Ok(normal_distribution::cdf(z_score(moments, benchmark)?))
 }
 
-/// Returns the best of many ratios without skill, expected, in their deviations.
+/// Returns the expected maximum of many ratios without skill, in their deviations.
 ///
-/// `(1 - g) Z(1 - 1/N) + g Z(1 - 1/(N e))`, g the constant of Euler; 0 for one trial, which is not the best of any.
+/// `(1 - g) Z(1 - 1/N) + g Z(1 - 1/(N e))`, g the Euler-Mascheroni constant; 0 for one trial, which involves no
+/// selection.
 ///
 /// Source: Bailey and Lopez de Prado (2014).
 #[must_use]
@@ -47,29 +48,29 @@ pub fn expected_max(n_trials: u64) -> f64 {
     -(1.0 - GAMMA) * normal_distribution::quantile(1.0 / n) - GAMMA * normal_distribution::quantile(1.0 / (n * E))
 }
 
-/// Out of how many trials a track was chosen, and how far apart they lay.
+/// The selection of a track: number of trials, and spread of their ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Selection {
-    /// Trials that were made, each copy counted.
+    /// Number of trials, including copies.
     pub n_trials: u64,
     /// Returns of every trial.
     pub n_returns: usize,
-    /// Standard deviation of the Sharpe ratios per bar of the trials, if it is known.
+    /// Standard deviation of the Sharpe ratios per bar of the trials, if known.
     pub spread: Option<f64>,
-    /// Clusters of trials, if they are known; reported only.
+    /// Clusters of trials, if known; for information only.
     pub n_eff: Option<usize>,
 }
 
 impl Selection {
-    /// Returns the selection out of a number of trials of which nothing else is known.
+    /// Returns the selection among a number of trials without further knowledge.
     #[must_use]
     pub fn counted(n_trials: u64, n_returns: usize) -> Self {
         Self { n_trials, n_returns, spread: None, n_eff: None }
     }
 
-    /// Returns the selection out of a ledger and of what was declared beside it.
+    /// Returns the selection among the trials of a ledger and declared trials.
     ///
-    /// Declared trials add to those counted, and can take nothing away.
+    /// Declared trials are added to the counted ones and cannot reduce them.
     #[must_use]
     pub fn of(ledger: &Trials, declared: u64) -> Self {
         Self {
@@ -80,9 +81,9 @@ impl Selection {
         }
     }
 
-    /// Returns the deviation of ratios that selection is made among, per bar.
+    /// Returns the standard deviation of ratios for the selection, per bar.
     ///
-    /// Never below that of tracks without skill, `1 / sqrt(T - 1)`: copies would make it as small as one likes.
+    /// It is at least that of tracks without skill, `1 / sqrt(T - 1)`: copies could make it arbitrarily small.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         let floor = 1.0 / (self.n_returns as f64 - 1.0).sqrt();
@@ -90,32 +91,32 @@ impl Selection {
     }
 }
 
-/// A deflated Sharpe ratio with everything that it was made of, per bar.
+/// A deflated Sharpe ratio with all of its inputs, per bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deflated {
     /// Trials counted.
     pub n_trials: u64,
-    /// Clusters of trials, if they are known.
+    /// Clusters of trials, if known.
     pub n_eff: Option<usize>,
-    /// Deviation of the ratios of trials.
+    /// Standard deviation of the ratios of trials.
     pub sigma: f64,
-    /// Ratio that the best of the trials is expected to show without skill.
+    /// Expected maximum ratio of the trials without skill.
     pub sr0: f64,
-    /// The track's own moments.
+    /// Moments of the track.
     pub moments: Moments,
     /// Probability that the true ratio is above 0.
     pub psr: f64,
     /// Probability that the true ratio is above `sr0`.
     pub dsr: f64,
-    /// Standard errors between the ratio and `sr0`: what ranks.
+    /// Excess of the ratio over `sr0` in standard errors, the ranking value.
     pub z: f64,
 }
 
-/// Returns the probability that a ratio is more than the luck of its trials.
+/// Returns the deflated Sharpe ratio: the probability of skill beyond selection.
 ///
 /// # Errors
 ///
-/// Undefined where the trials have another number of returns than the track, a spread that is none, fewer than two
+/// Undefined if the trials have another number of returns than the track, for an invalid spread, fewer than two
 /// returns, or a variance that is not positive.
 ///
 /// Source: Bailey and Lopez de Prado (2014).

@@ -4,39 +4,39 @@ use crate::error::{Statistic, Undefined, check};
 use crate::skill::hierarchical_clustering::{Condensed, clusters};
 use crate::standard_deviation;
 
-/// Above this correlation two trials are one as far as their spread goes.
+/// Correlation above which two trials count as one in the spread.
 const SAME: f64 = 0.95;
 
-/// Clusters are merged down to this mean correlation.
+/// Mean correlation down to which clusters are merged.
 const RELATED: f64 = 0.5;
 
-/// Distinct trials that are still clustered; their correlations take 64 MB.
+/// The most distinct trials that are clustered; their correlations take 64 MB.
 pub const MAX_CLUSTERED: usize = 4096;
 
-/// What a ledger of trials of one length says about selection.
+/// Statistics of the trials of a ledger, for selection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trials {
-    /// All of them.
+    /// Number of trials.
     pub n_trials: usize,
-    /// Returns of each.
+    /// Returns of each trial.
     pub n_returns: usize,
-    /// Those whose ratios count in the spread.
+    /// Trials counted in the spread.
     pub n_spread: usize,
-    /// Sample standard deviation of the ratios per bar that count.
+    /// Sample standard deviation of the counted ratios per bar.
     pub spread: Statistic,
     /// Clusters by average linkage at a correlation of 0.5.
     pub n_eff: Result<usize, Undefined>,
 }
 
-/// Returns what a ledger of tracks says about selection.
+/// Returns the statistics of the tracks of a ledger, for selection.
 ///
-/// The tracks are in the order in which they were made. All count as trials. In the spread, a track that correlates
-/// above 0.95 with one before it does not count, nor does one that does not vary, which has no ratio: no later trial
-/// takes an earlier one out. One that does not vary is in no cluster.
+/// The tracks are in chronological order. All count as trials. The spread leaves out a track that correlates above 0.95
+/// with an earlier one, so that no later trial removes an earlier one, and a constant track, which has no ratio. A
+/// constant track is in no cluster.
 ///
 /// # Errors
 ///
-/// Undefined without tracks, for tracks of unequal lengths or below two returns, or with a return that is none.
+/// Undefined without tracks, for tracks of unequal lengths or below two returns, or with an invalid return.
 pub fn trials(tracks: &[&[f64]]) -> Result<Trials, Undefined> {
     let n_returns = tracks.first().map_or(0, |track| track.len());
     for track in tracks {
@@ -55,18 +55,18 @@ pub fn trials(tracks: &[&[f64]]) -> Result<Trials, Undefined> {
             kept.push(trial);
         }
     }
-    // Sorted, since a sum depends on its order and copies must change nothing, wherever they are put.
+    // Sorted: a sum depends on its order, and the positions of copies must not change it.
     let mut ratios: Vec<f64> = kept.iter().map(|trial| trial.sharpe).collect();
     ratios.sort_by(f64::total_cmp);
     let spread = standard_deviation(&ratios);
     Ok(Trials { n_trials: tracks.len(), n_returns, n_spread: ratios.len(), spread, n_eff: n_eff(&distinct) })
 }
 
-/// A track that varies, with its exact copies.
+/// A track that is not constant, with its exact copies.
 struct Trial {
     sharpe: f64,
     copies: f64,
-    /// Returns less their mean, of length 1: products are correlations.
+    /// Returns less their mean, scaled to length 1: products are correlations.
     unit: Vec<f64>,
 }
 

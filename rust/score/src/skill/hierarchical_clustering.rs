@@ -1,11 +1,11 @@
-/// Distances between every two of some things, each pair once.
+/// A condensed distance matrix: each pair of items once.
 pub(crate) struct Condensed {
     n: usize,
     values: Vec<f64>,
 }
 
 impl Condensed {
-    /// Returns the distances that a function gives for every two numbers below `n`.
+    /// Returns the distances of all pairs of indices below `n`.
     pub(crate) fn of(n: usize, distance: impl Fn(usize, usize) -> f64) -> Self {
         let mut values = Vec::with_capacity(n * n.saturating_sub(1) / 2);
         for a in 1..n {
@@ -26,8 +26,8 @@ impl Condensed {
 
 /// Returns the number of clusters by average linkage.
 ///
-/// Their members merge at `cut` or nearer. `sizes` says of how many things each is a copy. Chains of nearest neighbours
-/// find the merges in a time that grows with the square of their number.
+/// Members merge at a distance of at most `cut`. `sizes` has the number of copies of each item. Nearest-neighbour
+/// chains find the merges in quadratic time.
 ///
 /// Source: Sokal and Michener (1958); Murtagh (1983).
 pub(crate) fn clusters(mut distances: Condensed, mut sizes: Vec<f64>, cut: f64) -> usize {
@@ -54,7 +54,7 @@ pub(crate) fn clusters(mut distances: Condensed, mut sizes: Vec<f64>, cut: f64) 
 
 /// Returns the nearest neighbour.
 ///
-/// Of equals it is the one before in the chain, so that a chain ends.
+/// Among equals it is the previous item of the chain, so that chains end.
 fn nearest(distances: &Condensed, alive: &[usize], top: usize, before: Option<usize>) -> usize {
     let mut best = before.map_or(f64::INFINITY, |near| distances.get(top, near));
     let mut near = before;

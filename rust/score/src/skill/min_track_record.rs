@@ -3,21 +3,21 @@ use crate::metrics::moments::Moments;
 use crate::normal_distribution;
 use crate::skill::expected_max;
 
-/// Returns how many returns it takes to tell a Sharpe ratio from a lower one.
+/// Returns the minimum track record length for a Sharpe ratio above a benchmark.
 ///
-/// `1 + (1 - g3 SR + (g4 - 1) / 4 SR^2) (Z / (SR - SR*))^2`, per bar; `moments.n_returns` is not used. Not a whole
-/// number: round it up. Of a confidence of at most one half it is 1: to be above is enough.
+/// `1 + (1 - g3 SR + (g4 - 1) / 4 SR^2) (Z / (SR - SR*))^2`, per bar; `moments.n_returns` is not used. It is not a
+/// whole number: round it up. At a confidence of at most one half it is 1.
 ///
 /// # Errors
 ///
-/// Undefined unless the ratio is above a finite `benchmark` and `confidence` lies inside (0, 1), or where the variance
-/// is not positive.
+/// Undefined unless the ratio is above a finite `benchmark` and `confidence` is in (0, 1), or for a variance that is
+/// not positive.
 ///
 /// Source: Bailey and Lopez de Prado (2012).
 pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> Statistic {
     probability(confidence)?;
     finite(benchmark)?;
-    // Written so that NaN is refused too.
+    // This form refuses NaN too.
     if !matches!(moments.sharpe.partial_cmp(&benchmark), Some(std::cmp::Ordering::Greater)) {
         return Err(Undefined::NotAbove);
     }
@@ -26,9 +26,9 @@ pub fn min_track_record(moments: &Moments, benchmark: f64, confidence: f64) -> S
     Ok(1.0 + variance * errors * errors)
 }
 
-/// Returns the years below which the best of many shows a ratio by luck.
+/// Returns the minimum backtest length in years for the best of many trials.
 ///
-/// `(E[max of N] / SR)^2`, `sharpe` a year; 0 for one trial.
+/// `(E[max of N] / SR)^2`, with an annual `sharpe`; 0 for one trial.
 ///
 /// # Errors
 ///

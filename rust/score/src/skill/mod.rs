@@ -1,6 +1,7 @@
-//! Whether a track is luck: errors of its Sharpe ratio, and what trials do to it.
+//! Skill or luck: deflated Sharpe ratios, benchmarks, calibration and power.
 //!
-//! Ratios are per bar unless a function takes `periods_per_year`, and of excess or active returns as the caller has them.
+//! Ratios are per bar unless a function takes `periods_per_year`. Callers pass excess or active returns. Imports
+//! `error`, `metrics` and `normal_distribution`.
 
 mod benchmark;
 mod calibration;

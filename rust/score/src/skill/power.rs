@@ -1,6 +1,6 @@
-//! What a board of so many agents over so many bars can see at all.
+//! Statistical power of a comparison of agents over a number of bars.
 //!
-//! Of normal returns without autocorrelation: real ones need more bars, never fewer.
+//! It assumes normal returns without autocorrelation. Real returns need more bars.
 
 use crate::error::{Statistic, Undefined, probability};
 use crate::metrics::moments::Moments;
@@ -8,58 +8,58 @@ use crate::metrics::sharpe_error::standard_error;
 use crate::normal_distribution;
 use crate::skill::expected_max;
 
-/// A board, and the skill one hopes to see on it.
+/// The design of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Board {
     /// Returns of each agent.
     pub n_returns: usize,
-    /// Agents that are compared.
+    /// Number of agents.
     pub n_agents: u64,
-    /// Bars a year.
+    /// Bars per year.
     pub periods_per_year: f64,
-    /// True Sharpe ratio a year that should be seen.
+    /// True annual Sharpe ratio to detect.
     pub sharpe: f64,
-    /// How often a field without skill may be taken for one with it, inside (0, 1).
+    /// Size of the test, in (0, 1): probability of a false claim of skill.
     pub size: f64,
-    /// How often the skill must be seen, inside (0, 1).
+    /// Power of the test, in (0, 1): probability of detecting the skill.
     pub power: f64,
 }
 
-/// What a board can see; ratios are a year.
+/// The power of a comparison; ratios are annual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// What was asked.
+    /// The design.
     pub board: Board,
     /// Standard error of the ratio of an agent without skill.
     pub standard_error: f64,
-    /// Ratio that the best agent shows, expected, where none has skill.
+    /// Expected maximum ratio of agents without skill.
     pub best_expected: f64,
-    /// Ratio that the best agent passes in a share `size` of fields without skill.
+    /// Quantile of the maximum ratio of agents without skill, exceeded with `size`.
     pub best_quantile: f64,
-    /// Least true ratio that is seen, by a test of every agent.
+    /// Smallest true ratio that is detected, with a test of every agent.
     pub min_sharpe: Statistic,
-    /// Least true gap that is seen between two uncorrelated agents.
+    /// Smallest true difference that is detected between two uncorrelated agents.
     ///
-    /// By a test of that pair alone.
+    /// With a test of that pair only.
     pub min_gap: f64,
-    /// Returns that it takes to see the ratio asked for.
+    /// Returns required to detect the ratio of the design.
     pub n_needed: f64,
-    /// The same in years.
+    /// Years required.
     pub years_needed: f64,
-    /// The same in tracks as long as those of the board, by whole ones.
+    /// Tracks of the length of the design required, rounded up.
     pub tracks_needed: f64,
 }
 
-/// Returns what a board can see.
+/// Returns the power of a comparison.
 ///
-/// An agent is tested at the size that leaves `size` for the whole field, `1 - (1 - size)^(1 / k)`.
+/// An agent is tested at the size that gives `size` for the whole field, `1 - (1 - size)^(1 / k)`.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, no agent, a size or power outside (0, 1), or a ratio or bars a year not
-/// above 0.
+/// Undefined for fewer than two returns, no agent, a size or power outside (0, 1), or a ratio or number of bars per
+/// year not above 0.
 ///
-/// Source: the variance of Lo (2002); Sidak (1967); the best of many as in [`expected_max`].
+/// Source: the variance of Lo (2002); Sidak (1967); the expected maximum as in [`expected_max`].
 pub fn power(board: &Board) -> Result<Power, Undefined> {
     let Board { n_returns, n_agents, periods_per_year, sharpe, size, power } = *board;
     probability(size)?;
@@ -90,14 +90,14 @@ pub fn power(board: &Board) -> Result<Power, Undefined> {
     })
 }
 
-/// Returns how many returns it takes to tell two agents apart.
+/// Returns the number of returns required to separate two agents.
 ///
-/// `n_returns` of them put their ratios `distance` standard errors apart, and more of them as far as their root says. By a
-/// two-sided test of `size`, which sees the difference with a probability of `power`.
+/// After `n_returns` their ratios are `distance` standard errors apart; the distance grows with the square root. The
+/// test is two-sided with size `size`, and detects the difference with probability `power`.
 ///
 /// # Errors
 ///
-/// Undefined unless they are apart, or for a size or power outside (0, 1).
+/// Undefined for a distance of 0, or for a size or power outside (0, 1).
 pub fn days_to_separate(n_returns: usize, distance: f64, size: f64, power: f64) -> Statistic {
     probability(size)?;
     probability(power)?;
@@ -109,12 +109,12 @@ pub fn days_to_separate(n_returns: usize, distance: f64, size: f64, power: f64) 
     Ok((n_returns as f64 * each * each).ceil())
 }
 
-/// Returns the size of each of `n` independent tests of which one errs with `size`.
+/// Returns the size of each of `n` independent tests with joint size `size`.
 fn size_of_one(size: f64, n: u64) -> f64 {
     -libm::expm1(libm::log1p(-size) / n as f64)
 }
 
-/// Returns how many returns put a ratio `errors` standard errors above 0.
+/// Returns the number of returns for a ratio `errors` standard errors above 0.
 fn needed(seen: &Moments, errors: f64) -> Statistic {
     let each = errors.max(0.0) / seen.sharpe;
     Ok((1.0 + seen.variance()? * each * each).max(2.0))
@@ -122,7 +122,7 @@ fn needed(seen: &Moments, errors: f64) -> Statistic {
 
 /// Returns the ratio per bar that is `errors` of its own standard errors above 0.
 fn least(n_returns: usize, errors: f64) -> Statistic {
-    // s^2 (T - 1) = e^2 (1 + s^2 / 2): the error grows with the ratio, and so few returns never see any.
+    // s^2 (T - 1) = e^2 (1 + s^2 / 2): the error grows with the ratio, so few returns detect no ratio at all.
     let rest = n_returns as f64 - 1.0 - errors * errors / 2.0;
     if rest <= 0.0 {
         return Err(Undefined::NoPrecision);
@@ -131,7 +131,7 @@ fn least(n_returns: usize, errors: f64) -> Statistic {
 }
 
 impl Power {
-    /// Returns what a board says that cannot separate its agents.
+    /// Returns the sentence for a board that cannot separate its agents.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Board { n_returns, n_agents, sharpe, size, power, .. } = self.board;

@@ -3,14 +3,15 @@ use crate::metrics::moments::Moments;
 use crate::metrics::sharpe_error::standard_error;
 use crate::sharpe;
 
-/// Returns the Sharpe ratio a year of every window of `n_window` returns.
+/// Returns the annual Sharpe ratio of every window of `n_window` returns.
 ///
-/// Oldest first: one value a window, that of returns `k` to `k + n_window - 1` first; each undefined on its own.
+/// Oldest first, one value per window, starting with returns `k` to `k + n_window - 1`. Each may be undefined
+/// separately.
 ///
 /// # Errors
 ///
-/// Undefined for windows of fewer than two returns or more than there are, with a return that is none, or bars a year
-/// that are none.
+/// Undefined for windows of fewer than two returns or more than there are, an invalid return, or an invalid number of
+/// bars per year.
 pub fn rolling_sharpe(excess: &[f64], n_window: usize, periods_per_year: f64) -> Result<Vec<Statistic>, Undefined> {
     year(periods_per_year)?;
     roll(excess, n_window, |window| sharpe(window, periods_per_year))
@@ -34,37 +35,37 @@ fn roll(excess: &[f64], n_window: usize, of: impl Fn(&[f64]) -> Statistic) -> Re
     Ok(excess.windows(n_window).map(of).collect())
 }
 
-/// Returns the lowest of some statistics, and its place.
+/// Returns the lowest of several statistics, and its index.
 ///
 /// # Errors
 ///
-/// Undefined where none is defined.
+/// Undefined if none is defined.
 pub fn worst(statistics: &[Statistic]) -> Result<(f64, usize), Undefined> {
     let defined = statistics.iter().enumerate().filter_map(|(place, statistic)| Some((statistic.ok()?, place)));
     let lowest = defined.min_by(|a, b| a.0.total_cmp(&b.0));
     lowest.ok_or(Undefined::TooShort { required: 1, received: 0 })
 }
 
-/// What is left of a Sharpe ratio on returns that it was not chosen on, a year.
+/// Decay of an annual Sharpe ratio out of sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decay {
-    /// Ratio on the returns it was chosen on.
+    /// Ratio in sample.
     pub in_sample: f64,
-    /// Ratio on the others.
+    /// Ratio out of sample.
     pub out_of_sample: f64,
-    /// Share of the ratio that is gone; below 0 where it grew.
+    /// Share of the ratio that is lost; below 0 if it grew.
     ///
-    /// Undefined unless there was one above 0.
+    /// Undefined unless the ratio in sample is above 0.
     pub decay: Statistic,
-    /// Standard errors of the difference between the two.
+    /// Difference of the ratios in standard errors.
     pub z: Statistic,
 }
 
-/// Returns what is left of a Sharpe ratio on returns that it was not chosen on.
+/// Returns the decay of a Sharpe ratio out of sample.
 ///
 /// # Errors
 ///
-/// Undefined where one of the ratios is, or bars a year are none.
+/// Undefined if one of the ratios is, or for an invalid number of bars per year.
 pub fn decay(in_sample: &[f64], out_of_sample: &[f64], periods_per_year: f64) -> Result<Decay, Undefined> {
     year(periods_per_year)?;
     let (inside, outside) = (Moments::of(in_sample)?, Moments::of(out_of_sample)?);

@@ -1,4 +1,4 @@
-//! Returns over what could be had without skill.
+//! Active returns: returns over the benchmarks cash and buy-and-hold.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use super::window_runs::Tracks;
 use crate::error::Undefined;
 use crate::skill::regress;
 
-/// A track over both benchmarks, a day.
+/// The active returns of a track over both benchmarks, per day.
 #[derive(Clone, Debug)]
 pub(super) struct Active {
-    /// Excess over cash less beta times that of buy-and-hold, alpha kept.
+    /// Excess over cash less beta times that of buy-and-hold, including alpha.
     pub held: Known<Vec<f64>>,
     /// Excess over cash.
     pub cash: Vec<f64>,
-    /// What was fitted on each market.
+    /// The regression on each market.
     pub markets: Vec<Market>,
 }
 
 impl Active {
-    /// Returns both sides by name.
+    /// Returns both series by name.
     pub(super) fn sides(&self) -> [(&'static str, Known<&[f64]>); 2] {
         let held = self.held.as_deref().map_err(|unknown| *unknown);
         [("buy-and-hold", held), ("cash", Ok(&self.cash))]
     }
 }
 
-/// Returns what cash would have earned.
+/// Returns the return of cash.
 ///
-/// It is the account's interest, or the market's risk-free return where that is more.
+/// It is the interest of the account, or the risk-free return of the market if that is higher.
 fn cash_of(run: &SubmittedRun) -> Vec<f64> {
     let earned = run.benchmarks.as_ref().map(|benchmarks| &benchmarks.cash);
     let total = |series: &&Vec<f64>| series.iter().sum::<f64>();
@@ -39,9 +39,9 @@ fn cash_of(run: &SubmittedRun) -> Vec<f64> {
     best.cloned().unwrap_or_else(|| vec![0.0; run.returns.len()])
 }
 
-/// Returns a series of the days of some tracks over both benchmarks.
+/// Returns the active returns of a series over both benchmarks.
 ///
-/// Beta is fitted on each market by itself, over all its windows.
+/// Beta is estimated on each market separately, over all its windows.
 pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) -> Active {
     let cash = tracks.series(seed, |run| Some(cash_of(run))).unwrap_or_default();
     let over = |series: &[f64]| -> Vec<f64> { series.iter().zip(&cash).map(|(r, cash)| r - cash).collect() };
@@ -72,12 +72,12 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) 
     Active { held: Ok(held), cash: excess, markets }
 }
 
-/// Alpha, its error and beta, a day.
+/// Alpha, its standard error and beta, per day.
 type Fitted = (f64, Known, Known);
 
-/// Returns what a benchmark does not explain.
+/// Returns the part of the returns that a benchmark does not explain.
 ///
-/// Of one that does not vary, it is the difference.
+/// For a constant benchmark it is the difference.
 fn fit(excess: &[f64], benchmark: &[f64]) -> Result<(Vec<f64>, Fitted), Undefined> {
     match regress(excess, benchmark) {
         Ok(line) => {

@@ -2,7 +2,7 @@ use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
 use super::active_returns::Active;
-use super::diagnostics::Beside;
+use super::diagnostics::Diagnostics;
 use super::field_agents::Agent;
 use super::gates::{Findings, Gate, gates, verdict};
 use super::reason::{Known, Reason, Unknown};
@@ -15,16 +15,16 @@ use crate::metrics::sharpe_error::{Hac, default_lags, hac};
 use crate::skill::{Deflated, Selection, deflate, min_track_record};
 use crate::{METRICS, TestError, Track, mean, share_of_nav, sharpe, sharpe_standard_error, summarize};
 
-/// What an agent is judged to be.
+/// The verdict on an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every gate holds.
+    /// Every gate passes.
     Eligible,
-    /// A gate does not hold.
+    /// A gate fails.
     NotEligible,
-    /// There is too little data to say anything.
+    /// There are too few windows or days.
     Insufficient,
-    /// No gate fails, but one is not known to hold.
+    /// No gate fails, but the result of one is unknown.
     Unknown,
 }
 
@@ -41,20 +41,20 @@ impl Verdict {
     }
 }
 
-/// The line fitted on one market; alpha is a year.
+/// The regression on one market; alpha is annual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Market {
-    /// SHA-256 of the market, if it is known.
+    /// SHA-256 of the market, if known.
     pub dataset: Option<Digest>,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Days of all windows on it.
+    /// Days of all windows on the market.
     pub n_days: usize,
     /// Excess over cash that buy-and-hold does not explain.
     pub alpha: f64,
     /// Its standard error.
     pub alpha_error: Known,
-    /// Units of buy-and-hold held.
+    /// Slope: units of buy-and-hold.
     pub beta: Known,
 }
 
@@ -63,114 +63,113 @@ pub struct Market {
 pub struct Side {
     /// The benchmark.
     pub name: &'static str,
-    /// Mean active return a year, of the seeds' mean.
+    /// Mean annual active return, averaged over seeds.
     pub mean: Known,
     /// The deflated ratio of the typical seed, per bar, with its inputs.
     pub deflated: Known<Deflated>,
-    /// Sharpe ratio of the typical seed a year.
+    /// Annual Sharpe ratio of the typical seed.
     pub sharpe: Known,
     /// Its standard error.
     pub standard_error: Known,
-    /// The same with autocorrelation.
+    /// Its standard error under autocorrelation.
     pub hac: Known<Hac>,
-    /// Days that it takes to tell the typical seed's ratio from 0.
+    /// Minimum track record length of the typical seed, against a ratio of 0.
     pub min_track_record: Known,
-    /// Probability of such a mean of all days where the true one is 0.
+    /// Unadjusted p-value of the mean over all days.
     ///
-    /// For this agent by itself.
+    /// For this agent only.
     pub alone: Known,
-    /// The same by the signs of windows; none for fewer than eight.
+    /// p-value of the signs of windows; absent for fewer than eight windows.
     pub sign_flip: Option<f64>,
-    /// The same where any false claim in the field counts.
+    /// Romano-Wolf p-value, adjusted for the field.
     pub romano_wolf: Known,
-    /// The share of false claims among those at least as sure.
+    /// p-value adjusted for the false discovery rate.
     pub false_discovery: Known,
 }
 
-/// One window of an agent; each pair is against buy-and-hold and cash.
+/// One window of an agent; pairs are against buy-and-hold and cash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowScore {
     /// The window.
     pub key: WindowKey,
-    /// What people call its market.
+    /// Display name of its market.
     pub name: String,
     /// Its first and last date, if known.
     pub dates: Option<(String, String)>,
-    /// Its returns.
+    /// Number of returns.
     pub n_days: usize,
-    /// Runs of it, each under a fill key of its own.
+    /// Number of runs, each with its own fill key.
     pub n_seeds: usize,
-    /// Runs of it that pass.
+    /// Number of runs that pass.
     pub n_passed: usize,
-    /// Return over the window, of the seeds' mean.
+    /// Return over the window, averaged over seeds.
     pub return_: Known,
-    /// Volatility a year of the same.
+    /// Annual volatility, averaged over seeds.
     pub volatility: Known,
-    /// Standard errors of the ratio of active returns above 0.
+    /// Excess of the ratio of active returns over 0, in standard errors.
     pub z: [Known; 2],
-    /// Probability of a ratio as low, where it is 0, for the count of windows.
+    /// Probability of such a low ratio at a true ratio of 0, adjusted for windows.
     pub p_below: [Known; 2],
 }
 
-/// Everything that a verdict was made of.
+/// The score of an agent: its verdict, rank and all inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompositeScore {
-    /// What the agent is called.
+    /// Name of the agent.
     pub agent_id: String,
-    /// Digest of its record, if there is one.
+    /// Digest of its record, if any.
     pub digest: Option<Digest>,
-    /// What it is judged to be.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, each reason once.
+    /// Reasons, each once.
     pub reasons: Vec<Reason>,
     /// Every gate.
     pub gates: Vec<Gate>,
-    /// What the sealed windows say alone, where there are others beside them.
+    /// Result on the sealed windows only, if there are others too.
     pub sealed: Option<Sealed>,
-    /// Another agent whose track it has, unless it is known to have made it.
+    /// The agent with the same track, unless this one is the known original.
     pub copy_of: Option<String>,
-    /// Its place, 1 for the best.
+    /// Rank, 1 for the best.
     ///
-    /// Agents of a band share one; none for an agent that cannot be ranked.
+    /// Agents of a band share a rank; absent for an agent that cannot be ranked.
     pub rank: Option<usize>,
-    /// What ranks: standard errors above the luck of trials.
+    /// Ranking value: standard errors above the expected maximum of the trials.
     ///
-    /// Of the typical seed and the side where they are fewer; of the sealed windows alone, where there are others beside
-    /// them.
+    /// Of the typical seed and the lower of both benchmarks; of the sealed windows only, if there are others too.
     pub z: Known,
-    /// The same for each seed; the typical one is the lower of the two in the middle.
+    /// Ranking value of each seed; the typical seed is the lower median.
     pub seed_z: Vec<Known>,
-    /// Share of the luck floor that it is above.
+    /// Share of the luck floor below this agent.
     pub above_luck: Known,
     /// Returns of all windows.
     pub n_days: usize,
-    /// Seeds of each window that change something.
+    /// Number of distinct seeds per window.
     pub n_seeds: usize,
-    /// Bars a year.
+    /// Bars per year.
     pub periods_per_year: f64,
-    /// Trials that its maker declares; they add to those counted.
+    /// Trials declared by its author; added to the counted ones.
     pub declared: u64,
-    /// Out of how many trials it was chosen.
+    /// The selection among trials.
     pub selection: Selection,
-    /// Each of [`METRICS`], of the seeds' mean.
+    /// Each of [`METRICS`], averaged over seeds.
     pub metrics: Vec<(&'static str, Statistic)>,
-    /// Against buy-and-hold and cash.
+    /// Results against buy-and-hold and cash.
     pub sides: Vec<Side>,
-    /// The line fitted on each market.
+    /// The regression on each market.
     pub markets: Vec<Market>,
-    /// Each window by itself.
+    /// Each window.
     pub windows: Vec<WindowScore>,
-    /// Windows above the benchmark, of the side that has fewer.
+    /// Windows above the benchmark, for the benchmark with fewer.
     pub n_won: usize,
-    /// How reliably runs pass.
+    /// Reliability of passing.
     pub pass_k: PassK,
-    /// How the runs went.
+    /// Process statistics of the runs.
     pub process: Process,
-    /// What decides nothing.
-    pub beside: Beside,
+    /// Diagnostics that do not affect the verdict.
+    pub diagnostics: Diagnostics,
 }
 
-/// What the field says of an agent, of each side.
+/// Results of an agent in tests of the field, per benchmark.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InField {
     pub alone: [Known; 2],
@@ -179,24 +178,24 @@ pub(super) struct InField {
 }
 
 impl InField {
-    /// Sets what one side says: alone, Romano-Wolf, and false discovery.
-    pub(super) fn set(&mut self, side: usize, told: Known<[f64; 3]>) {
-        self.alone[side] = told.map(|[alone, _, _]| alone);
-        self.romano_wolf[side] = told.map(|[_, stepped, _]| stepped);
-        self.false_discovery[side] = told.map(|[_, _, rate]| rate);
+    /// Sets the results for one benchmark: alone, Romano-Wolf, and false discovery.
+    pub(super) fn set(&mut self, side: usize, value: Known<[f64; 3]>) {
+        self.alone[side] = value.map(|[alone, _, _]| alone);
+        self.romano_wolf[side] = value.map(|[_, stepped, _]| stepped);
+        self.false_discovery[side] = value.map(|[_, _, rate]| rate);
     }
 }
 
-/// Returns how far each seed lies above the luck of trials, and the typical one.
+/// Returns the ranking value of each seed, and the index of the typical seed.
 ///
-/// Of the side where that is less.
+/// For the benchmark with the lower value.
 pub(super) fn seed_ratios(agent: &Agent<'_>, selection: &Selection) -> (Vec<Known>, usize) {
     let seed_z: Vec<Known> = agent.seeds.iter().map(|seed| Ok(least(seed, selection)?.z)).collect();
     let seed = typical(&seed_z);
     (seed_z, seed)
 }
 
-/// Returns the deflated ratio of a track, of the side where it is less.
+/// Returns the deflated ratio of a track, for the benchmark with the lower one.
 pub(super) fn dsr_of(track: &Active, selection: &Selection) -> Known {
     least(track, selection).map(|found| found.dsr)
 }
@@ -209,7 +208,7 @@ fn least(track: &Active, selection: &Selection) -> Known<Deflated> {
                 let other = deflated(series, selection)?;
                 found = Some(found.filter(|each| each.z <= other.z).unwrap_or(other));
             }
-            // Of returns alone cash is what there is to beat; the gate of the benchmark says so.
+            // Bare returns have only cash as benchmark; the benchmark gate reports it.
             Err(Unknown::NoBenchmark) => {}
             Err(unknown) => return Err(unknown),
         }
@@ -221,7 +220,7 @@ fn deflated(series: &[f64], selection: &Selection) -> Known<Deflated> {
     Ok(deflate(&Moments::of(series)?, selection)?)
 }
 
-/// Returns the place of the typical seed: of two in the middle, the lower.
+/// Returns the index of the typical seed, the lower median.
 pub(super) fn typical(seed_z: &[Known]) -> usize {
     let mut order: Vec<usize> = (0..seed_z.len()).collect();
     let key = |place: usize| seed_z[place].unwrap_or(f64::NEG_INFINITY);
@@ -229,8 +228,8 @@ pub(super) fn typical(seed_z: &[Known]) -> usize {
     order[(order.len() - 1) / 2]
 }
 
-/// Returns a result whose reason belongs into a score, or the error that stops it.
-pub(super) fn settled<T>(result: Result<T, TestError>) -> Result<Known<T>, ScoreError> {
+/// Returns a result whose reason belongs in a score, or a fatal error.
+pub(super) fn known_or_fatal<T>(result: Result<T, TestError>) -> Result<Known<T>, ScoreError> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(TestError::Undefined(undefined)) => Ok(Err(undefined.into())),
@@ -277,7 +276,7 @@ pub(super) fn score(
         windows: windows.windows,
         pass_k: windows.pass_k,
         process,
-        beside: Beside::of(agent, config, selection),
+        diagnostics: Diagnostics::of(agent, config, selection),
     }
 }
 
@@ -308,9 +307,9 @@ fn sides(agent: &Agent<'_>, seed: usize, config: &ScoreConfig, selection: &Selec
     sides
 }
 
-/// Returns the metrics of the seeds' mean.
+/// Returns the metrics averaged over seeds.
 ///
-/// What a track without decisions cannot tell is undefined.
+/// Metrics that need decisions are undefined for bare returns.
 fn metrics(agent: &Agent<'_>) -> Vec<(&'static str, Statistic)> {
     let tracks = &agent.tracks;
     let traced = |of: fn(&openoutcry_contract::Trace) -> Vec<f64>| {

@@ -1,4 +1,4 @@
-//! What is reported beside the verdict and decides nothing.
+//! Diagnostics of a score, which do not affect the verdict.
 
 use openoutcry_contract::{SubmittedRun, Trace};
 
@@ -13,32 +13,32 @@ use crate::skill::{
 };
 use crate::{share_of_nav, sharpe};
 
-/// Kinds of cost that trading has: fee, slippage, impact, liquidation.
+/// Kinds of trading costs: fee, slippage, impact, liquidation.
 const OF_TRADING: [usize; 4] = [0, 1, 2, 5];
 
-/// Bins of the calibration.
+/// Number of bins of the calibration.
 const N_BINS: usize = 10;
 
-/// What is reported beside the verdict; ratios are a year.
+/// Diagnostics of a score; ratios are annual.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beside {
-    /// Sharpe ratio over cash of the same decisions one bar later.
+pub struct Diagnostics {
+    /// Sharpe ratio over cash of the same decisions with a delay of one bar.
     pub delayed_sharpe: Known,
-    /// Deflated ratio as though all traded at the cost of the configuration.
+    /// Deflated ratio at the common cost of the configuration.
     pub dsr_at_common_cost: Known,
-    /// Cost in bps of turnover that leaves a mean return of 0.
+    /// Cost in bps of turnover at which the mean return is 0.
     pub break_even_bps: Known,
-    /// NAV at which nothing is left over the benchmark.
+    /// NAV at which the excess over the benchmark is 0.
     pub capacity: Known,
-    /// Lowest rolling Sharpe ratio of active returns, inside a window.
+    /// Lowest rolling Sharpe ratio of active returns within a window.
     pub worst_rolling_sharpe: Known,
-    /// What is left of the ratio after the windows that were open to the makers.
+    /// Decay of the ratio after the in-sample windows.
     pub decay: Known<Decay>,
-    /// How well stated confidence agrees with what came.
+    /// Calibration of stated confidence.
     pub calibration: Known<Calibration>,
 }
 
-impl Beside {
+impl Diagnostics {
     pub(super) fn of(agent: &Agent<'_>, config: &ScoreConfig, selection: &Selection) -> Self {
         Self {
             delayed_sharpe: delayed(agent),
@@ -52,7 +52,7 @@ impl Beside {
     }
 }
 
-/// Returns active returns, of the seeds' mean: over buy-and-hold, else over cash.
+/// Returns active returns averaged over seeds: over buy-and-hold, else over cash.
 fn own<'a>(agent: &'a Agent<'_>) -> &'a [f64] {
     agent.average.held.as_deref().unwrap_or(&agent.average.cash)
 }
@@ -67,7 +67,7 @@ fn delayed(agent: &Agent<'_>) -> Known {
     Ok(sharpe(&active(&agent.tracks, None, &late).cash, agent.tracks.periods_per_year)?)
 }
 
-/// Returns what trading cost, a bar, over NAV.
+/// Returns trading costs per bar, over NAV.
 fn cost_of(agent: &Agent<'_>) -> Known<Vec<f64>> {
     traced(agent, |run, trace| {
         let paid = |bar: usize| OF_TRADING.iter().map(|kind| trace.paid[*kind][bar]).sum();

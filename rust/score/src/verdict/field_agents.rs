@@ -1,4 +1,4 @@
-//! Agents of a field, checked and put on common days.
+//! The agents of a field: validated, on common windows, with copies marked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,42 +10,42 @@ use super::window_runs::{Tracks, fill_text, key_of};
 use super::{ScoreConfig, ScoreError, WindowKey};
 use crate::is_riskless;
 
-/// Above it two tracks are one.
+/// Correlation above which two tracks are the same.
 const SAME: f64 = 0.999_999;
 
-/// An agent on its way to a score.
+/// An agent before scoring.
 #[derive(Clone, Debug)]
 pub(super) struct Agent<'a> {
     pub submission: &'a Submission,
     pub tracks: Tracks<'a>,
-    /// Mean return of all seeds, a day.
+    /// Mean return of all seeds, per day.
     pub returns: Vec<f64>,
     pub average: Active,
-    /// The same for each seed by itself.
+    /// Active returns of each seed.
     pub seeds: Vec<Active>,
-    /// Windows that it should have run and has not, and seeds.
+    /// Number of missing windows and seeds.
     pub n_missing: usize,
-    /// Another agent whose track it has, unless it is known to have made it.
+    /// The agent with the same track, unless this one is the known original.
     pub copy_of: Option<usize>,
-    /// The agent of the same track that tests of the field count in its place.
-    pub stands_for: Option<usize>,
+    /// The agent of the same track that represents it in tests of the field.
+    pub represented_by: Option<usize>,
 }
 
 impl Agent<'_> {
-    /// Returns whether tests of the field can count this agent.
+    /// Returns whether tests of the field include this agent.
     pub(super) fn is_in_field(&self) -> bool {
         let varies = |series: &Vec<f64>| !is_riskless(series);
         let held = self.average.held.as_ref().map_or(true, varies);
-        self.n_missing == 0 && self.stands_for.is_none() && held && varies(&self.average.cash)
+        self.n_missing == 0 && self.represented_by.is_none() && held && varies(&self.average.cash)
     }
 }
 
 /// Agents of a field in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Agents<'a> {
-    /// Those that are judged.
-    pub judged: Vec<Agent<'a>>,
-    /// Those that are there to show luck.
+    /// Agents to score.
+    pub scored: Vec<Agent<'a>>,
+    /// Agents of the luck floor.
     pub floor: Vec<Agent<'a>>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Agents<'a> {
 ///
 /// # Errors
 ///
-/// Returns an error for a submission that cannot be scored, two of one name, or rules that differ.
+/// Returns an error for an invalid submission, a duplicate name, or different rules.
 pub(super) fn prepare<'a>(submissions: &'a [Submission], config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     check_names(submissions)?;
     let agents = submissions.iter().map(|each| agent(each, |_| true)).collect::<Result<Vec<_>, _>>()?;
@@ -61,13 +61,13 @@ pub(super) fn prepare<'a>(submissions: &'a [Submission], config: &ScoreConfig) -
     parted(agents, config)
 }
 
-/// Returns agents as far as they ran the windows of a configuration.
+/// Returns agents restricted to the windows of a configuration.
 ///
-/// Who ran none is not among them.
+/// Agents without such a window are left out.
 ///
 /// # Errors
 ///
-/// Returns an error for a submission that cannot be scored.
+/// Returns an error for an invalid submission.
 pub(super) fn restricted<'a>(submissions: &'a [Submission], config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     let windows: BTreeSet<WindowKey> = config.windows.iter().map(SuiteWindow::key).collect();
     let is_in = |run: &SubmittedRun| windows.contains(&key_of(run));
@@ -75,12 +75,12 @@ pub(super) fn restricted<'a>(submissions: &'a [Submission], config: &ScoreConfig
     parted(some.map(|each| agent(each, is_in)).collect::<Result<Vec<_>, _>>()?, config)
 }
 
-/// Returns agents with what they lack and whose track they have, and the floor.
+/// Returns agents with missing windows and copies, and the luck floor.
 fn parted<'a>(agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Agents<'a>, ScoreError> {
     let is_floor = |agent: &Agent<'_>| config.luck_floor.contains(&agent.submission.agent_id);
-    let (floor, mut judged): (Vec<_>, Vec<_>) = counted(agents, config)?.into_iter().partition(is_floor);
-    mark_copies(&mut judged, config);
-    Ok(Agents { judged, floor })
+    let (floor, mut scored): (Vec<_>, Vec<_>) = counted(agents, config)?.into_iter().partition(is_floor);
+    mark_copies(&mut scored, config);
+    Ok(Agents { scored, floor })
 }
 
 fn check_names(submissions: &[Submission]) -> Result<(), ScoreError> {
@@ -94,7 +94,7 @@ fn check_names(submissions: &[Submission]) -> Result<(), ScoreError> {
     Ok(())
 }
 
-/// Counts what each agent lacks of what is asked for.
+/// Counts the missing windows and seeds of each agent.
 fn counted<'a>(mut agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Vec<Agent<'a>>, ScoreError> {
     let wanted = wanted(&agents, config);
     for agent in &mut agents {
@@ -109,10 +109,10 @@ fn agent(submission: &Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Resu
     let returns = tracks.returns(None);
     let average = active(&tracks, None, &returns);
     let seeds = (0..tracks.n_seeds()).map(|seed| active(&tracks, Some(seed), &tracks.returns(Some(seed)))).collect();
-    Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None, stands_for: None })
+    Ok(Agent { submission, tracks, returns, average, seeds, n_missing: 0, copy_of: None, represented_by: None })
 }
 
-/// Refuses agents of other costs, limits, benchmarks or bars a year.
+/// Refuses agents with different costs, limits, benchmarks or bars per year.
 fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
     let mut years: BTreeMap<WindowKey, (f64, &str)> = BTreeMap::new();
     let mut held: BTreeMap<(WindowKey, String), (&SubmittedRun, &str)> = BTreeMap::new();
@@ -151,11 +151,11 @@ fn wanted(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
     every.into_iter().collect()
 }
 
-/// Returns how many windows and seeds an agent lacks.
+/// Returns the number of missing windows and seeds of an agent.
 ///
 /// # Errors
 ///
-/// Returns what is wrong where it has a window or a seed that nobody asked for.
+/// Returns a fault for an unexpected window or seed.
 fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> Result<usize, String> {
     let (keys, fills) = (tracks.keys(), tracks.fills());
     if let Some(key) = keys.iter().find(|key| !wanted.contains(key)) {
@@ -169,10 +169,10 @@ fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> R
     Ok(wanted.iter().filter(|key| !keys.contains(key)).count() + n_seeds)
 }
 
-/// Marks agents of one track as copies, in whatever order they came.
+/// Marks agents of one track as copies, in any order.
 ///
-/// Nothing in a record says who was first, so of those who share a track only one that the configuration names is no
-/// copy. One of them stands for all in tests of the field.
+/// A record does not prove who was first. Of agents with one track, only one that the configuration names as the
+/// original is no copy. One of them represents all in tests of the field.
 fn mark_copies(agents: &mut [Agent<'_>], config: &ScoreConfig) {
     for mut group in groups(agents) {
         let name = |place: &usize| agents[*place].submission.agent_id.as_str();
@@ -181,7 +181,7 @@ fn mark_copies(agents: &mut [Agent<'_>], config: &ScoreConfig) {
         group.sort_by_key(|place| (!is_known(place), name(place).to_owned()));
         let first = group[0];
         for place in &group[1..] {
-            (agents[*place].copy_of, agents[*place].stands_for) = (Some(first), Some(first));
+            (agents[*place].copy_of, agents[*place].represented_by) = (Some(first), Some(first));
         }
         if n_known != 1 {
             agents[first].copy_of = Some(group[1]);
@@ -189,7 +189,7 @@ fn mark_copies(agents: &mut [Agent<'_>], config: &ScoreConfig) {
     }
 }
 
-/// Returns the agents that share a track with another, track by track.
+/// Returns the groups of agents that share a track.
 fn groups(agents: &[Agent<'_>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (place, agent) in agents.iter().enumerate() {
@@ -202,13 +202,13 @@ fn groups(agents: &[Agent<'_>]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Returns whether two agents have one track.
+/// Returns whether two agents have the same track.
 fn is_same(one: &Agent<'_>, other: &Agent<'_>) -> bool {
     one.tracks.keys() == other.tracks.keys()
         && (one.returns == other.returns || correlation(&one.returns, &other.returns).is_some_and(|both| both > SAME))
 }
 
-/// Returns the correlation of two series; none where one does not vary.
+/// Returns the correlation of two series; `None` if one is constant.
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     if is_riskless(a) || is_riskless(b) {
         return None;

@@ -3,7 +3,7 @@ use openoutcry_contract::{Submission, SubmittedRun, Window};
 
 use super::composite_score::{CompositeScore, Verdict};
 use super::field_agents::{Agent, prepare};
-use super::joint_scores::{Judged, on_panel, panel_of, selection};
+use super::joint_scores::{JointScores, on_panel, panel_of, selection};
 use super::luck_floor::luck_floor;
 use super::ranking::{Separation, rank};
 use super::reason::{Known, Reason, Unknown};
@@ -13,46 +13,44 @@ use super::{LuckFloor, ScoreConfig, ScoreError};
 use crate::skill::power::{Board, Power, power};
 use crate::{FieldTests, Overfit, TestError, overfit};
 
-/// Bars a year of returns of which nothing else is said.
+/// Bars per year of bare returns.
 const DAILY: f64 = 252.0;
 
-/// Agents of a field, judged together.
+/// The scores of a field of agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// By rank, those without one last; the luck floor is not among them.
+    /// Sorted by rank, unranked agents last; without the luck floor.
     pub scores: Vec<CompositeScore>,
-    /// Names of agents that cannot be told from the first of each band, best first.
+    /// Names of the agents of each tie band, best first.
     pub bands: Vec<Vec<String>>,
     /// Tests of the field over buy-and-hold and over cash.
     pub tests: [Known<FieldTests>; 2],
-    /// Probability that the best is so by overfitting; advisory.
+    /// Probability of backtest overfitting; advisory.
     pub overfit: Known<Overfit>,
-    /// What a board of so many agents can see at all.
+    /// Statistical power of the comparison.
     pub power: Known<Power>,
-    /// What it takes to tell the first two apart.
+    /// Separation of the first two agents.
     pub separation: Option<Separation>,
-    /// What agents without skill show, where some were given.
+    /// Results of the luck floor, if any.
     pub luck_floor: Option<LuckFloor>,
 }
 
-/// Returns the score of one agent, a field of its own.
+/// Returns the score of one agent as a field of one.
 ///
 /// # Errors
 ///
-/// Returns an error for a submission that cannot be scored, or a configuration that makes no sense.
+/// Returns an error for an invalid submission or configuration.
 pub fn score_agent(submission: &Submission, config: &ScoreConfig) -> Result<CompositeScore, ScoreError> {
     let field = score_field(std::slice::from_ref(submission), config)?;
     let none = || ScoreError::Agents { received: "one of the luck floor".to_owned() };
     field.scores.into_iter().next().ok_or_else(none)
 }
 
-/// Returns the score of daily returns out of `n_trials`.
-///
-/// Nothing else is known of them.
+/// Returns the score of bare daily returns out of `n_trials`.
 ///
 /// # Errors
 ///
-/// Returns an error for returns that are none.
+/// Returns an error for invalid returns.
 pub fn score_run(returns: &[f64], n_trials: u64) -> Result<CompositeScore, ScoreError> {
     let run = SubmittedRun {
         dataset: None,
@@ -76,35 +74,35 @@ pub fn score_run(returns: &[f64], n_trials: u64) -> Result<CompositeScore, Score
 
 /// Returns the scores of all agents of a field.
 ///
-/// They are ranked as far as they can be told apart.
+/// They are ranked in tie bands.
 ///
 /// # Errors
 ///
-/// Returns an error for a submission that cannot be scored, rules that differ, or a configuration that makes no sense.
+/// Returns an error for an invalid submission, different rules, or an invalid configuration.
 pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<Field, ScoreError> {
     config.check()?;
     let agents = prepare(submissions, config)?;
-    let mut judged = Judged::new(&agents.judged, config)?;
-    let alone = seal(submissions, config, &mut judged.scores)?;
+    let mut scored = JointScores::new(&agents.scored, config)?;
+    let alone = seal(submissions, config, &mut scored.scores)?;
     if !config.windows.is_empty() && config.windows.iter().all(|window| !window.sealed) {
-        judged.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
+        scored.scores.iter_mut().for_each(|score| score.reasons.push(Reason::PublicWindows));
     }
-    let mut scores = judged.scores.clone();
-    // What compares agents is that of the sealed windows, where there are any.
-    let (on, told, config) = match &alone {
-        Some(alone) => (&alone.agents, &alone.judged, &alone.config),
-        None => (&agents, &judged, config),
+    let mut scores = scored.scores.clone();
+    // Comparisons use the sealed windows, if there are any.
+    let (on, value, config) = match &alone {
+        Some(alone) => (&alone.agents, &alone.scored, &alone.config),
+        None => (&agents, &scored, config),
     };
-    let by = &on.judged;
+    let by = &on.scored;
     let luck_floor =
-        luck_floor(&agents.floor, &on.floor, &mut scores, |agent| selection(agent, by, config, told.n_eff));
-    let (bands, separation) = rank(by, &told.scores, config)?;
+        luck_floor(&agents.floor, &on.floor, &mut scores, |agent| selection(agent, by, config, value.n_eff));
+    let (bands, separation) = rank(by, &value.scores, config)?;
     let name = |member: &usize| by[*member].submission.agent_id.clone();
     let bands: Vec<Vec<String>> = bands.iter().map(|band| band.iter().map(name).collect()).collect();
     Ok(Field {
-        overfit: overfitted(by, &told.members, config)?,
-        power: seen(by, &told.members, config),
-        tests: told.tests.clone(),
+        overfit: overfitted(by, &value.members, config)?,
+        power: seen(by, &value.members, config),
+        tests: value.tests.clone(),
         scores: ordered(placed(scores, &bands)),
         bands,
         separation,
@@ -112,7 +110,7 @@ pub fn score_field(submissions: &[Submission], config: &ScoreConfig) -> Result<F
     })
 }
 
-/// Returns the scores with the places that bands give.
+/// Returns the scores with the ranks of their bands.
 fn placed(mut scores: Vec<CompositeScore>, bands: &[Vec<String>]) -> Vec<CompositeScore> {
     let mut place = 1;
     for band in bands {
@@ -126,7 +124,7 @@ fn placed(mut scores: Vec<CompositeScore>, bands: &[Vec<String>]) -> Vec<Composi
 
 /// Returns the scores by rank, then by z, then by name.
 ///
-/// The order in which they came decides nothing.
+/// The order of submission has no influence.
 fn ordered(mut scores: Vec<CompositeScore>) -> Vec<CompositeScore> {
     let z = |score: &CompositeScore| score.z.unwrap_or(f64::NEG_INFINITY);
     scores.sort_by(|a, b| {
@@ -142,7 +140,7 @@ fn overfitted(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> 
         return Ok(Err(Unknown::NotInField));
     }
     match on_panel(agents, members, side, |panel| overfit(panel, config.gates.overfit_blocks)) {
-        // A sample too short for so many blocks is no fault of the configuration.
+        // A sample too short for the number of blocks is no fault of the configuration.
         Err(ScoreError::Test(TestError::Setup(crate::BadSetup::Blocks { n_days, received })))
             if received.is_multiple_of(2) && (2..=24).contains(&received) =>
         {
@@ -166,7 +164,7 @@ fn seen(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> Known<
 }
 
 impl Field {
-    /// Returns the agents that every gate holds for.
+    /// Returns the agents that pass every gate.
     pub fn eligible(&self) -> impl Iterator<Item = &CompositeScore> {
         self.scores.iter().filter(|score| score.verdict == Verdict::Eligible)
     }

@@ -1,18 +1,18 @@
-//! Agents judged together, on whatever windows they have.
+//! Scores of agents that are tested jointly, on any set of windows.
 
-use super::composite_score::{CompositeScore, InField, score, settled};
+use super::composite_score::{CompositeScore, InField, known_or_fatal, score};
 use super::field_agents::Agent;
-use super::ranking::beside;
+use super::ranking::interleaved;
 use super::reason::{Known, Unknown};
 use super::{ScoreConfig, ScoreError};
 use crate::bootstrap::Panel;
 use crate::skill::{Selection, trials};
 use crate::{FieldTests, TestError, benjamini_hochberg, field_tests};
 
-/// What a field says of its agents, in their order; nobody has a rank yet.
-pub(super) struct Judged {
+/// Scores of a field before ranking, in the order of its agents.
+pub(super) struct JointScores {
     pub scores: Vec<CompositeScore>,
-    /// Agents that tests of the field count.
+    /// Agents in tests of the field.
     pub members: Vec<usize>,
     /// Tests over buy-and-hold and over cash.
     pub tests: [Known<FieldTests>; 2],
@@ -20,12 +20,12 @@ pub(super) struct Judged {
     pub n_eff: Option<usize>,
 }
 
-impl Judged {
-    /// Judges agents.
+impl JointScores {
+    /// Scores agents.
     ///
     /// # Errors
     ///
-    /// Returns an error if the draws make no sense.
+    /// Returns an error for invalid draws.
     pub(super) fn new(agents: &[Agent<'_>], config: &ScoreConfig) -> Result<Self, ScoreError> {
         let members: Vec<usize> = (0..agents.len()).filter(|place| agents[*place].is_in_field()).collect();
         let tests = [test_side(agents, &members, config, 0)?, test_side(agents, &members, config, 1)?];
@@ -41,9 +41,10 @@ impl Judged {
     }
 }
 
-/// Returns out of how many trials an agent was chosen.
+/// Returns the selection of an agent among trials.
 ///
-/// Those of the ledger, at least the agents of the field, copies too; what its maker declares adds to them.
+/// The trials of the ledger, at least the agents of the field including copies, plus the trials that its author
+/// declares.
 pub(super) fn selection(
     agent: &Agent<'_>,
     agents: &[Agent<'_>],
@@ -59,12 +60,12 @@ pub(super) fn selection(
     }
 }
 
-/// Returns the days of some agents on one side, and who of them has that side.
+/// Returns the days of agents for one benchmark, and the agents that have it.
 pub(super) fn panel_of(agents: &[Agent<'_>], members: &[usize], side: usize) -> (Vec<usize>, Vec<f64>) {
     let has = |place: &&usize| agents[**place].average.sides()[side].1.is_ok();
     let members: Vec<usize> = members.iter().filter(has).copied().collect();
     let series: Vec<&[f64]> = members.iter().filter_map(|place| agents[*place].average.sides()[side].1.ok()).collect();
-    let days = beside(&series);
+    let days = interleaved(&series);
     (members, days)
 }
 
@@ -77,7 +78,7 @@ pub(super) fn on_panel<T>(
     let (members, days) = panel_of(agents, members, side);
     let Some(first) = members.first() else { return Ok(Err(Unknown::NotInField)) };
     let lengths = agents[*first].tracks.lengths();
-    settled(Panel::new(&days, members.len(), &lengths).map_err(TestError::from).and_then(|panel| test(&panel)))
+    known_or_fatal(Panel::new(&days, members.len(), &lengths).map_err(TestError::from).and_then(|panel| test(&panel)))
 }
 
 fn test_side(
@@ -89,9 +90,9 @@ fn test_side(
     on_panel(agents, members, side, |panel| field_tests(panel, &config.draws.draws()))
 }
 
-/// Returns what the field says of each agent.
+/// Returns the results of the tests of the field for each agent.
 ///
-/// Of a copy, it is what it says of the one that stands for it.
+/// A copy has the results of the agent that represents it.
 fn in_field(
     agents: &[Agent<'_>],
     members: &[usize],
@@ -120,14 +121,14 @@ fn in_field(
         }
     }
     for (place, agent) in agents.iter().enumerate() {
-        if let Some(other) = agent.stands_for {
+        if let Some(other) = agent.represented_by {
             found[place] = found[other];
         }
     }
     Ok(found)
 }
 
-/// Returns clusters of the field's tracks, where there are any.
+/// Returns the number of clusters of the tracks of the field, if there are any.
 fn n_eff(agents: &[Agent<'_>], members: &[usize]) -> Option<usize> {
     let series: Vec<&[f64]> = members.iter().map(|place| &agents[*place].average.cash[..]).collect();
     trials(&series).ok()?.n_eff.ok()

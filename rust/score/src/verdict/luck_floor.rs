@@ -6,37 +6,37 @@ use super::reason::{Known, Unknown};
 use crate::skill::Selection;
 use crate::{percentile, sharpe};
 
-/// What agents without skill show on the same windows.
+/// Results of agents without skill on the same windows.
 ///
-/// Ratios are a year, over cash.
+/// Ratios are annual, over cash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LuckFloor {
-    /// Agents.
+    /// Number of agents.
     pub n_agents: usize,
-    /// Those whose ratio is defined.
+    /// Agents with a defined ratio.
     pub n_defined: usize,
     /// Lowest, 5th, 50th and 95th percentile, and highest ratio.
     pub sharpe: Known<[f64; 5]>,
-    /// Standard errors of the best above the luck of trials.
+    /// Largest ranking value.
     pub best_z: Known,
     /// Every agent.
-    pub each: Vec<Lucky>,
+    pub each: Vec<LuckFloorAgent>,
 }
 
-/// What one agent without skill shows.
+/// Results of one agent without skill.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lucky {
-    /// What it is called.
+pub struct LuckFloorAgent {
+    /// Name of the agent.
     pub agent_id: String,
-    /// Ratio a year, over cash.
+    /// Annual ratio over cash.
     pub sharpe: Known,
-    /// Standard errors above the luck of trials: what ranks the agents of the board.
+    /// Ranking value, as for the agents of the board.
     pub z: Known,
 }
 
-/// Returns what the luck floor shows.
+/// Returns the results of the luck floor.
 ///
-/// `ranked` is the floor on the windows that rank. Each agent is told what share of it lies below.
+/// `ranked` is the floor on the ranking windows. Each score gets the share of the floor below it.
 pub(super) fn luck_floor(
     floor: &[Agent<'_>],
     ranked: &[Agent<'_>],
@@ -56,9 +56,9 @@ pub(super) fn luck_floor(
         let agent_id = agent.submission.agent_id.clone();
         let sharpe = sharpe(&agent.average.cash, agent.tracks.periods_per_year).map_err(Unknown::from);
         let z = ranked.get(agent_id.as_str()).copied().unwrap_or(Err(Unknown::NotInField));
-        Lucky { agent_id, sharpe, z }
+        LuckFloorAgent { agent_id, sharpe, z }
     };
-    let each: Vec<Lucky> = floor.iter().map(lucky).collect();
+    let each: Vec<LuckFloorAgent> = floor.iter().map(lucky).collect();
     let z: Vec<f64> = each.iter().filter_map(|lucky| lucky.z.ok()).collect();
     for score in scores {
         let below = |own: f64| z.iter().filter(|other| **other < own).count() as f64 / z.len() as f64;

@@ -1,6 +1,6 @@
-//! The verdict on an agent: its gates, what each was made of, and its rank.
+//! The verdict on an agent: gates with their inputs, and the rank.
 //!
-//! `docs/score.md` says what each gate asks and why.
+//! `docs/score.md` explains each gate. Imports all other rooms except `forecasts`.
 
 mod active_returns;
 mod composite_score;
@@ -22,11 +22,11 @@ mod window_runs;
 mod window_tests;
 
 pub use composite_score::{CompositeScore, Market, Side, Verdict, WindowScore};
-pub use diagnostics::Beside;
+pub use diagnostics::Diagnostics;
 pub use error::ScoreError;
 pub use field_scores::{Field, score_agent, score_field, score_run};
 pub use gates::Gate;
-pub use luck_floor::{LuckFloor, Lucky};
+pub use luck_floor::{LuckFloor, LuckFloorAgent};
 pub use pass_k::PassK;
 pub use process::{Isolation, Process};
 pub use ranking::Separation;

@@ -1,6 +1,6 @@
-//! Who is ahead of whom, as far as that can be told.
+//! Ranking of agents in tie bands.
 
-use super::composite_score::{CompositeScore, settled, typical};
+use super::composite_score::{CompositeScore, known_or_fatal, typical};
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Reason, ScoreConfig, ScoreError};
@@ -9,24 +9,24 @@ use crate::multiple_testing::tie_bands::bands_alone;
 use crate::skill::power::days_to_separate;
 use crate::{TestError, sharpe_difference, volatility};
 
-/// What it takes to tell the first two agents of a board apart.
+/// The separation of the first two agents of a board.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Separation {
-    /// The leader.
+    /// The first agent.
     pub first: String,
-    /// Who comes next.
+    /// The second agent.
     pub second: String,
-    /// Sharpe ratio a year of the first less that of the second.
+    /// Annual Sharpe ratio of the first less that of the second.
     pub difference: Known,
     /// Its standard error.
     pub standard_error: Known,
-    /// Days that it takes to tell them apart, where the difference stays what it is.
+    /// Days required for a significant difference, if it persists.
     pub n_needed: Known,
-    /// Days that there are.
+    /// Days available.
     pub n_days: usize,
 }
 
-/// Reasons for which an agent has no rank, however good its numbers.
+/// Reasons that exclude an agent from ranking.
 const UNRANKED: [Reason; 7] = [
     Reason::WindowsMissing,
     Reason::Copy,
@@ -37,14 +37,14 @@ const UNRANKED: [Reason; 7] = [
     Reason::LowVolatility,
 ];
 
-/// The places of ranked agents, band by band, and what separates the first two.
+/// Indices of ranked agents by band, and the separation of the first two.
 pub(super) type Ranking = (Vec<Vec<usize>>, Option<Separation>);
 
 /// Returns the bands of the agents that can be ranked.
 ///
 /// # Errors
 ///
-/// Returns an error if the draws make no sense.
+/// Returns an error for invalid draws.
 pub(super) fn rank(
     agents: &[Agent<'_>],
     scores: &[CompositeScore],
@@ -67,21 +67,21 @@ pub(super) fn rank(
     let ranks: Vec<f64> = places.iter().map(|place| z_of(*place)).collect();
     let year = agents[places[0]].tracks.periods_per_year;
     let banded = days.panel().and_then(|panel| bands_alone(&panel, year, config.gates.level, &ranks, &draws));
-    // Where there are too few days to tell anybody apart, all are in one band.
-    let bands = settled(banded)?.unwrap_or_else(|_| vec![(0..n).collect()]);
+    // With too few days for any difference, all agents share one band.
+    let bands = known_or_fatal(banded)?.unwrap_or_else(|_| vec![(0..n).collect()]);
     let bands = bands.into_iter().map(|band| band.into_iter().map(|member| places[member]).collect()).collect();
     let separation = separation(agents, scores, [places[0], places[1]], config)?;
     Ok((bands, Some(separation)))
 }
 
-/// Returns whether a track is its benchmark but for next to nothing.
+/// Returns whether a track is its benchmark except for a negligible part.
 fn is_sliver(agent: &Agent<'_>, score: &CompositeScore, config: &ScoreConfig) -> bool {
     let held = agent.average.held.as_deref().unwrap_or(&agent.average.cash);
     let moves = volatility(held, agent.tracks.periods_per_year).is_ok_and(|own| own >= config.gates.min_volatility);
     score.reasons.contains(&Reason::LowAlpha) && !moves
 }
 
-/// The typical days of some agents, side by side.
+/// The days of the typical seeds of several agents, as rows.
 struct Days {
     values: Vec<f64>,
     n_agents: usize,
@@ -92,10 +92,10 @@ impl Days {
     fn of(agents: &[Agent<'_>], scores: &[CompositeScore], places: &[usize]) -> Self {
         let tracks = places.iter().map(|place| &agents[*place].seeds[typical(&scores[*place].seed_z)]);
         let held: Known<Vec<&[f64]>> = tracks.clone().map(|track| track.sides()[0].1).collect();
-        // Over cash alone where one of them has nothing else to be held against.
+        // Over cash only, if one of them has no other benchmark.
         let series = held.unwrap_or_else(|_| tracks.map(|track| &track.cash[..]).collect());
         let lengths = agents[places[0]].tracks.lengths();
-        Self { values: beside(&series), n_agents: places.len(), lengths }
+        Self { values: interleaved(&series), n_agents: places.len(), lengths }
     }
 
     fn panel(&self) -> Result<Panel<'_>, TestError> {
@@ -103,8 +103,8 @@ impl Days {
     }
 }
 
-/// Returns series of one length day by day.
-pub(super) fn beside(series: &[&[f64]]) -> Vec<f64> {
+/// Returns series of one length interleaved by day.
+pub(super) fn interleaved(series: &[&[f64]]) -> Vec<f64> {
     let n_days = series.first().map_or(0, |first| first.len());
     (0..n_days).flat_map(|day| series.iter().map(move |each| each[day])).collect()
 }
@@ -119,7 +119,7 @@ fn separation(
     let (level, power) = (config.gates.level, config.gates.power);
     let draws = config.draws.draws_at(level);
     let year = agents[pair[0]].tracks.periods_per_year;
-    let apart = settled(days.panel().and_then(|panel| sharpe_difference(&panel, year, level, &draws)))?;
+    let apart = known_or_fatal(days.panel().and_then(|panel| sharpe_difference(&panel, year, level, &draws)))?;
     let n_days = scores[pair[0]].n_days;
     let needed = apart.and_then(|apart| {
         Ok::<f64, Unknown>(days_to_separate(n_days, apart.estimate.abs() / apart.standard_error, level, power)?)

@@ -9,29 +9,30 @@ use crate::Draws;
 use crate::bootstrap::MAX_DRAWS;
 use crate::multiple_testing::backtest_overfitting::MAX_BLOCKS;
 
-/// What agents are judged by.
+/// Configuration of a score.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreConfig {
     /// Windows that an agent must have run.
     ///
-    /// None asks for all that any agent of the field has: their makers chose them, and nobody is eligible.
+    /// Without windows, all windows of any agent are required. They were chosen by the agents, so no agent is eligible.
     pub windows: Vec<SuiteWindow>,
-    /// Fill keys that each window must have been run under, as text.
+    /// Fill keys that each window must have been run with, as text.
     ///
-    /// None asks for the same ones in each window.
+    /// Without keys, each window must have the same ones.
     pub seeds: Vec<String>,
-    /// Trials that a ledger has counted for this family of markets.
+    /// Trials of a ledger for this family of markets.
     pub trials: Counted,
-    /// Agents that are there to show luck: they are in no test and have no rank.
+    /// Agents of the luck floor: in no test and without a rank.
     pub luck_floor: BTreeSet<String>,
-    /// Agents that are known to have made their tracks themselves.
+    /// Agents that are known originals of their tracks.
     ///
-    /// Of agents of one track, all are copies but the one named here; where none is, or several are, all are.
+    /// Of agents with one track, all are copies except the one named here. If none or several are named, all are
+    /// copies.
     pub originals: BTreeSet<String>,
     /// Bounds of the gates.
     pub gates: Gates,
-    /// How to resample.
+    /// Settings of the resampling.
     pub draws: Drawing,
 }
 
@@ -39,35 +40,35 @@ pub struct ScoreConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowKey {
-    /// SHA-256 of the market; none for returns of an unknown one.
+    /// SHA-256 of the market; absent for bare returns.
     #[serde(default)]
     pub dataset: Option<Digest>,
-    /// First bar, at whose close the first decision is taken.
+    /// First bar, at whose close the first decision is made.
     pub start: usize,
     /// Bar after the last.
     pub end: usize,
 }
 
 impl WindowKey {
-    /// Returns how many returns the window has.
+    /// Returns the number of returns of the window.
     #[must_use]
     pub fn n_returns(&self) -> usize {
         self.end.saturating_sub(self.start + 1)
     }
 }
 
-/// A window that agents must have run, and whether anybody could know its prices.
+/// A required window, and whether its prices were secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteWindow {
-    /// SHA-256 of the market; none for returns of an unknown one.
+    /// SHA-256 of the market; absent for bare returns.
     #[serde(default)]
     pub dataset: Option<Digest>,
-    /// First bar, at whose close the first decision is taken.
+    /// First bar, at whose close the first decision is made.
     pub start: usize,
     /// Bar after the last.
     pub end: usize,
-    /// Whether its prices were a secret when agents were made and run.
+    /// Whether its prices were secret when agents were made and run.
     #[serde(default)]
     pub sealed: bool,
 }
@@ -80,17 +81,17 @@ impl SuiteWindow {
     }
 }
 
-/// Trials that were counted, and what is known of them.
+/// Counted trials and their statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counted {
-    /// Trials; the agents of the field are the least there can be.
+    /// Number of trials; at least the number of agents of the field is used.
     pub n_trials: u64,
     /// Standard deviation of their Sharpe ratios per bar.
     ///
     /// Over as many returns as the agents have.
     pub spread: Option<f64>,
-    /// Clusters of them; reported only.
+    /// Clusters of trials; for information only.
     pub n_eff: Option<usize>,
 }
 
@@ -98,62 +99,62 @@ pub struct Counted {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gates {
-    /// Least deflated Sharpe ratio.
+    /// Smallest deflated Sharpe ratio.
     pub min_dsr: f64,
     /// Level of the tests: of the field, of windows, and of ties.
     pub level: f64,
-    /// Largest share of decisions that were none.
+    /// Largest share of decisions with a fault.
     pub max_fault_share: f64,
     /// Deepest drawdown of a run, as a number above 0.
     pub max_drawdown: f64,
     /// Largest gross exposure at a close.
     pub max_gross: f64,
-    /// Least volatility a year.
+    /// Smallest annual volatility.
     pub min_volatility: f64,
-    /// The same as a share of buy-and-hold's.
+    /// Smallest volatility as a share of that of buy-and-hold.
     pub min_volatility_share: f64,
-    /// Least size of alpha a year.
+    /// Smallest absolute annual alpha.
     pub min_alpha: f64,
-    /// Probabilistic Sharpe ratio that a run of a window must show to count as passed.
+    /// Probabilistic Sharpe ratio with which a run of a window passes.
     pub pass_bar: f64,
     /// Whether every run of every window must pass.
     pub pass_mode: PassMode,
-    /// Windows of each market, oldest first, that were open to the makers.
+    /// Number of in-sample windows of each market, oldest first.
     ///
-    /// What is left of their ratio later is reported.
+    /// The decay of the ratio in later windows is reported.
     pub n_in_sample: usize,
     /// Bars of a rolling Sharpe ratio.
     pub rolling_bars: usize,
-    /// Cost in bps of turnover at which agents compare.
+    /// Common cost in bps of turnover.
     pub common_cost_bps: f64,
     /// Blocks of the probability of backtest overfitting.
     pub overfit_blocks: usize,
-    /// True Sharpe ratio a year that a board should see.
+    /// True annual Sharpe ratio that a board should detect.
     pub sharpe: f64,
-    /// How often it should see it.
+    /// Power of the detection.
     pub power: f64,
 }
 
-/// What passing every window is.
+/// The role of passing every window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PassMode {
-    /// A number that is reported.
+    /// A reported number.
     #[default]
     Report,
     /// A gate.
     All,
 }
 
-/// How to resample.
+/// Settings of the resampling.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Drawing {
-    /// How often; ties take more where so few could not tell anybody apart.
+    /// Number of resamples; ties use more if so few could not separate any pair.
     pub replicates: usize,
-    /// What all draws are a function of.
+    /// Seed of all draws.
     pub seed: u64,
-    /// Days of a block, on average; estimated where there is none.
+    /// Mean block length in days; estimated if absent.
     pub block_length: Option<f64>,
 }
 
@@ -192,7 +193,7 @@ impl Drawing {
         Draws { n: self.replicates, seed: self.seed, block_length: self.block_length }
     }
 
-    /// Returns the draws of a test at a level, which fewer could not decide.
+    /// Returns the draws of a test at a level, as many as it needs at least.
     pub(super) fn draws_at(&self, level: f64) -> Draws {
         #[expect(clippy::cast_sign_loss, reason = "a level is above 0")]
         let least = libm::ceil(1.0 / level) as usize;
@@ -203,15 +204,15 @@ impl Drawing {
 impl ScoreConfig {
     /// Returns the configuration in a JSON object.
     ///
-    /// What it does not name is as by default.
+    /// Absent fields have their defaults.
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is no such object, or a bound is no number that it can be.
+    /// Returns an error if the text is not such an object, or a bound is invalid.
     pub fn from_json(text: &str) -> Result<Self, ScoreError> {
         let refuse = |problem: String| ScoreError::Config { problem };
         let value: Value = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
-        // A list of values in the order of the fields would be taken, too.
+        // Otherwise a list of values in the order of the fields would be accepted too.
         if !value.is_object() {
             return Err(refuse("no object".to_owned()));
         }
@@ -226,11 +227,11 @@ impl ScoreConfig {
         Ok(config)
     }
 
-    /// Checks that every bound is a number that it can be.
+    /// Checks every bound.
     ///
     /// # Errors
     ///
-    /// Returns the first that is not.
+    /// Returns the first invalid one.
     pub fn check(&self) -> Result<(), ScoreError> {
         let g = &self.gates;
         let shares = [("min_dsr", g.min_dsr), ("level", g.level), ("pass_bar", g.pass_bar), ("power", g.power)];

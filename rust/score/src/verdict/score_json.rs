@@ -1,21 +1,22 @@
 //! Scores as JSON.
 //!
-//! A number that is not there is null, and `undefined` beside it says why.
+//! A missing number is null, and the field `undefined` of the object has its reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 
-use super::diagnostics::Beside;
+use super::diagnostics::Diagnostics;
 use super::{
-    CompositeScore, Field, Gate, LuckFloor, Lucky, Market, Process, Reason, Sealed, Separation, Side, WindowScore,
+    CompositeScore, Field, Gate, LuckFloor, LuckFloorAgent, Market, Process, Reason, Sealed, Separation, Side,
+    WindowScore,
 };
 use crate::FieldTests;
 use crate::skill::power::Power;
 use crate::skill::{Calibration, Decay, Deflated, Selection};
 
-/// A JSON object on its way.
+/// A JSON object in progress.
 #[derive(Default)]
 struct Object {
     fields: Map<String, Value>,
@@ -42,7 +43,7 @@ impl Object {
         }
     }
 
-    /// Returns the object; `undefined` is in it where something is.
+    /// Returns the object, with `undefined` if a number is missing.
     fn done(mut self) -> Value {
         if !self.undefined.is_empty() {
             self.fields.insert("undefined".to_owned(), Value::Object(self.undefined));
@@ -115,7 +116,7 @@ fn score(of: &CompositeScore) -> Value {
         .set("n_won", of.n_won)
         .set("pass_k", pass_k)
         .set("process", process(&of.process))
-        .set("beside", beside(&of.beside));
+        .set("beside", diagnostics(&of.diagnostics));
     object.done()
 }
 
@@ -224,7 +225,7 @@ fn process(of: &Process) -> Value {
     object.done()
 }
 
-fn beside(of: &Beside) -> Value {
+fn diagnostics(of: &Diagnostics) -> Value {
     let object = Object::default()
         .number("delayed_sharpe", of.delayed_sharpe)
         .number("dsr_at_common_cost", of.dsr_at_common_cost)
@@ -314,7 +315,7 @@ fn luck_floor(of: &LuckFloor) -> Value {
     object.done()
 }
 
-fn lucky(of: &Lucky) -> Value {
+fn lucky(of: &LuckFloorAgent) -> Value {
     let object = Object::default().set("agent_id", of.agent_id.as_str()).number("sharpe", of.sharpe).number("z", of.z);
     object.done()
 }

@@ -1,57 +1,57 @@
-//! What the windows say whose prices nobody could know.
+//! Results on sealed windows, whose prices were secret.
 
 use openoutcry_contract::Submission;
 
 use super::composite_score::{CompositeScore, Verdict};
 use super::field_agents::{Agents, restricted};
 use super::gates::{Gate, verdict};
-use super::joint_scores::Judged;
+use super::joint_scores::JointScores;
 use super::reason::{Known, Reason, Unknown};
 use super::{ScoreConfig, ScoreError};
 
-/// Gates that say whether it is skill; the others hold for all windows or for none.
+/// Gates on skill; the other gates apply to all windows.
 const OF_SKILL: [&str; 8] =
     ["days", "windows", "volatility", "alpha", "dsr", "romano_wolf", "window_below", "window_wins"];
 
-/// What the sealed windows alone say of an agent.
+/// The result of an agent on the sealed windows only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sealed {
-    /// What it is judged to be by them.
+    /// The verdict on them.
     pub verdict: Verdict,
-    /// Why, each reason once.
+    /// Reasons, each once.
     pub reasons: Vec<Reason>,
     /// The gates of skill.
     pub gates: Vec<Gate>,
-    /// Standard errors above the luck of trials.
+    /// Ranking value.
     pub z: Known,
-    /// Windows.
+    /// Number of windows.
     pub n_windows: usize,
-    /// Returns of them.
+    /// Number of returns.
     pub n_days: usize,
 }
 
-/// Agents judged on the sealed windows alone.
-pub(super) struct Alone<'a> {
+/// Agents scored on the sealed windows only.
+pub(super) struct SealedOnly<'a> {
     pub agents: Agents<'a>,
-    pub judged: Judged,
+    pub scored: JointScores,
     pub config: ScoreConfig,
 }
 
-/// Adds what the sealed windows say, the gate on it, and what ranks by them.
+/// Adds the results on sealed windows, their gate, and the ranking by them.
 ///
-/// Nothing is added where there are no others beside them, or no sealed ones.
+/// Nothing is added unless there are both sealed and other windows.
 ///
-/// The agents are judged on them as on all windows, out of as many trials. What ranks is theirs alone: hindsight on the
-/// other windows would lift whoever has it above those who have none.
+/// The agents are scored on them as on all windows, out of as many trials. The ranking uses the sealed windows only:
+/// hindsight on public windows would lift an agent above those without it.
 ///
 /// # Errors
 ///
-/// Returns an error if the draws make no sense.
+/// Returns an error for invalid draws.
 pub(super) fn seal<'a>(
     submissions: &'a [Submission],
     config: &ScoreConfig,
     scores: &mut [CompositeScore],
-) -> Result<Option<Alone<'a>>, ScoreError> {
+) -> Result<Option<SealedOnly<'a>>, ScoreError> {
     let windows: Vec<_> = config.windows.iter().filter(|window| window.sealed).copied().collect();
     if windows.is_empty() || windows.len() == config.windows.len() {
         return Ok(None);
@@ -59,17 +59,17 @@ pub(super) fn seal<'a>(
     let mut config = ScoreConfig { windows, ..config.clone() };
     config.trials.n_trials = config.trials.n_trials.max(scores.len() as u64);
     let agents = restricted(submissions, &config)?;
-    let mut judged = Judged::new(&agents.judged, &config)?;
+    let mut scored = JointScores::new(&agents.scored, &config)?;
     for score in scores {
-        let alone = judged.scores.iter_mut().find(|each| each.agent_id == score.agent_id);
+        let alone = scored.scores.iter_mut().find(|each| each.agent_id == score.agent_id);
         add(score, alone);
     }
-    Ok(Some(Alone { agents, judged, config }))
+    Ok(Some(SealedOnly { agents, scored, config }))
 }
 
-/// Adds to a score what the sealed windows say of its agent.
+/// Adds the result on sealed windows to the score of an agent.
 ///
-/// To that is added what bars the agent from a rank.
+/// Including the reasons that exclude the agent from ranking.
 fn add(score: &mut CompositeScore, alone: Option<&mut CompositeScore>) {
     score.sealed = alone.as_deref().map(Sealed::of);
     score.gates.push(gate(score.sealed.as_ref()));
@@ -77,7 +77,7 @@ fn add(score: &mut CompositeScore, alone: Option<&mut CompositeScore>) {
         Some(alone) => (alone.z, alone.seed_z.clone()),
         None => (Err(Unknown::NotInField), vec![Err(Unknown::NotInField)]),
     };
-    // Who has stolen a sealed track would hide it behind other windows.
+    // An agent with a copied sealed track could hide it behind other windows.
     if let (None, Some(of)) = (&score.copy_of, alone.as_deref().and_then(|alone| alone.copy_of.as_ref())) {
         score.copy_of = Some(of.clone());
         let own = score.gates.iter_mut().filter(|gate| gate.slug == "original");
@@ -97,7 +97,7 @@ impl Sealed {
     }
 }
 
-/// Returns the gate on how many gates of skill do not hold on sealed windows.
+/// Returns the gate on the number of skill gates that fail on sealed windows.
 fn gate(sealed: Option<&Sealed>) -> Gate {
     let not_held = |of: &Sealed| of.gates.iter().filter(|gate| gate.passed != Some(true)).count();
     let count = sealed.map(|of| not_held(of) as f64).ok_or(Unknown::NotInField);

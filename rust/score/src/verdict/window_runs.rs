@@ -7,14 +7,14 @@ use openoutcry_contract::{Submission, SubmittedRun};
 
 use super::{ScoreError, WindowKey};
 
-/// The runs of an agent, put in order.
+/// The sorted runs of an agent.
 #[derive(Clone, Debug)]
 pub(super) struct Tracks<'a> {
-    /// By market and time.
+    /// Sorted by market and time.
     pub windows: Vec<WindowRuns<'a>>,
-    /// Bars a year; of markets that differ, by their days.
+    /// Bars per year; for different markets, weighted by days.
     pub periods_per_year: f64,
-    /// Every run, by market, time and fill key.
+    /// Every run, sorted by market, time and fill key.
     every: Vec<&'a SubmittedRun>,
     /// Fill keys of each window, as text.
     fills: Vec<String>,
@@ -22,14 +22,14 @@ pub(super) struct Tracks<'a> {
 
 /// The runs of one window, in the order of their fill keys.
 ///
-/// Without those of a seed that changes nothing in any window.
+/// Without the runs of seeds that change nothing in any window.
 #[derive(Clone, Debug)]
 pub(super) struct WindowRuns<'a> {
     pub key: WindowKey,
     pub runs: Vec<&'a SubmittedRun>,
 }
 
-/// Returns a fill key in words: its seed, or the digits of its commitment.
+/// Returns a fill key as text: its seed, or the digits of its commitment.
 pub(super) fn fill_text(fill: Fill) -> String {
     match fill {
         Fill::Seed(seed) => seed.to_string(),
@@ -42,12 +42,12 @@ pub(super) fn key_of(run: &SubmittedRun) -> WindowKey {
 }
 
 impl<'a> Tracks<'a> {
-    /// Returns those runs of a submission that count, by market, window and fill key.
+    /// Returns the selected runs of a submission, by market, window and fill key.
     ///
     /// # Errors
     ///
-    /// Returns an error for runs that are none, for a window that overlaps another or comes before one that it follows,
-    /// for a window run twice under one key, or under other keys than another window.
+    /// Returns an error for invalid runs, for overlapping windows or windows out of order, for a window run twice with
+    /// one key, or with other keys than another window.
     pub(super) fn new(submission: &'a Submission, is_in: impl Fn(&SubmittedRun) -> bool) -> Result<Self, ScoreError> {
         let refuse = |problem: String| ScoreError::Submission { agent: submission.agent_id.clone(), problem };
         if submission.runs.is_empty() {
@@ -95,12 +95,12 @@ impl<'a> Tracks<'a> {
         self.lengths().iter().sum()
     }
 
-    /// Returns how many seeds there are that change something.
+    /// Returns the number of distinct seeds.
     pub(super) fn n_seeds(&self) -> usize {
         self.windows[0].runs.len()
     }
 
-    /// Returns every run, repeats under other seeds too.
+    /// Returns every run, including repeats under other seeds.
     pub(super) fn runs(&self) -> impl Iterator<Item = &'a SubmittedRun> + use<'_, 'a> {
         self.every.iter().copied()
     }
@@ -110,14 +110,14 @@ impl<'a> Tracks<'a> {
         self.windows.iter().map(|window| window.key).collect()
     }
 
-    /// Returns the fill keys, as text, those that change nothing too.
+    /// Returns the fill keys as text, including those that change nothing.
     pub(super) fn fills(&self) -> &[String] {
         &self.fills
     }
 
-    /// Returns a series of one seed over all windows; of all seeds, their mean a day.
+    /// Returns a series of one seed over all windows, or the mean over all seeds.
     ///
-    /// None where a run lacks it.
+    /// `None` if a run lacks it.
     pub(super) fn series(
         &self,
         seed: Option<usize>,
@@ -139,15 +139,15 @@ impl<'a> Tracks<'a> {
         Some(joined)
     }
 
-    /// Returns the returns of one seed, or of all on average.
+    /// Returns the returns of one seed, or the mean over all seeds.
     pub(super) fn returns(&self, seed: Option<usize>) -> Vec<f64> {
         self.series(seed, |run| Some(run.returns.clone())).unwrap_or_default()
     }
 }
 
-/// Drops each seed whose returns are those of an earlier one in every window.
+/// Drops each seed whose returns equal those of an earlier one in every window.
 ///
-/// Without noise a run is the same under any seed: written down twice it says nothing twice.
+/// Without noise a run is the same under any seed, and a repeat has no information.
 fn drop_repeats(windows: &mut [WindowRuns<'_>]) {
     let n_seeds = windows[0].runs.len();
     let same = |a: usize, b: usize| windows.iter().all(|window| window.runs[a].returns == window.runs[b].returns);
@@ -158,7 +158,7 @@ fn drop_repeats(windows: &mut [WindowRuns<'_>]) {
     }
 }
 
-/// Returns bars a year of all windows: their days over their years.
+/// Returns the bars per year of all windows: their days over their years.
 fn bars_a_year(windows: &[WindowRuns<'_>]) -> f64 {
     let first = windows[0].runs[0].periods_per_year;
     if windows.iter().all(|window| window.runs[0].periods_per_year == first) {
@@ -169,7 +169,7 @@ fn bars_a_year(windows: &[WindowRuns<'_>]) -> f64 {
     windows.iter().map(days).sum::<f64>() / years
 }
 
-/// Returns what is wrong with a run, if anything is.
+/// Returns the fault of a run, if any.
 fn check(run: &SubmittedRun) -> Result<(), String> {
     let n = key_of(run).n_returns();
     if run.returns.len() != n || n == 0 {

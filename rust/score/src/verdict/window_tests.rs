@@ -1,4 +1,4 @@
-//! What each window says by itself.
+//! Tests of each window of an agent.
 
 use super::composite_score::WindowScore;
 use super::field_agents::Agent;
@@ -9,23 +9,23 @@ use crate::metrics::moments::Moments;
 use crate::skill::{probabilistic_sharpe, z_score};
 use crate::{holm, normal_distribution, volatility};
 
-/// Windows from which their count of wins is a test.
+/// The fewest windows of a test on the number of wins.
 const MIN_COUNTED: usize = 5;
 
-/// What all windows say.
+/// Results of the tests of all windows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WindowTests {
     pub windows: Vec<WindowScore>,
-    /// Least p-value, for the count of windows, of a window below a benchmark.
+    /// Smallest adjusted p-value of a window below a benchmark.
     pub p_below: Known,
-    /// Windows above the benchmark, of the side that has fewer.
+    /// Windows above the benchmark, for the benchmark with fewer.
     pub n_won: usize,
-    /// Windows that must be above it; none for fewer than five.
+    /// Required number of wins; absent for fewer than five windows.
     pub n_needed: Option<usize>,
     pub pass_k: PassK,
 }
 
-/// Returns what the windows of an agent say.
+/// Returns the results of the tests of the windows of an agent.
 pub(super) fn test_windows(agent: &Agent<'_>, gates: &Gates) -> WindowTests {
     let edges: Vec<(usize, usize)> = crate::bootstrap::edges(&agent.tracks.lengths()).collect();
     let mut windows: Vec<WindowScore> =
@@ -80,11 +80,11 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
     }
 }
 
-/// Returns the least count of wins that fair coins hardly ever reach.
+/// Returns the smallest number of wins that is significant for fair coins.
 ///
-/// They do with a probability of at most `level`. One more than there are windows where even all of them would not be rare.
+/// Its probability is at most `level`. It is one more than the number of windows if even all wins are not significant.
 fn wins_needed(n: usize, level: f64) -> usize {
-    // In logarithms: of more than a thousand coins the chance of all heads is no double any more.
+    // In logarithms: with more than a thousand coins the probability of all heads underflows.
     let mut ways = n as f64 * -std::f64::consts::LN_2;
     let mut tail = 0.0;
     for lost in 0..=n {
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn as_many_wins_are_needed_as_fair_coins_hardly_reach() {
-        // Of 8 coins 7 or more come with 9 / 256 = 3.5 %, of 10 coins 9 or more with 11 / 1024, 8 or more with 5.5 %.
+        // For 8 coins, 7 or more have probability 9 / 256 = 3.5 %. For 10 coins, 9 or more have 11 / 1024, and 8 or
+        // more 5.5 %.
         for (n, needed) in
             [(4, 5), (5, 5), (6, 6), (7, 7), (8, 7), (10, 9), (24, 17), (100, 59), (1200, 629), (5000, 2559)]
         {

@@ -102,7 +102,7 @@ fn returns_without_decisions_or_without_a_benchmark_are_unknown() {
     let score = judged(&agent);
     assert_eq!((score.verdict, score.reasons), (Verdict::Unknown, vec![Reason::NoTrace]));
     assert_eq!(score.rank, Some(1));
-    assert!(score.beside.delayed_sharpe.is_err());
+    assert!(score.diagnostics.delayed_sharpe.is_err());
     for run in &mut agent.runs {
         run.benchmarks = None;
     }
@@ -265,21 +265,21 @@ fn what_decides_nothing_stands_beside_or_says_why_not() {
         run.trace.as_mut().unwrap().delayed.iter_mut().for_each(|r| *r -= 0.002);
     }
     let score = judged(&agent);
-    let beside = &score.beside;
-    assert!(beside.delayed_sharpe.unwrap() < score.sides[1].sharpe.unwrap() - 2.0);
-    assert!(beside.worst_rolling_sharpe.unwrap() < score.sides[0].sharpe.unwrap());
-    assert_eq!(beside.capacity.unwrap_err().slug(), "not_measured");
-    assert_eq!(beside.decay.unwrap_err().slug(), "no_sample");
+    let diagnostics = &score.diagnostics;
+    assert!(diagnostics.delayed_sharpe.unwrap() < score.sides[1].sharpe.unwrap() - 2.0);
+    assert!(diagnostics.worst_rolling_sharpe.unwrap() < score.sides[0].sharpe.unwrap());
+    assert_eq!(diagnostics.capacity.unwrap_err().slug(), "not_measured");
+    assert_eq!(diagnostics.decay.unwrap_err().slug(), "no_sample");
     assert_eq!(
-        beside.calibration.as_ref().unwrap_err().slug(),
+        diagnostics.calibration.as_ref().unwrap_err().slug(),
         Undefined::TooShort { required: 1, received: 0 }.slug()
     );
     // 10 bps of a tenth of NAV a day are ten times what was paid.
-    assert!(beside.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
+    assert!(diagnostics.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
     let mut config = quick();
     config.gates.n_in_sample = 2;
     agent.capacity = Some(1e7);
     let score = score_agent(&agent, &config).unwrap();
-    assert!(score.beside.decay.is_ok());
-    assert_eq!(score.beside.capacity, Ok(1e7));
+    assert!(score.diagnostics.decay.is_ok());
+    assert_eq!(score.diagnostics.capacity, Ok(1e7));
 }
