@@ -1,4 +1,4 @@
-//! The tree of a log, and the audit of one.
+//! Binds the Merkle tree and the audit of an arena log.
 
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -21,12 +21,12 @@ fn listed<'py>(py: Python<'py>, hashes: &[Hash]) -> Vec<Bound<'py, PyBytes>> {
 
 /// The Merkle tree of an append-only log, with the hashes of RFC 9162.
 ///
-/// Several threads may use one: who reads sees the tree before or after an append.
+/// Thread-safe: a reader sees the tree before or after an append.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct MerkleTree(RwLock<Tree>);
 
 impl MerkleTree {
-    // A tree that is behind a poisoned lock is whole: no change of it can panic halfway.
+    // A tree behind a poisoned lock is valid: no change of it can panic halfway.
     fn read(&self) -> RwLockReadGuard<'_, Tree> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,7 +35,7 @@ impl MerkleTree {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks with tiles handed in, which are forgotten afterwards.
+    /// Calls `ask` with loaded tiles, which are dropped afterwards.
     fn ask<T>(&self, tiles: Tiles, ask: impl FnOnce(&Tree) -> Result<T, OutOfTree>) -> PyResult<T> {
         let Some(tiles) = tiles.filter(|tiles| !tiles.is_empty()) else { return ask(&self.read()).map_err(refused) };
         let mut tree = self.write();
@@ -48,10 +48,10 @@ impl MerkleTree {
     }
 }
 
-/// Tiles of leaf hashes by their places.
+/// Tiles of leaf hashes by index.
 type Tiles = Option<BTreeMap<usize, PyBackedBytes>>;
 
-/// Returns hashes that lie in a row.
+/// Returns contiguous hashes.
 fn hashes(name: &str, bytes: &[u8]) -> PyResult<Vec<Hash>> {
     let (hashes, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
@@ -70,16 +70,16 @@ impl MerkleTree {
         Ok(Self(RwLock::new(py.detach(|| Tree::from_leaf_hashes(leaves)))))
     }
 
-    /// Return the tree of full tiles, by their hashes, and of leaves after them.
+    /// Return the tree of the hashes of full tiles, followed by leaves.
     ///
-    /// It does without the leaves of those tiles. A proof that needs one takes it as an argument.
+    /// It does not store the leaves of those tiles. A proof that needs a tile takes it as an argument.
     #[staticmethod]
     fn of_tiles(tiles: PyBackedBytes, leaf_hashes: PyBackedBytes) -> PyResult<Self> {
         let tree = Tree::from_tiles(hashes("tiles", &tiles)?, hashes("leaf_hashes", &leaf_hashes)?);
         Ok(Self(RwLock::new(tree)))
     }
 
-    /// The leaves in front that it does without.
+    /// Number of leading leaves that are not stored.
     #[getter]
     fn n_cold(&self) -> usize {
         self.read().cold()
@@ -99,7 +99,7 @@ impl MerkleTree {
         })
     }
 
-    /// Forget the leaves from `size` on, as if they had never been appended.
+    /// Remove the leaves from `size` on.
     ///
     /// Raises:
     ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves.
@@ -118,13 +118,13 @@ impl MerkleTree {
         Ok(PyBytes::new(py, &root))
     }
 
-    /// Return the proof that a leaf is in the tree of the first `size` leaves.
+    /// Return the inclusion proof of a leaf in the tree of the first `size` leaves.
     ///
-    /// 32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of the last
-    /// leaf, by their places, where the tree does without them.
+    /// 32 bytes per hash, from the sibling of the leaf up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of
+    /// the last leaf, by index, if the tree does not store them.
     ///
     /// Raises:
-    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such one, or needs a tile.
+    ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such leaf, or needs a tile.
     #[pyo3(signature = (index, size=None, tiles=None))]
     fn inclusion<'py>(
         &self,
@@ -137,10 +137,10 @@ impl MerkleTree {
         Ok(listed(py, &proof))
     }
 
-    /// Return the proof that the first `old` leaves begin the first `size` leaves.
+    /// Return the consistency proof of the trees of the first `old` and `size` leaves.
     ///
-    /// 32 bytes a hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both, by their places, where the
-    /// tree does without them.
+    /// 32 bytes per hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both trees, by index, if the
+    /// tree does not store them.
     ///
     /// Raises:
     ///     OpenOutcryError: `argument_invalid`: the tree has fewer leaves, `old` is not from 1 to `size`, or it needs a
@@ -157,10 +157,10 @@ impl MerkleTree {
         Ok(listed(py, &proof))
     }
 
-    /// Return the first `width` hashes of a tile, in a row (c2sp.org/tlog-tiles).
+    /// Return the first `width` hashes of a tile, concatenated (c2sp.org/tlog-tiles).
     ///
     /// Raises:
-    ///     OpenOutcryError: `argument_invalid`: the tree is too small for it, or no tile is so.
+    ///     OpenOutcryError: `argument_invalid`: the tree is too small, or `width` is out of range.
     #[pyo3(signature = (level, index, width=256))]
     fn tile<'py>(&self, py: Python<'py>, level: usize, index: usize, width: usize) -> PyResult<Bound<'py, PyBytes>> {
         let tree = self.read();
@@ -169,7 +169,7 @@ impl MerkleTree {
     }
 }
 
-/// Return whether a proof leads from the hash of a leaf to a root.
+/// Return whether an inclusion proof is valid.
 #[pyfunction]
 pub(crate) fn merkle_is_included(
     index: u64,
@@ -181,9 +181,9 @@ pub(crate) fn merkle_is_included(
     is_included(index, size, leaf_hash, &proof, root)
 }
 
-/// Return whether a proof leads from an old root to a new one.
+/// Return whether a consistency proof is valid.
 ///
-/// There is no proof from a tree without leaves.
+/// There is no proof from an empty tree.
 #[pyfunction]
 pub(crate) fn merkle_is_consistent(
     old: u64,
@@ -195,25 +195,25 @@ pub(crate) fn merkle_is_consistent(
     is_consistent(old, size, old_root, root, &proof)
 }
 
-/// Return why a text is no record of an arena's log; None if it is one.
+/// Return the fault of a text as a record of an arena log; None if it is valid.
 #[pyfunction]
 pub(crate) fn log_record_fault(text: &str) -> Option<String> {
     record_fault(text)
 }
 
-/// Seal a submission as a record of an arena's log.
+/// Seal a submission as a record of an arena log.
 ///
 /// Args:
-///     link: Its place, and the SHA-256 of the record before in hexadecimal.
+///     link: Its sequence number, and the SHA-256 of the previous record in hexadecimal.
 ///     members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
-///     decisions: Of each: market, probability of YES, confidence or none, reasoning or none.
-///     salts: 32 bytes of each.
+///     decisions: For each: market, probability of YES, confidence or None, reasoning or None.
+///     salts: 32 bytes for each.
 ///
 /// Returns:
 ///     The record, its SHA-256 in hexadecimal, and the bodies that open its commitments: a JSON list in their order.
 ///
 /// Raises:
-///     OpenOutcryError: `argument_invalid`: a log takes no such record.
+///     OpenOutcryError: `argument_invalid`: the record is not valid.
 #[pyfunction]
 pub(crate) fn log_submission(
     py: Python<'_>,
@@ -248,7 +248,7 @@ pub(crate) fn log_submission(
     Ok((PyBytes::new(py, sealed.record.as_bytes()), sealed.sha256, sealed.opened))
 }
 
-/// An arena's log as it was read from `log.jsonl`, whatever is wrong with it.
+/// An arena log read from `log.jsonl`, valid or not.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct LogAudit {
     content: PyBackedBytes,
@@ -271,13 +271,13 @@ impl LogAudit {
         self.log.tree.len()
     }
 
-    /// Records of the days before the last record's, by their own times.
+    /// Number of records from days before that of the last record, by their times.
     #[getter]
     fn n_before_today(&self) -> usize {
         self.log.n_before_today
     }
 
-    /// Return the lines that are at fault, from 0, and why.
+    /// Return the invalid lines, from 0, and their faults.
     fn faults(&self) -> Vec<(usize, String)> {
         told(&self.log.faults)
     }
@@ -301,13 +301,13 @@ impl LogAudit {
         Ok(PyBytes::new(py, digest))
     }
 
-    /// Return the whole records that are no submissions, by line.
+    /// Return the valid records other than submissions, by line.
     fn others<'py>(&self, py: Python<'py>) -> Vec<(usize, Bound<'py, PyBytes>)> {
         let others = self.log.others.iter();
         others.map(|(line, place)| (*line, PyBytes::new(py, &self.content[place.clone()]))).collect()
     }
 
-    /// Return the lines of `reveals.jsonl` that are at fault, from 0, and why.
+    /// Return the invalid lines of `reveals.jsonl`, from 0, and their faults.
     fn reveal(&self, py: Python<'_>, reveals: PyBackedBytes) -> Vec<(usize, String)> {
         told(&py.detach(|| self.log.reveal(&self.content, &reveals)))
     }

@@ -1,4 +1,4 @@
-//! Compressed files, so that Python needs no package for them.
+//! Zstandard compression, so that Python needs no package for it.
 
 use std::io::{Read, Write};
 
@@ -9,15 +9,15 @@ use zstd::stream::{read, write};
 
 use crate::error::raise;
 
-/// Level of compression: that of zstd's command.
+/// Compression level, the default of the zstd command.
 const LEVEL: i32 = 3;
 
-/// Most bytes that a frame may hold: these, and a hundred times its own size.
+/// Largest size of a decompressed frame: this, and a hundred times its own size.
 ///
-/// The digests of a record do not compress, so that no record comes near; a file made to fill the memory would.
+/// Digests do not compress, so no record reaches the bound. A decompression bomb does.
 const FREE_BYTES: usize = 1 << 26;
 
-/// Writes one frame of zstd, piece by piece.
+/// Writer of one zstd frame.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Compressor(Option<write::Encoder<'static, Vec<u8>>>);
 
@@ -30,7 +30,7 @@ impl Compressor {
         Ok(Self(Some(encoder)))
     }
 
-    /// Compress some bytes, and return all that can be decompressed by now.
+    /// Compress bytes, and return the output that is ready.
     fn write<'py>(&mut self, py: Python<'py>, content: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let encoder = self.0.as_mut().ok_or_else(closed)?;
         encoder.write_all(content)?;
@@ -49,10 +49,10 @@ fn closed() -> PyErr {
     PyOSError::new_err("an open frame is required; received one that is finished")
 }
 
-/// Decompress a frame of zstd, and say whether it is whole.
+/// Decompress a zstd frame, and return whether it is complete.
 ///
 /// Raises:
-///     OpenOutcryError: `record_invalid`: the bytes are no frame, were damaged, or are far more than a record can be.
+///     OpenOutcryError: `record_invalid`: the bytes are not a frame, are damaged, or exceed the size of any record.
 #[pyfunction]
 pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
     let wanted = "a record must be the JSON of `record.schema.json`; received";

@@ -6,7 +6,7 @@ use crate::arguments;
 use crate::error::to_py;
 use crate::pickle::{Pickle, fields, reduce};
 
-/// What trading and holding cost. A field that is not given has its default.
+/// The cost model. A field that is not given has its default.
 ///
 /// Args:
 ///     fee_bps: Commission on slipped notional; 1.
@@ -54,7 +54,7 @@ impl CostModel {
         Ok(Self(costs))
     }
 
-    /// Return a market without any cost.
+    /// Return a cost model without costs.
     #[staticmethod]
     fn zero() -> Self {
         Self(CoreCosts::zero())

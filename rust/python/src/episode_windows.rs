@@ -7,7 +7,7 @@ use crate::error::to_py;
 
 /// The windows of a stream of episodes.
 ///
-/// That of episode k is a function of the seed and of k.
+/// The window of episode k is a function of the seed and k.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Episodes {
     windows: EpisodeWindows,
@@ -24,19 +24,19 @@ impl Episodes {
         Ok(Self { windows, stream: EpisodeStream::default() })
     }
 
-    /// Begin the stream of a seed; its first episode is still to come.
+    /// Start the stream of a seed; its first episode has not begun.
     fn seed(&mut self, #[pyo3(from_py_with = arguments::seed)] seed: u64) {
         self.stream = EpisodeStream::new(seed);
     }
 
-    /// Return the bars of the next episode's window, as start and end.
+    /// Return the window of the next episode, as start and end.
     fn next(&mut self) -> (usize, usize) {
         let Window { start, end } = self.stream.next(&self.windows);
         (start, end)
     }
 }
 
-/// Return the bars of a window whose edges may be left open.
+/// Return the bars of a window with optional start and end.
 #[pyfunction]
 #[pyo3(signature = (start, end, lookback, n_bars))]
 pub(crate) fn resolve_window(

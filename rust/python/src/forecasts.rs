@@ -1,4 +1,4 @@
-//! Scores of forecasters: arrays in, numbers out.
+//! Binds the statistics of forecasts.
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use openoutcry_score::forecasts::{ForecastIntervals, Forecasts, PairedForecasts};
@@ -32,7 +32,7 @@ impl Copied {
         losses: &PyReadonlyArray1<'_, f64>,
         n_markets: usize,
     ) -> Self {
-        // Copied while the GIL is held: Python may write once we detach.
+        // Copied while the GIL is held: Python code may write after we detach.
         Self { starts, markets: markets.as_array().to_vec(), losses: losses.as_array().to_vec(), n_markets }
     }
 
@@ -41,10 +41,10 @@ impl Copied {
     }
 }
 
-/// Return the mean loss of each agent as though all had forecast the same markets.
+/// Return the mean loss of each agent, adjusted for the markets of its forecasts.
 ///
-/// `starts` are the place of the first forecast of each agent, then the count of all; markets of an agent ascend. An
-/// agent that markets do not connect with the largest group of agents has NaN.
+/// `starts` has the index of the first forecast of each agent, then the number of all; markets of an agent ascend. An
+/// agent that is not connected by markets with the largest group of agents has NaN.
 #[pyfunction]
 fn forecast_effects<'py>(
     py: Python<'py>,
@@ -60,11 +60,11 @@ fn forecast_effects<'py>(
     Ok(arrays::vector(py, effects))
 }
 
-/// Return what resamples of markets say of each agent, by name.
+/// Return bootstrap intervals of each agent, by name.
 ///
-/// Each is of shape `(n_agents,)`. Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`,
-/// `top` and `holds` are shares of resamples: in which nobody has more skill, the rank is among the first 5 %, and the
-/// rank is that of the sample or better.
+/// Each has shape `(n_agents,)`. Markets are resampled. Skill is 1 less the sum of losses over that of references.
+/// Intervals are 95 % intervals. `best`, `top` and `holds` are shares of resamples: with the highest skill, with a rank
+/// in the first 5 %, and with the rank of the sample or better.
 #[pyfunction]
 #[pyo3(signature = (starts, markets, losses, references, n_markets, *, n_draws, seed))]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
@@ -96,7 +96,7 @@ fn forecast_intervals<'py>(
     Ok(found)
 }
 
-/// Return the mean logarithm of what each agent gave to what came true.
+/// Return the mean log probability that each agent gave to the outcomes.
 ///
 /// `probabilities` are in the order of the forecasts; an agent without any has NaN.
 #[pyfunction]
@@ -110,10 +110,11 @@ fn forecast_log_scores<'py>(
     Ok(arrays::vector(py, scores))
 }
 
-/// Return how far apart two agents are by the differences of their losses.
+/// Compare two agents by the differences of their losses.
 ///
 /// The values are both ends of the 95 % interval of the mean difference, the share of resamples in which the first
-/// loses less, and the p-value of random signs. Differences are whole numbers of any unit, one a market.
+/// agent has the lower loss, and the p-value of random signs. Differences are whole numbers of any unit, one per
+/// market.
 #[pyfunction]
 #[pyo3(signature = (differences, *, n_draws, seed))]
 fn paired_forecasts(

@@ -1,4 +1,4 @@
-//! The Python door: converts, releases the GIL, decides nothing.
+//! The Python bindings: they convert arguments, release the GIL, and hold no rules.
 //!
 //! Prose and units are in `openoutcry_py.pyi`.
 #![expect(clippy::doc_markdown, reason = "what stands on classes and methods is a docstring of Python")]
@@ -32,7 +32,7 @@ mod verdict;
 
 use pyo3::prelude::*;
 
-/// The native module: the JSON door, and what the Python core is made of.
+/// The native module: the JSON environment, and the parts of the Python core.
 #[pymodule]
 fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CONFORMANCE_REPORT_SCHEMA", include_str!("../../../contract/conformance-report.schema.json"))?;
@@ -111,7 +111,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Plants a fault of the engine; see `planted` there.
+/// Plants a fault in the engine; see `planted_faults` there.
 #[cfg(feature = "planted")]
 #[pyfunction]
 fn plant(fault: &str, size: f64) -> bool {

@@ -6,14 +6,14 @@ use crate::arguments;
 use crate::error::to_py;
 use crate::pickle::{Pickle, fields, reduce};
 
-/// What a decision may ask for. A limit cuts an order and never forces one.
+/// Limits on a decision. A limit cuts an order and never forces one.
 ///
 /// Args:
 ///     max_weight: Largest |weight| of one symbol; 1.
 ///     max_gross: Largest sum of |weight|; 1.
 ///     allow_short: Whether weights below 0 are accepted; True.
-///     max_participation: Largest share of a bar's volume, or of NAV where there is none, one order may take; None.
-///     maintenance_margin: NAV as a fraction of gross exposure below which all is closed; 0, which never calls.
+///     max_participation: Largest share of the volume of a bar, or of NAV without volume, one order may take; None.
+///     maintenance_margin: NAV as a fraction of gross exposure below which the account is liquidated; 0 for never.
 ///
 /// Raises:
 ///     OpenOutcryError: `limit_invalid`: a field is out of its range.
@@ -44,7 +44,7 @@ impl Limits {
         Ok(Self(limits))
     }
 
-    /// Return limits that cut nothing.
+    /// Return limits that never cut an order.
     #[staticmethod]
     fn off() -> Self {
         Self(CoreLimits::off())
@@ -68,13 +68,13 @@ impl Limits {
         self.0.allow_short
     }
 
-    /// Largest share of a bar's volume one order may take; None for any.
+    /// Largest share of the volume of a bar one order may take; None for any.
     #[getter]
     fn max_participation(&self) -> Option<f64> {
         self.0.max_participation
     }
 
-    /// NAV as a fraction of gross exposure below which all is closed.
+    /// NAV as a fraction of gross exposure below which the account is liquidated.
     #[getter]
     fn maintenance_margin(&self) -> f64 {
         self.0.maintenance_margin

@@ -8,7 +8,7 @@ use crate::error::raise;
 
 /// Returns each metric by name, and the reason of each that is undefined.
 ///
-/// An undefined one is None.
+/// An undefined metric is None.
 pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let (values, reasons) = (PyDict::new(py), PyDict::new(py));
     for (name, statistic) in METRICS.into_iter().zip(openoutcry_score::summarize(track)) {
@@ -20,9 +20,9 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
     Ok((values, reasons))
 }
 
-/// Return every metric by name, and why each that is None is undefined.
+/// Return every metric by name, and the reason of each that is undefined and None.
 ///
-/// What a series of returns cannot tell, such as turnover, is undefined.
+/// Metrics that need more than a series of returns, such as turnover, are undefined.
 #[pyfunction]
 #[pyo3(signature = (returns, *, periods_per_year, risk_free=None))]
 pub(crate) fn summarize<'py>(
@@ -49,7 +49,7 @@ pub(crate) fn summarize<'py>(
     metrics(py, &track)
 }
 
-/// Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0.
+/// Return the drawdown of NAV from its peak so far, shape `(n_bars,)`, at most 0.
 #[pyfunction]
 pub(crate) fn drawdowns<'py>(py: Python<'py>, nav: PyReadonlyArray1<'py, f64>) -> Bound<'py, PyArray1<f64>> {
     arrays::vector(py, openoutcry_score::drawdowns_of_nav(&nav.as_array().to_vec()))
@@ -75,7 +75,7 @@ pub(crate) fn net_exposure<'py>(
     Ok(arrays::vector(py, openoutcry_score::net_exposure(&rows, n_symbols)))
 }
 
-/// Return whether returns are constant but for rounding.
+/// Return whether returns are constant except for rounding.
 #[pyfunction]
 pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {
     openoutcry_score::is_riskless(&returns.as_array().to_vec())

@@ -1,4 +1,4 @@
-//! Tests of a field of agents: arrays in, numbers out.
+//! Binds the tests of a field of agents.
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry_score::{Draws, Interval, Panel, TestError};
@@ -17,7 +17,7 @@ struct Returns {
 
 impl Returns {
     fn new(returns: &PyReadonlyArray2<'_, f64>, windows: Vec<usize>) -> Self {
-        // Copied while the GIL is held: Python may write once we detach.
+        // Copied while the GIL is held: Python code may write after we detach.
         Self { values: returns.as_array().iter().copied().collect(), n_agents: returns.shape()[1], windows }
     }
 
@@ -32,10 +32,10 @@ impl Returns {
     }
 }
 
-/// Return the mean days of a block for the stationary bootstrap, over all agents.
+/// Return the mean block length of the stationary bootstrap, over all agents.
 ///
-/// `returns` is of shape `(n_days, n_agents)`; `windows` are the days of each window. With `of_sharpe` the block suits
-/// Sharpe ratios, else means.
+/// `returns` has shape `(n_days, n_agents)`; `windows` has the days of each window. With `of_sharpe` it is optimal for
+/// Sharpe ratios, else for means.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, of_sharpe=false))]
 pub(crate) fn block_length(
@@ -48,9 +48,10 @@ pub(crate) fn block_length(
     Returns::new(&returns, windows).test(py, |panel| Ok(estimate(panel)?))
 }
 
-/// Return whether the mean of one agent is above 0.
+/// Test whether the mean of one agent is above 0.
 ///
-/// The values are the mean per day, its p-value, that of the signs of windows or None, and the days of a block.
+/// The values are the mean per day, its p-value, the p-value of the signs of windows or None, and the mean block
+/// length.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, n_draws, seed, block_length=None))]
 pub(crate) fn mean_test(
@@ -68,7 +69,7 @@ pub(crate) fn mean_test(
 
 /// Return an interval of a Sharpe ratio, or of the difference of two.
 ///
-/// The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
+/// The values are the estimate, its standard error, both ends, the p-value of 0, and the block length.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, periods_per_year, level, n_draws, seed, block_length=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
@@ -92,7 +93,7 @@ pub(crate) fn sharpe_interval(
 
 /// Return the tests of a field of agents by name.
 ///
-/// Those of each agent are of shape `(n_agents,)`, all others are numbers.
+/// Tests of each agent have shape `(n_agents,)`, all others are numbers.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, n_draws, seed, block_length=None))]
 pub(crate) fn field_tests<'py>(
@@ -117,13 +118,13 @@ pub(crate) fn field_tests<'py>(
     Ok(found)
 }
 
-/// Return p-values adjusted so that any false rejection is as rare as the level.
+/// Return p-values adjusted for the family-wise error rate.
 #[pyfunction]
 pub(crate) fn holm<'py>(py: Python<'py>, p_values: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
     Ok(arrays::vector(py, openoutcry_score::holm(&p_values.as_array().to_vec()).map_err(to_py)?))
 }
 
-/// Return p-values adjusted so that the share of false rejections is the level.
+/// Return p-values adjusted for the false discovery rate.
 #[pyfunction]
 pub(crate) fn benjamini_hochberg<'py>(
     py: Python<'py>,
@@ -144,12 +145,12 @@ pub(crate) fn overfit<'py>(
     Ok((found.probability, arrays::vector(py, found.logits)))
 }
 
-/// The bands, the pairs as rows of five, and the days of a block.
+/// The bands, the pairs as rows of five, and the block length.
 type Bands = (Vec<Vec<usize>>, Vec<(usize, usize, f64, f64, f64)>, usize);
 
-/// Return bands of agents by place, every pair, and the days of a block.
+/// Return tie bands of agents by index, every pair, and the block length.
 ///
-/// A pair is two places, the difference of their Sharpe ratios, its p-value and the one adjusted for all pairs.
+/// A pair is two indices, the difference of their Sharpe ratios, its p-value and the p-value adjusted for all pairs.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, periods_per_year, level, n_draws, seed, rank_by=None, block_length=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]

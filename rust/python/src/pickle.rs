@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A function and its arguments: the class, none by place, fields by name.
+/// A function and its arguments: the class, no positional ones, the fields by name.
 pub(crate) type Pickle<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, (), Bound<'py, PyDict>));
 
 /// Returns the fields of a class as keyword arguments in Python.

@@ -7,7 +7,7 @@ use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_js};
 use crate::run_settings::{Captured, Settings, read};
 
-/// A run, with its record where an agent decided.
+/// A run, with its record if it was an agent's.
 #[wasm_bindgen]
 pub struct Run {
     run: openoutcry::Run,
@@ -28,13 +28,13 @@ impl Run {
         self.run.window.start
     }
 
-    /// The decision that ended the account, if one did.
+    /// The decision with which the account was terminated, if it was.
     #[wasm_bindgen(getter)]
     pub fn terminated_at(&self) -> Option<usize> {
         self.run.terminated_at
     }
 
-    /// The record, canonical JSON; nothing of a run on weights.
+    /// The record, canonical JSON; absent for a run of weights.
     #[wasm_bindgen(getter)]
     pub fn record(&self) -> Option<String> {
         self.record.as_ref().map(AgentTrajectory::to_json)
@@ -75,7 +75,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
             let kind = other.js_typeof().as_string().unwrap_or_default();
             AgentFault(raise("argument_invalid", &format!("a decision must be a text of JSON; received {kind}")))
         })?;
-        // Half a surrogate pair has no UTF-8: what would be recorded is not what was said.
+        // UTF-8 cannot encode a lone surrogate: the record would differ from the answer.
         if !text.is_valid_utf16() {
             let message = "a decision must be text that has a form in UTF-8; received half a surrogate pair";
             return Err(AgentFault(raise("argument_invalid", message)));
@@ -89,7 +89,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
 
 /// Runs a baseline agent over a window, and records it.
 ///
-/// `seed` is the random agent's, too.
+/// `seed` is also that of the random agent.
 #[wasm_bindgen]
 pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
     let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
@@ -108,9 +108,9 @@ pub fn baselines() -> Vec<String> {
     agents::BASELINES.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Runs weights over a window: a row a bar of the market, in which NaN holds.
+/// Runs weights over a window: one row per bar of the market; NaN is a hold.
 ///
-/// Of the rows those of the window count.
+/// Only the rows of the window are used.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
     let settings: Settings = read("settings", settings)?;

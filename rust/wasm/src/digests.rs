@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::error::raise;
 
-/// Returns a JSON text as RFC 8785 writes it.
+/// Returns a JSON text in the canonical form of RFC 8785.
 #[wasm_bindgen]
 pub fn canonicalize(text: &str) -> Result<String, JsValue> {
     openoutcry::canonicalize(text).map_err(|error| raise("bad_json", &error.to_string()))
@@ -16,13 +16,13 @@ pub fn sha256(content: &[u8]) -> String {
     Digest::of(content).to_string()
 }
 
-/// Returns whether a leaf hash is in a tree of RFC 6962.
+/// Returns whether an inclusion proof of RFC 6962 is valid.
 #[wasm_bindgen]
 pub fn verify_inclusion(index: u64, size: u64, leaf: &[u8], proof: Vec<js_sys::Uint8Array>, root: &[u8]) -> bool {
     is_included(index, size, leaf, &bytes(&proof), root)
 }
 
-/// Returns whether a tree of RFC 6962 goes on from an older one.
+/// Returns whether a consistency proof of RFC 6962 is valid.
 #[wasm_bindgen]
 pub fn verify_consistency(
     old_size: u64,
@@ -44,7 +44,7 @@ pub fn contract_version() -> String {
     openoutcry::CONTRACT_VERSION.to_owned()
 }
 
-/// Returns the version of the engine, as records name it.
+/// Returns the version of the engine in records.
 #[wasm_bindgen]
 pub fn engine_version() -> String {
     openoutcry::ENGINE_VERSION.to_owned()

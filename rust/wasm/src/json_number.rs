@@ -1,9 +1,9 @@
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
 use std::fmt;
 
-/// A number of JavaScript.
+/// A JavaScript number.
 ///
-/// JSON has no word for those that are not finite: they come as `{"number": "NaN"}`, which no text is taken for.
+/// JSON has no form for numbers that are not finite: they are `{"number": "NaN"}`, which no text is mistaken for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number(pub(crate) f64);
 
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// Reads what is there, `null` too: only what is left out has a default.
+/// Reads a present value, also `null`: only an absent field has a default.
 pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

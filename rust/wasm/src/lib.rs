@@ -1,6 +1,6 @@
-//! The JavaScript door: converts, decides nothing.
+//! The JavaScript bindings: they convert arguments and contain no rules.
 //!
-//! What is asked and told is JSON of the contract.
+//! Arguments and results are JSON of the contract.
 
 mod backtest;
 mod dataset;

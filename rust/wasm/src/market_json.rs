@@ -1,4 +1,4 @@
-//! A market in JSON: columns by name, a row a bar, `null` where there is no value.
+//! A market in JSON: columns by name, one row per bar, `null` for a missing value.
 
 use openoutcry::{Columns, Fundamental, NewsItem, Origin};
 use serde::Deserialize;
@@ -104,7 +104,7 @@ fn numbers(name: &str, table: &Table, shape: (usize, usize)) -> Result<Vec<f64>,
 
 /// Returns the cells of a table, row by row.
 ///
-/// A row of another length would shift those after it.
+/// A row of another length would shift the rows after it.
 fn cells<T: Copy>(name: &str, table: &[Vec<T>], (n_bars, n_symbols): (usize, usize)) -> Result<Vec<T>, JsValue> {
     let odd = table.iter().find(|row| row.len() != n_symbols).map_or(n_symbols, Vec::len);
     if table.len() != n_bars || odd != n_symbols {

@@ -7,9 +7,9 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_js};
 use crate::run_settings::{Held, read};
 
-/// Replays a record on its markets and returns what became of it, as JSON.
+/// Replays a record on its markets and returns the divergences, as JSON.
 ///
-/// Each run is replayed on the market of its fingerprint, on the first one where there is none.
+/// Each run is replayed on the market of its fingerprint, or on the first market if none has it.
 #[wasm_bindgen]
 pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;
@@ -55,7 +55,7 @@ fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
     })
 }
 
-/// Returns one record of the runs of several, unsigned.
+/// Returns one unsigned record with the runs of several records.
 #[wasm_bindgen]
 pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64) -> Result<String, JsValue> {
     check_agent_id(agent_id).map_err(to_js)?;
@@ -66,9 +66,9 @@ pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64)
     Ok(AgentTrajectory::new(agent_id, runs, in_sample_trials).to_json())
 }
 
-/// Returns what a record says of itself, as JSON.
+/// Returns the contents of a record and the validity of its hashes, as JSON.
 ///
-/// Beside it stands whether its hashes and signature are right. No market is asked: what was decided is whole, and no number is checked.
+/// It uses no market: the decisions are verified, and the numbers are not.
 #[wasm_bindgen]
 pub fn verify_record(record: &str, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;

@@ -1,4 +1,4 @@
-//! What a run is told, as JSON: the names are those of a record's header.
+//! Settings of a run in JSON, with the names of the record header.
 
 use openoutcry::record::Digest;
 use openoutcry::{ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, FillKey, Limits, Window};
@@ -9,7 +9,7 @@ use wasm_bindgen::JsValue;
 use crate::error::{raise, to_js};
 use crate::json_number::{Number, given};
 
-/// What a run is told; what is left out has the default of the contract.
+/// Settings of a run; absent fields have the defaults of the contract.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     fill_key: Option<Digest>,
 }
 
-/// What an agent is called, and what it is told.
+/// The name of an agent, and its settings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Captured {
@@ -31,7 +31,7 @@ pub(crate) struct Captured {
     pub(crate) settings: Settings,
 }
 
-/// What a record is held to; of what is left out the record is believed.
+/// Settings that a replay requires; absent ones are taken from the record.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Held {
@@ -65,7 +65,7 @@ macro_rules! fields {
 }
 
 fields!(
-    /// Costs in which a run differs from the defaults.
+    /// Costs that differ from the defaults.
     Costs {
         fee_bps: Number,
         slippage_bps: Number,
@@ -78,7 +78,7 @@ fields!(
     }
 );
 fields!(
-    /// Limits in which a run differs from the defaults; null is none.
+    /// Limits that differ from the defaults; null for none.
     Bounds {
         max_weight: Option<Number>,
         max_gross: Option<Number>,
@@ -88,10 +88,10 @@ fields!(
     }
 );
 
-/// Returns what a JSON text of settings says.
+/// Parses the JSON text of settings.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
     serde_json::from_str(text).map_err(|error| {
-        // The line and the column would be those of a text that no user wrote.
+        // Line and column would be those of a text that no user wrote.
         let told = error.to_string();
         let words = told.split(" at line ").next().unwrap_or_default();
         raise("argument_invalid", &format!("`{name}`: {words}"))

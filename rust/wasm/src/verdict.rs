@@ -7,9 +7,9 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_js};
 use crate::run_settings::{Held, read};
 
-/// Judges agents by their records, replayed, and returns the board as JSON.
+/// Scores agents by their replayed records, and returns the board as JSON.
 ///
-/// `config` is a JSON object of what differs from the defaults of the scorer.
+/// `config` is a JSON object of the settings that differ from the defaults of the scorer.
 #[wasm_bindgen]
 pub fn score(records: Vec<String>, datasets: Vec<Dataset>, held: &str, config: &str) -> Result<String, JsValue> {
     let held: Held = read("held", held)?;
