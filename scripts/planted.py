@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Run an `openoutcry` command on an engine with a fault that is planted in it.
+"""Run an `openoutcry` command on an engine with a planted fault.
 
     scripts/planted.py fee-credited martingale --setting fee
     scripts/planted.py lots-rounded=0.01 martingale --json
 
-Builds the engine with the feature `planted` into target/planted, which nothing ships, and lays it over the installed
-package in a folder there. The size after `=` is what part of the fault is planted, 1 for the whole; the fault `none`
-is none. The faults are those of rust/engine/src/planted.rs.
+Builds the engine with the feature `planted` into target/planted, and copies the installed package with that engine to
+a folder there. The number after `=` is the size of the fault, 1 for the whole. The fault `none` plants nothing. The
+faults are those of rust/engine/src/step/planted_faults.rs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.cli import main
 fault, _, size = sys.argv.pop(1).partition("=")
 if native.plant(fault, float(size or 1.0)) is (fault == "none"):
-    raise SystemExit(f"error: no fault is called {fault}")
+    raise SystemExit(f"error: unknown fault {fault}")
 main()
 """
 
 
 def built() -> Path:
     """Build the engine and return its library."""
-    # The stable ABI settles what pyo3 would ask an interpreter for: so no other environment makes it build anew.
+    # With the stable ABI pyo3 needs no interpreter, so a change of the environment causes no rebuild.
     clean = {name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYO3_PYTHON"}}
     clean |= {"PYO3_NO_PYTHON": "1", "PYO3_BUILD_EXTENSION_MODULE": "1"}
     made = subprocess.run(BUILD.split(), cwd=ROOT, env=clean, check=True, stdout=subprocess.PIPE, text=True)
@@ -44,7 +44,7 @@ def built() -> Path:
 
 
 def overlay(library: Path) -> Path:
-    """Copy the package with the library in place of its own, and return the folder."""
+    """Copy the package with the given library, and return the folder."""
     spec = find_spec("openoutcry")
     assert spec is not None, "openoutcry must be installed"
     assert spec.submodule_search_locations is not None, "openoutcry is a package"

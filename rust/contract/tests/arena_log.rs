@@ -1,4 +1,4 @@
-//! The audit of an arena's log, on logs of a few lines.
+//! The audit of an arena log, on logs of a few lines.
 
 use openoutcry_contract::arena_log::{Decided, Head, Log, record_fault, seal_submission};
 use openoutcry_contract::canonicalize;
@@ -12,7 +12,7 @@ fn hex(hash: &Hash) -> String {
     hash.map(|byte| format!("{byte:02x}")).concat()
 }
 
-/// Returns a log whose records have these members, linked as they must be.
+/// Returns a log of records with these members and valid links.
 fn log(records: &[String]) -> Vec<u8> {
     let mut content = Vec::new();
     for (seq, members) in records.iter().enumerate() {
@@ -77,7 +77,7 @@ fn a_reveal_opens_what_was_committed_to_and_nothing_else() {
     let body = r#"{"yes_probability":"0.5"}"#;
     let digest = "\"7fff\"";
     assert!(record_fault(&format!("{{{}}}", submission(0, digest))).is_some());
-    // The SHA-256 of the body, as the log that is its one line has it.
+    // The SHA-256 of the body, as that of a log with one line.
     let hash = hex(&Log::read(format!("{body}\n").as_bytes()).digests[0]);
     let content = log(&[first(), snapshot(), submission(0, &format!("\"{hash}\""))]);
     let found = Log::read(&content);

@@ -12,7 +12,7 @@ macro_rules! vectors {
     };
 }
 
-/// The vectors of the RFC's author; see their licence beside them.
+/// The vectors of the author of the RFC; see the licence next to them.
 #[test]
 fn the_vectors_of_rfc_8785_come_out_as_they_say() {
     for (name, input, output) in vectors!("arrays", "french", "structures", "unicode", "values", "weird") {

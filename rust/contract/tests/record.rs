@@ -1,4 +1,4 @@
-//! Records as texts: one form, read back to the byte; no change goes unseen.
+//! Records as texts: one canonical form, exact round trips, and detected changes.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn a_record_reads_back_from_both_of_its_forms() {
     assert_eq!((read.record, read.torn_bytes), (record, 0));
 }
 
-/// The recipe of the contract's page, on values that serde made.
+/// The hashes in `contract/README.md`, recomputed from values of serde.
 #[test]
 fn every_link_and_digest_is_what_the_page_says() {
     let digest = |value: Value| Digest::of(canonicalize(&value.to_string()).unwrap()).to_string();
@@ -80,14 +80,14 @@ fn every_link_and_digest_is_what_the_page_says() {
         "runs": ends, "harness": [null, {"allow_net": false, "tier": "T2", "transport": "stdio"}],
     });
     assert_eq!(record["digest"], digest(fields.clone()).as_str());
-    // Without a harness there is no such field.
+    // Without a harness the field is absent.
     fields["runs"] = json!([ends[0]]);
     fields.as_object_mut().unwrap().remove("harness");
     let inside = AgentTrajectory::new("an agent", vec![run(0)], 3);
     assert_eq!(inside.digest.unwrap().to_string(), digest(fields));
 }
 
-/// Returns whether anything is wrong with a record that could be read.
+/// Returns whether a record that can be read has a fault.
 fn is_broken(record: &AgentTrajectory) -> bool {
     record.runs.iter().any(|run| !run.breaks().is_empty())
         || record.digest != record.computed_digest()

@@ -1,4 +1,4 @@
-//! The numbers that `contract/README.md` shows, given by the engine.
+//! The numbers in `contract/README.md`, computed by the engine.
 
 use openoutcry_engine::{
     Book, Columns, CostModel, Dataset, Detail, Event, FillKey, Limits, Rules, Workspace, lane_sums, step_once,
@@ -29,7 +29,7 @@ fn the_worked_example_of_the_page() {
     let stepped = step_once(&data, &rules, &mut book, &[0.5], &mut workspace).unwrap();
     let Event::Filled { shares, price, .. } = workspace.events()[0] else { panic!("{:?}", workspace.events()) };
     for value in [shares, price, stepped.costs.fee, book.cash(), stepped.nav, stepped.reward] {
-        // The page rounds to twelve decimals, as a reader with a pencil would.
+        // The page rounds to twelve decimals.
         let rounded = format!("{value:.12}");
         assert!(PAGE.contains(&format!("= {}", rounded.trim_end_matches('0'))), "{rounded} is not on the page");
     }
@@ -39,7 +39,7 @@ fn the_worked_example_of_the_page() {
 fn a_sum_over_symbols_runs_in_the_eight_lanes_of_the_page() {
     // Lane 0 holds 1e16 - 1e16 = 0 before lane 4 adds its 1; from left to right 1e16 + 1 would round to 1e16.
     assert_eq!(lane_sums::sum([1e16, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1e16]), 1.0);
-    // ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)): 2^53 absorbs a lone 1, but not lanes 1 and 3 added up before.
+    // ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)): 2^53 absorbs a single 1, but not the sum of lanes 1 and 3.
     let large = 9_007_199_254_740_992.0;
     assert_eq!(lane_sums::sum([large, 1.0, 0.0, 1.0]), large + 2.0);
     assert_eq!(lane_sums::sum([large, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]), large + 2.0);

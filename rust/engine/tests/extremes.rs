@@ -1,4 +1,4 @@
-//! Markets at the edges of what the contract accepts: answers or refusals only.
+//! Markets at the limits of the contract: every step is valid or refused.
 
 use openoutcry_engine::{
     Book, Columns, CostModel, Dataset, Detail, Event, FillKey, Limits, MAX_ABS_WEIGHT, RefusalReason, Rules,
@@ -14,7 +14,7 @@ fn one_symbol(close: Vec<f64>) -> Columns {
     Columns { dates, symbols: vec!["A".into()], close, periods_per_year: 252.0, ..Columns::default() }
 }
 
-/// Returns the market, or none where the data is refused: that is an answer too.
+/// Returns the market, or `None` if the data is refused, which is valid too.
 fn accepted(columns: Columns) -> Option<Dataset> {
     match Dataset::new(columns) {
         Ok(data) => Some(data),
@@ -43,7 +43,7 @@ fn a_nav_above_its_range_refuses_every_step_whatever_the_next_bar_holds() {
         }
     };
     assert_eq!(error.to_string(), "NAV must be at most 1e100; received 9.999999999999999e127 at bar 7");
-    // Were the next close asked, an agent could try decisions out until it knew it.
+    // If the next close decided the refusal, an agent could find it by trial and error.
     for weight in [0.0, 1.0, f64::NAN] {
         assert_eq!(step_once(&data, &rules, &mut book, &[weight], &mut workspace).unwrap_err(), error);
     }

@@ -1,6 +1,6 @@
-//! How long a lane's step takes in a batch.
+//! Time of a step of a lane in a batch.
 //!
-//! With and without what it costs to observe.
+//! With and without observations.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
 use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
 
-/// The terms that are timed: fee and slippage, and every cost and limit.
+/// The timed terms: fee and slippage, and every cost and limit.
 fn terms() -> [(&'static str, Terms); 2] {
     let fees = CostModel { fee_bps: 5.0, slippage_bps: 2.0, ..CostModel::zero() };
     let every = CostModel { impact_bps: 10.0, financing_bps: 100.0, cash_bps: 50.0, borrow_bps: 25.0, ..fees };

@@ -1,7 +1,7 @@
-//! Steps lanes: what `scripts/instructions` counts.
+//! Steps lanes, for the counts of `scripts/instructions`.
 //!
-//! `lane_steps SYMBOLS simple|scaled|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many environments
-//! of one lane, or as many backtests of a table of weights, one by one or all at once.
+//! `lane_steps SYMBOLS simple|scaled|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many
+//! environments of one lane, or as many backtests of a table of weights, one by one or all at once.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn terms(costs: &str) -> Terms {
     Terms { costs, limits }
 }
 
-/// Returns weights of `n_lanes` lanes, other ones for each.
+/// Returns different weights for each of `n_lanes` lanes.
 fn weights(n_symbols: usize, n_lanes: usize) -> Vec<f64> {
     let weight = |cell: usize| (cell.wrapping_mul(2_654_435_761) % 1000) as f64 / (1100.0 * n_symbols as f64);
     (0..n_lanes * n_symbols).map(weight).collect()

@@ -1,4 +1,4 @@
-//! Whole packs in which one lane is not like the others.
+//! Whole account blocks with one lane that differs.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn an_order_out_of_range_is_refused_in_a_pack_as_it_is_alone() {
         let mut workspace = Workspace::new(n_symbols, Detail::Full);
         let mut seen = vec![0.0; N_LANES * market.flat_len(2)];
         for bar in 0..6 {
-            // Within the range, beyond it by a rounding, and by more; lane by lane more of what is held.
+            // Within the range, beyond it by a rounding, and by more; each lane holds more.
             let large = [1.0, 100.5, 30.0, 100.0_f64.next_up(), -100.5, 1.0][bar];
             let order = |lane: usize, symbol: usize| {
                 let usual = 0.01 * (lane + 1) as f64;

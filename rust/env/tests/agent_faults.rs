@@ -42,7 +42,7 @@ fn an_answer_with_a_fault_is_a_hold_that_is_recorded_and_replays() {
     let texts: Vec<_> = record.steps.iter().map(|step| step.decision.as_str()).collect();
     assert_eq!(texts, [BUY, BUY, TALK, "", cut, BUY]);
     assert!(replay_run(&data, &record, &Terms::default()).unwrap().is_verified());
-    // A hold is a row that orders nothing, and the bars without a fault are those of a run without any.
+    // A hold is a row without orders, and bars without a fault equal those of a run without faults.
     let hold = AgentAnswer::strict("{\"orders\":[]}".to_owned());
     let buy = AgentAnswer::strict(BUY.to_owned());
     let (honest, _) = answered(&data, &[buy.clone(), hold.clone(), hold.clone(), hold.clone(), hold, buy]).unwrap();

@@ -1,4 +1,4 @@
-//! A step of a batch takes no memory: an allocator counts, on all threads.
+//! A step of a batch allocates no memory: an allocator counts, on all threads.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe to write; this one counts and hands on")]
 
@@ -47,7 +47,7 @@ enum Kind {
 }
 
 /// Every array that a step may write to.
-struct RewardState {
+struct OutputMemory {
     flat: Vec<f32>,
     strip: SlidingArray,
     rows: Vec<f32>,
@@ -59,7 +59,7 @@ struct RewardState {
     account: Vec<f32>,
 }
 
-impl RewardState {
+impl OutputMemory {
     fn new(market: &Market, batch: &Batch) -> Self {
         let strip = SlidingArray::new(batch);
         let cells = N_LANES * market.data().n_symbols();
@@ -119,16 +119,16 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len):
     Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a batch")
 }
 
-/// Returns how many times memory was taken in `N_STEPS` steps.
+/// Returns the number of allocations in `N_STEPS` steps.
 ///
-/// As many of them went before to warm up.
+/// As many steps run before to warm up.
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
     let mut batch = batch(market, autoreset, ways);
-    let (mut memory, mut last) = (RewardState::new(market, &batch), RewardState::new(market, &batch));
+    let (mut memory, mut last) = (OutputMemory::new(market, &batch), OutputMemory::new(market, &batch));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
-    // Gross above 1 in some lanes and shorts in others, so that limits are told of.
+    // Gross above 1 in some lanes and shorts in others, so that limits are reported.
     let weight = |cell: usize| (cell % 7) as f32 / n_symbols as f32 - 0.1;
     let actions: Vec<f32> = (0..N_LANES * n_symbols).map(weight).collect();
     let mut began = 0;
@@ -147,7 +147,7 @@ fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (us
     ALLOCATIONS.load(Ordering::Relaxed) - began
 }
 
-// One test: a count of the whole program's memory suffers no neighbour.
+// One test: the count of the whole process excludes parallel tests.
 #[test]
 fn a_step_of_a_batch_takes_no_memory() {
     for n_symbols in [4, 12] {

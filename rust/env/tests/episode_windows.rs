@@ -1,4 +1,4 @@
-//! EpisodeWindows drawn for episodes, rewards of the schemes, and lanes of a batch.
+//! Windows of episodes, reward schemes, and lanes of a batch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ fn terms() -> Terms {
     Terms { costs: CostModel::default(), limits: Limits::default() }
 }
 
-/// DictArrays of a batch.
+/// Output arrays of a batch.
 struct DictArrays {
     flat: Vec<f32>,
     rewards: Vec<f64>,
@@ -245,7 +245,7 @@ fn lane_i_is_the_environment_of_seed_plus_i_through_its_resets() {
 fn what_goes_past_the_caches_is_what_would_not_through_resets_of_every_mode() {
     for (n_symbols, n_lanes, n_threads) in [(3, 1, 1), (4, 19, 2), (8, 16, 1), (12, 1, 1), (12, 19, 2)] {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 60, 3).unwrap())));
-        // From the first bars on, at which most of the history is missing.
+        // From the first bars, where most of the history is missing.
         let settings = |autoreset, streaming_len| Settings {
             lookback: 20,
             n_threads,

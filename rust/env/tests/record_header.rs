@@ -1,4 +1,4 @@
-//! What a header says of versions and markets is checked as far as it can be.
+//! Checks of versions and markets in record headers.
 
 mod shared;
 
@@ -43,7 +43,7 @@ fn a_header_that_says_what_cannot_be_is_no_record_of_a_run() {
         assert_eq!(error.slug(), "record_differs");
         assert!(error.to_string().contains(field), "{error}");
     }
-    // What a record leaves out is no lie, and of a market that nobody knows it is believed.
+    // Omissions are valid, and the record is trusted for an unknown market.
     let run = captured(&data);
     for market in [&open, &sealed] {
         let terms = Terms { markets: std::slice::from_ref(market), ..Terms::default() };

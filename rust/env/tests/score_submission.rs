@@ -1,4 +1,4 @@
-//! What a scorer may know of a record beside what its replay says.
+//! Facts of a submission that are not results of its replay.
 
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ fn orders_that_were_filled_are_there_with_what_was_said_of_them() {
         assert_eq!(order.confidence, (fill.symbol == 0).then_some(0.7));
         assert_eq!(order.weight == 0.2, fill.symbol == 1);
     }
-    // A hold says nothing, though it changes nothing either.
+    // A hold states nothing, even if it changes nothing.
     let held = replay_submission(&data, &self::record(&data, &mut agents::HoldCash), COSTS).unwrap();
     assert!(held.runs[0].trace.as_ref().unwrap().stated.is_empty());
 }

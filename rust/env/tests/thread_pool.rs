@@ -1,6 +1,6 @@
-//! The pool's promises.
+//! The guarantees of the thread pool.
 //!
-//! Each part once, no memory taken, no panic lost, no hang after a fork.
+//! Each part runs once, no allocation, no lost panic, no hang after a fork.
 
 #![expect(unsafe_code, reason = "an allocator that counts, and a fork, are unsafe to call")]
 
@@ -23,9 +23,9 @@ struct Counting;
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Whether the memory that this thread takes is counted.
+    /// Whether the allocations of this thread are counted.
     ///
-    /// Tests beside this one take some too.
+    /// Parallel tests allocate too.
     static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -66,9 +66,9 @@ fn draw(state: &mut u64) -> u64 {
     *state
 }
 
-/// Takes nothing, some looks or, once in a while, a sleep.
+/// Takes no time, some polls or occasionally a sleep.
 ///
-/// That is each way that a wait can end.
+/// Each way in which a wait can end.
 fn take_time(number: u64) {
     match number % 256 {
         0 => thread::sleep(Duration::from_micros(number >> 8 & 127)),
@@ -82,7 +82,7 @@ fn take_time(number: u64) {
 fn stress(n_threads: usize, n_runs: u64) {
     let mut pool = new_pool(n_threads);
     let mut random = 0x9E37_79B9_7F4A_7C15 ^ n_threads as u64;
-    // The run that a part was last worked on in, how often it was, and how long the work takes.
+    // The last run of a part, the number of its runs, and the time that it takes.
     let mut parts = vec![(0, 0, 0); n_threads];
     for run in 1..=n_runs {
         let n_parts = draw(&mut random) as usize % (n_threads + 1);
@@ -123,7 +123,7 @@ fn a_run_takes_no_memory() {
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     for run in 0..2_000 {
         if run % 20 == 0 {
-            // Long enough for the workers to fall asleep before the run, and then the caller within it.
+            // Long enough for the workers to sleep before the run, and then the caller within it.
             thread::sleep(Duration::from_micros(300));
             pool.run(&mut parts[..2], |part| {
                 *part += 1;
@@ -161,7 +161,7 @@ fn a_panic_is_carried_on_once_all_parts_have_been_run() {
         let message = payload.downcast_ref::<String>().expect("a message");
         assert!(culprits.iter().any(|index| *message == format!("part {index}")), "{message}");
         assert!(parts.iter().all(|(_, is_run)| *is_run), "{parts:?}");
-        // Nothing of it is left for the next run.
+        // No panic is left for the next run.
         let mut parts = [0; 3];
         pool.run(&mut parts, |part| *part += 1);
         assert_eq!(parts, [1; 3]);
@@ -208,7 +208,7 @@ fn more_parts_than_threads_are_refused_before_any_is_worked_on() {
 
 #[test]
 fn a_dropped_pool_has_ended_its_threads() {
-    /// Tells of the end of the thread whose it is.
+    /// Reports the end of its thread.
     struct Farewell(mpsc::Sender<()>);
     impl Drop for Farewell {
         fn drop(&mut self) {
@@ -240,7 +240,7 @@ fn a_forked_child_does_all_the_work_itself() {
     pool.run(&mut parts, |part| *part = Some(thread::current().id()));
     let child = unsafe { fork() };
     if child == 0 {
-        // A child that hangs is ended by its alarm, and told from one that is well.
+        // A child that hangs is ended by its alarm, and distinguished from one that exits.
         unsafe { alarm(10) };
         let is_well = catch_unwind(AssertUnwindSafe(|| {
             pool.run(&mut parts, |part| *part = Some(thread::current().id()));
@@ -252,7 +252,7 @@ fn a_forked_child_does_all_the_work_itself() {
     let mut status = -1;
     assert_eq!(unsafe { waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0);
-    // The parent's threads are as they were.
+    // The threads of the parent are unchanged.
     let before = parts;
     pool.run(&mut parts, |part| *part = Some(thread::current().id()));
     assert_eq!(parts, before);

@@ -296,7 +296,7 @@ impl LogAudit {
     ///     OpenOutcryError: `argument_invalid`: there are fewer.
     fn digest<'py>(&self, py: Python<'py>, line: usize) -> PyResult<Bound<'py, PyBytes>> {
         let digest = self.log.digests.get(line);
-        let least = "`line` must be one that the log has";
+        let least = "`line` must be a line of the log";
         let digest = digest.ok_or_else(|| raise("argument_invalid", &format!("{least}; received {line}")))?;
         Ok(PyBytes::new(py, digest))
     }

@@ -248,7 +248,7 @@ impl Batch {
     /// A lane whose previous episode did not end is refused.
     fn ended(&self, lanes: Vec<usize>) -> PyResult<Vec<(f64, usize)>> {
         let of = |lane: usize| (lane < self.core.n_lanes()).then(|| self.core.ended(lane)).flatten();
-        let message = |lane| format!("`lanes` must be of those whose episode has ended; received {lane}");
+        let message = |lane| format!("`lanes` must have an ended episode; received {lane}");
         lanes.into_iter().map(|lane| of(lane).ok_or_else(|| raise("argument_invalid", &message(lane)))).collect()
     }
 
@@ -267,7 +267,7 @@ impl Batch {
     /// Return the log returns of a dataset by bar and symbol.
     fn returns<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let lane = (0..self.core.n_lanes()).find(|lane| self.core.market_index(*lane) == market);
-        let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be one that a lane trades"))?;
+        let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be a market of a lane"))?;
         let returns = self.core.market(lane).returns().to_vec();
         let n_bars = returns.len() / self.core.n_symbols();
         returns.into_pyarray(py).reshape([n_bars, self.core.n_symbols()])

@@ -249,7 +249,7 @@ fn borrowed<'py, T: Element, D: Dimension>(
 ) -> PyResult<numpy::PyReadwriteArray<'py, T, D>> {
     array.bind(py).try_readwrite().map_err(|error| {
         let wanted = format!("`{name}` must be writeable and must not overlap another array");
-        raise("shape_mismatch", &format!("{wanted}; received one of which it is said: {error}"))
+        raise("shape_mismatch", &format!("{wanted}; received an array with the error: {error}"))
     })
 }
 
@@ -354,7 +354,7 @@ impl Buffers {
         let mut arrays = self.arrays.try_lock().map_err(|_| {
             raise(
                 "shape_mismatch",
-                "buffers must be used by one step at a time; received two at once, or one that broke off",
+                "buffers must be used by one step at a time; received a concurrent step, or one that failed",
             )
         })?;
         let (views, results) = &mut *arrays;

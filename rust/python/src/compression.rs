@@ -46,7 +46,7 @@ impl Compressor {
 }
 
 fn closed() -> PyErr {
-    PyOSError::new_err("an open frame is required; received one that is finished")
+    PyOSError::new_err("an open frame is required; received a finished frame")
 }
 
 /// Decompress a zstd frame, and return whether it is complete.

@@ -244,7 +244,7 @@ impl TradingEnv {
         let (weights, hold) = (weights.as_array().to_vec(), hold.map(|hold| hold.as_array().to_vec()));
         if let Some(hold) = hold.as_ref().filter(|hold| hold.len() != weights.len()) {
             let message =
-                format!("`hold` must have {} elements, as the weights; received {}", weights.len(), hold.len());
+                format!("`hold` must have {} elements, one per weight; received {}", weights.len(), hold.len());
             return Err(raise("shape_mismatch", &message));
         }
         let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref())).map_err(to_py)?;

@@ -84,7 +84,7 @@ pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {
 fn rows(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<(Vec<f64>, usize)> {
     let [n_bars, n_symbols] = [weights.shape()[0], weights.shape()[1]];
     if n_symbols == 0 {
-        let message = format!("`weights` must have a column a symbol, at least 1; received shape ({n_bars}, 0)");
+        let message = format!("`weights` must have one column per symbol, at least 1; received shape ({n_bars}, 0)");
         return Err(raise("shape_mismatch", &message));
     }
     Ok((weights.as_array().iter().copied().collect(), n_symbols))

@@ -14,7 +14,7 @@ pub enum Undefined {
         received: usize,
     },
     /// The returns are constant.
-    #[error("returns that vary are required; received constant ones")]
+    #[error("varying returns are required; received constant returns")]
     NoVariation,
     /// Equity never falls.
     #[error("a drawdown is required; received a track without one")]
@@ -29,7 +29,7 @@ pub enum Undefined {
     #[error("a positive variance of the estimate is required; received none")]
     NoPrecision,
     /// Series that must have one length differ.
-    #[error("series of one length are required, {required} here; received {received}")]
+    #[error("series of equal length {required} are required; received {received}")]
     UnequalLengths {
         /// Expected length.
         required: usize,
@@ -37,7 +37,7 @@ pub enum Undefined {
         received: usize,
     },
     /// A ratio is not above the ratio of the comparison.
-    #[error("a number above the one it is compared with is required; received another")]
+    #[error("a number above its benchmark is required; received one at or below it")]
     NotAbove,
     /// A share, size or confidence is not a probability.
     #[error("a probability is required; received another number")]
@@ -46,7 +46,7 @@ pub enum Undefined {
     #[error("a finite number is required; received another")]
     NotFinite,
     /// The number of bars per year is invalid.
-    #[error("finite bars a year above 0 are required; received another number")]
+    #[error("finite bars per year above 0 are required; received another number")]
     NotAYear,
     /// There are more values than supported.
     #[error("at most {most} distinct trials are clustered; received {received}")]
@@ -81,7 +81,7 @@ pub enum Undefined {
         received: usize,
     },
     /// The returns of one agent are constant.
-    #[error("returns of agent {agent} that vary are required; received constant ones")]
+    #[error("varying returns of agent {agent} are required; received constant returns")]
     ConstantAgent {
         /// Index of the agent.
         agent: usize,

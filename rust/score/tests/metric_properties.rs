@@ -1,4 +1,4 @@
-//! What holds for the metrics of every track.
+//! Properties of the metrics of any track.
 
 use openoutcry_score::{
     METRICS, Track, cvar, drawdowns, kurtosis, max_drawdown, mean, percentile, sharpe, skew, sortino,
@@ -7,14 +7,14 @@ use openoutcry_score::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Every property test draws from this seed, so that a run is repeatable.
+/// The seed of every property test, so that a run is repeatable.
 const SEED: u64 = 20_260_101;
 
 fn config() -> ProptestConfig {
     let full = std::env::var("OPENOUTCRY_FULL").is_ok_and(|value| value == "1");
     let cases = if full { 10_000 } else { 1000 };
     println!("{cases} cases of seed {SEED}");
-    // What is left out grows with the cases, so a fixed bound is met by ten times as many.
+    // Rejected cases grow with the number of cases, so a fixed bound would be reached.
     let max_global_rejects = cases;
     let rng_seed = RngSeed::Fixed(SEED);
     ProptestConfig { cases, max_global_rejects, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
@@ -50,7 +50,7 @@ proptest! {
         let scale = (0..power.abs()).fold(1.0, |scale, _| if power > 0 { scale * 2.0 } else { scale / 2.0 });
         let scaled: Vec<f64> = returns.iter().map(|r| r * scale).collect();
         let bits = |returns: &[f64]| sharpe(returns, 252.0).map(f64::to_bits);
-        // Below 1e-8 a deviation is taken for rounding, and there is no ratio.
+        // A deviation below 1e-8 is rounding, and there is no ratio.
         let varies = |returns: &[f64]| standard_deviation(returns).is_ok_and(|deviation| deviation >= 1e-8);
         if varies(&scaled) && varies(&returns) {
             prop_assert_eq!(bits(&scaled), bits(&returns));
@@ -101,10 +101,10 @@ proptest! {
         prop_assert!(falls.iter().all(|fall| (-1.0..=0.0).contains(fall)), "{falls:?}");
         let deepest = max_drawdown(&returns).unwrap();
         prop_assert!(falls.iter().all(|fall| *fall >= deepest));
-        // No worse than all losses one after the other.
+        // No deeper than all losses in a row.
         let losses: Vec<f64> = returns.iter().map(|r| r.min(0.0)).collect();
         prop_assert!(deepest >= total_return(&losses).unwrap() - 1e-12);
-        // What is lost from the start is a fall from a peak.
+        // A loss from the start is a drawdown from a peak.
         prop_assert!(deepest <= total_return(&returns).unwrap().min(0.0) + 1e-12);
     }
 

@@ -1,6 +1,6 @@
-//! Every metric on numbers small enough to check with a pencil.
+//! Every metric on small numbers, checked by hand.
 //!
-//! The working stands beside each.
+//! The working is next to each.
 
 use openoutcry_score::{
     METRICS, Track, Undefined, annual_mean, cagr, calmar, cvar, drawdowns, drawdowns_of_nav, excess, gross_exposure,

@@ -1,6 +1,6 @@
 //! The same bits on every platform, as digests of many numbers.
 //!
-//! `scripts/platforms` runs this in each, and once with a function of the platform's own in place of `libm`'s.
+//! `scripts/platforms` runs this on each platform, and once with a platform function in place of that of `libm`.
 
 use openoutcry_score::skill::{Selection, deflate, expected_max, min_track_record};
 use openoutcry_score::{
@@ -10,7 +10,7 @@ use openoutcry_score::{
 
 const N_DAYS: usize = 600;
 
-/// Returns draws of a congruence, uniform in [-1, 1).
+/// Returns draws of a linear congruential generator, uniform in [-1, 1).
 fn uniforms(seed: u64, n: usize) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -73,7 +73,7 @@ fn of_a_field(returns: &[f64]) -> Vec<f64> {
 
 /// Returns the digest of numbers by their bits.
 ///
-/// FNV-1a, for the crate has no other hash.
+/// FNV-1a, since the crate has no other hash.
 fn digest(numbers: &[f64]) -> u64 {
     let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

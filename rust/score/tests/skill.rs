@@ -1,4 +1,4 @@
-//! The worked examples of the literature, and numbers to check with a pencil.
+//! Worked examples of the literature, and numbers checked by hand.
 
 use openoutcry_score::skill::{
     MAX_CLUSTERED, Selection, Stated, at_cost, break_even_bps, calibrate, decay, deflate, expected_max,
@@ -21,7 +21,7 @@ fn monthly(skew: f64, kurtosis: f64) -> Moments {
     Moments { n_returns: 24, sharpe: 0.036 / 0.079, skew, kurtosis }
 }
 
-/// A daily track of 5 years whose ratio a year is 2.5.
+/// A daily track of 5 years with an annual ratio of 2.5.
 const FIVE_YEARS: Moments = Moments { n_returns: 1250, sharpe: 0.0, skew: -3.0, kurtosis: 10.0 };
 
 fn five_years() -> Moments {
@@ -115,9 +115,9 @@ fn returns_that_persist_have_a_larger_error() {
     assert!(found.standard_error > 1.2 * sharpe_standard_error(&track, 252.0).unwrap());
 }
 
-/// Returns one of eight orthogonal tracks, the first of which does not vary.
+/// Returns one of eight orthogonal tracks, the first of which is constant.
 ///
-/// They are Walsh's functions.
+/// They are Walsh functions.
 fn walsh(row: u32) -> Vec<f64> {
     (0..8_u32).map(|t| 0.01 * if (row & t).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 } + 0.001).collect()
 }
@@ -135,7 +135,7 @@ fn a_copy_is_a_trial_and_adds_nothing_to_the_spread() {
     let after = trials(&padded).unwrap();
     assert_eq!((after.n_trials, after.n_spread, after.n_eff), (9, 4, Ok(4)));
     assert_eq!(after.spread, before.spread);
-    // Its mirror is another track, and its worst enemy.
+    // Its mirror image is another track, with correlation -1.
     let mirror: Vec<f64> = tracks[1].iter().map(|r| -r).collect();
     assert_eq!(trials(&[&tracks[1], &mirror]).map(|found| (found.n_spread, found.n_eff)), Ok((2, Ok(2))));
 }
@@ -232,7 +232,7 @@ fn windows_that_roll_have_each_their_own_ratio() {
     assert_eq!(rolled.len(), 5);
     assert_eq!(rolled[0], sharpe(&track[..2], 4.0));
     assert_eq!(rolled[4], Err(Undefined::NoVariation));
-    // 0.04, -0.02 and then -0.02, -0.02: the worst that is defined is the fourth of nothing but one kind of loss.
+    // The worst defined value is the fourth; windows of equal losses are undefined.
     let (lowest, place) = worst(&rolled).unwrap();
     assert_eq!((Ok(lowest), place), (rolled[2], 2));
     let errors = rolling_error(&track, 3, 4.0).unwrap();

@@ -77,7 +77,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
         })?;
         // UTF-8 cannot encode a lone surrogate: the record would differ from the answer.
         if !text.is_valid_utf16() {
-            let message = "a decision must be text that has a form in UTF-8; received half a surrogate pair";
+            let message = "a decision must be valid UTF-16; received a lone surrogate";
             return Err(AgentFault(raise("argument_invalid", message)));
         }
         Ok(AgentAnswer::strict(String::from(text)))

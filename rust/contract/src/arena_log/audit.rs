@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         }
         let kind = value("type");
         if (kind == "\"log\"") != (line == 0) || text.len() > LONGEST {
-            let wanted = format!("records of {LONGEST} bytes, of which the first is the log's, are required");
+            let wanted = format!("records of at most {LONGEST} bytes with the record `log` first are required");
             return Some(format!("{wanted}; received {kind}"));
         }
         if kind == "\"submission\"" {
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         let (id, commitments) = (place(self.content, id), place(self.content, commitments));
         self.log.submissions.push(Submission { line, id, commitments });
         if self.snapshots.get(as_of) != Some(&digest) {
-            return Some(format!("a snapshot that the log has before is required; received {as_of}"));
+            return Some(format!("an earlier snapshot of the log is required; received {as_of}"));
         }
         self.date(line, "received_at", "")
     }
@@ -264,7 +264,7 @@ fn reveal_fault(
         return Some("`opened`, a list, and `submission_id` are required; received others".to_owned());
     };
     if members[1].1.as_bytes() != &content[submission.id.clone()] {
-        return Some(format!("the submissions must come in their order; received {}", members[1].1));
+        return Some(format!("submissions must be in order; received {}", members[1].1));
     }
     let committed: Vec<_> = content[submission.commitments.clone()].chunks_exact(67).map(|each| &each[1..]).collect();
     let mut found: Vec<_> = opened.iter().map(|body| quoted(&Sha256::digest(body).into())).collect();

@@ -51,7 +51,7 @@ const KINDS: [(&str, &[(&str, Kind)]); 9] = [
 pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
     let Some(type_) = value(members, "type") else { return Some("`type` is required; received none".to_owned()) };
     match KINDS.iter().find(|(name, _)| unquoted(type_) == Some(name)) {
-        None => Some(format!("`type` must be one that logs have; received {type_}")),
+        None => Some(format!("`type` must be a record type of the log; received {type_}")),
         Some((_, kinds)) => {
             let mut wanted = [kinds, &LINKS[..]].concat();
             wanted.sort_unstable_by_key(|(name, _)| *name);
@@ -68,7 +68,7 @@ fn member_fault(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<Str
         return Some(format!("members must be {}; received others", wanted.join(", ")));
     }
     let (name, value) = members.iter().zip(wanted).find(|((_, value), (_, is_kind))| !is_kind(value))?.0;
-    Some(format!("`{name}` must be as the page of the log says; received {value}"))
+    Some(format!("`{name}` must have its type in the log format; received {value}"))
 }
 
 /// Returns the value of a member.

@@ -47,7 +47,7 @@ pub fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usi
     let cells = n_symbols * n_bars;
     if cells > SMALL && cells > n_rows.saturating_mul(MAX_CELLS_PER_ROW) {
         return Err(too_large(format!(
-            "a market of more than {SMALL} bars of symbols must give one in {MAX_CELLS_PER_ROW}; received {n_rows} rows for {n_symbols} symbols x {n_bars} bars"
+            "a market of more than {SMALL} cells must fill at least one in {MAX_CELLS_PER_ROW}; received {n_rows} rows for {n_symbols} symbols x {n_bars} bars"
         )));
     }
     Ok(())

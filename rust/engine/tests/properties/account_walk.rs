@@ -1,4 +1,4 @@
-//! An account taken over a random market, one step at a time.
+//! An account stepped over a random market.
 
 use openoutcry_engine::{
     Book, Columns, Dataset, Detail, Event, FillKey, Rules, StepError, Stepped, Workspace, step_once,
@@ -10,7 +10,7 @@ use crate::random_market::Case;
 /// The fill seed of every walk.
 const FILL_SEED: u64 = 7;
 
-/// One step of a walk: what was there, what was asked for, and what came of it.
+/// One step of a walk: the state before, the orders, and the state after.
 pub struct Step<'a> {
     pub columns: &'a Columns,
     pub case: &'a Case,
@@ -27,7 +27,7 @@ pub fn rules(case: &Case) -> Rules {
     Rules::new(case.costs, case.limits, FillKey::from_seed(FILL_SEED)).expect("valid rules")
 }
 
-/// Steps from the case's first bar to its last, or to the end of the account.
+/// Steps from the first bar of the case to its last, or until the account ends.
 pub fn walk(case: &Case, mut see: impl FnMut(&Step) -> TestCaseResult) -> TestCaseResult {
     let (columns, data, rules) = (case.columns(), case.dataset(), rules(case));
     let mut workspace = Workspace::new(case.n_symbols, Detail::Full);
@@ -90,7 +90,7 @@ impl Step<'_> {
         self.before.shares(symbol) * self.split(symbol)
     }
 
-    /// Returns the price that an order meets, NaN where there is none.
+    /// Returns the price at which an order fills, NaN without one.
     pub fn reference_price(&self, symbol: usize) -> f64 {
         if let Some(open) = &self.columns.open {
             return open[self.cell(self.bar, symbol)];

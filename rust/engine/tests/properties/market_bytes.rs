@@ -1,4 +1,4 @@
-//! A market is its bytes: read from them it is the same, and no others are it.
+//! The canonical bytes of a market: a round trip, and no second encoding.
 
 use openoutcry_engine::Dataset;
 use proptest::prelude::*;

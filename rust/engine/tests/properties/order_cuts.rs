@@ -1,6 +1,6 @@
-//! A limit or a bar that cannot fill takes something away from an order.
+//! A limit or a bar that cannot fill reduces an order.
 //!
-//! It never adds to one, and never makes one.
+//! It never increases or creates one.
 
 use openoutcry_engine::{Book, Detail, Event, LimitReason, StepError, Workspace, step_once};
 use proptest::prelude::*;
@@ -95,7 +95,7 @@ proptest! {
                 prop_assert!(allowed < requested);
                 let most = match reason {
                     LimitReason::Rebalanced => case.limits.max_gross.max(held),
-                    // Nothing is added to what is held above the limit, and some of that may be reduced.
+                    // Exposure above the limit gets no additions, and part of it may be reduced.
                     _ if allowed > case.limits.max_gross => allowed,
                     _ => case.limits.max_gross,
                 };
@@ -180,7 +180,7 @@ proptest! {
     }
 }
 
-/// Returns the gross held into the fill, without what was settled.
+/// Returns the gross exposure before the fill, without settled positions.
 ///
 /// It is valued at the marks of the decision.
 fn gross_held(step: &Step) -> f64 {
@@ -196,9 +196,9 @@ fn gross_at_sizing_prices(step: &Step) -> f64 {
     step.symbols().filter(|i| step.settlement(*i).is_none()).map(value).sum()
 }
 
-/// A limit that binds on a hold would show as a trade here.
+/// Tests that a limit that binds on a hold trades nothing.
 ///
-/// The account drifts above every limit, and nobody orders.
+/// The account drifts above every limit without orders.
 #[test]
 fn an_account_that_drifts_above_every_limit_is_left_alone() {
     let columns = openoutcry_engine::Columns {

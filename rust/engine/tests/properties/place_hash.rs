@@ -1,6 +1,6 @@
-//! Draws that are functions of a place.
+//! Random draws as functions of bar and symbol.
 //!
-//! A smaller market keeps the cells that it still has.
+//! A smaller market keeps the draws of its remaining cells.
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -16,7 +16,7 @@ impl Dice {
         Self { key }
     }
 
-    /// Returns a draw in [0, 1) that is this cell's alone.
+    /// Returns the draw in [0, 1) of this cell.
     pub fn uniform(self, bar: usize, symbol: usize) -> f64 {
         (self.word(bar, symbol) >> 11) as f64 / 9_007_199_254_740_992.0
     }

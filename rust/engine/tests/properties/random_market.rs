@@ -1,6 +1,6 @@
 //! Random markets, orders, costs and limits.
 //!
-//! Rare branches of the bar timeline occur in them.
+//! They cover rare branches of the bar timeline.
 
 use openoutcry_engine::{Columns, CostModel, Dataset, Fundamental, Limits, NewsItem};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 
 use crate::place_hash::Dice;
 
-/// Every property test draws from this seed, so that a run is repeatable.
+/// The seed of every property test, so that a run is repeatable.
 ///
 /// A failure prints its shrunken `Case`.
 const SEED: u64 = 20_260_101;
@@ -20,13 +20,13 @@ pub fn config(cases: u32) -> ProptestConfig {
     let full = std::env::var("OPENOUTCRY_FULL").is_ok_and(|value| value == "1");
     let cases = if full { 10 * cases } else { cases };
     println!("{cases} cases of seed {SEED}");
-    // What is left out grows with the cases, so a fixed bound is met by ten times as many.
+    // Rejected cases grow with the number of cases, so a fixed bound would be reached.
     let max_global_rejects = cases;
     let rng_seed = RngSeed::Fixed(SEED);
     ProptestConfig { cases, max_global_rejects, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// What a random market has; its cells follow from the seed.
+/// The features of a random market; its cells follow from the seed.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub seed: u64,
@@ -36,11 +36,11 @@ pub struct Case {
     pub has: Features,
     pub costs: CostModel,
     pub limits: Limits,
-    /// The largest |weight| that is drawn.
+    /// The largest |weight| drawn.
     pub reach: f64,
 }
 
-/// Which rare things a market may hold.
+/// Rare features of a market.
 #[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, in any combination")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Features {
@@ -48,7 +48,7 @@ pub struct Features {
     pub volume: bool,
     pub dividends: bool,
     pub splits: bool,
-    /// Whether a split may be other than a power of two.
+    /// Whether splits other than powers of two are drawn.
     pub odd_splits: bool,
     pub halts: bool,
     pub mask: bool,
@@ -190,7 +190,7 @@ impl Case {
         self.cells().enumerate().map(open).collect()
     }
 
-    /// Dividends of up to a twentieth of the close before, now and then of most of it.
+    /// Dividends of up to a twentieth of the close before, occasionally most of it.
     fn dividends(&self, close: &[f64]) -> Vec<f64> {
         let dice = Dice::new(self.seed, "dividend");
         let dividend = |(cell, (bar, symbol)): (usize, (usize, usize))| {
@@ -257,7 +257,7 @@ impl Case {
         delistings
     }
 
-    /// Numbers that become known on some bar, most of them restated later.
+    /// Fundamentals that become known on some bar, most of them restated later.
     fn fundamentals(&self) -> Vec<Fundamental> {
         let dice = Dice::new(self.seed, "fundamental");
         let known = self.cells().filter(|(bar, symbol)| dice.chance(0.2, *bar, *symbol));
@@ -283,7 +283,7 @@ impl Case {
 
     /// Returns the orders decided on a bar, one per symbol.
     ///
-    /// They are holds, closes, and weights that now and then are refused.
+    /// They are holds, closes, and weights that are occasionally refused.
     pub fn orders(&self, bar: usize) -> Vec<f64> {
         let dice = Dice::new(self.seed, "order");
         let size = self.reach / self.n_symbols as f64;
@@ -298,7 +298,7 @@ impl Case {
     }
 }
 
-/// Returns one day after the other, as text that sorts.
+/// Returns consecutive days as sortable text.
 pub fn date(bar: usize) -> String {
     format!("2001-{:02}-{:02}", 1 + bar / 28, 1 + bar % 28)
 }

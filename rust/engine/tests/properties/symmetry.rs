@@ -1,4 +1,4 @@
-//! What a market is called, counted in or listed as changes no number of it.
+//! Names, units and column order of a market change no number.
 
 use openoutcry_engine::{Book, Columns, Dataset, Detail, Workspace, step_once};
 use proptest::prelude::*;
@@ -77,7 +77,7 @@ proptest! {
     fn the_rows_before_the_window_only_set_the_marks(case in cases()) {
         let data = case.dataset();
         let mut columns = case.columns();
-        // A market that begins with the window: each symbol's mark there is its close.
+        // The market begins with the window: the mark of each symbol there is its close.
         let book = Book::new(&data, case.start);
         for i in 0..case.n_symbols {
             let as_of = data.as_of(case.start);
@@ -91,7 +91,7 @@ proptest! {
     }
 }
 
-/// Returns the columns with symbol `order[i]` in place i.
+/// Returns the columns with symbol `order[i]` at index i.
 fn shuffle(columns: Columns, order: &[usize]) -> Columns {
     fn rows<T: Copy>(table: &[T], order: &[usize]) -> Vec<T> {
         table.chunks_exact(order.len()).flat_map(|row| order.iter().map(|i| row[*i])).collect()

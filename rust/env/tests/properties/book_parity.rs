@@ -1,6 +1,6 @@
-//! A lane of a batch is a book that is stepped alone, in full detail.
+//! A lane of a batch equals a book that is stepped alone, in full detail.
 //!
-//! Wider than the backtests of `lanes`: each autoreset with its last observation, resets of some lanes, and a cursor.
+//! Wider than `lane_parity`: each autoreset mode with its last observation, resets of some lanes, and a cursor.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::sliding_windows::Strips;
 
 const N_STEPS: usize = 30;
 
-/// What a step of one lane says.
+/// The outcome of a step of one lane.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     reward: u64,
     terminated: bool,
     truncated: bool,
     reset: bool,
-    /// What an episode that ended saw last, where the next has begun.
+    /// The final observation of an ended episode, after the next has begun.
     last: Option<Vec<u32>>,
 }
 
@@ -82,14 +82,14 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// What a batch writes its observations to.
+/// The output arrays of a batch.
 struct Screen {
     view: View,
     flat: Vec<f32>,
     strips: Strips,
     cursor: Vec<i64>,
     account: Vec<f32>,
-    /// What was last seen of episodes that ended.
+    /// The final observations of ended episodes.
     last: Vec<f32>,
 }
 
@@ -105,7 +105,7 @@ impl Screen {
         let n_lanes = batch.n_lanes();
         let len = self.flat.len() / n_lanes;
         let ends_seen = batch.settings().autoreset == Autoreset::SameStep;
-        // What is not written now is not what was written before.
+        // Every number must be written in this step, not left from an earlier one.
         self.flat.fill(f32::NAN);
         self.last.fill(f32::NAN);
         let mut rewards = vec![0.0; n_lanes];
@@ -132,9 +132,9 @@ impl Screen {
         (0..n_lanes).map(told).collect()
     }
 
-    /// Returns what a lane was shown.
+    /// Returns the observation of a lane.
     ///
-    /// Its whole row, or of a cursor the account that ends it.
+    /// Its whole row, or for a cursor its account.
     fn shown(&self, lane: usize, n_lanes: usize) -> &[f32] {
         let rows = if self.view == View::Cursor { &self.account } else { &self.flat };
         let len = rows.len() / n_lanes;
@@ -166,7 +166,7 @@ proptest! {
                 let is_over = matches!(refused, Err(BatchError::Lane { source: StepError::EpisodeOver, .. }));
                 prop_assert!(is_over, "{:?}", refused);
             }
-            // Those that have to begin anew, and now and then some others.
+            // Lanes that must be reset, and occasionally others.
             if finished || dice.chance(0.1, step, 0) {
                 let begins = |(lane, twin): (usize, &Twin)| (finished && twin.is_done) || dice.chance(0.2, step, 1 + lane);
                 let mask: Vec<bool> = twins.iter().enumerate().map(begins).collect();

@@ -1,4 +1,4 @@
-//! Checkpoints resume exactly, refusals change nothing, and an end is an end.
+//! Checkpoints resume exactly, refusals change nothing, and episodes stay ended.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use crate::random_cases::{backtest, decision, env, env_until, play, shown, step};
 use crate::random_market::{Case, cases, config};
 
-/// Texts that are no decision, one for each way.
+/// Texts that are not decisions, one for each reason.
 const REFUSED: [(&str, &str); 7] = [
     (r#"{"orders": [}"#, "bad_json"),
     (r#"{"reasoning": "flat"}"#, "missing_field"),

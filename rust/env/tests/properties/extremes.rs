@@ -1,4 +1,4 @@
-//! The ends of every range the contract accepts: answers or refusals, no panic.
+//! The limits of every range of the contract: valid or refused, without panics.
 
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ fn at_the_ends(case: &Case) -> Columns {
     columns
 }
 
-/// Returns a decision of weights up to the largest that is accepted.
+/// Returns a decision of weights up to the largest accepted one.
 fn decision(case: &Case, env: &TradingEnv) -> Decision {
     let (dice, bar) = (Dice::new(case.seed, "weight at the ends"), env.book().bar());
     let weight = |symbol: usize| dice.pick(&[-100.0, -1.0, -5e-324, 0.0, 1e-300, 1.0, 100.0], bar, symbol);

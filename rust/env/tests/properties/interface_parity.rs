@@ -1,6 +1,6 @@
-//! JSON, arrays, structs and backtests are doors to one engine.
+//! JSON, arrays, structs and backtests give the same bits.
 //!
-//! The same bits come out of each.
+//! They are interfaces of one engine.
 
 use std::sync::Arc;
 
@@ -168,9 +168,9 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Returns an info without the orders refused by name.
+/// Returns an info without the refusals of unknown names.
 ///
-/// Those are told in the order of the list.
+/// Those are reported in the order of the list.
 fn without_refusals(info: &str) -> Value {
     let mut info: Value = serde_json::from_str(info).unwrap();
     info["events"].as_array_mut().unwrap().retain(|event| event["slug"] != "refused");

@@ -1,7 +1,6 @@
-//! A lane of a batch is the backtest of its orders.
+//! A lane of a batch equals the backtest of its orders.
 //!
-//! It is so side by side with others or alone, on one thread or more, whether what it sees goes past the caches or not
-//! and whether it slides.
+//! In blocks or alone, on one or several threads, with and without streaming stores and sliding rows.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::random_cases::{LOOKBACK, backtest, window};
 use crate::random_market::{Case, cases, config};
 use crate::sliding_windows::Strips;
 
-/// More than one group of eight, and some that are left over.
+/// More than one block of eight, and a remainder.
 const N_LANES: usize = 19;
 
-/// Returns what a lane orders at a bar: no two lanes the same, NaN a hold.
+/// Returns the orders of a lane at a bar: different for every lane, NaN for a hold.
 fn orders(case: &Case, lane: usize, bar: usize) -> Vec<f64> {
     let size = 1.0 - lane as f64 / 40.0;
     case.orders(bar).into_iter().map(|weight| if weight.abs() > 100.0 { weight } else { weight * size }).collect()
@@ -50,7 +49,7 @@ proptest! {
         (n_threads, uses_streaming) in (1_usize..=4, any::<bool>()),
         (slides, jumps) in (any::<bool>(), any::<u64>()),
     ) {
-        // The same terms for all, or every third lane others.
+        // The same terms for all, or others for every third lane.
         let mut terms = vec![Terms { costs: case.costs, limits: case.limits }];
         if mixes {
             terms.extend([terms[0], Terms { costs: other.costs, limits: other.limits }]);
@@ -80,7 +79,7 @@ proptest! {
             let [terminated, truncated, reset] = &mut flags;
             let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
             if slides {
-                // Every eighth turn or so is not the one after the last.
+                // About every eighth turn does not follow the last one.
                 let jump = jumps.rotate_right(3 * k as u32) % 8;
                 batch.step(strips.next(usize::from(jump == 7)), None, outcome).unwrap();
                 seen = strips.shown(market.flat_len(LOOKBACK));

@@ -1,4 +1,4 @@
-//! Nothing that an agent is shown or decides depends on a bar after the decision.
+//! Observations and decisions do not depend on later bars.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ proptest! {
     }
 }
 
-/// Returns what an agent saw, decided and earned at each bar up to `last`.
+/// Returns observations, decisions and returns of an agent up to bar `last`.
 fn record(case: &Case, data: &Arc<Dataset>, agent: &str, end: usize, last: usize) -> Vec<(String, String, u64)> {
     let mut agent = agents::baseline(agent, 3).expect("a baseline");
     let mut env = env_until(case, data, end);
@@ -55,7 +55,7 @@ fn record(case: &Case, data: &Arc<Dataset>, agent: &str, end: usize, last: usize
 
 /// Returns the columns with every row after `last` taken from another market.
 ///
-/// That is prices, actions, names and dates.
+/// Prices, actions, names and dates.
 fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
     let mut known = case.columns();
     let other = Case { seed, ..case.clone() }.columns();
@@ -94,7 +94,7 @@ fn with_another_future(case: &Case, last: usize, seed: u64) -> Columns {
 
 /// Renames every symbol that has not closed in the first `cells` cells.
 ///
-/// Its name belongs to the future too.
+/// Its name is information about the future.
 fn rename_the_unlisted(columns: &mut Columns, cells: usize) {
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {
@@ -104,9 +104,9 @@ fn rename_the_unlisted(columns: &mut Columns, cells: usize) {
     }
 }
 
-/// Blanks what the two halves cannot both hold.
+/// Removes combinations of both halves that are invalid.
 ///
-/// It is a close after a settlement, a second one, one before any close, and a dividend above the close before it.
+/// A close after a settlement, a second settlement, one before any close, and a dividend above the close before it.
 fn make_valid(columns: &mut Columns, last: usize) {
     let n_symbols = columns.symbols.len();
     for symbol in 0..n_symbols {

@@ -1,6 +1,6 @@
-//! Properties of the doors on random markets.
+//! Properties of the interfaces on random markets.
 //!
-//! One number everywhere, nothing of the future, and no half-made step.
+//! Equal numbers, no lookahead, and no partial step.
 
 mod book_parity;
 mod checkpoints;

@@ -1,6 +1,6 @@
-//! Random batches, and what their lanes order.
+//! Random batches, and the orders of their lanes.
 //!
-//! Wider than the cases they are made of: two markets in a batch, orders beyond the range, slippage at its bound.
+//! Wider than the cases they consist of: two markets per batch, orders beyond the range, slippage at its bound.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use crate::place_hash::Dice;
 use crate::random_market::{Case, Features, cases};
 
-/// What keys the slippage noise.
+/// The seed of the slippage noise.
 pub const SEED: u64 = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,13 +21,13 @@ pub enum View {
     Cursor,
 }
 
-/// How large orders are.
+/// The size of orders.
 #[derive(Clone, Copy, Debug)]
 enum Size {
     Usual,
-    /// At the ends of the range and beyond it.
+    /// At the limits of the range and beyond.
     Extreme,
-    /// In half of the steps usual, in the others some extreme.
+    /// Usual in half of the steps, with some extreme orders in the others.
     Mixed,
     /// One in fifty is beyond the range by a rounding.
     Brink,
@@ -39,7 +39,7 @@ enum Size {
 pub struct Draw {
     pub cases: [Case; 2],
     terms: [Terms; 2],
-    /// Whether each third lane has the other market, and each third other terms.
+    /// Whether every third lane has the other market, and every third lane other terms.
     mixes: [bool; 2],
     pub n_lanes: usize,
     pub lookback: usize,
@@ -52,7 +52,7 @@ pub struct Draw {
 }
 
 pub fn draws() -> impl Strategy<Value = Draw> {
-    // As many as a part of a vector or a whole one has, fewer and more.
+    // Equal to a vector, a part of one, and numbers in between.
     let n_symbols = prop::sample::select(vec![1, 2, 3, 4, 4, 4, 5, 7, 8, 8, 9, 17]);
     let markets = (cases(), cases(), n_symbols, any::<bool>());
     let terms = (costs(), limits(), limits(), any::<[bool; 2]>());
@@ -72,7 +72,7 @@ pub fn draws() -> impl Strategy<Value = Draw> {
         |((case, other, n_symbols, plain), (costs, first, second, mixes), shape, way)| {
             let has = if plain { Features { opens: case.has.opens, ..Features::default() } } else { case.has };
             let costs = costs.map_or([case.costs, other.costs], |costs| [costs; 2]);
-            // Long enough for some of what is seen to begin after the first bar.
+            // Long enough for some histories to begin after the first bar.
             let n_bars = 8 + case.n_bars.max(other.n_bars);
             let case = Case { n_bars, n_symbols, has, costs: costs[0], ..case };
             let other = Case { n_bars, n_symbols, ..other };
@@ -93,7 +93,7 @@ pub fn draws() -> impl Strategy<Value = Draw> {
     )
 }
 
-/// Returns costs at the bound of slippage, none, or now and then the case's.
+/// Returns costs at the bound of slippage, none, or occasionally the case's.
 fn costs() -> impl Strategy<Value = Option<CostModel>> {
     let zero = CostModel::zero();
     let bound = |slippage_bps, slippage_jitter| CostModel { slippage_bps, slippage_jitter, ..zero };
@@ -127,7 +127,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 impl Draw {
-    /// Returns a lane's market and terms.
+    /// Returns the market and terms of a lane.
     pub fn lane(&self, lane: usize) -> (usize, Terms) {
         (usize::from(self.mixes[0] && lane % 3 == 1), self.terms[usize::from(self.mixes[1] && lane % 3 == 2)])
     }
@@ -151,7 +151,7 @@ impl Draw {
         Batch::new(markets.to_vec(), &lanes, settings, 0).expect("a valid batch")
     }
 
-    /// Returns what all lanes order at a step, NaN a hold.
+    /// Returns the orders of all lanes at a step; NaN is a hold.
     pub fn orders(&self, step: usize) -> Vec<f64> {
         let dice = Dice::new(self.seed, "twins");
         let usual_step = dice.chance(0.5, step + 9000, 0);

@@ -10,7 +10,7 @@ use crate::random_market::Case;
 /// The fill seed of every run.
 const FILL_SEED: u64 = 7;
 
-/// Closes shown: short, so that it ends within a market of a dozen bars.
+/// Length of the history: short enough to end within a market of a dozen bars.
 pub const LOOKBACK: usize = 5;
 
 pub fn window(case: &Case) -> Window {
@@ -33,9 +33,9 @@ pub fn backtest<'a>(case: &Case, data: &'a Dataset) -> Backtest<'a> {
     backtest.with_limits(case.limits).expect("valid limits").with_lookback(LOOKBACK).expect("valid lookback")
 }
 
-/// Returns the decision that means the same as the orders of a bar.
+/// Returns the decision with the meaning of the orders of a bar.
 ///
-/// Some of it is said in a roundabout way.
+/// Some orders are in an unusual form.
 pub fn decision(case: &Case, data: &Dataset, bar: usize) -> Decision {
     let dice = Dice::new(case.seed, "decision");
     let mut decision = Decision { reasoning: "because".into(), ..Decision::default() };
@@ -58,7 +58,7 @@ pub fn decision(case: &Case, data: &Dataset, bar: usize) -> Decision {
     decision
 }
 
-/// Returns the orders of a bar with each hold as the weight that is held.
+/// Returns the orders of a bar with the current weight in place of each hold.
 pub fn full_row(case: &Case, env: &TradingEnv) -> Vec<f64> {
     let orders = case.orders(env.book().bar()).into_iter().enumerate();
     orders.map(|(i, weight)| if weight.is_nan() { env.book().weight(i) } else { weight }).collect()
@@ -71,9 +71,9 @@ pub fn shown(env: &mut TradingEnv) -> String {
     text
 }
 
-/// One step through the JSON door.
+/// The result of one JSON step.
 ///
-/// The observation, the reward's bits, whether it is the last, and the info.
+/// The observation, the bits of the reward, whether the episode ended, and the info.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub observation: String,
@@ -88,7 +88,7 @@ pub fn step(env: &mut TradingEnv, decision: &str) -> Told {
     Told { observation, reward: step.reward.to_bits(), done: step.done, info }
 }
 
-/// Steps to the end as the case decides and returns what was told on the way.
+/// Steps to the end with the decisions of the case and returns the results.
 pub fn play(case: &Case, env: &mut TradingEnv) -> Vec<Told> {
     let data = Arc::clone(env.data());
     let mut told = Vec::new();

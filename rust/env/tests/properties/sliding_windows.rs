@@ -1,8 +1,8 @@
-//! Two arrays that windows slide along by turns.
+//! Two arrays of sliding windows, written in turn.
 
 use openoutcry::batch::{Batch, ObservationArrays, SlidingArray};
 
-/// What was never written is NaN.
+/// Unwritten numbers are NaN.
 pub struct Strips {
     pair: [SlidingArray; 2],
     arrays: [Vec<f32>; 2],
@@ -16,7 +16,7 @@ impl Strips {
         Self { pair: [strip.clone(), strip], arrays: [array.clone(), array], step: 0 }
     }
 
-    /// Returns where the next observations go, `jump` turns further on than they would.
+    /// Returns the output of the next observations, `jump` turns later than expected.
     pub fn next(&mut self, jump: usize) -> ObservationArrays<'_> {
         self.step += 1 + 2 * jump;
         let (strip, array) = (&mut self.pair[self.step % 2], &mut self.arrays[self.step % 2]);
@@ -24,7 +24,7 @@ impl Strips {
         ObservationArrays::Sliding(strip.seen(array, turn))
     }
 
-    /// Returns what was written last, lane after lane.
+    /// Returns the last observations, lane after lane.
     pub fn shown(&self, len: usize) -> Vec<f32> {
         let (strip, array) = (&self.pair[self.step % 2], &self.arrays[self.step % 2]);
         let begin = strip.begin(self.step / 2 % strip.n_turns());

@@ -1,4 +1,4 @@
-//! The cases as the files spell them, and the market, rules and environment meant.
+//! The cases in the files, and their market, rules and environment.
 
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ impl Given {
         table
     }
 
-    /// Returns the rows of weights if none of them holds.
+    /// Returns the rows of weights if they have no hold.
     pub fn full_rows(&self) -> Option<Vec<Vec<f64>>> {
         self.weights.iter().map(|row| row.iter().copied().collect()).collect()
     }

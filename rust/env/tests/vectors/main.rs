@@ -1,4 +1,4 @@
-//! The vectors of `contract/vectors`, replayed bit for bit through every door.
+//! The vectors of `contract/vectors`, replayed bit for bit with every interface.
 
 mod cases;
 mod rejections;

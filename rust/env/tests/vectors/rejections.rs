@@ -1,4 +1,4 @@
-//! `reject.json`: what is refused, with which slug, and that nothing has moved.
+//! `reject.json`: refused inputs with their slugs, and unchanged state.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ struct Slug {
     slug: String,
 }
 
-/// Returns a number, or the one that a string stands for.
+/// Returns a number, or that of a string.
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().expect("a number or its name").parse().expect("NaN or Infinity"))
 }
@@ -45,7 +45,7 @@ fn stepped(given: &Given) -> TradingEnv {
     env
 }
 
-/// Returns what is given with some of its settings replaced.
+/// Returns the inputs with some settings replaced.
 fn but(given: &Given, input: &Value) -> Given {
     let mut other = given.clone();
     for (name, value) in input.as_object().expect("settings") {
@@ -66,7 +66,7 @@ fn set_cost(given: &mut Given, costs: &Value) -> bool {
 
 /// Returns the slug with which a running environment refuses the input.
 ///
-/// None where it does not.
+/// `None` if it does not.
 fn refuse(env: &mut TradingEnv, given: &Given, case: &Case) -> Option<&'static str> {
     match case.at.as_str() {
         "decision" => {

@@ -14,7 +14,7 @@ pub enum BadSetup {
         n_returns: usize,
     },
     /// The windows do not match the returns.
-    #[error("`windows` must be lengths of at least 1 that add up to {n_days} days; received {received:?}")]
+    #[error("`windows` must be lengths of at least 1 with sum {n_days} days; received {received:?}")]
     Windows {
         /// Days of the returns.
         n_days: usize,
@@ -71,7 +71,7 @@ pub enum BadSetup {
     },
     /// The sample cannot be cut into that many blocks.
     #[error(
-        "`n_blocks` must be even, from 2 to 24, with at least 2 days to a block; received {received} of {n_days} days"
+        "`n_blocks` must be even, from 2 to 24, with at least 2 days per block; received {received} of {n_days} days"
     )]
     Blocks {
         /// Days of the returns.

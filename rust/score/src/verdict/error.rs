@@ -12,7 +12,7 @@ pub enum ScoreError {
         problem: String,
     },
     /// There is no agent, or two have one name.
-    #[error("agents with names of their own are required, at least one; received {received}")]
+    #[error("at least one agent and unique names are required; received {received}")]
     Agents {
         /// Received agents, in words.
         received: String,

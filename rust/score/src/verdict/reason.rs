@@ -9,24 +9,24 @@ pub enum Unknown {
     #[error(transparent)]
     Undefined(#[from] Undefined),
     /// There are bare returns only.
-    #[error("decisions are required; received returns alone")]
+    #[error("decisions are required; received returns only")]
     NoTrace,
     /// There is no buy-and-hold.
     #[error("returns of buy-and-hold are required; received none")]
     NoBenchmark,
     /// The agent is in no test of the field.
     #[error(
-        "an agent of every window, with returns of its own that vary, is required for tests of the field; received another"
+        "an agent with all windows, a unique track and varying returns is required for tests of the field; received another"
     )]
     NotInField,
     /// The number was not measured.
-    #[error("runs at other sizes are required; received none")]
+    #[error("runs at several capitals are required; received none")]
     NotMeasured,
     /// Network access is unknown.
-    #[error("runs in processes of their own are required; received one inside the harness's")]
+    #[error("runs in separate processes are required; received one in the harness process")]
     InProcess,
     /// No in-sample window is declared.
-    #[error("windows in the sample and out of it are required; received one kind")]
+    #[error("in-sample and out-of-sample windows are required; received one kind")]
     NoSample,
 }
 

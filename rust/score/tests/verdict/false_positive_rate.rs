@@ -1,4 +1,4 @@
-//! How often luck is eligible, and skill.
+//! The rate at which luck, and skill, is eligible.
 
 use openoutcry_score::normal_distribution;
 use openoutcry_score::verdict::{Verdict, score_field};
@@ -15,7 +15,7 @@ fn a_field_without_skill_has_an_eligible_agent_as_rarely_as_the_level_says() {
         let board = score_field(&agents, &held_to(&agents)).unwrap();
         board.eligible().next().is_some()
     });
-    // Of 25 fields, 6 or more come in less than one of 100 tests at 5 %.
+    // 6 or more of 25 fields occur in less than one of 100 tests at 5 %.
     assert!(fields.count() <= 5);
 }
 

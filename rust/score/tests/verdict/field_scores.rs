@@ -14,7 +14,7 @@ fn copies_of_a_known_original_count_as_trials_and_are_in_no_test_and_no_rank() {
     for k in 0..9 {
         let mut copy = original.clone();
         copy.agent_id = format!("copy-{k}");
-        // Some of them are moved by next to nothing.
+        // Some of them are changed by a negligible amount.
         if k % 2 == 1 {
             copy.runs.iter_mut().for_each(|run| run.returns.iter_mut().for_each(|r| *r *= 1.0 + 1e-9));
         }
@@ -79,7 +79,7 @@ fn a_seed_that_changes_nothing_is_none() {
     assert_eq!((inflated.n_seeds, inflated.windows[0].n_seeds, &inflated.pass_k), (1, 1, &alone.pass_k));
     assert_eq!((inflated.z, &inflated.sides), (alone.z, &alone.sides));
     assert_eq!(inflated.process.n_decisions, 5 * alone.process.n_decisions);
-    // They were run, so that none of the suite is missing; and one that differs in a single window is a seed.
+    // All seeds of the suite were run, and one that differs in a single window is a distinct seed.
     let config = ScoreConfig { seeds: (0..5).map(|seed| seed.to_string()).collect(), ..quick() };
     assert!(!score_agent(&more, &config).unwrap().reasons.contains(&Reason::WindowsMissing));
     more.runs.last_mut().unwrap().returns[3] += 1e-9;

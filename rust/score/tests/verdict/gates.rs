@@ -44,7 +44,7 @@ fn levered_buy_and_hold_has_no_alpha() {
     let score = judged(&market.agent("a", &[lifted]));
     assert_eq!(score.verdict, Verdict::NotEligible);
     assert_eq!((passed(&score, "alpha"), score.rank), (Some(false), None));
-    // Over cash it looks like skill beyond doubt.
+    // Over cash it looks like certain skill.
     assert!(score.sides[1].deflated.unwrap().dsr > 0.99);
 }
 
@@ -63,7 +63,7 @@ fn what_earns_as_much_as_cash_does_has_no_skill_over_cash() {
     let score = judged(&agent);
     assert!(score.metrics.iter().any(|(name, value)| *name == "cagr" && value.unwrap() > 0.04));
     assert!(score.sides[1].deflated.unwrap().dsr < 0.9);
-    // The same returns where cash earns nothing.
+    // The same returns, with no interest on cash.
     for run in &mut agent.runs {
         run.risk_free = None;
     }
@@ -217,7 +217,7 @@ fn a_window_far_below_the_benchmark_blocks_and_so_do_too_few_wins() {
     config.gates.max_drawdown = 1.0;
     let score = score_agent(&agent, &config).unwrap();
     assert_eq!(score.reasons, [Reason::WindowBelow]);
-    // Of 6 windows all must be won.
+    // Of 6 windows all must be wins.
     let market = Market::new(&[100; 6], 0);
     let mut returns = Noise::new(2).normal(600, 0.006, 0.01);
     returns[..100].iter_mut().for_each(|r| *r -= 0.0065);
@@ -274,7 +274,7 @@ fn what_decides_nothing_stands_beside_or_says_why_not() {
         diagnostics.calibration.as_ref().unwrap_err().slug(),
         Undefined::TooShort { required: 1, received: 0 }.slug()
     );
-    // 10 bps of a tenth of NAV a day are ten times what was paid.
+    // 10 bps of a daily turnover of a tenth of NAV are ten times the paid costs.
     assert!(diagnostics.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
     let mut config = quick();
     config.gates.n_in_sample = 2;

@@ -1,4 +1,4 @@
-//! Verdicts: what each gate asks, and how often luck passes them all.
+//! Verdicts: gates, and the rate at which luck passes all of them.
 
 mod false_positive_rate;
 mod field_scores;

@@ -1,4 +1,4 @@
-//! Agents that tests judge.
+//! Random agents of the tests.
 
 use openoutcry_contract::record::{Digest, Fill};
 use openoutcry_contract::{Benchmarks, CostModel, Limits, Submission, SubmittedRun, Trace, Window};
@@ -16,7 +16,7 @@ pub(crate) fn quick() -> ScoreConfig {
     config
 }
 
-/// Returns the same for a suite of sealed windows: those that agents have.
+/// Returns the configuration of a suite with the windows of the agents, all sealed.
 pub(crate) fn held_to(agents: &[Submission]) -> ScoreConfig {
     let mut config = quick();
     for run in agents.iter().flat_map(|agent| &agent.runs) {
@@ -47,7 +47,7 @@ impl Noise {
     }
 }
 
-/// The market of a test: windows of some days with buy-and-hold.
+/// The market of a test: windows of returns with buy-and-hold.
 pub(crate) struct Market {
     pub lengths: Vec<usize>,
     pub held: Vec<f64>,
@@ -63,7 +63,7 @@ impl Market {
         self.held.len()
     }
 
-    /// Returns an agent of returns with a trace, and of a seed a run of each window.
+    /// Returns an agent with traces, and one run per window for each seed.
     pub(crate) fn agent(&self, name: &str, seeds: &[Vec<f64>]) -> Submission {
         let mut runs = Vec::new();
         for (seed, returns) in seeds.iter().enumerate() {
@@ -121,14 +121,14 @@ pub(crate) fn run(start: usize, seed: usize, returns: &[f64], held: &[f64]) -> S
     }
 }
 
-/// Returns an agent of a Sharpe ratio a year that follows buy-and-hold by `beta`.
+/// Returns an agent with an annual Sharpe ratio and a `beta` to buy-and-hold.
 pub(crate) fn skilled(market: &Market, name: &str, sharpe: f64, beta: f64, seed: u64) -> Submission {
     let own = Noise::new(seed).normal(market.n_days(), 0.01 * sharpe / YEAR.sqrt(), 0.01);
     let returns = own.iter().zip(&market.held).map(|(own, held)| own + beta * held).collect();
     market.agent(name, &[returns])
 }
 
-/// Returns how often a number is not there, where each time it is said why.
+/// Returns the number of missing numbers, each with its reason.
 pub(crate) fn n_undefined(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::Object(fields) => {

@@ -8,7 +8,7 @@ fn good() -> Submission {
     skilled(&Market::new(&[150, 150], 0), "a", 1.0, 0.0, 0)
 }
 
-/// Returns the slug and message of what is refused.
+/// Returns the slug and message of a refused submission.
 fn refused(change: impl Fn(&mut Submission)) -> (&'static str, String) {
     let mut agent = good();
     change(&mut agent);

@@ -1,4 +1,4 @@
-//! What windows that nobody knew say alone, and boards under no suite.
+//! Scores on sealed windows only, and boards without a suite.
 
 use openoutcry_contract::Submission;
 use openoutcry_score::normal_distribution;
@@ -17,7 +17,7 @@ fn suite(agents: &[Submission], n_public: usize) -> ScoreConfig {
     config
 }
 
-/// Returns an agent of one Sharpe ratio on public windows and one on others.
+/// Returns an agent with one Sharpe ratio on public windows and one on sealed ones.
 fn agent(market: &Market, public: f64, sealed: f64, seed: u64) -> Submission {
     let n_public: usize = LENGTHS[..N_PUBLIC].iter().sum();
     let mut own = Noise::new(seed).normal(market.n_days(), 0.0, 0.01);
@@ -79,10 +79,10 @@ fn hindsight_leads_no_board() {
     for score in &board.scores {
         assert!(score.z.unwrap() <= score.sealed.clone().unwrap().z.unwrap());
     }
-    // Where nobody asks for sealed windows it does.
+    // It has a rank if no sealed windows are required.
     let board = score_field(&field, &held_to(&field)).unwrap();
     assert_eq!(board.scores[0].agent_id, "a");
-    // Who rests on sealed windows has no rank.
+    // An agent at rest on sealed windows has no rank.
     field[0].runs.iter_mut().skip(N_PUBLIC).for_each(|run| run.returns.fill(0.0));
     let board = score_field(&field, &suite(&field, N_PUBLIC)).unwrap();
     assert_eq!((board.scores[1].agent_id.as_str(), board.scores[1].rank), ("a", None));
@@ -131,7 +131,7 @@ fn hindsight_on_public_windows_is_eligible_no_oftener_than_luck_and_skill_as_oft
         without += is_eligible(&skilled, 0);
     }
     println!("hindsight: {hindsight} of {n} eligible, {before} without the gate; skill: {skill}, {without} without");
-    // `tests/test_score_sealed.py` has more draws. Of 8 at 5 %, 4 or more come in less than one of 1,000 tests.
+    // `tests/test_score_sealed.py` has more draws. 4 or more of 8 at 5 % occur in less than one of 1,000 tests.
     assert!(hindsight <= 3 && before > hindsight, "{hindsight} {before}");
     let years = LENGTHS[N_PUBLIC..].iter().sum::<usize>() as f64 / YEAR;
     let expected = n as f64 * normal_distribution::cdf(sharpe * years.sqrt() - normal_distribution::quantile(0.95));
