@@ -47,18 +47,19 @@ fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps
     let actions: Vec<f32> =
         weights(market.data().n_symbols(), n_lanes).into_iter().map(|weight| weight as f32).collect();
     let mut batch = Batch::new(vec![market], &vec![(0, terms); n_lanes], settings, 0).expect("a batch");
-    let mut strip = slides.then(|| SlidingArray::new(&batch));
-    let mut rows = strip.as_ref().map_or_else(Vec::new, |strip| vec![0.0; n_lanes * strip.row_len()]);
+    let mut sliding_array = slides.then(|| SlidingArray::new(&batch));
+    let mut rows =
+        sliding_array.as_ref().map_or_else(Vec::new, |sliding_array| vec![0.0; n_lanes * sliding_array.row_len()]);
     let mut rewards = vec![0.0; n_lanes];
     let mut flags = [(); 3].map(|()| vec![false; n_lanes]);
     for step in 0..n_steps {
         let [terminated, truncated, reset] = &mut flags;
         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
         batch.accept(&actions, None).expect("finite weights");
-        let seen = match &mut strip {
-            Some(strip) => {
-                let turn = step % strip.n_turns();
-                ObservationArrays::Sliding(strip.seen(&mut rows, turn))
+        let seen = match &mut sliding_array {
+            Some(sliding_array) => {
+                let turn = step % sliding_array.n_turns();
+                ObservationArrays::Sliding(sliding_array.seen(&mut rows, turn))
             }
             None => ObservationArrays::Flat(&mut seen),
         };

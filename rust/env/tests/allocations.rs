@@ -49,7 +49,7 @@ enum Kind {
 /// Every array that a step may write to.
 struct OutputMemory {
     flat: Vec<f32>,
-    strip: SlidingArray,
+    sliding_array: SlidingArray,
     rows: Vec<f32>,
     step: usize,
     cells: [Vec<f64>; 3],
@@ -61,12 +61,12 @@ struct OutputMemory {
 
 impl OutputMemory {
     fn new(market: &Market, batch: &Batch) -> Self {
-        let strip = SlidingArray::new(batch);
+        let sliding_array = SlidingArray::new(batch);
         let cells = N_LANES * market.data().n_symbols();
         Self {
             flat: vec![0.0; N_LANES * market.flat_len(LOOKBACK)],
-            rows: vec![0.0; N_LANES * strip.row_len()],
-            strip,
+            rows: vec![0.0; N_LANES * sliding_array.row_len()],
+            sliding_array,
             step: 0,
             cells: [vec![0.0; cells], vec![0.0; cells], vec![0.0; N_LANES]],
             listed: vec![0; cells],
@@ -82,8 +82,8 @@ impl OutputMemory {
             Kind::Flat => ObservationArrays::Flat(&mut self.flat),
             Kind::Sliding => {
                 self.step += 1;
-                let turn = self.step % self.strip.n_turns();
-                ObservationArrays::Sliding(self.strip.seen(&mut self.rows, turn))
+                let turn = self.step % self.sliding_array.n_turns();
+                ObservationArrays::Sliding(self.sliding_array.seen(&mut self.rows, turn))
             }
             Kind::Cursor => ObservationArrays::Cursor { bars: &mut self.bars, account: &mut self.account },
             Kind::Dict => ObservationArrays::Dict(DictArrays {

@@ -209,18 +209,18 @@ fn more_parts_than_threads_are_refused_before_any_is_worked_on() {
 #[test]
 fn a_dropped_pool_has_ended_its_threads() {
     /// Reports the end of its thread.
-    struct Farewell(mpsc::Sender<()>);
-    impl Drop for Farewell {
+    struct EndSignal(mpsc::Sender<()>);
+    impl Drop for EndSignal {
         fn drop(&mut self) {
             let _ = self.0.send(());
         }
     }
-    thread_local! { static FAREWELL: Cell<Option<Farewell>> = const { Cell::new(None) } }
+    thread_local! { static FAREWELL: Cell<Option<EndSignal>> = const { Cell::new(None) } }
 
     let (sender, receiver) = mpsc::channel();
     let mut pool = new_pool(3);
     let mut parts = [None, Some(sender.clone()), Some(sender)];
-    pool.run(&mut parts, |part| FAREWELL.set(part.take().map(Farewell)));
+    pool.run(&mut parts, |part| FAREWELL.set(part.take().map(EndSignal)));
     assert!(receiver.try_recv().is_err());
     drop(pool);
     assert_eq!(receiver.try_iter().count(), 2);

@@ -255,7 +255,7 @@ pub struct LogAudit {
     log: Log,
 }
 
-fn told(faults: &[Fault]) -> Vec<(usize, String)> {
+fn fault_rows(faults: &[Fault]) -> Vec<(usize, String)> {
     faults.iter().map(|fault| (fault.line, fault.why.clone())).collect()
 }
 
@@ -279,7 +279,7 @@ impl LogAudit {
 
     /// Return the invalid lines, from 0, and their faults.
     fn faults(&self) -> Vec<(usize, String)> {
-        told(&self.log.faults)
+        fault_rows(&self.log.faults)
     }
 
     /// Return the root of the first `size` lines.
@@ -309,6 +309,6 @@ impl LogAudit {
 
     /// Return the invalid lines of `reveals.jsonl`, from 0, and their faults.
     fn reveal(&self, py: Python<'_>, reveals: PyBackedBytes) -> Vec<(usize, String)> {
-        told(&py.detach(|| self.log.reveal(&self.content, &reveals)))
+        fault_rows(&py.detach(|| self.log.reveal(&self.content, &reveals)))
     }
 }

@@ -114,13 +114,13 @@ pub(crate) fn harness(value: &Bound<'_, PyAny>) -> PyResult<Option<Harness>> {
     if value.is_none() {
         return Ok(None);
     }
-    let told = |name: &str| value.get_item(name).ok();
+    let field = |name: &str| value.get_item(name).ok();
     let made = || {
-        let name = told("tier")?.extract::<String>().ok()?;
+        let name = field("tier")?.extract::<String>().ok()?;
         let tier = Tier::ALL.into_iter().find(|tier| tier.name() == name)?;
-        let name = told("transport")?.extract::<String>().ok()?;
+        let name = field("transport")?.extract::<String>().ok()?;
         let transport = Transport::ALL.into_iter().find(|transport| transport.name() == name)?;
-        Some(Harness { allow_net: told("allow_net")?.extract().ok()?, tier, transport })
+        Some(Harness { allow_net: field("allow_net")?.extract().ok()?, tier, transport })
     };
     let wanted = "None or `allow_net`, `tier` (T0 to T3) and `transport` (stdio or http)";
     made().map(Some).ok_or_else(|| refused("argument_invalid", "harness", wanted, value))

@@ -206,8 +206,8 @@ impl Batch {
     /// Length of a row of sliding observations, and the position of each turn in it.
     #[getter]
     fn slides(&self) -> (usize, Vec<usize>) {
-        let strip = SlidingArray::new(&self.core);
-        (strip.row_len(), (0..strip.n_turns()).map(|turn| strip.begin(turn)).collect())
+        let sliding_array = SlidingArray::new(&self.core);
+        (sliding_array.row_len(), (0..sliding_array.n_turns()).map(|turn| sliding_array.begin(turn)).collect())
     }
 
     /// NAV of every lane.

@@ -34,7 +34,7 @@ pub(crate) enum Views {
     /// Rows of sliding windows.
     Sliding {
         rows: Py<PyArray<f32, Ix2>>,
-        strip: SlidingArray,
+        sliding_array: SlidingArray,
     },
     Dict {
         closes: Py<PyArray<f64, Ix2>>,
@@ -116,11 +116,11 @@ impl Views {
     /// Returns the array of flat observations of the caller.
     pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
         let Sizes { n_lanes, n_symbols, lookback } = sizes;
-        let (py, wanted) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        let (py, required) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
         unmasked("out", out)?;
         let flat = written::<f32, Ix2>("out", out)?;
-        if flat.bind(py).shape() != wanted {
-            let message = format!("`out` must have shape {wanted:?}; received {:?}", flat.bind(py).shape());
+        if flat.bind(py).shape() != required {
+            let message = format!("`out` must have shape {required:?}; received {:?}", flat.bind(py).shape());
             return Err(raise("shape_mismatch", &message));
         }
         let _held = borrowed(py, "out", &flat)?;
@@ -159,8 +159,8 @@ impl Views {
         write: impl FnOnce(ObservationArrays<'_>) -> PyResult<R>,
     ) -> PyResult<R> {
         match self {
-            Self::Sliding { rows, strip } => {
-                write(ObservationArrays::Sliding(strip.seen(elements(rows.bind(py))?, turn)))
+            Self::Sliding { rows, sliding_array } => {
+                write(ObservationArrays::Sliding(sliding_array.seen(elements(rows.bind(py))?, turn)))
             }
             Self::Flat(flat) => write(ObservationArrays::Flat(elements(flat.bind(py))?)),
             Self::Cursor { bars, account } => write(ObservationArrays::Cursor {
@@ -221,12 +221,12 @@ pub(crate) fn taken<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAn
 /// Returns the error of an array with the wrong type or number of axes.
 pub(crate) fn misfit<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let described = || -> PyResult<String> {
-        let (wanted, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
+        let (required, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
         let received = match (value.getattr("dtype"), value.getattr("shape")) {
             (Ok(dtype), Ok(shape)) => format!("{} of shape {}", dtype.str()?, shape.repr()?),
             _ => value.get_type().name()?.to_string(),
         };
-        Ok(format!("`{name}` must be an array of {wanted} with {axes} axes; received {received}"))
+        Ok(format!("`{name}` must be an array of {required} with {axes} axes; received {received}"))
     };
     described().map_or_else(|error| error, |message| raise("shape_mismatch", &message))
 }
@@ -248,8 +248,8 @@ fn borrowed<'py, T: Element, D: Dimension>(
     array: &Py<PyArray<T, D>>,
 ) -> PyResult<numpy::PyReadwriteArray<'py, T, D>> {
     array.bind(py).try_readwrite().map_err(|error| {
-        let wanted = format!("`{name}` must be writeable and must not overlap another array");
-        raise("shape_mismatch", &format!("{wanted}; received an array with the error: {error}"))
+        let required = format!("`{name}` must be writeable and must not overlap another array");
+        raise("shape_mismatch", &format!("{required}; received an array with the error: {error}"))
     })
 }
 
@@ -318,15 +318,15 @@ impl Buffers {
         rows: &Bound<'_, PyAny>,
         outcome: [Bound<'_, PyAny>; 4],
     ) -> PyResult<Vec<Self>> {
-        let strip = SlidingArray::new(batch.core());
-        let (n_turns, wanted) = (strip.n_turns(), [batch.core().n_lanes(), strip.row_len()]);
+        let sliding_array = SlidingArray::new(batch.core());
+        let (n_turns, required) = (sliding_array.n_turns(), [batch.core().n_lanes(), sliding_array.row_len()]);
         let rows = written::<f32, Ix2>("rows", rows)?;
-        if rows.bind(py).shape() != wanted {
-            let message = format!("`rows` must have shape {wanted:?}; received {:?}", rows.bind(py).shape());
+        if rows.bind(py).shape() != required {
+            let message = format!("`rows` must have shape {required:?}; received {:?}", rows.bind(py).shape());
             return Err(raise("shape_mismatch", &message));
         }
         let _held = borrowed(py, "rows", &rows)?;
-        let Self { arrays, .. } = Self::bound(py, Views::Sliding { rows, strip }, &outcome)?;
+        let Self { arrays, .. } = Self::bound(py, Views::Sliding { rows, sliding_array }, &outcome)?;
         Ok((0..n_turns).map(|turn| Self { arrays: Arc::clone(&arrays), turn }).collect())
     }
 }

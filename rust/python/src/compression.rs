@@ -55,7 +55,7 @@ fn closed() -> PyErr {
 ///     OpenOutcryError: `record_invalid`: the bytes are not a frame, are damaged, or exceed the size of any record.
 #[pyfunction]
 pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Bound<'py, PyBytes>, bool)> {
-    let wanted = "a record must be the JSON of `record.schema.json`; received";
+    let required = "a record must be the JSON of `record.schema.json`; received";
     let mut decoder = read::Decoder::with_buffer(content)?;
     let most = content.len().saturating_mul(100).saturating_add(FREE_BYTES);
     let mut whole = Vec::new();
@@ -64,13 +64,13 @@ pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Boun
         match decoder.read(&mut piece) {
             Ok(0) => return Ok((PyBytes::new(py, &whole), true)),
             Ok(n) if whole.len() + n > most => {
-                return Err(raise("record_invalid", &format!("{wanted} zstd of more than {most} bytes")));
+                return Err(raise("record_invalid", &format!("{required} zstd of more than {most} bytes")));
             }
             Ok(n) => whole.extend_from_slice(&piece[..n]),
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return Ok((PyBytes::new(py, &whole), false));
             }
-            Err(error) => return Err(raise("record_invalid", &format!("{wanted} damaged zstd: {error}"))),
+            Err(error) => return Err(raise("record_invalid", &format!("{required} damaged zstd: {error}"))),
         }
     }
 }

@@ -84,12 +84,12 @@ fn row<'py>(py: Python<'py>, run: &PlainRun, segment: u64, offset: usize) -> PyR
         object(py, offset)?,
     ]);
     let there: Vec<u8> = columns.iter().map(|column| u8::from(!column.is_none())).collect();
-    let told: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
-    let (told, columns) = (PyTuple::new(py, told)?, PyTuple::new(py, &columns)?);
+    let present: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
+    let (present, columns) = (PyTuple::new(py, present)?, PyTuple::new(py, &columns)?);
     let returns = run.returns.as_ref().map(|returns| (&run.first, PyBytes::new(py, returns)));
     let strategy = (&run.strategy, &run.source, &run.source_sha, &run.description);
     let there = PyBytes::new(py, &there);
-    (&run.strategy_id, &run.market, &run.session, columns, there, told, returns, strategy).into_pyobject(py)
+    (&run.strategy_id, &run.market, &run.session, columns, there, present, returns, strategy).into_pyobject(py)
 }
 
 fn object<'py, T: IntoPyObjectExt<'py>>(py: Python<'py>, value: T) -> PyResult<Bound<'py, PyAny>> {

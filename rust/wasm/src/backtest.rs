@@ -65,13 +65,13 @@ fn backtest<'a>(dataset: &'a Dataset, settings: &Settings, seed: u64) -> Result<
 
 /// Runs a function from observation to decision, both JSON, and records it.
 #[wasm_bindgen]
-pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64) -> Result<Run, JsValue> {
-    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", settings)?;
     check_agent_id(&agent_id).map_err(to_js)?;
     let backtest = backtest(dataset, &settings, seed)?;
     let asked = |observation: &str| {
-        let told = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
-        let text = told.dyn_into::<JsString>().map_err(|other| {
+        let answer = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
+        let text = answer.dyn_into::<JsString>().map_err(|other| {
             let kind = other.js_typeof().as_string().unwrap_or_default();
             AgentFault(raise("argument_invalid", &format!("a decision must be a text of JSON; received {kind}")))
         })?;
@@ -91,8 +91,8 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
 ///
 /// `seed` is also that of the random agent.
 #[wasm_bindgen]
-pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
-    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+pub fn run_baseline(dataset: &Dataset, name: &str, settings: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", settings)?;
     check_agent_id(&agent_id).map_err(to_js)?;
     let mut agent = agents::baseline(name, seed).ok_or_else(|| {
         let known = agents::BASELINES.join(", ");

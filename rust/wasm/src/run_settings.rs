@@ -92,8 +92,8 @@ fields!(
 pub(crate) fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, JsValue> {
     serde_json::from_str(text).map_err(|error| {
         // Line and column would be those of a text that no user wrote.
-        let told = error.to_string();
-        let words = told.split(" at line ").next().unwrap_or_default();
+        let message = error.to_string();
+        let words = message.split(" at line ").next().unwrap_or_default();
         raise("argument_invalid", &format!("`{name}`: {words}"))
     })
 }

@@ -174,13 +174,13 @@ impl<'a> Reader<'a> {
         let value = |name| crate::arena_log::record_types::value(&self.members, name).unwrap_or("none");
         let before = self.log.digests.last().copied().unwrap_or_default();
         let links = [("v", "1".to_owned()), ("seq", line.to_string()), ("prev_sha256", quoted(&before))];
-        if let Some((name, wanted)) = links.iter().find(|(name, wanted)| value(name) != wanted) {
-            return Some(format!("`{name}` must be {wanted}; received {}", value(name)));
+        if let Some((name, required)) = links.iter().find(|(name, required)| value(name) != required) {
+            return Some(format!("`{name}` must be {required}; received {}", value(name)));
         }
         let kind = value("type");
         if (kind == "\"log\"") != (line == 0) || text.len() > LONGEST {
-            let wanted = format!("records of at most {LONGEST} bytes with the record `log` first are required");
-            return Some(format!("{wanted}; received {kind}"));
+            let required = format!("records of at most {LONGEST} bytes with the record `log` first are required");
+            return Some(format!("{required}; received {kind}"));
         }
         if kind == "\"submission\"" {
             return self.submit(line);
@@ -271,9 +271,9 @@ fn reveal_fault(
     let are_committed = found.iter().all(|digest| committed.binary_search(&digest.as_bytes()).is_ok());
     found.sort_unstable();
     let are_apart = found.windows(2).all(|pair| pair[0] != pair[1]);
-    let wanted = "what the submission committed to is required, once each";
+    let required = "what the submission committed to is required, once each";
     if !are_committed || !are_apart {
-        return Some(format!("{wanted}; received another body"));
+        return Some(format!("{required}; received another body"));
     }
     let known = opened.iter().find(|body| {
         let mut members = Vec::new();

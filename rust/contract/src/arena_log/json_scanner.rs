@@ -37,8 +37,8 @@ impl<'a> Scan<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn take(&mut self, wanted: u8) -> Option<()> {
-        (self.peek()? == wanted).then(|| self.at += 1)
+    fn take(&mut self, required: u8) -> Option<()> {
+        (self.peek()? == required).then(|| self.at += 1)
     }
 
     fn word(&mut self, word: &str) -> Option<()> {

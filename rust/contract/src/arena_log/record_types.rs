@@ -53,21 +53,21 @@ pub(super) fn fault(members: &[(&str, &str)]) -> Option<String> {
     match KINDS.iter().find(|(name, _)| unquoted(type_) == Some(name)) {
         None => Some(format!("`type` must be a record type of the log; received {type_}")),
         Some((_, kinds)) => {
-            let mut wanted = [kinds, &LINKS[..]].concat();
-            wanted.sort_unstable_by_key(|(name, _)| *name);
-            member_fault(members, &wanted)
+            let mut required = [kinds, &LINKS[..]].concat();
+            required.sort_unstable_by_key(|(name, _)| *name);
+            member_fault(members, &required)
         }
     }
 }
 
 /// Returns the fault of members compared with the required ones.
-fn member_fault(members: &[(&str, &str)], wanted: &[(&str, Kind)]) -> Option<String> {
+fn member_fault(members: &[(&str, &str)], required: &[(&str, Kind)]) -> Option<String> {
     let names = members.iter().map(|(name, _)| name);
-    if !names.eq(wanted.iter().map(|(name, _)| name)) {
-        let wanted: Vec<_> = wanted.iter().map(|(name, _)| format!("`{name}`")).collect();
-        return Some(format!("members must be {}; received others", wanted.join(", ")));
+    if !names.eq(required.iter().map(|(name, _)| name)) {
+        let required: Vec<_> = required.iter().map(|(name, _)| format!("`{name}`")).collect();
+        return Some(format!("members must be {}; received others", required.join(", ")));
     }
-    let (name, value) = members.iter().zip(wanted).find(|((_, value), (_, is_kind))| !is_kind(value))?.0;
+    let (name, value) = members.iter().zip(required).find(|((_, value), (_, is_kind))| !is_kind(value))?.0;
     Some(format!("`{name}` must have its type in the log format; received {value}"))
 }
 

@@ -5,7 +5,7 @@ use crate::account::event::{Event, LimitReason};
 /// The f32 weights of a softmax sum to more than 1 half of the time. That is not leverage.
 pub(crate) const GROSS_TOLERANCE: f64 = 1.0 + 1e-6;
 
-/// GrossExposure weights of one decision: new exposure and exposure already held.
+/// Gross weights of one decision: new exposure and exposure already held.
 #[derive(Default)]
 pub(crate) struct GrossExposure {
     pub(crate) added: f64,

@@ -1,6 +1,6 @@
 //! The state of an account, the rules of its trades, and what a step reports.
 //!
-//! Imports `market` and `vector`. Moves no money: `step` and `fast_path` do.
+//! Imports `error`, `market` and `vector`. Moves no money: `step` and `fast_path` do.
 
 pub(crate) mod account_view;
 pub(crate) mod book;

@@ -102,19 +102,19 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Wit
         let mut next = block.clone();
         let (mut now, mut next) = (&mut block, &mut next);
         let (mut marks, mut n_steps) = (tracks[0].book.marks[0], 0);
-        let mut asked = [[0.0; LANES]; N];
+        let mut ordered = [[0.0; LANES]; N];
         while n_steps < n_decisions && !market.has_actions(first + n_steps + 1) {
-            for (symbol, asked) in asked.iter_mut().enumerate().take(n) {
-                *asked = each(|a| tracks[a].orders[n_steps * n + symbol]);
+            for (symbol, ordered) in ordered.iter_mut().enumerate().take(n) {
+                *ordered = each(|a| tracks[a].orders[n_steps * n + symbol]);
             }
             let rows = Rows::at(market, rules.tables.as_deref(), first + n_steps);
             let mut fits = true;
             for index in 0..LANES / S::F64_LANES {
                 let part = LanePart { simd, index };
-                let asked: [Vector<S>; N] = part.vectors(&asked);
+                let ordered: [Vector<S>; N] = part.vectors(&ordered);
                 let before = part.before(now);
                 let quotes = |quad| quotes::<S, VARIES>(&rules_of.0, rows, (&marks, before.nav), quad);
-                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &before, &asked, quotes);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &before, &ordered, quotes);
                 fits &= !after.declined.or(after.scaled).or(part.overflown(now)).any();
                 part.keep(&after, next);
             }

@@ -114,12 +114,12 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
     simd: S,
     rules: &(OrderTerms<S>, LaneCharges<S>),
     before: &Before<S, N>,
-    asked: &[Vector<S>; N],
+    ordered: &[Vector<S>; N],
     quotes: impl Fn(usize) -> Quotes<S>,
 ) -> After<S, N> {
     let (terms, charges) = rules;
     let zero = terms.zero;
-    let targets = cut(simd, rules, asked, &before.weights);
+    let targets = cut(simd, rules, ordered, &before.weights);
     let mut sums = [[zero; N]; 5];
     let (mut shares, mut marks, mut declined) = ([zero; N], [zero; N], targets.declined);
     for quad in 0..N.div_ceil(QUAD) {
@@ -127,7 +127,7 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
         for k in 0..QUAD.min(N) {
             let symbol = quad * QUAD + k;
             let order = Order {
-                asked: asked[symbol],
+                ordered: ordered[symbol],
                 target: targets.weights[symbol],
                 current: before.weights[symbol],
                 held: before.shares[symbol],
@@ -163,15 +163,15 @@ pub(crate) fn step<S: Simd, const N: usize, const GAPS: bool, const VARIES: bool
 fn cut<S: Simd, const N: usize>(
     simd: S,
     (terms, charges): &(OrderTerms<S>, LaneCharges<S>),
-    asked: &[Vector<S>; N],
+    ordered: &[Vector<S>; N],
     held: &[Vector<S>; N],
 ) -> Targets<S, N> {
     let zero = terms.zero;
     let (mut weights, mut added, mut kept, mut declined) = ([zero; N], [zero; N], [zero; N], terms.nowhere);
     for symbol in 0..N {
-        let cut = terms.cut(asked[symbol], held[symbol]);
+        let cut = terms.cut(ordered[symbol], held[symbol]);
         (weights[symbol], added[symbol], kept[symbol]) = (cut.target, cut.added, cut.kept);
-        declined = declined.or(cut.lost).or(terms.low(asked[symbol]));
+        declined = declined.or(cut.lost).or(terms.low(ordered[symbol]));
     }
     let (added, kept) = (total(zero, &added), total(zero, &kept));
     declined = declined.or(terms.high(added, kept));

@@ -8,7 +8,7 @@ use crate::fast_path::account_block::AccountBlock;
 use crate::fast_path::account_vector::LaneCharges;
 use crate::fast_path::features::Features;
 use crate::fast_path::few_symbols::{After, Before, LanePart, Quotes, step};
-use crate::fast_path::market_tape::{MarketTape, QUAD, quad_of, transpose_back, turn};
+use crate::fast_path::market_tape::{MarketTape, QUAD, quad_of, transpose, transpose_back};
 use crate::fast_path::observation_writer::{LaneObservations, ObservationRows};
 use crate::fast_path::order_vector::OrderTerms;
 use crate::market::dataset::Dataset;
@@ -166,9 +166,9 @@ impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> Gro
         let (numbers, tape) = (rules.numbers(simd, index), MarketTape::new(market, *rules));
         let rules = (OrderTerms::of(simd, &numbers), LaneCharges::of(simd, market, &numbers, rules.traits().accrues));
         let before = part.before::<N>(block);
-        let asked = part.transposed(|a| &weights[a]);
+        let ordered = part.transposed(|a| &weights[a]);
         let quotes = |quad| part.quotes::<GAPS, VARIES>(&tape, bars, block, (&rules.0, before.nav, quad));
-        let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &asked, quotes);
+        let mut after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules, &before, &ordered, quotes);
         store(&mut growths.rewards, index, after.settled.reward);
         if let Some(turnovers) = &mut growths.turnovers {
             store(turnovers, index, after.settled.turnover);
@@ -208,7 +208,7 @@ impl<S: Simd> LanePart<S> {
     fn transposed<'a, const N: usize>(self, row_of: impl Fn(usize) -> &'a [f64; N]) -> [Vector<S>; N] {
         let mut vectors = [Vector::splat(self.simd, 0.0); N];
         for quad in 0..N / QUAD {
-            let transposed = turn(self.simd, |a| quad_of(row_of(self.index * S::F64_LANES + a), quad));
+            let transposed = transpose(self.simd, |a| quad_of(row_of(self.index * S::F64_LANES + a), quad));
             vectors[quad * QUAD..][..QUAD].copy_from_slice(&transposed);
         }
         vectors
@@ -223,9 +223,9 @@ impl<S: Simd> LanePart<S> {
         (terms, nav, quad): (&OrderTerms<S>, Vector<S>, usize),
     ) -> Quotes<S> {
         let bar = |a: usize| bars[self.index * S::F64_LANES + a];
-        let next = |blocks: &[Block]| turn(self.simd, |a| quad_of(&blocks[bar(a) + 1], quad));
+        let next = |blocks: &[Block]| transpose(self.simd, |a| quad_of(&blocks[bar(a) + 1], quad));
         let closes = |a: usize| tape.close[bar(a)..].first_chunk::<2>().expect("a bar after that decided on");
-        let decided = turn(self.simd, |a| quad_of(&closes(a)[0], quad));
+        let decided = transpose(self.simd, |a| quad_of(&closes(a)[0], quad));
         // Without gaps the mark is the close.
         let marks = if GAPS { self.vectors(&block.marks[quad * QUAD..]) } else { decided };
         let mut cost_inputs = [terms.flat(); QUAD];
@@ -236,7 +236,7 @@ impl<S: Simd> LanePart<S> {
             marks,
             // Not `map_or`, which compiles to a call that passes vectors through memory.
             fills: if let Some(fill) = tape.fill { next(fill) } else { decided },
-            closes: turn(self.simd, |a| quad_of(&closes(a)[1], quad)),
+            closes: transpose(self.simd, |a| quad_of(&closes(a)[1], quad)),
             decided,
             cost_inputs,
         }

@@ -13,7 +13,7 @@ use crate::fast_path::bar_rows::Rows;
 use crate::fast_path::features::Features;
 use crate::fast_path::few_symbols::LanePart;
 use crate::fast_path::lane_group::{BlockOrders, BlockOutcome};
-use crate::fast_path::market_tape::{quad_of, turn};
+use crate::fast_path::market_tape::{quad_of, transpose};
 use crate::fast_path::observation_writer::ObservationRows;
 use crate::fast_path::order_vector::OrderTerms;
 use crate::fast_path::single_trade::{Totals, Trade, weigh};
@@ -156,12 +156,12 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> FastStep<'_, '_, '_
     fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>) -> u8 {
         let StoreStep { market, rules, store, orders, scratch, .. } = &mut self.0;
         let (before, n_blocks) = (store.held(account, market), store.n_blocks);
-        let asked = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
+        let ordered = &orders.weights.as_chunks().0[account * n_blocks..][..n_blocks];
         let after = (&mut scratch.shares[account][..], &mut scratch.marks[account][..]);
         let layout = Layout::<S, false>::new(simd, market.n_symbols());
         let terms = OrderTerms::of(simd, &rules.numbers_of(simd, account));
         let trade = Trade { layout, terms, rows: Rows::at(market, rules.tables(), before.bar) };
-        let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(asked, before, after, scale) else { return 0 };
+        let Some(totals) = trade.run::<GAPS, VARIES, OWES, false>(ordered, before, after, scale) else { return 0 };
         scratch.sheet.put(account, &totals);
         1 << account
     }
@@ -192,8 +192,8 @@ impl<S: Simd> LanePart<S> {
     #[inline(always)]
     fn total(self, sheet: &[Block; LANES]) -> Vector<S> {
         let first = self.index * S::F64_LANES;
-        let [a, b, c, d] = turn(self.simd, |account| quad_of(&sheet[first + account], 0));
-        let [e, f, g, h] = turn(self.simd, |account| quad_of(&sheet[first + account], 1));
+        let [a, b, c, d] = transpose(self.simd, |account| quad_of(&sheet[first + account], 0));
+        let [e, f, g, h] = transpose(self.simd, |account| quad_of(&sheet[first + account], 1));
         total(Vector::splat(self.simd, 0.0), &[a, b, c, d, e, f, g, h])
     }
 

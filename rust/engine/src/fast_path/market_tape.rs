@@ -1,4 +1,4 @@
-//! CostTables of a market of at most eight symbols, read by a vector of accounts.
+//! Tables of a market of at most eight symbols, read by a vector of accounts.
 //!
 //! Each account is at its own bar.
 
@@ -21,7 +21,7 @@ const PAIRS: [(usize, usize); QUAD] = [(0, 2), (1, 3), (4, 6), (5, 7)];
 
 /// Returns four symbols of a vector of accounts, as one vector per symbol.
 #[inline(always)]
-pub(crate) fn turn<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
+pub(crate) fn transpose<'a, S: Simd>(simd: S, row_of: impl Fn(usize) -> &'a [f64; QUAD]) -> [Vector<S>; QUAD] {
     // One call of the closure, which is then inlined. Several would be calls, and a call keeps no vector in registers.
     let mut accounts = [&[0.0; QUAD]; LANES];
     for (a, row) in accounts.iter_mut().enumerate().take(S::F64_LANES) {
@@ -134,7 +134,7 @@ impl<'a> MarketTape<'a> {
 /// Returns four symbols of a table at the bars of several accounts, transposed.
 #[inline(always)]
 fn rows<S: Simd>(simd: S, grid: &[Block], bar_of: impl Fn(usize) -> usize, quad: usize) -> [Vector<S>; QUAD] {
-    turn(simd, |a| quad_of(&grid[bar_of(a)], quad))
+    transpose(simd, |a| quad_of(&grid[bar_of(a)], quad))
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
         type Output = ([Block; QUAD], Vec<[f64; QUAD]>);
 
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-            let transposed = turn(simd, |a| &self.0[a]);
+            let transposed = transpose(simd, |a| &self.0[a]);
             let symbols = transposed.map(|symbol| {
                 let mut elements = [0.0; LANES];
                 store(&mut elements, 0, symbol);

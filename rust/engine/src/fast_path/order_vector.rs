@@ -47,7 +47,7 @@ pub(crate) struct Cut<S: Simd> {
 /// Inputs of a fill.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<S: Simd> {
-    pub(crate) asked: Vector<S>,
+    pub(crate) ordered: Vector<S>,
     pub(crate) target: Vector<S>,
     pub(crate) current: Vector<S>,
     pub(crate) held: Vector<S>,
@@ -108,10 +108,10 @@ impl<S: Simd> OrderTerms<S> {
         let weight = order.is_number().select(order, holds);
         let base = self.same_side(weight, holds);
         let cap = base.or_more(self.max_weight);
-        let asked = weight.abs();
-        let size = cap.or_less(asked);
+        let ordered = weight.abs();
+        let size = cap.or_less(ordered);
         let kept = base.or_less(size);
-        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: asked.exceeds(size) }
+        Cut { target: size.signed_as(weight), added: size - kept, kept, lost: ordered.exceeds(size) }
     }
 
     /// Returns the orders that are forbidden shorts or out of range.
@@ -162,7 +162,7 @@ impl<S: Simd> OrderTerms<S> {
         order: &Order<S>,
         cost_input: CostInputs<S>,
     ) -> Fill<S> {
-        let Order { asked, target, current, held, mark, nav, decided, fill: mut price, mut close } = *order;
+        let Order { ordered, target, current, held, mark, nav, decided, fill: mut price, mut close } = *order;
         let zero = self.zero;
         let sized = target * nav / mark - held;
         let sized = target.equals(current).select(zero, sized);
@@ -174,7 +174,7 @@ impl<S: Simd> OrderTerms<S> {
             // have.
             declined = price.is_number().not().and(trades.or(zero.exceeds(held)));
             // The full step reports these orders as refused, or as sized on a stale price.
-            declined = declined.or(decided.is_number().not().and(trades.or(asked.abs().exceeds(zero))));
+            declined = declined.or(decided.is_number().not().and(trades.or(ordered.abs().exceeds(zero))));
             price = price.is_number().select(price, mark);
             close = close.is_number().select(close, mark);
         }

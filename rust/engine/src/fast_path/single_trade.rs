@@ -20,7 +20,7 @@ pub(crate) struct Trade<'a, S: Simd, const ONE: bool> {
 #[derive(Clone, Debug)]
 pub(crate) struct Totals<V> {
     pub(crate) money: Sums<V>,
-    /// GrossExposure weights, new and already held, before scaling.
+    /// Gross weights, new and already held, before scaling.
     pub(crate) added: V,
     pub(crate) kept: V,
 }
@@ -54,13 +54,13 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     #[inline(always)]
     pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const REPORTS: bool>(
         &self,
-        asked: &[Block],
+        ordered: &[Block],
         before: AccountView<'_>,
         (shares_after, marks_after): (&mut [Block], &mut [Block]),
         scale: Option<f64>,
     ) -> Option<Totals<Block>> {
         let Self { layout, terms, rows } = self;
-        let (asked, current) = (layout.row(asked), layout.row(before.weights));
+        let (ordered, current) = (layout.row(ordered), layout.row(before.weights));
         let (held, marks) = (layout.row(before.shares), layout.row(before.marks));
         let (decided, fills, closes) = (layout.row(rows.decided), layout.row(rows.fill), layout.row(rows.close));
         let row = |blocks: Option<_>| blocks.map(|blocks| layout.row(blocks));
@@ -75,14 +75,14 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
             let (mut lanes, mut added, mut kept) = ([terms.zero; 7], terms.zero, terms.zero);
             let mut i = lane;
             while i < layout.n {
-                let cut = terms.cut(asked.get(i), current.get(i));
+                let cut = terms.cut(ordered.get(i), current.get(i));
                 let mut target = cut.target;
                 // Not `map_or`, which compiles to a call that passes vectors through memory.
                 if let Some(scale) = scale {
                     target = terms.scale(target, current.get(i), scale);
                 }
                 let order = Order {
-                    asked: asked.get(i),
+                    ordered: ordered.get(i),
                     target,
                     current: current.get(i),
                     held: held.get(i),
@@ -106,7 +106,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
                     };
                 }
                 let fill = terms.fill::<GAPS, VARIES, OWES>(&order, cost_input);
-                declined = declined.or(cut.lost).or(terms.low(order.asked));
+                declined = declined.or(cut.lost).or(terms.low(order.ordered));
                 declined = if GAPS || VARIES { declined.or(fill.declined) } else { declined };
                 let (slipped, pushed) = if REPORTS { (fill.slipped, fill.pushed) } else { (terms.zero, terms.zero) };
                 let parts = [fill.flow, fill.traded, slipped, pushed, fill.short, fill.value, fill.gross];

@@ -166,7 +166,7 @@ impl<'a> AsOf<'a> {
 
     /// Returns whether the last `n` bars of a symbol are plain closes.
     ///
-    /// FastStep bars have a close and no split.
+    /// Plain bars have a close and no split.
     #[must_use]
     pub fn is_plain(&self, symbol: usize, n: usize) -> bool {
         (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.close.get(bar, symbol).is_finite())

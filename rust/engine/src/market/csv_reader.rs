@@ -42,13 +42,13 @@ fn check_header(header: &Record<'_>) -> Result<(), DataError> {
     }
     if first.len() >= 10 && first.is_char_boundary(10) && is_iso(&first[..10]) {
         let hint = "hint: the first line must name the columns";
-        return Err(missing("column `date`", &format!("{:?}; {hint}", said(header))));
+        return Err(missing("column `date`", &format!("{:?}; {hint}", written(header))));
     }
     Ok(())
 }
 
 /// Returns a header as written.
-fn said(header: &Record<'_>) -> String {
+fn written(header: &Record<'_>) -> String {
     header.fields.join(",")
 }
 
@@ -66,7 +66,7 @@ struct Places {
 
 impl Places {
     fn of(names: &[String], header: &Record<'_>) -> Result<Self, DataError> {
-        let received = format!("{:?}", said(header));
+        let received = format!("{:?}", written(header));
         let place = |wanted: &str| names.iter().position(|name| name == wanted);
         let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
         let (date, symbol, close) = (required("date")?, required("symbol")?, required("close")?);
@@ -132,7 +132,7 @@ fn filled(dates: Vec<String>, symbols: Vec<String>, cells: Cells, of_bar: Vec<us
 
 fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
     if names.first().is_none_or(|name| name != "date") {
-        return Err(missing("column `date`, first,", &format!("{:?}", said(header))));
+        return Err(missing("column `date`, first,", &format!("{:?}", written(header))));
     }
     let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
     // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
@@ -140,12 +140,12 @@ fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Co
     if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
             "column `symbol` is required beside {name:?}; received {:?}; hint: add it, or name the closes after their symbol",
-            said(header)
+            written(header)
         );
         return Err(DataError::new("missing_column", message));
     }
     if names[1..].iter().any(|name| name == "date") {
-        let message = format!("columns must be unique; received \"date\" twice in {:?}", said(header));
+        let message = format!("columns must be unique; received \"date\" twice in {:?}", written(header));
         return Err(DataError::new("unknown_column", message));
     }
     let mut by_date = BTreeMap::new();

@@ -121,9 +121,9 @@ impl<'a> Walk<'a> {
     fn draw(&mut self, days: &Range<usize>, draws: &mut RandomDraws) {
         let prices = if self.spec.has_bars { Prices::Bars(self.live(days)) } else { Prices::Nothing };
         let (degrees, jumps) = (self.spec.own_degrees, Some(self.spec.own_jumps));
-        let asked = DrawRequest { degrees, jumps, has_swings: true, prices };
-        draws.take(&mut self.stream, days.len(), &asked);
-        draws.finish(days.len(), &asked);
+        let request = DrawRequest { degrees, jumps, has_swings: true, prices };
+        draws.take(&mut self.stream, days.len(), &request);
+        draws.finish(days.len(), &request);
     }
 
     /// Computes the moves of a chunk of days.

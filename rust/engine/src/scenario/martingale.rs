@@ -29,14 +29,14 @@ pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> MarketTables {
     let mut grids = tables(spec);
     let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
     let (mut draws, mut moves) = (RandomDraws::new(), Moves::new());
-    let asked = DrawRequest { degrees: spec.own_degrees, jumps: None, has_swings: true, prices: Prices::Ticks };
+    let request = DrawRequest { degrees: spec.own_degrees, jumps: None, has_swings: true, prices: Prices::Ticks };
     for first in (0..spec.n_days).step_by(CHUNK) {
         factors.go(first);
         let n_days = factors.days_of(0).0.n_days;
         grow(&mut grids, spec, n_days);
         for (symbol, walk) in walks.iter_mut().enumerate() {
-            draws.take(&mut walk.stream, n_days, &asked);
-            draws.finish(n_days, &asked);
+            draws.take(&mut walk.stream, n_days, &request);
+            draws.finish(n_days, &request);
             walk.go(factors.days_of(symbol), &draws, &mut moves);
             moves.write(first, symbol, n_days, &mut grids);
         }

@@ -7,7 +7,7 @@ use crate::scenario::log_exp::log;
 /// Half-width of the central interval around 1/2.
 const CENTRAL: f64 = 0.425;
 
-/// TermKind of draws in a chunk.
+/// Number of draws in a chunk.
 pub(super) const CHUNK: usize = 128;
 
 /// Returns the quantile of a probability.

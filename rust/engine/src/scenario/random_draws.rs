@@ -69,11 +69,11 @@ impl RandomDraws {
         Self { arch: Arch::new(), words, normal, other, scale, jump, fast, slow, busy, up, down }
     }
 
-    /// RandomDraws the words of days, in the order of the stream.
-    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, asked: &DrawRequest) {
+    /// Draws the words of days, in the order of the stream.
+    pub(super) fn take(&mut self, stream: &mut Stream, n_days: usize, request: &DrawRequest) {
         let Self { words, jump, .. } = self;
-        let tail = &mut words.tail[..tail_words(asked.degrees)];
-        let priced = match &asked.prices {
+        let tail = &mut words.tail[..tail_words(request.degrees)];
+        let priced = match &request.prices {
             Prices::Nothing => 0..0,
             Prices::Bars(days) => days.clone(),
             Prices::Ticks => 0..n_days,
@@ -83,10 +83,10 @@ impl RandomDraws {
             for word in tail.iter_mut() {
                 word[i] = stream.word();
             }
-            if let Some(jumps) = asked.jumps {
+            if let Some(jumps) = request.jumps {
                 jump[i] = stochastic_volatility::jump(jumps, stream);
             }
-            if asked.has_swings {
+            if request.has_swings {
                 words.swings[i] = stream.word();
             }
             if priced.contains(&i) {
@@ -96,9 +96,9 @@ impl RandomDraws {
     }
 
     /// Transforms the words of days into the requested numbers.
-    pub(super) fn finish(&mut self, n_days: usize, asked: &DrawRequest) {
+    pub(super) fn finish(&mut self, n_days: usize, request: &DrawRequest) {
         let Self { arch, words, normal, other, scale, fast, slow, busy, up, down, .. } = self;
-        let degrees = asked.degrees;
+        let degrees = request.degrees;
         vectorized(
             *arch,
             #[inline(always)]
@@ -107,20 +107,20 @@ impl RandomDraws {
                     (normal[i], other[i]) = two_uniforms_of(words.noise[i]);
                     (fast[i], slow[i]) = two_uniforms_of(words.swings[i]);
                 }
-                let has_bars = matches!(&asked.prices, Prices::Bars(days) if !days.is_empty());
+                let has_bars = matches!(&request.prices, Prices::Bars(days) if !days.is_empty());
                 if has_bars {
                     for i in 0..n_days {
                         (up[i], down[i]) = two_uniforms_of(words.first[i]);
                         busy[i] = uniform_of(words.second[i]);
                     }
-                } else if matches!(asked.prices, Prices::Ticks) {
+                } else if matches!(request.prices, Prices::Ticks) {
                     for i in 0..n_days {
                         (up[i], down[i]) = (uniform_of(words.first[i]), uniform_of(words.second[i]));
                     }
                 }
-                let asked = [true, true, asked.has_swings, asked.has_swings, has_bars];
+                let request = [true, true, request.has_swings, request.has_swings, has_bars];
                 let normals = [&mut *normal, other, fast, slow, busy];
-                for (draws, _) in normals.into_iter().zip(asked).filter(|(_, is_asked)| *is_asked) {
+                for (draws, _) in normals.into_iter().zip(request).filter(|(_, is_asked)| *is_asked) {
                     quantiles(&mut draws[..n_days]);
                 }
                 scales(&mut scale[..n_days], &words.tail, degrees);

@@ -76,7 +76,7 @@ pub(super) fn two_uniforms_of(word: u64) -> (f64, f64) {
     (scale(word >> 32), scale(word & 0xffff_ffff))
 }
 
-/// TermKind of product factors per word.
+/// Number of product factors per word.
 pub(super) const FACTORS: u32 = 3;
 
 /// Returns the k-th factor of a word: a draw in (0, 1) of 21 bits.

@@ -172,9 +172,9 @@ impl<'a> Factors<'a> {
         let split = NoiseSplit::new(spec);
         let daily = |annual: f64| annual / DAYS_A_YEAR.sqrt();
         let jumps = Some(spec.market_jumps);
-        let mut asked = DrawRequest { degrees: spec.degrees, jumps, has_swings: true, prices: Prices::Nothing };
-        draws.take(stream, n_days, &asked);
-        draws.finish(n_days, &asked);
+        let mut request = DrawRequest { degrees: spec.degrees, jumps, has_swings: true, prices: Prices::Nothing };
+        draws.take(stream, n_days, &request);
+        draws.finish(n_days, &request);
         market.n_days = n_days;
         for (i, regime) in regimes_by_day.iter().enumerate() {
             market.swing[i] = volatility.log() + log(regime.vol);
@@ -185,11 +185,11 @@ impl<'a> Factors<'a> {
         exps(&mut market.vol);
         market.days.make(draws, split, daily(spec.market_vol), &market.vol);
         // Sectors do not jump, and have the common volatility.
-        (asked.jumps, asked.has_swings) = (None, false);
+        (request.jumps, request.has_swings) = (None, false);
         draws.jump.fill(0.0);
         for (stream, days) in sectors {
-            draws.take(stream, n_days, &asked);
-            draws.finish(n_days, &asked);
+            draws.take(stream, n_days, &request);
+            draws.finish(n_days, &request);
             days.make(draws, split, daily(spec.sector_vol), &market.vol);
         }
     }

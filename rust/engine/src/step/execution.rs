@@ -97,7 +97,7 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, works
 
 /// Step 10: scales all new exposure if a reduction was cut.
 ///
-/// GrossExposure exposure stays within its bound.
+/// Gross exposure stays within its bound.
 fn rebalance(rules: &Rules, book: &Book, workspace: &mut Workspace) {
     let (mut held, mut kept, mut added) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut reduction_cut = false;

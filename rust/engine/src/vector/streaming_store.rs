@@ -8,10 +8,10 @@
 pub struct StreamingStore<'a> {
     /// The unwritten part of the array; the numbers in `line` come first.
     rest: &'a mut [f32],
-    /// TermVectors buffered until their line is whole.
+    /// Numbers buffered until their line is whole.
     line: [f32; StreamingStore::LINE],
     n_waiting: usize,
-    /// TermVectors before the first whole line.
+    /// Numbers before the first whole line.
     n_before: usize,
 }
 
@@ -19,7 +19,7 @@ pub struct StreamingStore<'a> {
 const LINE: usize = StreamingStore::LINE;
 
 impl<'a> StreamingStore<'a> {
-    /// TermVectors per cache line.
+    /// Numbers per cache line.
     pub const LINE: usize = 16;
 
     /// Returns a writer of an array.

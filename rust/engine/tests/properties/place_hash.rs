@@ -6,11 +6,11 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Draws of one seed and purpose.
 #[derive(Clone, Copy)]
-pub struct Dice {
+pub struct CellDraws {
     key: u64,
 }
 
-impl Dice {
+impl CellDraws {
     pub fn new(seed: u64, purpose: &str) -> Self {
         let key = purpose.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)));
         Self { key }

@@ -6,7 +6,7 @@ use openoutcry_engine::{Columns, CostModel, Dataset, Fundamental, Limits, NewsIt
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-use crate::place_hash::Dice;
+use crate::place_hash::CellDraws;
 
 /// The seed of every property test, so that a run is repeatable.
 ///
@@ -135,7 +135,7 @@ impl Case {
         let volume = self.has.volume.then(|| self.volume(&close));
         self.halt(&mut close, open.as_mut());
         let delistings = self.list_and_delist(&mut close, open.as_mut());
-        let masked = Dice::new(self.seed, "mask");
+        let masked = CellDraws::new(self.seed, "mask");
         let mask = || self.cells().map(|(bar, symbol)| !masked.chance(0.15, bar, symbol)).collect();
         Columns {
             dates: (0..self.n_bars).map(date).collect(),
@@ -155,17 +155,17 @@ impl Case {
     }
 
     fn splits(&self) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "split");
+        let draws = CellDraws::new(self.seed, "split");
         let ratios: &[f64] = if self.has.odd_splits { &[3.0, 1.5, 0.1, 7.0, 2.0] } else { &[2.0, 4.0, 0.5, 0.25] };
         let ratio = |bar, symbol| {
-            let splits = self.has.splits && bar > 0 && dice.chance(0.12, bar, symbol);
-            if splits { dice.pick(ratios, bar + 1000, symbol) } else { 1.0 }
+            let splits = self.has.splits && bar > 0 && draws.chance(0.12, bar, symbol);
+            if splits { draws.pick(ratios, bar + 1000, symbol) } else { 1.0 }
         };
         self.cells().map(|(bar, symbol)| ratio(bar, symbol)).collect()
     }
 
     fn close(&self, splits: &[f64]) -> Vec<f64> {
-        let (walk, jump) = (Dice::new(self.seed, "walk"), Dice::new(self.seed, "jump"));
+        let (walk, jump) = (CellDraws::new(self.seed, "walk"), CellDraws::new(self.seed, "jump"));
         let mut close: Vec<f64> = Vec::with_capacity(splits.len());
         for (bar, symbol) in self.cells() {
             let mut move_ = walk.between(0.96, 1.04, bar, symbol);
@@ -182,7 +182,7 @@ impl Case {
     }
 
     fn open(&self, close: &[f64], splits: &[f64]) -> Vec<f64> {
-        let gap = Dice::new(self.seed, "gap");
+        let gap = CellDraws::new(self.seed, "gap");
         let open = |(cell, (bar, symbol)): (usize, (usize, usize))| {
             let before = cell.checked_sub(self.n_symbols).map_or(close[cell], |before| close[before] / splits[cell]);
             before * gap.between(0.985, 1.015, bar, symbol)
@@ -192,25 +192,25 @@ impl Case {
 
     /// Dividends of up to a twentieth of the close before, occasionally most of it.
     fn dividends(&self, close: &[f64]) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "dividend");
+        let draws = CellDraws::new(self.seed, "dividend");
         let dividend = |(cell, (bar, symbol)): (usize, (usize, usize))| {
-            let part = if dice.chance(0.1, bar + 1000, symbol) { 0.8 } else { 0.05 };
-            let pays = bar > 0 && dice.chance(0.15, bar, symbol);
-            if pays { close[cell - self.n_symbols] * part * dice.uniform(bar + 2000, symbol) } else { 0.0 }
+            let part = if draws.chance(0.1, bar + 1000, symbol) { 0.8 } else { 0.05 };
+            let pays = bar > 0 && draws.chance(0.15, bar, symbol);
+            if pays { close[cell - self.n_symbols] * part * draws.uniform(bar + 2000, symbol) } else { 0.0 }
         };
         self.cells().enumerate().map(dividend).collect()
     }
 
     /// Volumes from a fraction of the account to many times it.
     fn volume(&self, close: &[f64]) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "volume");
-        let volume = |(cell, (bar, symbol)): (usize, (usize, usize))| match dice.uniform(bar + 1000, symbol) {
+        let draws = CellDraws::new(self.seed, "volume");
+        let volume = |(cell, (bar, symbol)): (usize, (usize, usize))| match draws.uniform(bar + 1000, symbol) {
             rare if rare < 0.05 => 0.0,
             rare if rare < 0.1 => f64::NAN,
             _ => {
                 let account = self.costs.capital / close[cell];
                 let volume =
-                    account * dice.pick(&[0.05, 1.0, 30.0], 2000, symbol) * dice.between(0.5, 1.5, bar, symbol);
+                    account * draws.pick(&[0.05, 1.0, 30.0], 2000, symbol) * draws.between(0.5, 1.5, bar, symbol);
                 // A market rescaled by a test must stay in the range of volumes too.
                 volume.min(1e12)
             }
@@ -219,14 +219,14 @@ impl Case {
     }
 
     fn halt(&self, close: &mut [f64], mut open: Option<&mut Vec<f64>>) {
-        let dice = Dice::new(self.seed, "halt");
+        let draws = CellDraws::new(self.seed, "halt");
         for (cell, (bar, symbol)) in self.cells().enumerate().filter(|_| self.has.halts) {
-            let halted = dice.chance(0.12, bar, symbol);
+            let halted = draws.chance(0.12, bar, symbol);
             if halted {
                 close[cell] = f64::NAN;
             }
             if let Some(open) =
-                open.as_deref_mut().filter(|_| dice.chance(if halted { 0.5 } else { 0.03 }, bar + 1000, symbol))
+                open.as_deref_mut().filter(|_| draws.chance(if halted { 0.5 } else { 0.03 }, bar + 1000, symbol))
             {
                 open[cell] = f64::NAN;
             }
@@ -235,13 +235,13 @@ impl Case {
 
     /// Blanks bars before a listing and from a settlement on; returns the settlements.
     fn list_and_delist(&self, close: &mut [f64], mut open: Option<&mut Vec<f64>>) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "listing");
+        let draws = CellDraws::new(self.seed, "listing");
         let mut delistings = vec![f64::NAN; close.len()];
         for symbol in 0..self.n_symbols {
-            let late = self.has.late && dice.chance(0.4, 0, symbol);
-            let listed = if late { dice.below(self.n_bars + 1, 1, symbol) } else { 0 };
-            let settles = self.has.delistings && dice.chance(0.4, 2, symbol);
-            let settled = if settles { 1 + dice.below(self.n_bars - 1, 3, symbol) } else { self.n_bars };
+            let late = self.has.late && draws.chance(0.4, 0, symbol);
+            let listed = if late { draws.below(self.n_bars + 1, 1, symbol) } else { 0 };
+            let settles = self.has.delistings && draws.chance(0.4, 2, symbol);
+            let settled = if settles { 1 + draws.below(self.n_bars - 1, 3, symbol) } else { self.n_bars };
             let cell = |bar: usize| bar * self.n_symbols + symbol;
             let known = (listed..settled).any(|bar| close[cell(bar)].is_finite());
             for bar in (0..self.n_bars).filter(|bar| *bar < listed || (*bar >= settled && known)) {
@@ -251,7 +251,7 @@ impl Case {
                 }
             }
             if settles && known {
-                delistings[cell(settled)] = dice.pick(&[-1.0, 0.0, -0.4, 0.2], 4, symbol);
+                delistings[cell(settled)] = draws.pick(&[-1.0, 0.0, -0.4, 0.2], 4, symbol);
             }
         }
         delistings
@@ -259,20 +259,20 @@ impl Case {
 
     /// Fundamentals that become known on some bar, most of them restated later.
     fn fundamentals(&self) -> Vec<Fundamental> {
-        let dice = Dice::new(self.seed, "fundamental");
-        let known = self.cells().filter(|(bar, symbol)| dice.chance(0.2, *bar, *symbol));
+        let draws = CellDraws::new(self.seed, "fundamental");
+        let known = self.cells().filter(|(bar, symbol)| draws.chance(0.2, *bar, *symbol));
         let known = known.map(|(bar, symbol)| Fundamental {
             symbol,
             available_at: date(bar),
-            name: dice.pick(&["eps", "book", "€"], bar + 1000, symbol).to_owned(),
-            value: dice.between(-5.0, 5.0, bar + 2000, symbol),
+            name: draws.pick(&["eps", "book", "€"], bar + 1000, symbol).to_owned(),
+            value: draws.between(-5.0, 5.0, bar + 2000, symbol),
         });
         known.collect()
     }
 
     fn news(&self) -> Vec<NewsItem> {
-        let dice = Dice::new(self.seed, "news");
-        let heard = self.cells().filter(|(bar, symbol)| dice.chance(0.1, *bar, *symbol));
+        let draws = CellDraws::new(self.seed, "news");
+        let heard = self.cells().filter(|(bar, symbol)| draws.chance(0.1, *bar, *symbol));
         let heard = heard.map(|(bar, symbol)| NewsItem {
             symbol,
             available_at: format!("{}T12:00:00", date(bar)),
@@ -285,14 +285,14 @@ impl Case {
     ///
     /// They are holds, closes, and weights that are occasionally refused.
     pub fn orders(&self, bar: usize) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "order");
+        let draws = CellDraws::new(self.seed, "order");
         let size = self.reach / self.n_symbols as f64;
-        let order = |symbol: usize| match dice.uniform(bar + 1000, symbol) {
+        let order = |symbol: usize| match draws.uniform(bar + 1000, symbol) {
             rare if rare < 0.2 => f64::NAN,
             rare if rare < 0.35 => 0.0,
             rare if rare < 0.36 => 100.5,
-            rare if rare < 0.8 => size * dice.uniform(bar, symbol) * 2.0,
-            _ => -size * dice.uniform(bar, symbol) * 2.0,
+            rare if rare < 0.8 => size * draws.uniform(bar, symbol) * 2.0,
+            _ => -size * draws.uniform(bar, symbol) * 2.0,
         };
         (0..self.n_symbols).map(order).collect()
     }

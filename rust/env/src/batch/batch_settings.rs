@@ -28,7 +28,7 @@ pub struct Terms {
 /// Settings of all lanes of a batch.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// EpisodeWindows of episodes, one entry per market.
+    /// Windows of episodes, one entry per market.
     pub windows: Vec<EpisodeWindows>,
     /// Autoreset mode.
     pub autoreset: Autoreset,

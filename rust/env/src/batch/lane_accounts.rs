@@ -3,7 +3,7 @@ use openoutcry_engine::{AccountBlock, AccountStore, AccountStoreMut, AccountView
 
 /// The accounts of the lanes.
 ///
-/// LaneAccounts of few symbols are in blocks of eight that are stepped together.
+/// Accounts of few symbols are in blocks of eight that are stepped together.
 #[derive(Debug)]
 pub(crate) enum LaneAccounts {
     Packs(Vec<AccountBlock>),
@@ -22,57 +22,57 @@ impl LaneAccounts {
         if books[0].n_symbols() > LANES {
             return Self::AccountStore(AccountStore::new(books));
         }
-        let packs = books.chunks(LANES).map(|books| {
-            let mut pack = AccountBlock::default();
+        let blocks = books.chunks(LANES).map(|books| {
+            let mut block = AccountBlock::default();
             for (place, book) in books.iter().enumerate() {
-                pack.put(place, book);
+                block.put(place, book);
             }
-            pack
+            block
         });
-        Self::Packs(packs.collect())
+        Self::Packs(blocks.collect())
     }
 
     pub(crate) fn bar(&self, i: usize) -> usize {
         match self {
-            Self::Packs(packs) => packs[i / LANES].bar(i % LANES),
-            Self::AccountStore(shelf) => shelf.bar(i),
+            Self::Packs(blocks) => blocks[i / LANES].bar(i % LANES),
+            Self::AccountStore(store) => store.bar(i),
         }
     }
 
     pub(crate) fn nav(&self, i: usize) -> f64 {
         match self {
-            Self::Packs(packs) => packs[i / LANES].nav(i % LANES),
-            Self::AccountStore(shelf) => shelf.nav(i),
+            Self::Packs(blocks) => blocks[i / LANES].nav(i % LANES),
+            Self::AccountStore(store) => store.nav(i),
         }
     }
 
     pub(crate) fn cash(&self, i: usize) -> f64 {
         match self {
-            Self::Packs(packs) => packs[i / LANES].cash(i % LANES),
-            Self::AccountStore(shelf) => shelf.cash(i),
+            Self::Packs(blocks) => blocks[i / LANES].cash(i % LANES),
+            Self::AccountStore(store) => store.cash(i),
         }
     }
 
     pub(crate) fn shares(&self, i: usize, symbol: usize) -> f64 {
         match self {
-            Self::Packs(packs) => packs[i / LANES].shares(i % LANES, symbol),
-            Self::AccountStore(shelf) => shelf.shares(i, symbol),
+            Self::Packs(blocks) => blocks[i / LANES].shares(i % LANES, symbol),
+            Self::AccountStore(store) => store.shares(i, symbol),
         }
     }
 
     /// Returns whether the NAV of an account may be too large for a decision.
     pub(crate) fn overflow(&self) -> bool {
         match self {
-            Self::Packs(packs) => packs.iter().any(AccountBlock::overflows),
-            Self::AccountStore(shelf) => shelf.overflows(),
+            Self::Packs(blocks) => blocks.iter().any(AccountBlock::overflows),
+            Self::AccountStore(store) => store.overflows(),
         }
     }
 
     /// Checks that an account can take a decision.
     pub(crate) fn check_nav(&self, i: usize) -> Result<(), StepError> {
         match self {
-            Self::Packs(packs) => packs[i / LANES].check_nav(i % LANES),
-            Self::AccountStore(shelf) => shelf.check_nav(i),
+            Self::Packs(blocks) => blocks[i / LANES].check_nav(i % LANES),
+            Self::AccountStore(store) => store.check_nav(i),
         }
     }
 
@@ -81,18 +81,18 @@ impl LaneAccounts {
     /// It is in `memory` for an account in a block.
     pub(crate) fn held<'a>(&'a self, i: usize, market: &'a Dataset, memory: &'a mut Book) -> AccountView<'a> {
         match self {
-            Self::Packs(packs) => {
-                packs[i / LANES].take(i % LANES, market, memory);
+            Self::Packs(blocks) => {
+                blocks[i / LANES].take(i % LANES, market, memory);
                 memory.held()
             }
-            Self::AccountStore(shelf) => shelf.held(i, market),
+            Self::AccountStore(store) => store.held(i, market),
         }
     }
 
     pub(super) fn as_mut(&mut self) -> LaneAccountsMut<'_> {
         match self {
-            Self::Packs(packs) => LaneAccountsMut::Packs(packs),
-            Self::AccountStore(shelf) => LaneAccountsMut::AccountStore(shelf.as_mut()),
+            Self::Packs(blocks) => LaneAccountsMut::Packs(blocks),
+            Self::AccountStore(store) => LaneAccountsMut::AccountStore(store.as_mut()),
         }
     }
 
@@ -102,8 +102,8 @@ impl LaneAccounts {
     pub(crate) fn restart(&mut self, i: usize, market: &Dataset, bar: usize, memory: &mut Book) {
         memory.restart(market, bar);
         match self {
-            Self::Packs(packs) => packs[i / LANES].put(i % LANES, memory),
-            Self::AccountStore(shelf) => shelf.as_mut().put(i, memory),
+            Self::Packs(blocks) => blocks[i / LANES].put(i % LANES, memory),
+            Self::AccountStore(store) => store.as_mut().put(i, memory),
         }
     }
 }
@@ -112,12 +112,12 @@ impl LaneAccountsMut<'_> {
     /// Splits off the accounts of the first `n` lanes, in whole blocks.
     pub(super) fn split(self, n: usize) -> (Self, Self) {
         match self {
-            Self::Packs(packs) => {
-                let (first, rest) = packs.split_at_mut(n.div_ceil(LANES));
+            Self::Packs(blocks) => {
+                let (first, rest) = blocks.split_at_mut(n.div_ceil(LANES));
                 (Self::Packs(first), Self::Packs(rest))
             }
-            Self::AccountStore(shelf) => {
-                let (first, rest) = shelf.split_at(n);
+            Self::AccountStore(store) => {
+                let (first, rest) = store.split_at(n);
                 (Self::AccountStore(first), Self::AccountStore(rest))
             }
         }

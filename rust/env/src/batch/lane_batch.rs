@@ -90,12 +90,12 @@ impl Batch {
             let window = groups[i / LANES].begin(i % LANES, episode, (1.0, 0), &settings);
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
-        let spare = StoreWorkspace::new(n_symbols);
+        let scratch = StoreWorkspace::new(n_symbols);
         let rows = vec![0.0; StreamingObservations::room(&markets[0], settings.lookback)];
         let thread = ThreadWorkspace {
             workspace: Workspace::new(n_symbols, Detail::RewardInputs),
             book: books[0].clone(),
-            spare,
+            scratch,
             rows,
         };
         let accounts = LaneAccounts::new(&books);

@@ -44,7 +44,7 @@ pub(crate) struct LaneOutcome {
 impl LaneOutcome {
     /// Returns the outcome of a step with no termination and no reset.
     #[inline]
-    pub(crate) fn plain(reward: f64, truncated: bool) -> Self {
+    pub(crate) fn fast(reward: f64, truncated: bool) -> Self {
         Self { reward, truncated, ..Self::default() }
     }
 }

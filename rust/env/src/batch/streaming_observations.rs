@@ -32,7 +32,7 @@ impl<'a> StreamingObservations<'a> {
     }
 
     /// Writes the buffered observations of the first `n` lanes of a block.
-    pub(super) fn write_pack(&mut self, n: usize, market: &Market, lookback: usize, room: &[f32]) {
+    pub(super) fn write_block(&mut self, n: usize, market: &Market, lookback: usize, room: &[f32]) {
         self.bypass.push(&room[..n * market.flat_len(lookback)]);
     }
 

@@ -110,22 +110,22 @@ impl<'a> ThreadShare<'a> {
         let orders = std::mem::take(&mut self.orders);
         let members = groups.iter_mut().zip(episodes.chunks_mut(LANES)).enumerate();
         match std::mem::replace(&mut self.accounts, LaneAccountsMut::Packs(&mut [])) {
-            LaneAccountsMut::Packs(packs) => {
+            LaneAccountsMut::Packs(blocks) => {
                 let orders = orders.chunks_mut(LANES * stride);
-                for (((c, members), pack), orders) in members.zip(packs).zip(orders) {
+                for (((c, members), block), orders) in members.zip(blocks).zip(orders) {
                     let n = members.1.len();
-                    self.step_together(c * LANES, pack, members, orders, thread)?;
+                    self.step_together(c * LANES, block, members, orders, thread)?;
                     if let Some(streaming) = &mut self.streaming {
-                        streaming.write_pack(n, &self.markets[0], self.settings.lookback, &thread.rows);
+                        streaming.write_block(n, &self.markets[0], self.settings.lookback, &thread.rows);
                     }
                 }
             }
             LaneAccountsMut::AccountStore(mut rest) => {
                 for ((c, members), orders) in members.zip(orders.chunks_mut(LANES * stride)) {
-                    let (mut shelf, others) = rest.split_at(members.1.len());
+                    let (mut store, others) = rest.split_at(members.1.len());
                     // For the market of this block, usually also that of the next block.
                     others.fetch(0, self.markets[members.0.market(0)].data());
-                    self.step_in_turn(c * LANES, &mut shelf, members, orders, thread)?;
+                    self.step_in_turn(c * LANES, &mut store, members, orders, thread)?;
                     rest = others;
                 }
             }
@@ -138,7 +138,7 @@ impl<'a> ThreadShare<'a> {
     fn step_together(
         &mut self,
         first: usize,
-        pack: &mut AccountBlock,
+        block: &mut AccountBlock,
         (group, episodes): (&mut LaneGroup, &mut [LaneEpisode]),
         orders: &mut [f64],
         thread: &mut ThreadWorkspace,
@@ -148,23 +148,23 @@ impl<'a> ThreadShare<'a> {
             sliding.prefetch(first + LANES, LANES, &self.markets[0], self.settings.lookback);
         }
         let mut block_outcome = self.block_outcome();
-        let stepped = self.step_plain(first, pack, group, orders, &mut block_outcome, thread);
-        let rewards = self.rewards(stepped, &block_outcome, |place| pack.nav(place), episodes, &thread.workspace);
-        let over = group.close_all(stepped, pack.bars());
+        let stepped = self.step_fast(first, block, group, orders, &mut block_outcome, thread);
+        let rewards = self.rewards(stepped, &block_outcome, |place| block.nav(place), episodes, &thread.workspace);
+        let over = group.close_all(stepped, block.bars());
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
-        let outcome = if self.seen.write_bars(first, pack.bars()) { stepped & !restarts } else { 0 };
+        let written = if self.seen.write_bars(first, block.bars()) { stepped & !restarts } else { 0 };
         self.outcome.write_all(first, episodes.len(), &rewards, over);
-        if outcome == group.all {
+        if written == group.all {
             return Ok(());
         }
         let (stride, vacant) = (self.stride(), !group.all);
-        for (place, episode) in episodes.iter_mut().enumerate().filter(|(place, _)| outcome >> place & 1 == 0) {
-            pack.take(place, self.markets[group.market(place)].data(), &mut thread.book);
-            let plain = (stepped >> place & 1 == 1).then(|| LaneOutcome::plain(rewards[place], over >> place & 1 == 1));
-            self.finish_lane((first + place, place), (group, episode), plain, &mut orders[place * stride..], thread)?;
-            pack.put(place, &thread.book);
+        for (place, episode) in episodes.iter_mut().enumerate().filter(|(place, _)| written >> place & 1 == 0) {
+            block.take(place, self.markets[group.market(place)].data(), &mut thread.book);
+            let fast = (stepped >> place & 1 == 1).then(|| LaneOutcome::fast(rewards[place], over >> place & 1 == 1));
+            self.finish_lane((first + place, place), (group, episode), fast, &mut orders[place * stride..], thread)?;
+            block.put(place, &thread.book);
         }
-        pack.vacate(vacant);
+        block.vacate(vacant);
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl<'a> ThreadShare<'a> {
     fn step_in_turn(
         &mut self,
         first: usize,
-        shelf: &mut AccountStoreMut<'_>,
+        store: &mut AccountStoreMut<'_>,
         (group, episodes): (&mut LaneGroup, &mut [LaneEpisode]),
         orders: &mut [f64],
         thread: &mut ThreadWorkspace,
@@ -189,46 +189,46 @@ impl<'a> ThreadShare<'a> {
         }
         // For windows that are written whole, only the last bar was not read by the previous step.
         if self.uses_streaming || matches!(self.seen, ObservationArrays::Sliding(_)) {
-            for place in (0..shelf.n_accounts()).filter(|place| which >> place & 1 == 1) {
-                prefetch(market.last(shelf.bar(place) + 1, n_symbols).1);
+            for place in (0..store.n_accounts()).filter(|place| which >> place & 1 == 1) {
+                prefetch(market.last(store.bar(place) + 1, n_symbols).1);
             }
         }
         let orders = &mut orders[..episodes.len() * stride];
         let mut block_outcome = self.block_outcome();
-        self.hold(orders, stride, |place, symbol| shelf.weight(place, symbol));
+        self.hold(orders, stride, |place, symbol| store.weight(place, symbol));
         let asked = BlockOrders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
         let mut observed =
             if self.uses_streaming { None } else { self.seen.observed(first, episodes.len(), market, lookback) };
         let is_seen = observed.is_some();
-        let (outcome, tools) = ((&mut block_outcome, observed.as_mut()), (&mut thread.spare, &thread.workspace));
-        let stepped = step_store(market.data(), group.terms(self.rules), shelf, asked, outcome, tools);
-        let rewards = self.rewards(stepped, &block_outcome, |place| shelf.nav(place), episodes, &thread.workspace);
-        let bars = std::array::from_fn(|place| if place < shelf.n_accounts() { shelf.bar(place) } else { 0 });
+        let (outcome, tools) = ((&mut block_outcome, observed.as_mut()), (&mut thread.scratch, &thread.workspace));
+        let stepped = step_store(market.data(), group.terms(self.rules), store, asked, outcome, tools);
+        let rewards = self.rewards(stepped, &block_outcome, |place| store.nav(place), episodes, &thread.workspace);
+        let bars = std::array::from_fn(|place| if place < store.n_accounts() { store.bar(place) } else { 0 });
         let over = group.close_all(stepped, &bars);
         let restarts = if self.settings.autoreset == Autoreset::SameStep { over } else { 0 };
         self.seen.write_bars(first, &bars);
         self.outcome.write_all(first, episodes.len(), &rewards, over);
-        let outcome = stepped & !restarts;
-        if is_seen && outcome == group.all {
+        let written = stepped & !restarts;
+        if is_seen && written == group.all {
             return Ok(());
         }
         for (place, episode) in episodes.iter_mut().enumerate() {
             let market = &self.markets[group.market(place)];
-            if outcome >> place & 1 == 0 {
-                shelf.take(place, market.data(), &mut thread.book);
+            if written >> place & 1 == 0 {
+                store.take(place, market.data(), &mut thread.book);
                 // A lane of the fast path is only left here if its episode was truncated.
-                let plain = (stepped >> place & 1 == 1).then(|| LaneOutcome::plain(rewards[place], true));
+                let fast = (stepped >> place & 1 == 1).then(|| LaneOutcome::fast(rewards[place], true));
                 self.finish_lane(
                     (first + place, place),
                     (group, episode),
-                    plain,
+                    fast,
                     &mut orders[place * stride..],
                     thread,
                 )?;
-                shelf.put(place, &thread.book);
+                store.put(place, &thread.book);
             } else if !is_seen {
-                self.show(first + place, shelf.held(place, market.data()), market, &mut thread.rows);
+                self.show(first + place, store.held(place, market.data()), market, &mut thread.rows);
             }
         }
         Ok(())
@@ -241,15 +241,15 @@ impl<'a> ThreadShare<'a> {
         &mut self,
         (i, place): (usize, usize),
         (group, episode): (&mut LaneGroup, &mut LaneEpisode),
-        plain: Option<LaneOutcome>,
+        fast: Option<LaneOutcome>,
         orders: &mut [f64],
         thread: &mut ThreadWorkspace,
     ) -> Result<(), BatchError> {
         let mut lane = SteppedLane { i, place, group, episode, book: &mut thread.book };
-        let outcome = match plain {
+        let outcome = match fast {
             Some(outcome) => outcome,
             None => {
-                self.step_alone(&mut lane, &mut orders[..self.markets[0].data().n_symbols()], &mut thread.workspace)?
+                self.step_one(&mut lane, &mut orders[..self.markets[0].data().n_symbols()], &mut thread.workspace)?
             }
         };
         self.write_outcome(lane, outcome, &mut thread.rows);
@@ -275,10 +275,10 @@ impl<'a> ThreadShare<'a> {
     ///
     /// Writes their observations, if those are weights and cash.
     #[inline]
-    fn step_plain(
+    fn step_fast(
         &mut self,
         first: usize,
-        pack: &mut AccountBlock,
+        block: &mut AccountBlock,
         group: &LaneGroup,
         orders: &mut [f64],
         block_outcome: &mut BlockOutcome,
@@ -286,7 +286,7 @@ impl<'a> ThreadShare<'a> {
     ) -> u8 {
         let market = &self.markets[group.market(0)];
         let n_lanes = group.all.count_ones() as usize;
-        self.hold(orders, self.stride(), |place, symbol| pack.weight(place, symbol));
+        self.hold(orders, self.stride(), |place, symbol| block.weight(place, symbol));
         let lookback = self.settings.lookback;
         let mut observed = if self.uses_streaming {
             Some(observed(&mut thread.rows, n_lanes, market, lookback))
@@ -297,7 +297,7 @@ impl<'a> ThreadShare<'a> {
         step_block(
             market.data(),
             group.terms(self.rules),
-            pack,
+            block,
             orders,
             (block_outcome, observed.as_mut()),
             &thread.workspace,
@@ -336,7 +336,7 @@ impl<'a> ThreadShare<'a> {
     ///
     /// It resets a lane with an ended episode in the mode with reset on the next step.
     #[inline]
-    fn step_alone(
+    fn step_one(
         &self,
         lane: &mut SteppedLane<'_>,
         orders: &mut [f64],

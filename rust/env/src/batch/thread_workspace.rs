@@ -8,7 +8,7 @@ pub(super) struct ThreadWorkspace {
     pub(super) workspace: Workspace,
     pub(super) book: Book,
     /// Scratch memory of accounts of many symbols.
-    pub(super) spare: StoreWorkspace,
+    pub(super) scratch: StoreWorkspace,
     /// Buffered observations for streaming stores.
     pub(super) rows: Vec<f32>,
 }

@@ -249,7 +249,7 @@ impl Case<'_> {
         differs && self.walk.seen.iter().any(|shown| shown.observation == witness.recorded.observation)
     }
 
-    fn told(&self, witness: &Witness, cause: Cause) -> Difference {
+    fn difference(&self, witness: &Witness, cause: Cause) -> Difference {
         let (field, recorded, replayed, ulps) = witness.fields[0].clone();
         Difference {
             place: witness.place,
@@ -274,7 +274,7 @@ impl Case<'_> {
             let is_alone =
                 witness.fields.len() == 1 && self.after(place).is_none() && !self.is_of_another_place(witness);
             if is_alone {
-                return self.told(witness, Cause::WitnessEdited);
+                return self.difference(witness, Cause::WitnessEdited);
             }
             return link(self.run, place, recorded, computed, Cause::StepsMoved);
         }
@@ -292,19 +292,19 @@ impl Case<'_> {
         let witness = self.witnesses.first()?;
         if let Some(place) = broken.filter(|place| *place <= witness.place) {
             let cause = if place == witness.place { Cause::StepsMoved } else { Cause::DecisionEdited };
-            return Some(self.told(witness, self.world.unwrap_or(cause)));
+            return Some(self.difference(witness, self.world.unwrap_or(cause)));
         }
         if let Some(world) = self.world {
-            return Some(self.told(witness, world));
+            return Some(self.difference(witness, world));
         }
-        Some(self.told(witness, self.cause_in_whole_chain(witness)))
+        Some(self.difference(witness, self.cause_in_whole_chain(witness)))
     }
 
     /// Returns the cause of a divergence in a run with a valid chain.
     ///
     /// The chain was then recomputed.
     fn cause_in_whole_chain(&self, witness: &Witness) -> Cause {
-        // The observation holds cash and the parts of NAV: all three differ, or they were integrity_differences.
+        // The observation holds cash and the parts of NAV: all three differ, or they were edited.
         if witness.fields.len() < 3 && self.witnesses.len() == 1 {
             return Cause::WitnessEdited;
         }
@@ -337,7 +337,7 @@ impl Case<'_> {
     /// Returns the divergence in the number of steps.
     fn of_length(&self) -> Option<Difference> {
         let (n_steps, replayed) = (self.run.steps.len(), self.walk.seen.len().saturating_sub(1));
-        let told = |place, recorded, replayed, cause| {
+        let difference = |place, recorded, replayed, cause| {
             Some(Difference {
                 place,
                 bar: bar_of(self.run, place),
@@ -351,15 +351,15 @@ impl Case<'_> {
         if let Some(error) = &self.walk.stopped {
             let place = Place::Step(self.walk.seen.len() - 1);
             let cause = self.world.unwrap_or(Cause::StepRefused);
-            return told(place, "a step".to_owned(), format!("{}: {error}", error.slug()), cause);
+            return difference(place, "a step".to_owned(), format!("{}: {error}", error.slug()), cause);
         }
         if n_steps > replayed {
             let cause = self.world.unwrap_or(Cause::StepsMoved);
-            return told(Place::Step(replayed), n_steps.to_string(), format!("{replayed}, then the end"), cause);
+            return difference(Place::Step(replayed), n_steps.to_string(), format!("{replayed}, then the end"), cause);
         }
         if self.run.end.is_some() && !self.walk.done {
             let wanted = format!("{} decisions", self.run.header.window.n_decisions());
-            return told(Place::End, n_steps.to_string(), wanted, self.world.unwrap_or(Cause::StepsMoved));
+            return difference(Place::End, n_steps.to_string(), wanted, self.world.unwrap_or(Cause::StepsMoved));
         }
         None
     }

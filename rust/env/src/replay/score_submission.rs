@@ -92,8 +92,8 @@ fn submit_by(
         return Err(ReplayError::Unfinished { problem });
     }
     let market = |run: &RunTrajectory| {
-        let wanted = run.header.dataset.fingerprint.0;
-        markets.iter().find(|market| market.fingerprint() == wanted).unwrap_or(&markets[0])
+        let required = run.header.dataset.fingerprint.0;
+        markets.iter().find(|market| market.fingerprint() == required).unwrap_or(&markets[0])
     };
     let runs = trajectory.runs.iter().enumerate();
     let runs = runs.map(|(index, run)| each(market(run), run, index)).collect::<Result<_, _>>()?;
@@ -267,8 +267,8 @@ fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedO
     });
     let order_of = |symbol: usize| {
         let name = &data.symbols()[symbol];
-        let wanted = |order: &&openoutcry_contract::Order| order.symbol == *name && order.action != Action::Hold;
-        decision.orders.iter().find(wanted)
+        let required = |order: &&openoutcry_contract::Order| order.symbol == *name && order.action != Action::Hold;
+        decision.orders.iter().find(required)
     };
     let told = filled.filter_map(|(symbol, fill)| {
         let order = order_of(symbol)?;

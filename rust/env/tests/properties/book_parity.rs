@@ -9,16 +9,16 @@ use openoutcry::batch::{Autoreset, Batch, BatchError, Market, ObservationArrays,
 use openoutcry_engine::{Book, Detail, Rules, StepError, Workspace, step_once};
 use proptest::prelude::*;
 
-use crate::place_hash::Dice;
+use crate::place_hash::CellDraws;
 use crate::random_batches::{Draw, SEED, View, draws};
 use crate::random_market::{Case, config};
-use crate::sliding_windows::Strips;
+use crate::sliding_windows::SlidingPair;
 
 const N_STEPS: usize = 30;
 
 /// The outcome of a step of one lane.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct StepRecord {
     reward: u64,
     terminated: bool,
     truncated: bool,
@@ -28,7 +28,7 @@ struct Told {
 }
 
 /// A lane's book, stepped alone.
-struct Twin<'a> {
+struct ScalarBook<'a> {
     market: &'a Market,
     rules: Rules,
     start: usize,
@@ -38,7 +38,7 @@ struct Twin<'a> {
     is_done: bool,
 }
 
-impl<'a> Twin<'a> {
+impl<'a> ScalarBook<'a> {
     fn new(draw: &Draw, lane: usize, markets: &'a [Arc<Market>]) -> Self {
         let (market, terms) = draw.lane(lane);
         let Case { start, n_bars, n_symbols, .. } = draw.cases[market];
@@ -58,10 +58,10 @@ impl<'a> Twin<'a> {
         self.is_done = false;
     }
 
-    fn step(&mut self, orders: &[f64], autoreset: Autoreset, lookback: usize) -> Told {
+    fn step(&mut self, orders: &[f64], autoreset: Autoreset, lookback: usize) -> StepRecord {
         if self.is_done {
             self.restart();
-            return Told { reset: true, ..Told::default() };
+            return StepRecord { reset: true, ..StepRecord::default() };
         }
         let stepped = step_once(self.market.data(), &self.rules, &mut self.book, orders, &mut self.workspace);
         let stepped = stepped.expect("a step");
@@ -72,7 +72,7 @@ impl<'a> Twin<'a> {
         if begins {
             self.restart();
         }
-        Told { reward: stepped.reward.to_bits(), terminated: stepped.terminated, truncated, reset: false, last }
+        StepRecord { reward: stepped.reward.to_bits(), terminated: stepped.terminated, truncated, reset: false, last }
     }
 
     fn shown(&self, lookback: usize) -> Vec<f32> {
@@ -83,25 +83,25 @@ impl<'a> Twin<'a> {
 }
 
 /// The output arrays of a batch.
-struct Screen {
+struct OutputArrays {
     view: View,
     flat: Vec<f32>,
-    strips: Strips,
+    sliding_arrays: SlidingPair,
     cursor: Vec<i64>,
     account: Vec<f32>,
     /// The final observations of ended episodes.
     last: Vec<f32>,
 }
 
-impl Screen {
+impl OutputArrays {
     fn new(view: View, batch: &Batch, flat_len: usize) -> Self {
         let flat = vec![f32::NAN; batch.n_lanes() * flat_len];
         let account = vec![f32::NAN; batch.n_lanes() * (batch.n_symbols() + 1)];
         let cursor = vec![-1; batch.n_lanes()];
-        Self { view, strips: Strips::new(batch), last: flat.clone(), flat, cursor, account }
+        Self { view, sliding_arrays: SlidingPair::new(batch), last: flat.clone(), flat, cursor, account }
     }
 
-    fn step(&mut self, batch: &mut Batch, jump: usize) -> Vec<Told> {
+    fn step(&mut self, batch: &mut Batch, jump: usize) -> Vec<StepRecord> {
         let n_lanes = batch.n_lanes();
         let len = self.flat.len() / n_lanes;
         let ends_seen = batch.settings().autoreset == Autoreset::SameStep;
@@ -114,20 +114,20 @@ impl Screen {
         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
         let seen = match self.view {
             View::Flat => ObservationArrays::Flat(&mut self.flat),
-            View::Sliding => self.strips.next(jump),
+            View::Sliding => self.sliding_arrays.next(jump),
             View::Cursor => ObservationArrays::Cursor { bars: &mut self.cursor, account: &mut self.account },
         };
         let last = ends_seen.then(|| ObservationArrays::Flat(&mut self.last));
         batch.step(seen, last, outcome).expect("a step");
         if self.view == View::Sliding {
-            self.flat = self.strips.shown(len);
+            self.flat = self.sliding_arrays.shown(len);
         }
         let told = |lane: usize| {
             let [terminated, truncated, reset] = [flags[0][lane], flags[1][lane], flags[2][lane]];
             let last = &self.last[lane * len..][..len];
             let is_written = last.iter().any(|number| !number.is_nan());
             let last = is_written.then(|| bits(last));
-            Told { reward: rewards[lane].to_bits(), terminated, truncated, reset, last }
+            StepRecord { reward: rewards[lane].to_bits(), terminated, truncated, reset, last }
         };
         (0..n_lanes).map(told).collect()
     }
@@ -153,9 +153,9 @@ proptest! {
     fn every_lane_has_the_bits_of_its_twin(draw in draws()) {
         let markets: Vec<_> = draw.cases.iter().map(|case| Arc::new(Market::new(Arc::new(case.dataset())))).collect();
         let mut batch = draw.batch(&markets);
-        let mut twins: Vec<_> = (0..draw.n_lanes).map(|lane| Twin::new(&draw, lane, &markets)).collect();
-        let mut screen = Screen::new(draw.view, &batch, markets[0].flat_len(draw.lookback));
-        let (dice, jumps) = (Dice::new(draw.seed, "reset"), Dice::new(draw.seed, "jump"));
+        let mut twins: Vec<_> = (0..draw.n_lanes).map(|lane| ScalarBook::new(&draw, lane, &markets)).collect();
+        let mut screen = OutputArrays::new(draw.view, &batch, markets[0].flat_len(draw.lookback));
+        let (dice, jumps) = (CellDraws::new(draw.seed, "reset"), CellDraws::new(draw.seed, "jump"));
         for step in 0..N_STEPS {
             let orders = draw.orders(step);
             let hold: Vec<bool> = orders.iter().map(|weight| weight.is_nan()).collect();
@@ -168,7 +168,7 @@ proptest! {
             }
             // Lanes that must be reset, and occasionally others.
             if finished || dice.chance(0.1, step, 0) {
-                let begins = |(lane, twin): (usize, &Twin)| (finished && twin.is_done) || dice.chance(0.2, step, 1 + lane);
+                let begins = |(lane, twin): (usize, &ScalarBook)| (finished && twin.is_done) || dice.chance(0.2, step, 1 + lane);
                 let mask: Vec<bool> = twins.iter().enumerate().map(begins).collect();
                 batch.reset(None, Some(&mask)).unwrap();
                 twins.iter_mut().zip(mask).filter(|(_, begins)| *begins).for_each(|(twin, _)| twin.restart());

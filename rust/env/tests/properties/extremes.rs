@@ -6,7 +6,7 @@ use openoutcry::{Columns, CostModel, Dataset, Decision, Order, TradingEnv};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::place_hash::Dice;
+use crate::place_hash::CellDraws;
 use crate::random_cases::{shown, window};
 use crate::random_market::{Case, cases, config};
 
@@ -63,7 +63,7 @@ fn costs() -> impl Strategy<Value = CostModel> {
 fn at_the_ends(case: &Case) -> Columns {
     let mut columns = case.columns();
     let move_to = |table: &mut Vec<f64>, purpose: &str, ends: &[f64]| {
-        let dice = Dice::new(case.seed, purpose);
+        let dice = CellDraws::new(case.seed, purpose);
         for (cell, (bar, symbol)) in case.cells().enumerate() {
             if table[cell].is_finite() && dice.chance(0.5, bar, symbol) {
                 table[cell] = dice.pick(ends, bar + 1000, symbol);
@@ -90,7 +90,7 @@ fn at_the_ends(case: &Case) -> Columns {
 
 /// Returns a decision of weights up to the largest accepted one.
 fn decision(case: &Case, env: &TradingEnv) -> Decision {
-    let (dice, bar) = (Dice::new(case.seed, "weight at the ends"), env.book().bar());
+    let (dice, bar) = (CellDraws::new(case.seed, "weight at the ends"), env.book().bar());
     let weight = |symbol: usize| dice.pick(&[-100.0, -1.0, -5e-324, 0.0, 1e-300, 1.0, 100.0], bar, symbol);
     let orders = env.data().symbols().iter().enumerate().map(|(symbol, name)| Order::new(name, weight(symbol)));
     Decision { orders: orders.collect(), reasoning: String::new() }

@@ -87,7 +87,7 @@ proptest! {
     fn the_order_of_the_orders_changes_no_bit(case in cases(), seed in any::<u64>()) {
         let data = Arc::new(case.dataset());
         let (mut plain, mut shuffled) = (env(&case, &data), env(&case, &data));
-        let dice = crate::place_hash::Dice::new(seed, "shuffle");
+        let dice = crate::place_hash::CellDraws::new(seed, "shuffle");
         while !plain.done() {
             let decided = decision(&case, &data, plain.book().bar());
             let mut other = decided.clone();

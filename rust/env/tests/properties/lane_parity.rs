@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::random_cases::{LOOKBACK, backtest, window};
 use crate::random_market::{Case, cases, config};
-use crate::sliding_windows::Strips;
+use crate::sliding_windows::SlidingPair;
 
 /// More than one block of eight, and a remainder.
 const N_LANES: usize = 19;
@@ -67,7 +67,7 @@ proptest! {
 
         let mut batch = batch(&case, &market, &terms, (n_threads, uses_streaming));
         let mut seen = vec![0.0; N_LANES * market.flat_len(LOOKBACK)];
-        let mut strips = Strips::new(&batch);
+        let mut sliding_arrays = SlidingPair::new(&batch);
         let mut rewards = vec![0.0; N_LANES];
         let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
         let mut playing = [true; N_LANES];
@@ -81,8 +81,8 @@ proptest! {
             if slides {
                 // About every eighth turn does not follow the last one.
                 let jump = jumps.rotate_right(3 * k as u32) % 8;
-                batch.step(strips.next(usize::from(jump == 7)), None, outcome).unwrap();
-                seen = strips.shown(market.flat_len(LOOKBACK));
+                batch.step(sliding_arrays.next(usize::from(jump == 7)), None, outcome).unwrap();
+                seen = sliding_arrays.shown(market.flat_len(LOOKBACK));
             } else {
                 batch.step(ObservationArrays::Flat(&mut seen), None, outcome).unwrap();
             }
@@ -97,8 +97,8 @@ proptest! {
             batch.observe(ObservationArrays::Flat(&mut expected)).unwrap();
             prop_assert_eq!(&seen, &expected);
             if slides && jumps.rotate_right(k as u32) % 8 == 0 {
-                batch.observe(strips.next(0)).unwrap();
-                prop_assert_eq!(&strips.shown(market.flat_len(LOOKBACK)), &expected);
+                batch.observe(sliding_arrays.next(0)).unwrap();
+                prop_assert_eq!(&sliding_arrays.shown(market.flat_len(LOOKBACK)), &expected);
             }
             for lane in 0..N_LANES {
                 playing[lane] &= !flags[0][lane];

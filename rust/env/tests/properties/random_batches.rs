@@ -8,7 +8,7 @@ use openoutcry::batch::{Autoreset, Batch, Market, Settings, Terms};
 use openoutcry::{CostModel, EpisodeWindows, Limits, Reward, Window};
 use proptest::prelude::*;
 
-use crate::place_hash::Dice;
+use crate::place_hash::CellDraws;
 use crate::random_market::{Case, Features, cases};
 
 /// The seed of the slippage noise.
@@ -153,7 +153,7 @@ impl Draw {
 
     /// Returns the orders of all lanes at a step; NaN is a hold.
     pub fn orders(&self, step: usize) -> Vec<f64> {
-        let dice = Dice::new(self.seed, "twins");
+        let dice = CellDraws::new(self.seed, "twins");
         let usual_step = dice.chance(0.5, step + 9000, 0);
         let n_symbols = self.cases[0].n_symbols;
         let order = |cell: usize| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use openoutcry::{Action, Backtest, Dataset, Decision, Order, TradingEnv, Window};
 
-use crate::place_hash::Dice;
+use crate::place_hash::CellDraws;
 use crate::random_market::Case;
 
 /// The fill seed of every run.
@@ -37,7 +37,7 @@ pub fn backtest<'a>(case: &Case, data: &'a Dataset) -> Backtest<'a> {
 ///
 /// Some orders are in an unusual form.
 pub fn decision(case: &Case, data: &Dataset, bar: usize) -> Decision {
-    let dice = Dice::new(case.seed, "decision");
+    let dice = CellDraws::new(case.seed, "decision");
     let mut decision = Decision { reasoning: "because".into(), ..Decision::default() };
     for (symbol, weight) in case.orders(bar).into_iter().enumerate() {
         let roundabout = dice.chance(0.5, bar, symbol);
@@ -75,21 +75,21 @@ pub fn shown(env: &mut TradingEnv) -> String {
 ///
 /// The observation, the bits of the reward, whether the episode ended, and the info.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct StepRecord {
     pub observation: String,
     pub reward: u64,
     pub done: bool,
     pub info: String,
 }
 
-pub fn step(env: &mut TradingEnv, decision: &str) -> Told {
+pub fn step(env: &mut TradingEnv, decision: &str) -> StepRecord {
     let (mut observation, mut info) = (String::new(), String::new());
     let step = env.step_json(decision, &mut observation, &mut info).expect("a step");
-    Told { observation, reward: step.reward.to_bits(), done: step.done, info }
+    StepRecord { observation, reward: step.reward.to_bits(), done: step.done, info }
 }
 
 /// Steps to the end with the decisions of the case and returns the results.
-pub fn play(case: &Case, env: &mut TradingEnv) -> Vec<Told> {
+pub fn play(case: &Case, env: &mut TradingEnv) -> Vec<StepRecord> {
     let data = Arc::clone(env.data());
     let mut told = Vec::new();
     while !env.done() {

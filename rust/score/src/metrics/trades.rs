@@ -76,12 +76,12 @@ struct Position {
 /// - A trade **opens** with a fill from no shares to some shares of a symbol.
 /// - A fill of the same sign **adds** to it: the trade is the same, and its age is that of the first fill.
 /// - A fill of the other sign that leaves shares of the old sign is a **partial close**. The trade stays open, and its
-/// profit is counted when the rest is closed.
+///   profit is counted when the rest is closed.
 /// - A fill to no shares **closes** it. Fewer shares than 1e-9 of the largest position are no shares.
 /// - A fill that leaves shares of the other sign is a **flip**: it closes one trade and opens another on the same bar,
-/// at the same price, with the fee divided by shares.
+///   at the same price, with the fee divided by shares.
 /// - The **profit** is all cash of the position: sales less purchases, dividends on the shares held before the fill of
-/// the bar, less fees. Interest, financing and borrow fees belong to the account and to no trade.
+///   the bar, less fees. Interest, financing and borrow fees belong to the account and to no trade.
 /// - A position that is **open** at the end is no trade; its profit and age are not counted.
 ///
 /// # Errors

@@ -96,9 +96,9 @@ fn check_names(submissions: &[Submission]) -> Result<(), ScoreError> {
 
 /// Counts the missing windows and seeds of each agent.
 fn counted<'a>(mut agents: Vec<Agent<'a>>, config: &ScoreConfig) -> Result<Vec<Agent<'a>>, ScoreError> {
-    let wanted = wanted(&agents, config);
+    let required_windows = required_windows(&agents, config);
     for agent in &mut agents {
-        agent.n_missing = missing(&agent.tracks, &wanted, config)
+        agent.n_missing = missing(&agent.tracks, &required_windows, config)
             .map_err(|problem| ScoreError::Submission { agent: agent.submission.agent_id.clone(), problem })?;
     }
     Ok(agents)
@@ -143,7 +143,7 @@ fn check_rules(submissions: &[Submission]) -> Result<(), ScoreError> {
 }
 
 /// Returns the windows that every agent must have.
-fn wanted(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
+fn required_windows(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
     if !config.windows.is_empty() {
         return config.windows.iter().map(SuiteWindow::key).collect();
     }
@@ -156,9 +156,9 @@ fn wanted(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey> {
 /// # Errors
 ///
 /// Returns a fault for an unexpected window or seed.
-fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> Result<usize, String> {
+fn missing(tracks: &Tracks<'_>, required_windows: &[WindowKey], config: &ScoreConfig) -> Result<usize, String> {
     let (keys, fills) = (tracks.keys(), tracks.fills());
-    if let Some(key) = keys.iter().find(|key| !wanted.contains(key)) {
+    if let Some(key) = keys.iter().find(|key| !required_windows.contains(key)) {
         return Err(format!("window {}:{}, which is not in the suite,", key.start, key.end));
     }
     let seeds = &config.seeds;
@@ -166,7 +166,7 @@ fn missing(tracks: &Tracks<'_>, wanted: &[WindowKey], config: &ScoreConfig) -> R
         return Err(format!("fill key {fill}, which is not in the suite,"));
     }
     let n_seeds = seeds.iter().filter(|seed| !fills.contains(seed)).count();
-    Ok(wanted.iter().filter(|key| !keys.contains(key)).count() + n_seeds)
+    Ok(required_windows.iter().filter(|key| !keys.contains(key)).count() + n_seeds)
 }
 
 /// Marks agents of one track as copies, in any order.

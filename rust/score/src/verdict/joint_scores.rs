@@ -116,8 +116,8 @@ fn in_field(
             Err(_) => Vec::new(),
         };
         for (column, place) in members.into_iter().enumerate() {
-            let told = tested.as_ref().map(|tests| [tests.alone[column], tests.romano_wolf[column], rates[column]]);
-            found[place].set(side, told.map_err(|unknown| *unknown));
+            let results = tested.as_ref().map(|tests| [tests.alone[column], tests.romano_wolf[column], rates[column]]);
+            found[place].set(side, results.map_err(|unknown| *unknown));
         }
     }
     for (place, agent) in agents.iter().enumerate() {

@@ -36,8 +36,8 @@ pub(super) fn test_windows(agent: &Agent<'_>, gates: &Gates) -> WindowTests {
         let Ok(series) = series else { continue };
         let of_window = |(from, to): &(usize, usize)| Moments::of(&series[*from..*to]).and_then(|of| z_score(&of, 0.0));
         let ratios: Vec<Result<f64, Undefined>> = edges.iter().map(of_window).collect();
-        let told: Vec<f64> = ratios.iter().flatten().map(|z| normal_distribution::cdf(*z)).collect();
-        let mut adjusted = holm(&told).unwrap_or_default().into_iter();
+        let results: Vec<f64> = ratios.iter().flatten().map(|z| normal_distribution::cdf(*z)).collect();
+        let mut adjusted = holm(&results).unwrap_or_default().into_iter();
         let mut won = 0;
         for ((score, z), (from, to)) in windows.iter_mut().zip(&ratios).zip(&edges) {
             score.z[side] = z.map_err(Unknown::from);
