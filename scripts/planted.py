@@ -6,7 +6,7 @@
 
 Builds the engine with the Cargo feature `planted` into target/planted, which is never released, and copies the
 installed package with that engine into a folder there. The number after `=` scales the bug, 1 by default; `none`
-plants no bug. rust/engine/src/planted.rs defines the bugs.
+plants no bug. rust/engine/src/step/planted_faults.rs defines the bugs.
 """
 
 from __future__ import annotations

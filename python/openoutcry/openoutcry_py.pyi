@@ -1,7 +1,7 @@
-"""The native module: the JSON door, and what the Python core is made of.
+"""The native module: the JSON environment, and the parts of the Python core.
 
 Meaning and units are those of `contract/README.md`. Every error is an `OpenOutcryError` whose `slug` is listed in
-`contract/errors.json`; whatever is refused leaves its object unchanged.
+`contract/errors.json`; a refused call leaves its object unchanged.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -126,13 +126,13 @@ _Whole: TypeAlias = npt.NDArray[np.int64]
 _Bars: TypeAlias = tuple[int, int]
 
 class OpenOutcryError(ValueError):
-    """Something that was refused: `slug: what is required; received what came`."""
+    """A refused argument or step: `slug: <what is required>; received <value>`."""
 
     slug: str
 
 @final
 class CostModel:
-    """What trading and holding cost. A field that is not given has its default.
+    """The cost model. A field that is not given has its default.
 
     Args:
         fee_bps: Commission on slipped notional; 1.
@@ -162,7 +162,7 @@ class CostModel:
     ) -> CostModel: ...
     @staticmethod
     def zero() -> CostModel:
-        """Return a market without any cost."""
+        """Return a cost model without costs."""
 
     @property
     def fee_bps(self) -> float: ...
@@ -190,14 +190,14 @@ class CostModel:
 
 @final
 class Limits:
-    """What a decision may ask for. A limit cuts an order and never forces one.
+    """Limits on a decision. A limit cuts an order and never forces one.
 
     Args:
         max_weight: Largest |weight| of one symbol; 1.
         max_gross: Largest sum of |weight|; 1.
         allow_short: Whether weights below 0 are accepted; True.
-        max_participation: Largest share of a bar's volume, or of NAV where there is none, one order may take; None.
-        maintenance_margin: NAV as a fraction of gross exposure below which all is closed; 0, which never calls.
+        max_participation: Largest share of the volume of a bar, or of NAV without volume, one order may take; None.
+        maintenance_margin: NAV as a fraction of gross exposure below which the account is liquidated; 0 for never.
 
     Raises:
         OpenOutcryError: `limit_invalid`: a field is out of its range.
@@ -214,7 +214,7 @@ class Limits:
     ) -> Limits: ...
     @staticmethod
     def off() -> Limits:
-        """Return limits that cut nothing."""
+        """Return limits that never cut an order."""
 
     @property
     def max_weight(self) -> float: ...
@@ -236,30 +236,30 @@ class Limits:
 
 @final
 class Scenario:
-    """A synthetic market that is still to be drawn: its spec and its key."""
+    """A synthetic market before its generation: its spec and its key."""
 
     def __new__(cls, spec: str, key: bytes) -> Scenario: ...
     @staticmethod
     def seeded(spec: str, split: str, seed: int) -> Scenario:
-        """Make the scenario of a spec's JSON and a seed in a split."""
+        """Return the scenario of the JSON of a spec and a seed in a split."""
 
     def commitment(self) -> bytes:
-        """Return what may be published of the key.
+        """Return the commitment to the key.
 
         It is a SHA-256 over the key and the digest of the spec.
         """
 
     def reveal(self) -> bytes:
-        """Return the key, which tells the whole market."""
+        """Return the key, which determines the whole market."""
 
     def dataset(self) -> Dataset:
         """Return the market."""
 
 @final
 class TradingEnv:
-    """The JSON door: a market to step through with decisions in JSON.
+    """The JSON environment: a market that is stepped with decisions in JSON.
 
-    The market is synthetic, or comes from `from_csv`. It is ready to step when made; `reset` begins the window anew.
+    The market is synthetic, or comes from `from_csv`. A new environment is ready to step; `reset` restarts the window.
 
     Args:
         n_symbols: Symbols of the market.
@@ -274,7 +274,7 @@ class TradingEnv:
         max_participation: As in `Limits`; None for no limit.
 
     Raises:
-        OpenOutcryError: the data, the window, a cost or a limit cannot be used.
+        OpenOutcryError: the data, the window, a cost or a limit is invalid.
     """
 
     def __new__(
@@ -315,39 +315,39 @@ class TradingEnv:
         seed: int,
         shaping: tuple[str, float, float] | None = None,
     ) -> TradingEnv:
-        """Return an environment on a market that is there already.
+        """Return an environment on an existing market.
 
         `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
         """
 
     def reset(self) -> str:
-        """Begin the window anew and return its first observation, canonical JSON."""
+        """Restart the window and return its first observation, canonical JSON."""
 
     def step(self, decision_json: str) -> tuple[str, float, bool, str]:
-        """Trade as a decision says and move on by one bar.
+        """Trade a decision and advance by one bar.
 
         Returns `(observation_json, reward, done, info_json)`.
 
         Raises:
-            OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
+            OpenOutcryError: the text is not a decision, or the episode has ended; the account has not moved.
         """
 
     def observation_json(self) -> str:
         """Return the current observation, canonical JSON."""
 
     def reset_arrays(self) -> None:
-        """Begin the window anew, without JSON."""
+        """Restart the window, without JSON."""
 
     def begin(self, start: int, end: int) -> None:
-        """Begin another window, without JSON."""
+        """Start another window, without JSON."""
 
     def step_weights(self, weights: _Vector, hold: npt.NDArray[np.bool_] | None = None) -> float:
         """Trade to target weights, shape `(n_symbols,)`, and return the reward.
 
-        Where `hold` is set, nothing is traded.
+        Symbols with `hold` set are not traded.
 
         Raises:
-            OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
+            OpenOutcryError: the weights have the wrong shape or are not finite, or the episode has ended.
         """
 
     def observe_flat(self, flat: npt.NDArray[np.float32]) -> None:
@@ -369,16 +369,16 @@ class TradingEnv:
         """Write the current observation into buffers of the caller and return the cash.
 
         Args:
-            closes: Shape `(n_symbols,)`, written: last closes, 0 where a symbol is not listed.
+            closes: Shape `(n_symbols,)`, written: last closes, 0 for a symbol that is not listed.
             positions: Shape `(n_symbols,)`, written: signed shares.
-            listed: Shape `(n_symbols,)`, written: 1 where a symbol can be held.
+            listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
             history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
         """
 
     def info(self) -> dict[str, Any]:
-        """Return what the last array step had to say.
+        """Return the info of the last array step.
 
-        That is `nav`, `date`, `events`, `costs` by kind and the gains.
+        The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
         """
 
     @property
@@ -395,7 +395,7 @@ class TradingEnv:
         """Return a checkpoint of the account, in O(symbols)."""
 
     def restore_state(self, state: State) -> None:
-        """Go back to a checkpoint of this environment.
+        """Restore a checkpoint of this environment.
 
         Raises:
             OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.
@@ -405,11 +405,11 @@ _Flags: TypeAlias = npt.NDArray[np.bool_]
 
 @final
 class Buffers:
-    """The arrays that a batch writes into, checked once.
+    """The output arrays of a batch, validated once.
 
-    They must be C-contiguous, writeable and apart from each other. `outcome` is rewards (float64), terminations,
-    truncations and resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write into
-    one array at a time.
+    They must be C-contiguous, writeable and disjoint. `outcome` is rewards (float64), terminations, truncations and
+    resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write to one array at a
+    time.
     """
 
     @staticmethod
@@ -435,22 +435,22 @@ class Buffers:
 
     @staticmethod
     def sliding(batch: Batch, rows: npt.NDArray[np.float32], outcome: Sequence[Any]) -> list[Buffers]:
-        """Bind rows that flat observations slide along, and the arrays of outcomes.
+        """Bind the rows of sliding observations, and the arrays of outcomes.
 
-        Returns one binding a turn, each for the columns from where it begins: see `Batch.slides`. They are for that
-        batch alone. Whoever else writes to the rows changes what is seen later.
+        Returns one binding per turn, each for the columns from its position on: see `Batch.slides`. They are for that
+        batch only. Other writes to the rows change later observations.
         """
 
 @final
 class Batch:
-    """Many accounts that are stepped together.
+    """A batch of accounts that are stepped together.
 
-    There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
-    episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+    One per entry of `lanes`: the index of its dataset, its costs and its limits. Lane i has the stream of episodes of
+    `seed + i`. See `openoutcry.vector.OpenOutcryVectorEnv`.
 
-    Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
-    `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
-    dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+    In `options`, `windows` has one entry per dataset: start, end, bars of a random episode or None, and the split.
+    `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, for new arrays, is `flat`, `dict`, `history`
+    (a dict with history) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
     `max_episode_steps`, `threads` and `seed`.
     """
 
@@ -458,44 +458,41 @@ class Batch:
         cls, datasets: list[Dataset], lanes: list[tuple[int, CostModel, Limits]], options: dict[str, Any], seed: int
     ) -> Batch: ...
     def reset(self, seed: int | None = None, mask: _Flags | None = None) -> None:
-        """Begin an episode in each lane of `mask`, or in all.
+        """Reset each lane of `mask`, or all lanes.
 
-        With a seed, it is the first of the stream of `seed + i`.
+        With a seed, lane i starts the stream of `seed + i`.
         """
 
     def observe(self, buffers: Buffers) -> None:
-        """Write what every lane may see."""
+        """Write the observation of every lane."""
 
     def observe_new(self) -> Any:
-        """Return what every lane may see, in new arrays."""
+        """Return the observation of every lane, in new arrays."""
 
     def step(
         self, actions: npt.NDArray[Any], hold: _Flags | None, buffers: Buffers, last: Buffers | None = None
     ) -> int:
-        """Trade every lane and write what it led to.
+        """Step every lane and write the results.
 
-        `last` gets what a lane saw before a reset of this step. The number returned has bit 0 set if an episode ended,
-        bit 1 if the step began one.
+        `last` receives the final observation of each lane that this step resets. The returned number has bit 0 set if
+        an episode ended, and bit 1 if the step reset a lane.
 
         Raises:
-            OpenOutcryError: an array cannot be used, a weight is not finite, or an episode is over; no lane has moved.
+            OpenOutcryError: an array is invalid, a weight is not finite, or an episode has ended; no lane has moved.
         """
 
     def step_new(
         self, actions: npt.NDArray[Any], hold: _Flags | None, last: Buffers | None = None, out: Any = None
     ) -> tuple[Any, _Vector, _Flags, _Flags, _Flags | None, int]:
-        """Trade every lane and return what it led to in new arrays.
+        """Step every lane and return the results in new arrays.
 
-        Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations
-        and resets, or None for no reset; then the number of `step`.
+        Flat observations are written to `out`, if it is given. The values are the observation, rewards, terminations,
+        truncations and resets, or None without a reset; then the number of `step`.
         """
 
     @property
     def slides(self) -> tuple[int, list[int]]:
-        """Length of a row that flat observations slide along.
-
-        And where each turn begins in it.
-        """
+        """Length of a row of sliding observations, and the position of each turn in it."""
 
     @property
     def nav(self) -> _Vector: ...
@@ -510,9 +507,9 @@ class Batch:
     @property
     def tradable(self) -> _Flags: ...
     def ended(self, lanes: Sequence[int]) -> list[tuple[float, int]]:
-        """NAV and bar at which the episodes of `lanes` before the present ones ended.
+        """NAV and bar at the end of the previous episodes of `lanes`.
 
-        A lane whose episode before this one did not end is refused.
+        A lane whose previous episode did not end is refused.
         """
 
     def returns(self, market: int) -> npt.NDArray[np.float32]:
@@ -522,21 +519,21 @@ class Batch:
 class Episodes:
     """The windows of a stream of episodes.
 
-    That of episode k is a function of the seed and of k.
+    The window of episode k is a function of the seed and k.
     """
 
     def __new__(cls, range: _Bars, n_bars: int | None, split: str, data_bars: int) -> Episodes: ...
     def seed(self, seed: int) -> None:
-        """Begin the stream of a seed; its first episode is still to come."""
+        """Start the stream of a seed; its first episode has not begun."""
 
     def next(self) -> _Bars:
-        """Return the bars of the next episode's window, as start and end."""
+        """Return the window of the next episode, as start and end."""
 
 @final
 class State:
     """A checkpoint of an account, at one bar of one environment.
 
-    Stepping on from it gives the same bits as never having stopped.
+    An environment resumed from it gives the same bits.
     """
 
     @property
@@ -573,7 +570,7 @@ class Dataset:
     ) -> Dataset:
         """Return a market of columns, each of shape `(n_bars, n_symbols)`.
 
-        `origin` says which rows of a frame bars and cells came from, -1 for none.
+        `origin` has the frame rows of bars and cells, -1 for none.
         """
 
     @staticmethod
@@ -601,17 +598,17 @@ class Dataset:
     @property
     def fingerprint(self) -> str: ...
     def to_bytes(self) -> bytes:
-        """Return everything that a number can depend on, as bytes.
+        """Return the canonical bytes of the market.
 
         The fingerprint is their SHA-256.
         """
 
     @staticmethod
     def from_bytes(content: bytes) -> Dataset:
-        """Return the market of bytes that `to_bytes` has written.
+        """Return the market of bytes that `to_bytes` wrote.
 
         Raises:
-            OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+            OpenOutcryError: `bytes_invalid`: they are not the canonical bytes of a market.
         """
 
     def column(self, name: str) -> _Table | None:
@@ -622,7 +619,7 @@ class Dataset:
 
 @final
 class Baseline:
-    """A baseline agent of the core, made anew for every run."""
+    """A baseline agent of the core, created anew for every run."""
 
     def __new__(cls, name: str, seed: int = 0) -> Baseline: ...
     @property
@@ -667,7 +664,7 @@ class Run:
 
 @type_check_only
 class Settings(TypedDict):
-    """What every backtest is told beside its data and decisions; at run time a dict."""
+    """Settings of a backtest: window, costs, limits, seeds; at run time a dict."""
 
     window: _Bars
     costs: CostModel
@@ -678,7 +675,7 @@ class Settings(TypedDict):
 
 @type_check_only
 class Names(TypedDict):
-    """What records tell of a run beside its settings; at run time a dict."""
+    """Record fields in addition to the settings; at run time a dict."""
 
     market: str
     agent_id: str
@@ -694,23 +691,23 @@ class Record:
         """Return the record in the bytes of a JSON text.
 
         Raises:
-            OpenOutcryError: the text is no record, or not canonical.
+            OpenOutcryError: the text is not a record, or not canonical.
         """
 
     @staticmethod
     def from_lines(content: bytes) -> Record:
-        """Return the record in lines, without what a crash has torn off.
+        """Return the record in lines, without a torn last line.
 
         Raises:
-            OpenOutcryError: a line is not canonical, or does not belong where it stands.
+            OpenOutcryError: a line is not canonical, or out of place.
         """
 
     @staticmethod
     def join(agent_id: str, in_sample_trials: int, records: Sequence[Record]) -> Record:
-        """Return one record of the runs of several."""
+        """Return one record with the runs of several records."""
 
     def only(self, run: int) -> Record:
-        """Return one run of the record as a record of its own, unsigned."""
+        """Return one run of the record as a separate unsigned record."""
 
     @property
     def run_digests(self) -> list[str | None]: ...
@@ -739,15 +736,15 @@ class Record:
     @property
     def decisions(self) -> list[list[tuple[str, str | None]]]: ...
     def signed(self, private_key: bytes) -> Record:
-        """Return the record signed with a private key of Ed25519."""
+        """Return the record signed with a private Ed25519 key."""
 
     def verify_signature(self, public_key: bytes | None = None) -> bool:
-        """Return whether the signature is of this record, and by the key given."""
+        """Return whether the signature of this record is valid for a key."""
 
     def edited(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
-        """Return what beside the runs was changed: the digest, or what was signed.
+        """Return the divergences of the digest and the signature.
 
-        With a key the record must be signed by it.
+        With a key, the record must be signed by it.
         """
 
     def replay(
@@ -759,24 +756,24 @@ class Record:
         fill_key: bytes | None = None,
         known: tuple[str, bytes | None] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]:
-        """Replay one run; return the steps made and where the record differs.
+        """Replay one run; return the number of steps and the divergences of the record.
 
-        `known` is what the market is called, and the commitment of its key; None believes the record.
+        `known` is the name of the market, and the commitment of its key; None trusts the record.
         """
 
     def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
-        """Compare two runs: the knobs that differ, and where they part first."""
+        """Compare two runs: the settings that differ, and their first divergence."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Compressor:
-    """Writes one frame of zstd, piece by piece."""
+    """Writer of one zstd frame."""
 
     def __init__(self) -> None: ...
     def write(self, content: bytes) -> bytes:
-        """Compress some bytes, and return all that can be decompressed by now."""
+        """Compress bytes, and return the output that is ready."""
 
     def finish(self) -> bytes:
         """Return the end of the frame, after which nothing can be written."""
@@ -794,32 +791,32 @@ _RunRow: TypeAlias = tuple[
 
 @final
 class RunReader:
-    """Reads lines of a ledger's log that are as a ledger writes them."""
+    """Fast reader of run records in the form that a ledger writes."""
 
     def __new__(cls, numbers: Sequence[str], kinds: Sequence[str], states: Sequence[str]) -> RunReader: ...
     def read(
         self, content: bytes, start: int, *, segment: int, offset: int
     ) -> tuple[list[_RunRow], int, tuple[int, str] | None, tuple[int, str] | None, int]:
-        """Return the runs of all lines from a byte on, up to the first that is left.
+        """Return the runs of the lines from a byte on, up to the first unusual line.
 
-        The others are for a reader that knows more: an unusual line may still be a whole record.
+        Leave unusual lines to the general reader: they may be valid records.
 
         Args:
             content: Whole lines.
             start: The byte of `content` to begin at.
-            segment: The number of the segment that they are of.
-            offset: Where `content` begins in it.
+            segment: The number of their segment.
+            offset: The position of `content` in the segment.
 
         Returns:
-            Rows; the byte where they end; number and hash that the first line goes on with, and those that go on with
-            the last one; and how many lines between do not go on with the one before.
+            Rows; the byte of their end; number and hash that the first line continues, and those that continue the last
+            line; and the number of lines that do not continue the line before.
         """
 
 _GivenRun: TypeAlias = tuple[int, int, int, _Vector, tuple[_Vector, _Vector] | None, _Vector | None, Sequence[str]]
 
 @final
 class Submission:
-    """What a scorer may know of an agent."""
+    """The facts of an agent that a scorer uses."""
 
     @staticmethod
     def of_record(
@@ -832,22 +829,22 @@ class Submission:
         capacity: float | None = None,
         known: Sequence[tuple[str, bytes | None]] | None = None,
     ) -> Submission:
-        """Return what a scorer may know of a record, by replaying it.
+        """Return the submission of a record, by a replay.
 
-        `known` is what each market is called, and the commitment of its key; None believes the record.
+        `known` is the name of each market, and the commitment of its key; None trusts the record.
 
         Raises:
-            OpenOutcryError: the record is unfinished, or says anything else than the replay.
+            OpenOutcryError: the record is unfinished, or diverges from its replay.
         """
 
     @staticmethod
     def at_capital(
         record: Record, datasets: Sequence[Dataset], capital: float, *, fill_key: bytes | None = None
     ) -> Submission:
-        """Return what the decisions of a record would have earned with a capital.
+        """Return the submission of the weights of a record at another capital.
 
         Raises:
-            OpenOutcryError: the record is unfinished, says anything else than the replay, or the capital is none.
+            OpenOutcryError: the record is unfinished, diverges from its replay, or the capital is invalid.
         """
 
     @staticmethod
@@ -860,7 +857,7 @@ class Submission:
         dataset: str | None = None,
         dataset_name: str = "",
     ) -> Submission:
-        """Return what a scorer may know of returns alone.
+        """Return the submission of bare returns.
 
         Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
         """
@@ -869,7 +866,7 @@ class Submission:
     def join(agent_id: str, submissions: Sequence[Submission]) -> Submission:
         """Return one submission with the runs of several, in their order.
 
-        Trials and digest are those of none of them.
+        It has no declared trials and no digest.
         """
 
     @property
@@ -882,51 +879,51 @@ class Submission:
 def score_field(submissions: Sequence[Submission], config: str) -> str:
     """Return the scores of agents, as a JSON object.
 
-    `config` is a JSON object of what differs from the defaults of the scorer.
+    `config` is a JSON object of the settings that differ from the defaults of the scorer.
 
     Raises:
-        OpenOutcryError: the configuration makes no sense, or a submission cannot be scored.
+        OpenOutcryError: the configuration or a submission is invalid.
     """
 
 def check_score_config(config: str) -> None:
-    """Check a configuration of the scorer, a JSON object as `score_field` takes it.
+    """Check a configuration of the scorer, a JSON object as for `score_field`.
 
     Raises:
-        OpenOutcryError: it names what the scorer does not know, or a bound is no number that it can be.
+        OpenOutcryError: it has an unknown field, or a bound is invalid.
     """
 
 def score_run(returns: Sequence[float] | _Vector, n_trials: int = 0) -> str:
     """Return the score of daily returns out of `n_trials`, as a JSON object.
 
     Raises:
-        OpenOutcryError: a return is none.
+        OpenOutcryError: a return is invalid.
     """
 
 @final
 class MerkleTree:
     """The Merkle tree of an append-only log, with the hashes of RFC 9162.
 
-    Several threads may use one: who reads sees the tree before or after an append.
+    Thread-safe: a reader sees the tree before or after an append.
     """
 
     def __new__(cls, leaf_hashes: bytes | None = None) -> MerkleTree: ...
     @staticmethod
     def of_tiles(tiles: bytes, leaf_hashes: bytes) -> MerkleTree:
-        """Return the tree of full tiles, by their hashes, and of leaves after them.
+        """Return the tree of the hashes of full tiles, followed by leaves.
 
-        It does without the leaves of those tiles. A proof that needs one takes it as an argument.
+        It does not store the leaves of those tiles. A proof that needs a tile takes it as an argument.
         """
 
     @property
     def n_cold(self) -> int:
-        """The leaves in front that it does without."""
+        """Number of leading leaves that are not stored."""
 
     def __len__(self) -> int: ...
     def append(self, entries: Sequence[bytes]) -> int:
         """Append entries as leaves, and return the number of leaves."""
 
     def truncate(self, size: int) -> None:
-        """Forget the leaves from `size` on, as if they had never been appended.
+        """Remove the leaves from `size` on.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the tree has fewer leaves.
@@ -940,20 +937,20 @@ class MerkleTree:
         """
 
     def inclusion(self, index: int, size: int | None = None, tiles: Mapping[int, bytes] | None = None) -> list[bytes]:
-        """Return the proof that a leaf is in the tree of the first `size` leaves.
+        """Return the inclusion proof of a leaf in the tree of the first `size` leaves.
 
-        32 bytes a hash, from the leaf's sibling up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of the last
-        leaf, by their places, where the tree does without them.
+        32 bytes per hash, from the sibling of the leaf up; see RFC 9162, 2.1.3.1. `tiles` are those of `index` and of
+        the last leaf, by index, if the tree does not store them.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such one, or needs a tile.
+            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, no such leaf, or needs a tile.
         """
 
     def consistency(self, old: int, size: int | None = None, tiles: Mapping[int, bytes] | None = None) -> list[bytes]:
-        """Return the proof that the first `old` leaves begin the first `size` leaves.
+        """Return the consistency proof of the trees of the first `old` and `size` leaves.
 
-        32 bytes a hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both, by their places, where the
-        tree does without them.
+        32 bytes per hash; see RFC 9162, 2.1.4.1. `tiles` are those of the last leaves of both trees, by index, if the
+        tree does not store them.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the tree has fewer leaves, `old` is not from 1 to `size`, or it needs a
@@ -961,24 +958,24 @@ class MerkleTree:
         """
 
     def tile(self, level: int, index: int, width: int = 256) -> bytes:
-        """Return the first `width` hashes of a tile, in a row (c2sp.org/tlog-tiles).
+        """Return the first `width` hashes of a tile, concatenated (c2sp.org/tlog-tiles).
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the tree is too small for it, or no tile is so.
+            OpenOutcryError: `argument_invalid`: the tree is too small, or `width` is out of range.
         """
 
 @final
 class LogAudit:
-    """An arena's log as it was read from `log.jsonl`, whatever is wrong with it."""
+    """An arena log read from `log.jsonl`, valid or not."""
 
     def __new__(cls, content: bytes) -> LogAudit: ...
     def __len__(self) -> int: ...
     @property
     def n_before_today(self) -> int:
-        """Records of the days before the last record's, by their own times."""
+        """Number of records from days before that of the last record, by their times."""
 
     def faults(self) -> list[tuple[int, str]]:
-        """Return the lines that are at fault, from 0, and why."""
+        """Return the invalid lines, from 0, and their faults."""
 
     def root(self, size: int) -> bytes:
         """Return the root of the first `size` lines.
@@ -995,13 +992,13 @@ class LogAudit:
         """
 
     def others(self) -> list[tuple[int, bytes]]:
-        """Return the whole records that are no submissions, by line."""
+        """Return the valid records other than submissions, by line."""
 
     def reveal(self, reveals: bytes) -> list[tuple[int, str]]:
-        """Return the lines of `reveals.jsonl` that are at fault, from 0, and why."""
+        """Return the invalid lines of `reveals.jsonl`, from 0, and their faults."""
 
 def log_record_fault(text: str) -> str | None:
-    """Return why a text is no record of an arena's log; None if it is one."""
+    """Return the fault of a text as a record of an arena log; None if it is valid."""
 
 def log_submission(
     link: tuple[int, str],
@@ -1009,67 +1006,67 @@ def log_submission(
     decisions: Sequence[tuple[str, str, str | None, str | None]],
     salts: bytes,
 ) -> tuple[bytes, str, str]:
-    """Seal a submission as a record of an arena's log.
+    """Seal a submission as a record of an arena log.
 
     Args:
-        link: Its place, and the SHA-256 of the record before in hexadecimal.
+        link: Its sequence number, and the SHA-256 of the previous record in hexadecimal.
         members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
-        decisions: Of each: market, probability of YES, confidence or none, reasoning or none.
-        salts: 32 bytes of each.
+        decisions: For each: market, probability of YES, confidence or None, reasoning or None.
+        salts: 32 bytes for each.
 
     Returns:
         The record, its SHA-256 in hexadecimal, and the bodies that open its commitments: a JSON list in their order.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a log takes no such record.
+        OpenOutcryError: `argument_invalid`: the record is not valid.
     """
 
 def merkle_is_consistent(old: int, size: int, old_root: bytes, root: bytes, proof: Sequence[bytes]) -> bool:
-    """Return whether a proof leads from an old root to a new one.
+    """Return whether a consistency proof is valid.
 
-    There is no proof from a tree without leaves.
+    There is no proof from an empty tree.
     """
 
 def merkle_is_included(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes], root: bytes) -> bool:
-    """Return whether a proof leads from the hash of a leaf to a root."""
+    """Return whether an inclusion proof is valid."""
 
 def decompress(content: bytes) -> tuple[bytes, bool]:
-    """Decompress a frame of zstd, and say whether it is whole.
+    """Decompress a zstd frame, and return whether it is complete.
 
     Raises:
-        OpenOutcryError: `record_invalid`: the bytes are no frame, were damaged, or are far more than a record can be.
+        OpenOutcryError: `record_invalid`: the bytes are not a frame, are damaged, or exceed the size of any record.
     """
 
 def canonicalize(text: str) -> str:
-    """Return a JSON text as RFC 8785 writes it.
+    """Return a JSON text in the canonical form of RFC 8785.
 
     Raises:
-        OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+        OpenOutcryError: `bad_json`: it is not JSON, or has a duplicate field.
     """
 
 def conformance_files() -> dict[str, str]:
-    """Return the files of `contract/conformance` by their names."""
+    """Return the files of `contract/conformance` by name."""
 
 def read_decision(text: str) -> str:
-    """Return a decision as every surface reads it, in canonical JSON.
+    """Return a parsed decision in canonical JSON.
 
-    Optional fields at their default are left out.
+    Optional fields with default values are left out.
 
     Raises:
-        OpenOutcryError: the text is refused whole, with the slug of its first fault.
+        OpenOutcryError: the text is refused, with the slug of its first fault.
     """
 
 def sign_conformance(digest: bytes, private_key: bytes) -> bytes:
-    """Return the signature of a report of conformance, 64 bytes of Ed25519."""
+    """Return the Ed25519 signature of a conformance report, 64 bytes."""
 
 def conformance_is_signed(digest: bytes, public_key: bytes, signature: bytes) -> bool:
-    """Return whether a signature is of a report's digest and by a key.
+    """Return whether the signature of a conformance report is valid for a key.
 
-    Bytes that are no key have signed nothing.
+    Invalid keys have no valid signature.
     """
 
 def record_public_key(private_key: bytes) -> bytes:
-    """Return the public key of a private key of Ed25519."""
+    """Return the public key of a private Ed25519 key."""
 
 def fill_commitment(fill_key: bytes) -> bytes:
     """Return the commitment of a fill key, 32 bytes each."""
@@ -1086,10 +1083,10 @@ def capture_callable(
 ) -> tuple[Run, Record]:
     """Run a callable as `run_callable` does, and record it.
 
-    In place of a text it may return the text with its fault, or with None. Such an answer never ends the run: of a
-    fault, and of a text that is no decision, everything is held, and the record says why.
+    Instead of a text it may return the text with its fault, or with None. Such an answer never ends the run: a faulty
+    answer, or a text that is not a decision, is a hold, and the record has the fault.
 
-    `tell` is given each line of the record as soon as it is known.
+    `tell` receives each line of the record as soon as it is known.
     """
 
 def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: Names) -> tuple[Run, Record]:
@@ -1105,27 +1102,28 @@ def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -
 
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
-    """Refuse a market of rows whose tables would be too large for what they hold."""
+    """Refuse a market given as rows whose tables would be much larger than the rows."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
-    """Return the bars of a window whose edges may be left open."""
+    """Return the bars of a window with optional start and end."""
 
 def fill_noise(seed: int, bar: int, symbol: str) -> float:
     """Return the draw in [0, 1) that jitters the slippage of a symbol in a bar."""
 
 def block_length(returns: _Table, windows: Sequence[int], *, of_sharpe: bool = False) -> float:
-    """Return the mean days of a block for the stationary bootstrap, over all agents.
+    """Return the mean block length of the stationary bootstrap, over all agents.
 
-    `returns` is of shape `(n_days, n_agents)`; `windows` are the days of each window. With `of_sharpe` the block suits
-    Sharpe ratios, else means.
+    `returns` has shape `(n_days, n_agents)`; `windows` has the days of each window. With `of_sharpe` it is optimal for
+    Sharpe ratios, else for means.
     """
 
 def mean_test(
     returns: _Table, windows: Sequence[int], *, n_draws: int, seed: int, block_length: float | None = None
 ) -> tuple[float, float, float | None, float]:
-    """Return whether the mean of one agent is above 0.
+    """Test whether the mean of one agent is above 0.
 
-    The values are the mean per day, its p-value, that of the signs of windows or None, and the days of a block.
+    The values are the mean per day, its p-value, the p-value of the signs of windows or None, and the mean block
+    length.
     """
 
 def sharpe_interval(
@@ -1140,7 +1138,7 @@ def sharpe_interval(
 ) -> tuple[float, float, float, float, float, int]:
     """Return an interval of a Sharpe ratio, or of the difference of two.
 
-    The values are the estimate, its standard error, both ends, the p-value of 0, and the days of a block.
+    The values are the estimate, its standard error, both ends, the p-value of 0, and the block length.
     """
 
 @type_check_only
@@ -1161,14 +1159,14 @@ def field_tests(
 ) -> FieldTests:
     """Return the tests of a field of agents by name.
 
-    Those of each agent are of shape `(n_agents,)`, all others are numbers.
+    Tests of each agent have shape `(n_agents,)`, all others are numbers.
     """
 
 def holm(p_values: _Vector) -> _Vector:
-    """Return p-values adjusted so that any false rejection is as rare as the level."""
+    """Return p-values adjusted for the family-wise error rate."""
 
 def benjamini_hochberg(p_values: _Vector) -> _Vector:
-    """Return p-values adjusted so that the share of false rejections is the level."""
+    """Return p-values adjusted for the false discovery rate."""
 
 def overfit(returns: _Table, n_blocks: int) -> tuple[float, _Vector]:
     """Return the probability of backtest overfitting, and the logit of each half."""
@@ -1184,21 +1182,21 @@ def tie_bands(
     rank_by: Sequence[float] | None = None,
     block_length: float | None = None,
 ) -> tuple[list[list[int]], list[tuple[int, int, float, float, float]], int]:
-    """Return bands of agents by place, every pair, and the days of a block.
+    """Return tie bands of agents by index, every pair, and the block length.
 
-    A pair is two places, the difference of their Sharpe ratios, its p-value and the one adjusted for all pairs.
+    A pair is two indices, the difference of their Sharpe ratios, its p-value and the p-value adjusted for all pairs.
     """
 
 def forecast_effects(starts: Sequence[int], markets: _Places, losses: _Vector, n_markets: int) -> _Vector:
-    """Return the mean loss of each agent as though all had forecast the same markets.
+    """Return the mean loss of each agent, adjusted for the markets of its forecasts.
 
-    `starts` are the place of the first forecast of each agent, then the count of all; markets of an agent ascend. An
-    agent that markets do not connect with the largest group of agents has NaN.
+    `starts` has the index of the first forecast of each agent, then the number of all; markets of an agent ascend. An
+    agent that is not connected by markets with the largest group of agents has NaN.
     """
 
 @type_check_only
 class ForecastIntervals(TypedDict):
-    """What resamples of markets say of each agent by name; at run time a dict."""
+    """Bootstrap intervals of each agent by name; at run time a dict."""
 
     loss_low: _Vector
     loss_high: _Vector
@@ -1220,28 +1218,29 @@ def forecast_intervals(
     n_draws: int,
     seed: int,
 ) -> ForecastIntervals:
-    """Return what resamples of markets say of each agent, by name.
+    """Return bootstrap intervals of each agent, by name.
 
-    Each is of shape `(n_agents,)`. Skill is 1 less the sum of losses over that of references. Ends are of 95 %. `best`,
-    `top` and `holds` are shares of resamples: in which nobody has more skill, the rank is among the first 5 %, and the
-    rank is that of the sample or better.
+    Each has shape `(n_agents,)`. Markets are resampled. Skill is 1 less the sum of losses over that of references.
+    Intervals are 95 % intervals. `best`, `top` and `holds` are shares of resamples: with the highest skill, with a rank
+    in the first 5 %, and with the rank of the sample or better.
     """
 
 def forecast_log_scores(starts: Sequence[int], probabilities: _Vector) -> _Vector:
-    """Return the mean logarithm of what each agent gave to what came true.
+    """Return the mean log probability that each agent gave to the outcomes.
 
     `probabilities` are in the order of the forecasts; an agent without any has NaN.
     """
 
 def paired_forecasts(differences: _Whole, *, n_draws: int, seed: int) -> tuple[float, float, float, float]:
-    """Return how far apart two agents are by the differences of their losses.
+    """Compare two agents by the differences of their losses.
 
     The values are both ends of the 95 % interval of the mean difference, the share of resamples in which the first
-    loses less, and the p-value of random signs. Differences are whole numbers of any unit, one a market.
+    agent has the lower loss, and the p-value of random signs. Differences are whole numbers of any unit, one per
+    market.
     """
 
 def drawdowns(nav: _Vector) -> _Vector:
-    """Return the fall of NAV below its highest so far, shape `(n_bars,)`, at most 0."""
+    """Return the drawdown of NAV from its peak so far, shape `(n_bars,)`, at most 0."""
 
 def gross_exposure(weights: _Table) -> _Vector:
     """Return gross exposure per bar of weights, shape `(n_bars, n_symbols)`."""
@@ -1250,14 +1249,14 @@ def net_exposure(weights: _Table) -> _Vector:
     """Return net exposure per bar of weights, shape `(n_bars, n_symbols)`."""
 
 def is_riskless(returns: _Vector) -> bool:
-    """Return whether returns are constant but for rounding."""
+    """Return whether returns are constant except for rounding."""
 
 def summarize(
     returns: _Vector, *, periods_per_year: float, risk_free: _Vector | None = None
 ) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Return every metric by name, and why each that is None is undefined.
+    """Return every metric by name, and the reason of each that is undefined and None.
 
-    What a series of returns cannot tell, such as turnover, is undefined.
+    Metrics that need more than a series of returns, such as turnover, are undefined.
     """
 
 _Given: TypeAlias = tuple[int, float, float, float]
@@ -1266,77 +1265,77 @@ def normal_cdf(x: float) -> float:
     """Return the probability that a standard normal variable is at most `x`."""
 
 def normal_quantile(p: float) -> float:
-    """Return the value below which a standard normal variable lies with probability.
+    """Return the quantile of a probability of the standard normal distribution.
 
     Infinite at 0 and 1, NaN outside.
     """
 
 def expected_max(n_trials: int) -> float:
-    """Return the best of `n_trials` standard normal draws, expected."""
+    """Return the expected maximum of `n_trials` standard normal draws."""
 
 def moments(excess: _Vector) -> _Given:
     """Return number, Sharpe ratio per bar, skew and kurtosis of excess returns."""
 
 def sharpe_errors(excess: _Vector, periods_per_year: float, lags: int | None = None) -> dict[str, Any]:
-    """Return the Sharpe ratio a year and its errors."""
+    """Return the annual Sharpe ratio and its standard errors."""
 
 def probabilistic_sharpe(moments: _Given, benchmark: float) -> tuple[float, float]:
-    """Return how surely a Sharpe ratio is above another, per bar: probability and z."""
+    """Return the probability that a Sharpe ratio per bar is above another, and z."""
 
 def min_track_record(moments: _Given, benchmark: float, confidence: float) -> float:
-    """Return how many returns it takes to tell a Sharpe ratio from a lower one."""
+    """Return the minimum track record length of a Sharpe ratio above a benchmark."""
 
 def min_backtest_years(n_trials: int, sharpe: float) -> float:
-    """Return the years below which the best of many trials shows a ratio by luck."""
+    """Return the minimum backtest length in years for the best of many trials."""
 
 def trials(ledger: _Table) -> dict[str, Any]:
-    """Return what a ledger of tracks, shape `(n_trials, n_returns)`, says."""
+    """Return statistics of a ledger of tracks, shape `(n_trials, n_returns)`."""
 
 def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None, n_eff: int | None) -> dict[str, Any]:
-    """Return a deflated Sharpe ratio with everything that it was made of.
+    """Return a deflated Sharpe ratio with all of its inputs.
 
-    `n_returns` are those of each trial.
+    `n_returns` is the number of returns of each trial.
     """
 
 def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> dict[str, Any]:
-    """Return the Sharpe ratio a year of every window with its error, and the worst."""
+    """Return the annual Sharpe ratio of every window with its error, and the worst."""
 
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
-    """Return a track as a line in a benchmark."""
+    """Return the regression of a track on a benchmark."""
 
 def tracking(returns: _Vector, benchmark: _Vector, periods_per_year: float) -> dict[str, Any]:
-    """Return how a track differs from a benchmark, a year."""
+    """Return the annual differences of a track from a benchmark."""
 
 def decay(in_sample: _Vector, out_of_sample: _Vector, periods_per_year: float) -> dict[str, Any]:
-    """Return what is left of a Sharpe ratio on returns that it was not chosen on."""
+    """Return the decay of a Sharpe ratio out of sample."""
 
 def annual_share(amounts: _Vector, nav: _Vector, periods_per_year: float) -> float:
-    """Return amounts per bar as a share of the NAV before them, a year."""
+    """Return annual amounts as a share of the NAV before them."""
 
 def at_cost(returns: _Vector, cost: _Vector, turnover: _Vector, cost_bps: float) -> _Vector:
-    """Return the returns that a track would have had at one cost for all."""
+    """Return the returns of a track at a common cost per turnover."""
 
 def break_even_bps(returns: _Vector, cost: _Vector, turnover: _Vector) -> float:
-    """Return the cost of trading that leaves a mean return of 0, in bps of turnover."""
+    """Return the cost of trading, in bps of turnover, at which the mean return is 0."""
 
 def calibrate(orders: list[tuple[float | None, float, float, float]], n_bins: int) -> dict[str, Any]:
-    """Return how well stated confidence agrees with what came.
+    """Return the calibration of stated confidence.
 
     Each order is its confidence or None, its weight, the price of its fill and the close of that bar.
     """
 
 def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: float, power: float) -> dict[str, Any]:
-    """Return what a board of agents can see, and the sentence that says it."""
+    """Return the statistical power of a board of agents, and a sentence about it."""
 
 def trades(movements: list[tuple[int, int, str, float, float, float]], n_symbols: int) -> dict[str, Any]:
-    """Return the trades of movements in the order of time, and what they were like."""
+    """Return the trades of movements in chronological order, and their statistics."""
 
 def scenario_spec(name: str) -> str:
     """Return the canonical JSON of the spec of a tier or family by its name.
 
     Raises:
-        KeyError: there is no such name.
+        KeyError: the name is unknown.
     """
 
 def check_scenario_spec(text: str) -> tuple[str, bytes]:
-    """Return the canonical JSON of a spec and its digest, if it can be used."""
+    """Return the canonical JSON of a spec and its digest, if it is valid."""

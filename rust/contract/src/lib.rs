@@ -1,33 +1,26 @@
-//! The wire contract: what an agent is shown and may answer, and the bytes of both.
+//! The wire contract: observations, decisions and records, and their bytes.
 //!
-//! The messages are described in `contract/README.md`; their schemas and vectors lie beside it.
+//! The messages are described in `contract/README.md`. Schemas and test vectors are in the same folder.
 
-mod canonical;
-mod decision;
-mod error;
-mod info;
-pub mod json;
+pub mod arena_log;
 pub mod ledger;
-pub mod log;
 pub mod merkle;
-mod observation;
-mod orders;
 pub mod record;
-mod scenario;
-mod submission;
+mod wire;
 
-pub use canonical::{NotJson, canonicalize};
-pub use decision::{Action, Decision, Order};
-pub use error::DecisionError;
-pub use info::StepInfo;
-pub use observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
 pub use openoutcry_engine::{CostModel, Limits, StepCosts, Window};
-pub use orders::{Refusal, place_orders, to_orders, write_orders};
-pub use scenario::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
-pub use submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
+pub use record::submission::{Benchmarks, StatedOrder, Submission, SubmittedRun, Trace};
+pub use wire::canonical_json;
+pub use wire::canonicalization::{NotJson, canonicalize};
+pub use wire::decision::{Action, Decision, Order};
+pub use wire::decision_error::DecisionError;
+pub use wire::observation::{MarketObservation, Position, PrintedCloses, SymbolHistory, write_observation};
+pub use wire::orders::{Refusal, place_orders, to_orders, write_orders};
+pub use wire::scenario_json::{SpecTextError, spec_digest, spec_from_json, spec_to_json};
+pub use wire::step_info::StepInfo;
 
-/// The version of the wire contract, independent of the version of any package.
+/// The version of the wire contract, independent of package versions.
 pub const CONTRACT_VERSION: &str = "1.0";
 
-/// Every version of the wire contract that there has been, the present one last.
+/// All versions of the wire contract, the current one last.
 pub const CONTRACT_VERSIONS: [&str; 1] = [CONTRACT_VERSION];

@@ -1,7 +1,6 @@
 //! The Merkle tree of an append-only log (RFC 9162, section 2).
 //!
-//! It keeps the hash of every complete subtree, so that the root and the proofs of any size up to its own take a
-//! logarithmic number of hashes.
+//! It stores the hash of every complete subtree. Roots and proofs of any size take a logarithmic number of hashes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,13 +11,13 @@ use thiserror::Error;
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// The hashes of one full tile.
+/// The number of hashes in a full tile.
 pub const TILE_WIDTH: usize = 256;
 
-/// The level of the hash that stands for a full tile of leaves.
+/// The level of the root of a full tile of leaves.
 const TILE_LEVEL: usize = 8;
 
-/// A place or size that a tree does not have.
+/// A position or size outside of the tree.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("`{name}` must be from {least} to {most}; received {received}")]
 pub struct OutOfTree {
@@ -28,19 +27,19 @@ pub struct OutOfTree {
     received: usize,
 }
 
-/// Returns the hash of an entry as a leaf: that of a zero byte and the entry.
+/// Returns the hash of a leaf: the hash of a zero byte and the entry.
 #[must_use]
 pub fn hash_leaf(entry: &[u8]) -> Hash {
     Sha256::new().chain_update([0]).chain_update(entry).finalize().into()
 }
 
-/// Returns the hash of a node: that of a one byte and the hashes of both sides.
+/// Returns the hash of a node: the hash of a one byte and both child hashes.
 #[must_use]
 pub fn hash_children(left: &[u8], right: &[u8]) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Returns the largest power of two below `size`, where its tree parts.
+/// Returns the largest power of two below `size`, the split point of its tree.
 fn part(size: usize) -> usize {
     1 << (size - 1).ilog2()
 }
@@ -52,18 +51,18 @@ fn within(name: &'static str, received: usize, least: usize, most: usize) -> Res
 /// An append-only Merkle tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// At `[k][i]`, the hash of the leaves from `i << k` on, `1 << k` of them.
+    /// At `[k][i]`, the hash of the `1 << k` leaves from `i << k` on.
     ///
-    /// Below level 8, they begin with those of leaf `cold`.
+    /// Levels below 8 begin at leaf `cold`.
     levels: Vec<Vec<Hash>>,
-    /// Leaves in front, in full tiles of which the hashes alone are held.
+    /// Number of leading leaves of which only tile hashes are stored.
     cold: usize,
-    /// Such tiles that were handed in for a proof.
+    /// Tiles of those leaves that were loaded for a proof.
     warm: BTreeMap<usize, Self>,
 }
 
 impl Tree {
-    /// Returns the tree of leaves whose hashes are known.
+    /// Returns the tree of known leaf hashes.
     #[must_use]
     pub fn from_leaf_hashes(leaves: Vec<Hash>) -> Self {
         let mut tree = Self { levels: vec![leaves], ..Self::default() };
@@ -71,9 +70,9 @@ impl Tree {
         tree
     }
 
-    /// Returns the tree of full tiles, by their hashes, and of leaves after them.
+    /// Returns the tree of the hashes of full tiles, followed by leaves.
     ///
-    /// Proofs below such a tile need it: see `warm`.
+    /// Proofs of leaves in such a tile need the tile: see `warm`.
     #[must_use]
     pub fn from_tiles(tiles: Vec<Hash>, leaves: Vec<Hash>) -> Self {
         let cold = tiles.len() * TILE_WIDTH;
@@ -84,13 +83,13 @@ impl Tree {
         tree
     }
 
-    /// Returns the number of leaves in front whose tiles a proof needs.
+    /// Returns the number of leading leaves whose tiles a proof needs.
     #[must_use]
     pub fn cold(&self) -> usize {
         self.cold
     }
 
-    /// Hands in a tile that this tree does without; returns whether it is the one.
+    /// Loads the leaves of a tile; returns whether they match its hash.
     pub fn warm(&mut self, tile: usize, leaves: Vec<Hash>) -> bool {
         let known = self.levels.get(TILE_LEVEL).and_then(|tiles| tiles.get(tile));
         let whole = leaves.len() == TILE_WIDTH && (tile + 1) * TILE_WIDTH <= self.cold;
@@ -102,12 +101,12 @@ impl Tree {
         is_known
     }
 
-    /// Forgets the tiles that were handed in.
+    /// Drops the loaded tiles.
     pub fn cool(&mut self) {
         self.warm.clear();
     }
 
-    /// Appends leaves by their hashes.
+    /// Appends leaf hashes.
     pub fn extend(&mut self, leaves: impl IntoIterator<Item = Hash>) {
         if self.levels.is_empty() {
             self.levels.push(Vec::new());
@@ -116,7 +115,7 @@ impl Tree {
         self.complete(0);
     }
 
-    /// Returns the place of the first hash of a level that is held.
+    /// Returns the position of the first stored hash of a level.
     fn first(&self, level: usize) -> usize {
         if level < TILE_LEVEL { self.cold >> level } else { 0 }
     }
@@ -136,11 +135,11 @@ impl Tree {
         }
     }
 
-    /// Forgets the leaves from `size` on.
+    /// Removes the leaves from `size` on.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, or does not hold the last of them.
+    /// Returns an error if the tree has fewer leaves, or does not store the last of them.
     pub fn truncate(&mut self, size: usize) -> Result<(), OutOfTree> {
         within("size", size, self.cold, self.len())?;
         for level in 0..self.levels.len() {
@@ -169,25 +168,25 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, or the size is within a tile that is not held.
+    /// Returns an error if the tree has fewer leaves, or the size is within a tile that is not loaded.
     pub fn root(&self, size: usize) -> Result<Hash, OutOfTree> {
         within("size", size, 0, self.len())?;
         self.edge(size)?;
         Ok(if size == 0 { Sha256::digest([]).into() } else { self.hash(0..size) })
     }
 
-    /// Refuses a leaf whose tile is neither held nor handed in.
+    /// Refuses a leaf whose tile is not loaded.
     fn held(&self, leaf: usize) -> Result<(), OutOfTree> {
         let is_held = leaf >= self.cold || self.warm.contains_key(&(leaf / TILE_WIDTH));
         within("leaf", leaf, if is_held { 0 } else { self.cold }, self.len()).map(drop)
     }
 
-    /// Refuses a size within a tile that is neither held nor handed in.
+    /// Refuses a size within a tile that is not loaded.
     fn edge(&self, size: usize) -> Result<(), OutOfTree> {
         if size.is_multiple_of(TILE_WIDTH) { Ok(()) } else { self.held(size - 1) }
     }
 
-    /// Returns the hash of some leaves that are a subtree.
+    /// Returns the hash of a range of leaves that is a subtree.
     fn hash(&self, leaves: Range<usize>) -> Hash {
         let n = leaves.len();
         if n.is_power_of_two() {
@@ -203,13 +202,14 @@ impl Tree {
         hash_children(&self.hash(leaves.start..middle), &self.hash(middle..leaves.end))
     }
 
-    /// Returns the proof that leaf `index` is in the tree of the first `size` leaves.
+    /// Returns the inclusion proof of leaf `index` among the first `size` leaves.
     ///
-    /// It is the sibling of each node on the way, from the leaf up.
+    /// It is the sibling of each node on the path, from the leaf up.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, `index` is none of them, or a tile is needed that is not held.
+    /// Returns an error if the tree has fewer leaves, `index` is not one of them, or a tile is needed that is not
+    /// loaded.
     pub fn inclusion(&self, index: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
         within("size", size, 1, self.len())?;
         within("index", index, 0, size - 1)?;
@@ -230,11 +230,12 @@ impl Tree {
         Ok(proof)
     }
 
-    /// Returns the proof that the first `old` leaves begin the first `size` leaves.
+    /// Returns the consistency proof of the trees of the first `old` and `size` leaves.
     ///
     /// # Errors
     ///
-    /// Returns an error if the tree has fewer leaves, `old` is 0 or above `size`, or a tile is needed that is not held.
+    /// Returns an error if the tree has fewer leaves, `old` is 0 or above `size`, or a tile is needed that is not
+    /// loaded.
     pub fn consistency(&self, old: usize, size: usize) -> Result<Vec<Hash>, OutOfTree> {
         within("size", size, 1, self.len())?;
         within("old", old, 1, size)?;
@@ -251,7 +252,7 @@ impl Tree {
             proof.push(self.hash(sibling));
             leaves = way;
         }
-        // The verifier has the root of the old tree, so it needs no node that is this root.
+        // The verifier has the root of the old tree, so the proof does not contain it.
         if leaves.start > 0 {
             proof.push(self.hash(leaves));
         }
@@ -280,7 +281,7 @@ impl Tree {
     }
 }
 
-/// Returns whether a proof leads from a leaf to a root; see RFC 9162, 2.1.3.2.
+/// Returns whether an inclusion proof is valid; see RFC 9162, 2.1.3.2.
 #[must_use]
 pub fn is_included(index: u64, size: u64, leaf: &[u8], proof: &[impl AsRef<[u8]>], root: &[u8]) -> bool {
     if index >= size || leaf.len() != size_of::<Hash>() || !are_hashes(proof) {
@@ -293,7 +294,7 @@ pub fn is_included(index: u64, size: u64, leaf: &[u8], proof: &[impl AsRef<[u8]>
         }
         if node & 1 == 1 || node == last {
             hash = hash_children(sibling.as_ref(), &hash).to_vec();
-            // Where the tree is not full, the node stands for its ancestors that have no sibling.
+            // At the right edge of the tree the node also represents its ancestors without a sibling.
             (node, last) = (node >> node.trailing_zeros(), last >> node.trailing_zeros());
         } else {
             hash = hash_children(&hash, sibling.as_ref()).to_vec();
@@ -303,7 +304,7 @@ pub fn is_included(index: u64, size: u64, leaf: &[u8], proof: &[impl AsRef<[u8]>
     last == 0 && hash == root
 }
 
-/// Returns whether a proof leads from an old root to a new; see RFC 9162, 2.1.4.2.
+/// Returns whether a consistency proof is valid; see RFC 9162, 2.1.4.2.
 #[must_use]
 pub fn is_consistent(old: u64, size: u64, old_root: &[u8], root: &[u8], proof: &[impl AsRef<[u8]>]) -> bool {
     if old == 0 || old > size || !are_hashes(proof) {

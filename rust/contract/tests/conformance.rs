@@ -1,4 +1,4 @@
-//! The kit of `contract/conformance`, through the real parser.
+//! The conformance kit of `contract/conformance`, with the parser of this crate.
 
 use openoutcry_contract::{CONTRACT_VERSION, Decision, MarketObservation, Order};
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn text<'a>(case: &'a Value, field: &str) -> &'a str {
     case[field].as_str().unwrap()
 }
 
-/// Returns a decision as the kit writes it: every field there, defaults filled in.
+/// Returns a decision with all fields and defaults, as in the kit.
 fn spelled_out(decision: &Decision) -> Value {
     let order = |order: &Order| {
         json!({

@@ -1,11 +1,11 @@
-//! The tree of a log, held to the vectors of RFC 6962 and to its definition.
+//! The Merkle tree, compared with the vectors of RFC 6962 and with its definition.
 
 use openoutcry_contract::merkle::{Hash, TILE_WIDTH, Tree, hash_children, hash_leaf, is_consistent, is_included};
 use proptest::prelude::*;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A case of transparency-dev/merkle; see the licence beside them.
+/// A case of transparency-dev/merkle; see the licence next to them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Case {
@@ -21,7 +21,7 @@ struct Case {
     want_err: bool,
 }
 
-/// Reads base 64 as the vectors have it, with padding.
+/// Decodes padded base64, the form of the vectors.
 fn bytes(text: &str) -> Vec<u8> {
     let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut found, mut bits, mut n_bits) = (Vec::new(), 0_u32, 0);

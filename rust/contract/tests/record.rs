@@ -1,4 +1,4 @@
-//! Records as texts: one form, read back to the byte; no change goes unseen.
+//! Records as texts: one canonical form, exact round trips, and detected changes.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ fn a_record_reads_back_from_both_of_its_forms() {
     assert_eq!((read.record, read.torn_bytes), (record, 0));
 }
 
-/// The recipe of the contract's page, on values that serde made.
+/// The hashes in `contract/README.md`, recomputed from values of serde.
 #[test]
 fn every_link_and_digest_is_what_the_page_says() {
     let digest = |value: Value| Digest::of(canonicalize(&value.to_string()).unwrap()).to_string();
@@ -80,14 +80,14 @@ fn every_link_and_digest_is_what_the_page_says() {
         "runs": ends, "harness": [null, {"allow_net": false, "tier": "T2", "transport": "stdio"}],
     });
     assert_eq!(record["digest"], digest(fields.clone()).as_str());
-    // Without a harness there is no such field.
+    // Without a harness the field is absent.
     fields["runs"] = json!([ends[0]]);
     fields.as_object_mut().unwrap().remove("harness");
     let inside = AgentTrajectory::new("an agent", vec![run(0)], 3);
     assert_eq!(inside.digest.unwrap().to_string(), digest(fields));
 }
 
-/// Returns whether anything is wrong with a record that could be read.
+/// Returns whether a record that can be read has a fault.
 fn is_broken(record: &AgentTrajectory) -> bool {
     record.runs.iter().any(|run| !run.breaks().is_empty())
         || record.digest != record.computed_digest()
@@ -262,20 +262,20 @@ fn two_runs_are_compared_by_their_knobs_and_their_first_difference() {
     let (left, mut right) = (run(0), run(0));
     assert_eq!(compare_runs(&left, &right), (vec![], None));
     right.harness = run(1).harness;
-    let (knobs, divergence) = compare_runs(&left, &right);
-    let fields: Vec<&str> = knobs.iter().map(|knob| knob.field).collect();
+    let (settings, divergence) = compare_runs(&left, &right);
+    let fields: Vec<&str> = settings.iter().map(|knob| knob.field).collect();
     assert_eq!(fields, ["harness.allow_net", "harness.tier", "harness.transport"]);
-    assert_eq!((knobs[1].left.as_str(), knobs[1].right.as_str(), divergence), ("absent", "T2", None));
+    assert_eq!((settings[1].left.as_str(), settings[1].right.as_str(), divergence), ("absent", "T2", None));
     right.harness = None;
     right.header.fill = Fill::Commitment(Digest::of("key"));
     right.header.costs.fee_bps = 0.2;
     right.steps[2].nav = f64::from_bits(right.steps[2].nav.to_bits() + 3);
     right.steps[1].decision.push('!');
-    let (knobs, divergence) = compare_runs(&left, &right);
-    let fields: Vec<&str> = knobs.iter().map(|knob| knob.field).collect();
+    let (settings, divergence) = compare_runs(&left, &right);
+    let fields: Vec<&str> = settings.iter().map(|knob| knob.field).collect();
     assert_eq!(fields, ["costs.fee_bps", "fill.seed", "fill.commitment"]);
-    assert_eq!((knobs[0].left.as_str(), knobs[0].right.as_str()), ("0.1", "0.2"));
-    assert_eq!((knobs[1].left.as_str(), knobs[1].right.as_str()), ("0", "absent"));
+    assert_eq!((settings[0].left.as_str(), settings[0].right.as_str()), ("0.1", "0.2"));
+    assert_eq!((settings[1].left.as_str(), settings[1].right.as_str()), ("0", "absent"));
     let found = divergence.unwrap();
     assert_eq!((found.place, found.bar, found.field), (Place::Step(1), 20, "decision"));
     right.steps[1].decision.pop();

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// A dataset that cannot be used: what was required, where, and what was received.
+/// A dataset that is refused: the requirement, the place and the value received.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{message}")]
 pub struct DataError {
@@ -28,14 +28,14 @@ pub enum ConfigError {
     /// The window is not inside the data or has no decision.
     #[error("window must satisfy 0 <= start, start + 2 <= end <= {n_bars} bars; received {start}:{end}")]
     Window {
-        /// First bar asked for.
+        /// First bar requested.
         start: usize,
-        /// End asked for, exclusive.
+        /// End requested, exclusive.
         end: usize,
         /// Bars in the data.
         n_bars: usize,
     },
-    /// An observation must show at least one close.
+    /// The observation shows no close.
     #[error("`lookback` must be at least 1; received {lookback}")]
     Lookback {
         /// The value received.
@@ -107,7 +107,7 @@ pub enum StepError {
     /// The episode has ended.
     #[error("a step needs a running episode; received a step after its end; hint: call `reset`")]
     EpisodeOver,
-    /// The account has outgrown what f64 can carry.
+    /// NAV is outside the range of f64.
     #[error("NAV must be at most 1e100; received {nav:e} at bar {bar}")]
     NavOverflow {
         /// The NAV at the close of the bar.
@@ -115,7 +115,7 @@ pub enum StepError {
         /// The bar of the decision, or of the mark where f64 itself overflowed.
         bar: usize,
     },
-    /// A checkpoint of another environment.
+    /// The checkpoint belongs to another environment.
     #[error("a checkpoint of this environment is required; received one of another dataset, window or rules")]
     StateMismatch,
 }

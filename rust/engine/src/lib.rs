@@ -1,66 +1,41 @@
-//! Market data, book, costs and the single step that moves money.
+//! Market data, accounts, costs and `step_once`, the step that trades an account.
 //!
-//! No serde, no clock, no I/O and no threads: everything here is a pure function of its inputs. The rules are those of
-//! the bar timeline in `contract/README.md`.
+//! The crate has no serde, no clock, no I/O and no threads. Every function is a pure function of its inputs. The rules
+//! are the bar timeline of `contract/README.md`.
 
-mod arch;
-mod as_of;
-mod book;
-mod bypass;
-mod columns;
-mod content;
-mod costs;
-mod csv_text;
-mod dataset;
-mod date;
+mod account;
 mod error;
-mod event;
-mod execution;
-mod fill_noise;
-mod fill_prices;
-mod fingerprint;
-mod grid;
-mod grids;
-mod held;
-pub mod lanes;
-mod limits;
-mod logs;
-mod plain;
-#[cfg(feature = "planted")]
-pub mod planted;
-mod prefetch;
-mod rare;
+mod fast_path;
+mod market;
 pub mod scenario;
-mod settlement;
-mod simd;
-mod size;
-mod sizing;
 mod step;
-mod synthetic;
-mod tables;
-mod validate;
-mod wide;
-mod widen;
-mod window;
+mod vector;
 
-pub use as_of::AsOf;
-pub use book::Book;
-pub use bypass::Bypass;
-pub use columns::{Columns, Fundamental, NewsItem, Origin};
-pub use costs::{CostModel, StepCosts};
-pub use dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
+pub use account::account_view::AccountView;
+pub use account::book::Book;
+pub use account::costs::{CostModel, StepCosts};
+pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
+pub use account::fill_noise::FillKey;
+pub use account::lane_terms::{BlockTerms, LaneTerms};
+pub use account::limits::Limits;
+pub use account::outcome::{RewardInputs, Stepped};
+pub use account::rules::{MAX_ABS_WEIGHT, Rules};
+pub use account::workspace::{Detail, Workspace};
 pub use error::{ConfigError, DataError, StepError};
-pub use event::{Event, LimitReason, RefusalReason, UnfilledReason};
-pub use fill_noise::FillKey;
-pub use held::Held;
-pub use limits::Limits;
-pub use logs::log_returns;
-pub use plain::{
-    Growths, Observed, Orders, Pack, Shelf, ShelfMut, Slid, Spare, Tariff, Track, Whose, run_group, step_pack,
-    step_shelf,
+pub use fast_path::action_rows::widen_rows;
+pub use fast_path::log_returns::log_returns;
+pub use fast_path::{
+    AccountBlock, AccountStore, AccountStoreMut, BlockOrders, BlockOutcome, BlockRun, ObservationRows, SlidingRows,
+    StoreWorkspace, run_block, step_block, step_store,
 };
-pub use prefetch::prefetch;
-pub use size::check_rows;
-pub use step::{Desk, Detail, Growth, MAX_ABS_WEIGHT, Rules, Stepped, step_once};
-pub use widen::widen_rows;
-pub use window::{DEFAULT_LOOKBACK, Window};
+pub use market::as_of::AsOf;
+pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
+pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
+pub use market::size_limits::check_rows;
+pub use market::window::{DEFAULT_LOOKBACK, Window};
+#[cfg(feature = "planted")]
+pub use step::planted_faults;
+pub use step::step_once::step_once;
+pub use vector::lane_sums;
+pub use vector::prefetch::prefetch;
+pub use vector::streaming_store::StreamingStore;

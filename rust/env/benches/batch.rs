@@ -1,15 +1,15 @@
-//! How long a lane's step takes in a batch.
+//! Time of a step of a lane in a batch.
 //!
-//! With and without what it costs to observe.
+//! With and without observations.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Terms};
-use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, Terms};
+use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
 
-/// The terms that are timed: fee and slippage, and every cost and limit.
+/// The timed terms: fee and slippage, and every cost and limit.
 fn terms() -> [(&'static str, Terms); 2] {
     let fees = CostModel { fee_bps: 5.0, slippage_bps: 2.0, ..CostModel::zero() };
     let every = CostModel { impact_bps: 10.0, financing_bps: 100.0, cash_bps: 50.0, borrow_bps: 25.0, ..fees };
@@ -23,7 +23,7 @@ fn terms() -> [(&'static str, Terms); 2] {
 fn batch(market: &Arc<Market>, n_lanes: usize, terms: Terms) -> Batch {
     let range = Window { start: 19, end: market.data().n_bars() };
     let settings = Settings {
-        windows: vec![Windows::Random { range, n_bars: 252, split: "train".to_owned() }],
+        windows: vec![EpisodeWindows::Random { range, n_bars: 252, split: "train".to_owned() }],
         autoreset: Autoreset::SameStep,
         reward: Reward::Simple,
         lookback: 20,
@@ -31,7 +31,7 @@ fn batch(market: &Arc<Market>, n_lanes: usize, terms: Terms) -> Batch {
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: Settings::CELLS_A_THREAD,
-        bypass_len: Settings::BYPASS_LEN,
+        streaming_len: Settings::STREAMING_LEN,
         seed: 1,
     };
     Batch::new(vec![Arc::clone(market)], &vec![(0, terms); n_lanes], settings, 0).expect("a batch")
@@ -57,9 +57,9 @@ fn step(criterion: &mut Criterion) {
                         let [terminated, truncated, reset] = &mut flags;
                         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
                         let seen = if is_flat {
-                            Seen::Flat(&mut flat)
+                            ObservationArrays::Flat(&mut flat)
                         } else {
-                            Seen::Cursor { bars: &mut bars, account: &mut account }
+                            ObservationArrays::Cursor { bars: &mut bars, account: &mut account }
                         };
                         batch.accept(black_box(&actions), None).expect("finite weights");
                         batch.step(seen, None, outcome).expect("a step");

@@ -1,4 +1,4 @@
-//! How long a step takes through each door, and a backtest of a table of weights.
+//! Time of a step of each interface, and of a backtest of a table of weights.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openoutcry::{Backtest, CostModel, Dataset, TradingEnv, Window};
 
-/// The costs that are timed: those of every backtest, and all there are.
+/// The timed costs: the defaults, and all kinds.
 fn cost_models() -> [(&'static str, CostModel); 2] {
     let usual = CostModel { fee_bps: 1.0, slippage_bps: 2.0, ..CostModel::zero() };
     let every = CostModel {

@@ -1,12 +1,12 @@
-//! Steps lanes: what `scripts/instructions` counts.
+//! Steps lanes, for the counts of `scripts/instructions`.
 //!
-//! `lane_steps SYMBOLS simple|scaled|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many environments
-//! of one lane, or as many backtests of a table of weights, one by one or all at once.
+//! `lane_steps SYMBOLS simple|scaled|every LANES flat|sliding|alone|table|tables STEPS`: a batch of lanes, as many
+//! environments of one lane, or as many backtests of a table of weights, one by one or all at once.
 
 use std::sync::Arc;
 
-use openoutcry::batch::{Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
-use openoutcry::{Backtest, CostModel, Dataset, Limits, Reward, TradingEnv, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms};
+use openoutcry::{Backtest, CostModel, Dataset, EpisodeWindows, Limits, Reward, TradingEnv, Window};
 
 const WINDOW: Window = Window { start: 19, end: 400 };
 
@@ -23,7 +23,7 @@ fn terms(costs: &str) -> Terms {
     Terms { costs, limits }
 }
 
-/// Returns weights of `n_lanes` lanes, other ones for each.
+/// Returns different weights for each of `n_lanes` lanes.
 fn weights(n_symbols: usize, n_lanes: usize) -> Vec<f64> {
     let weight = |cell: usize| (cell.wrapping_mul(2_654_435_761) % 1000) as f64 / (1100.0 * n_symbols as f64);
     (0..n_lanes * n_symbols).map(weight).collect()
@@ -32,7 +32,7 @@ fn weights(n_symbols: usize, n_lanes: usize) -> Vec<f64> {
 fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps: usize) {
     let market = Arc::new(Market::new(Arc::new(data)));
     let settings = Settings {
-        windows: vec![Windows::Fixed(WINDOW)],
+        windows: vec![EpisodeWindows::Fixed(WINDOW)],
         autoreset: Autoreset::SameStep,
         reward: Reward::Simple,
         lookback: 20,
@@ -40,27 +40,28 @@ fn step_batch(data: Dataset, terms: Terms, n_lanes: usize, slides: bool, n_steps
         max_episode_steps: usize::MAX,
         n_threads: 1,
         cells_a_thread: Settings::CELLS_A_THREAD,
-        bypass_len: Settings::BYPASS_LEN,
+        streaming_len: Settings::STREAMING_LEN,
         seed: 1,
     };
     let mut seen = vec![0.0_f32; n_lanes * market.flat_len(20)];
     let actions: Vec<f32> =
         weights(market.data().n_symbols(), n_lanes).into_iter().map(|weight| weight as f32).collect();
     let mut batch = Batch::new(vec![market], &vec![(0, terms); n_lanes], settings, 0).expect("a batch");
-    let mut strip = slides.then(|| Strip::new(&batch));
-    let mut rows = strip.as_ref().map_or_else(Vec::new, |strip| vec![0.0; n_lanes * strip.row_len()]);
+    let mut sliding_array = slides.then(|| SlidingArray::new(&batch));
+    let mut rows =
+        sliding_array.as_ref().map_or_else(Vec::new, |sliding_array| vec![0.0; n_lanes * sliding_array.row_len()]);
     let mut rewards = vec![0.0; n_lanes];
     let mut flags = [(); 3].map(|()| vec![false; n_lanes]);
     for step in 0..n_steps {
         let [terminated, truncated, reset] = &mut flags;
         let outcome = Outcome { rewards: &mut rewards, terminated, truncated, reset };
         batch.accept(&actions, None).expect("finite weights");
-        let seen = match &mut strip {
-            Some(strip) => {
-                let turn = step % strip.n_turns();
-                Seen::Sliding(strip.seen(&mut rows, turn))
+        let seen = match &mut sliding_array {
+            Some(sliding_array) => {
+                let turn = step % sliding_array.n_turns();
+                ObservationArrays::Sliding(sliding_array.seen(&mut rows, turn))
             }
-            None => Seen::Flat(&mut seen),
+            None => ObservationArrays::Flat(&mut seen),
         };
         batch.step(seen, None, outcome).expect("a step");
     }

@@ -25,47 +25,40 @@
 //! ```
 
 pub mod agents;
-mod answer;
 mod backtest;
 pub mod batch;
-mod capture;
-mod diagnosis;
-mod edited;
 mod environment;
 mod episode;
-mod episodes;
-mod headers;
 mod replay;
-mod reward;
-mod run;
-mod submit;
 
 pub use agents::Agent;
-pub use answer::Answer;
-pub use backtest::{Backtest, BacktestError, run_backtest};
-pub use capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
-pub use diagnosis::{Cause, Difference};
-pub use edited::edited;
-pub use environment::{Info, JsonStep, State, StepJsonError, StepResult, TradingEnv};
-pub use episodes::{Stream, Windows};
+pub use agents::agent_answer::AgentAnswer;
+pub use backtest::run::{Fill, Flows, Run};
+pub use backtest::run_backtest::{Backtest, BacktestError, run_backtest};
+pub use environment::env_state::State;
+pub use environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
+pub use environment::trading_env::TradingEnv;
+pub use episode::episode_windows::{EpisodeStream, EpisodeWindows};
+pub use episode::reward::{Reward, RewardState, Shaping};
 pub use openoutcry_contract::{
     Action, Benchmarks, CONTRACT_VERSION, Decision, DecisionError, MarketObservation, Order, Position, Refusal,
-    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, canonicalize, ledger, log, merkle, record,
+    StatedOrder, Submission, SubmittedRun, SymbolHistory, Trace, arena_log, canonicalize, ledger, merkle, record,
     spec_digest, spec_from_json, spec_to_json,
 };
 #[cfg(feature = "planted")]
-pub use openoutcry_engine::planted;
+pub use openoutcry_engine::planted_faults;
 pub use openoutcry_engine::scenario;
 pub use openoutcry_engine::{
     Columns, ConfigError, CostModel, DEFAULT_LOOKBACK, DEFAULT_PERIODS_PER_YEAR, DataError, Dataset, Event, FillKey,
     Fundamental, Limits, MAX_ABS_WEIGHT, NewsItem, Origin, StepCosts, StepError, Stepped, Window, check_rows,
 };
-pub use replay::{Replay, ReplayError, Terms, replay_run};
-pub use reward::{Memory, Reward, Shaping};
-pub use run::{Fill, Flows, Run};
-pub use submit::{replay_submission, submit, submit_at, submit_run};
+pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
+pub use replay::divergence::{Cause, Difference};
+pub use replay::record_integrity::integrity_differences;
+pub use replay::replay_run::{Replay, ReplayError, Terms, replay_run};
+pub use replay::score_submission::{replay_submission, submit, submit_at, submit_run};
 
-/// Compiles and runs the Rust of the README.
+/// Compiles and runs the Rust code of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! A step of a batch takes no memory: an allocator counts, on all threads.
+//! A step of a batch allocates no memory: an allocator counts, on all threads.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe to write; this one counts and hands on")]
 
@@ -6,8 +6,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openoutcry::batch::{Arrays, Autoreset, Batch, Market, Outcome, Seen, Settings, Strip, Terms};
-use openoutcry::{CostModel, Dataset, Limits, Reward, Window, Windows};
+use openoutcry::batch::{
+    Autoreset, Batch, DictArrays, Market, ObservationArrays, Outcome, Settings, SlidingArray, Terms,
+};
+use openoutcry::{CostModel, Dataset, EpisodeWindows, Limits, Reward, Window};
 
 struct Counting;
 
@@ -45,9 +47,9 @@ enum Kind {
 }
 
 /// Every array that a step may write to.
-struct Memory {
+struct OutputMemory {
     flat: Vec<f32>,
-    strip: Strip,
+    sliding_array: SlidingArray,
     rows: Vec<f32>,
     step: usize,
     cells: [Vec<f64>; 3],
@@ -57,14 +59,14 @@ struct Memory {
     account: Vec<f32>,
 }
 
-impl Memory {
+impl OutputMemory {
     fn new(market: &Market, batch: &Batch) -> Self {
-        let strip = Strip::new(batch);
+        let sliding_array = SlidingArray::new(batch);
         let cells = N_LANES * market.data().n_symbols();
         Self {
             flat: vec![0.0; N_LANES * market.flat_len(LOOKBACK)],
-            rows: vec![0.0; N_LANES * strip.row_len()],
-            strip,
+            rows: vec![0.0; N_LANES * sliding_array.row_len()],
+            sliding_array,
             step: 0,
             cells: [vec![0.0; cells], vec![0.0; cells], vec![0.0; N_LANES]],
             listed: vec![0; cells],
@@ -74,27 +76,31 @@ impl Memory {
         }
     }
 
-    fn seen(&mut self, kind: Kind) -> Seen<'_> {
+    fn seen(&mut self, kind: Kind) -> ObservationArrays<'_> {
         let [closes, positions, cash] = &mut self.cells;
         match kind {
-            Kind::Flat => Seen::Flat(&mut self.flat),
+            Kind::Flat => ObservationArrays::Flat(&mut self.flat),
             Kind::Sliding => {
                 self.step += 1;
-                let turn = self.step % self.strip.n_turns();
-                Seen::Sliding(self.strip.seen(&mut self.rows, turn))
+                let turn = self.step % self.sliding_array.n_turns();
+                ObservationArrays::Sliding(self.sliding_array.seen(&mut self.rows, turn))
             }
-            Kind::Cursor => Seen::Cursor { bars: &mut self.bars, account: &mut self.account },
-            Kind::Dict => {
-                Seen::Dict(Arrays { closes, listed: &mut self.listed, positions, cash, history: &mut self.history })
-            }
+            Kind::Cursor => ObservationArrays::Cursor { bars: &mut self.bars, account: &mut self.account },
+            Kind::Dict => ObservationArrays::Dict(DictArrays {
+                closes,
+                listed: &mut self.listed,
+                positions,
+                cash,
+                history: &mut self.history,
+            }),
         }
     }
 }
 
-fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (usize, usize)) -> Batch {
+fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, streaming_len): (usize, usize)) -> Batch {
     let costs = CostModel { fee_bps: 5.0, slippage_bps: 2.0, impact_bps: 10.0, ..CostModel::zero() };
     let settings = Settings {
-        windows: vec![Windows::Random {
+        windows: vec![EpisodeWindows::Random {
             range: Window { start: 10, end: market.data().n_bars() },
             n_bars: 30,
             split: "train".to_owned(),
@@ -106,23 +112,23 @@ fn batch(market: &Arc<Market>, autoreset: Autoreset, (n_threads, bypass_len): (u
         max_episode_steps: usize::MAX,
         n_threads,
         cells_a_thread: 1,
-        bypass_len,
+        streaming_len,
         seed: 1,
     };
     let terms = Terms { costs, limits: Limits::default() };
     Batch::new(vec![Arc::clone(market)], &[(0, terms); N_LANES], settings, 0).expect("a batch")
 }
 
-/// Returns how many times memory was taken in `N_STEPS` steps.
+/// Returns the number of allocations in `N_STEPS` steps.
 ///
-/// As many of them went before to warm up.
+/// As many steps run before to warm up.
 fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (usize, usize)) -> usize {
     let n_symbols = market.data().n_symbols();
     let mut batch = batch(market, autoreset, ways);
-    let (mut memory, mut last) = (Memory::new(market, &batch), Memory::new(market, &batch));
+    let (mut memory, mut last) = (OutputMemory::new(market, &batch), OutputMemory::new(market, &batch));
     let mut rewards = vec![0.0; N_LANES];
     let mut flags = [(); 3].map(|()| vec![false; N_LANES]);
-    // Gross above 1 in some lanes and shorts in others, so that limits are told of.
+    // Gross above 1 in some lanes and shorts in others, so that limits are reported.
     let weight = |cell: usize| (cell % 7) as f32 / n_symbols as f32 - 0.1;
     let actions: Vec<f32> = (0..N_LANES * n_symbols).map(weight).collect();
     let mut began = 0;
@@ -141,15 +147,15 @@ fn allocations(market: &Arc<Market>, kind: Kind, autoreset: Autoreset, ways: (us
     ALLOCATIONS.load(Ordering::Relaxed) - began
 }
 
-// One test: a count of the whole program's memory suffers no neighbour.
+// One test: the count of the whole process excludes parallel tests.
 #[test]
 fn a_step_of_a_batch_takes_no_memory() {
     for n_symbols in [4, 12] {
         let market = Arc::new(Market::new(Arc::new(Dataset::synthetic(n_symbols, 200, 3).expect("a market"))));
         for kind in [Kind::Flat, Kind::Sliding, Kind::Dict, Kind::Cursor] {
             for autoreset in [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled] {
-                for (n_threads, bypass_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
-                    let taken = allocations(&market, kind, autoreset, (n_threads, bypass_len));
+                for (n_threads, streaming_len) in [(1, usize::MAX), (1, 0), (2, 0)] {
+                    let taken = allocations(&market, kind, autoreset, (n_threads, streaming_len));
                     assert_eq!(taken, 0, "{n_symbols} symbols, {kind:?}, {autoreset:?}, {n_threads} threads");
                 }
             }

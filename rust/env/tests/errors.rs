@@ -1,6 +1,6 @@
-//! Every error of `contract/errors.json`, raised by what its example gives.
+//! Every error of `contract/errors.json`, raised by its example.
 //!
-//! Each has the message that it shows.
+//! Each has the documented message.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use openoutcry::{
 };
 use serde_json::Value;
 
-/// What a caller sees of an error: its slug and its message.
+/// The slug and the message of an error.
 type Raised = (&'static str, String);
 
 fn documented() -> Vec<Value> {
@@ -33,7 +33,7 @@ fn step_error(error: &StepError) -> Raised {
     (error.slug(), error.to_string())
 }
 
-/// Returns what the environment raises for each example that is not a text.
+/// Returns the error of each example that is not a text.
 fn raised_by_calls() -> BTreeMap<&'static str, Raised> {
     let synthetic = |n_symbols| Dataset::synthetic(n_symbols, 120, 0).unwrap();
     let count = env(synthetic(3)).step_weights(&[0.5, 0.5]).unwrap_err();
@@ -86,9 +86,9 @@ fn overflow() -> StepError {
     }
 }
 
-/// Returns whether a message is made from a template.
+/// Returns whether a message matches a template.
 ///
-/// It has its literal parts, in order, with anything in place of a field.
+/// It has the literal parts in order, with any text for each field.
 fn is_of_template(message: &str, template: &str) -> bool {
     let mut parts = template.split('{').map(|part| part.split_once('}').map_or(part, |(_, literal)| literal));
     let Some(mut rest) = message.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -120,11 +120,12 @@ fn every_documented_error_is_raised_by_its_example_with_its_message() {
                 let error = AgentTrajectory::from_json(&given).unwrap_err();
                 (error.slug(), error.to_string())
             }
-            // What harnesses and servers of sessions say is held by their tests.
+            // Errors of harnesses and session servers are tested with them.
             ("agent" | "infrastructure" | "session", None) => continue,
             ("data", None) => data_error(&Dataset::from_csv(&given, 252.0).unwrap_err()),
             _ => {
-                // The first has its own test below, those of records theirs; the others are raised by the Python door alone.
+                // The first has a test below, record errors have their own tests, and the others are raised by the
+                // Python bindings only.
                 let elsewhere = [
                     "state_mismatch",
                     "argument_invalid",
@@ -142,7 +143,7 @@ fn every_documented_error_is_raised_by_its_example_with_its_message() {
                 continue;
             }
         };
-        // A table of Rust is flat and has a length where the documented one has a shape.
+        // A Rust table is flat and has a length where the documented one has a shape.
         let is_flat = slug == "shape_mismatch";
         let same_text = ["nav_overflow", "shape_mismatch"].contains(&slug.as_str()) || raised.1 == shown;
         let template = text(&error["message"]);
@@ -187,9 +188,9 @@ fn a_checkpoint_of_another_market_window_or_rules_is_refused_and_changes_nothing
     assert_eq!(accepted, [] as [&str; 0]);
 }
 
-/// What the last step said is part of the state.
+/// The events of the last step are part of the state.
 ///
-/// A refused step must leave it, whatever it was refused for.
+/// A refused step must keep them, whatever the reason.
 #[test]
 fn a_refused_step_leaves_what_the_last_step_had_to_say() {
     let decision = |weight: f64| {
@@ -309,7 +310,7 @@ fn every_column_ends_where_the_contract_says() {
     }
 }
 
-/// What has one field set, and the ends of its range.
+/// A setter of one field, and the ends of its range.
 type Field<T> = (fn(f64) -> T, f64, f64);
 
 #[test]

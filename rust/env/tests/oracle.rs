@@ -1,6 +1,6 @@
-//! Value paths of engines written by others (`tests/oracle/README.md`).
+//! Value paths of other engines (`tests/oracle/README.md`).
 //!
-//! They are reproduced to 1e-12 through two doors.
+//! They are reproduced to 1e-12 by backtest and environment.
 
 use openoutcry::{Backtest, Columns, CostModel, Dataset, Limits, TradingEnv, Window};
 use serde_json::Value;
@@ -36,7 +36,7 @@ fn closes(n_symbols: usize, n_bars: usize) -> Vec<f64> {
 
 /// The close before each bar, moved by up to half a percent.
 ///
-/// Before the first bar it is that bar's own.
+/// Before the first bar it is the close of that bar.
 fn opens(closes: &[f64], n_symbols: usize) -> Vec<f64> {
     let before = |cell: usize| closes[cell.checked_sub(n_symbols).unwrap_or(cell)];
     let moved = |(cell, u): (usize, &f64)| before(cell) * (1.0 + 0.01 * (u - 0.5));

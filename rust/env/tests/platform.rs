@@ -1,4 +1,4 @@
-//! The same records on every platform: what agents were shown, a digest a run.
+//! The same records on every platform: a digest of the observations of each run.
 //!
 //! The digests are in `contract/vectors/record.json`, and Python replays them too. `scripts/platforms` runs this in
 //! each profile, for each processor and with each C library.
@@ -63,7 +63,7 @@ impl Vector {
     }
 }
 
-/// Returns the digest of all that a run was shown; no version is part of it.
+/// Returns the digest of all observations of a run, without versions.
 fn shown(run: &RunTrajectory) -> String {
     let mut text = String::new();
     for observation in run.steps.iter().map(|step| &step.observation).chain(run.end.iter().map(|end| &end.observation))

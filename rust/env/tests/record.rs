@@ -1,4 +1,4 @@
-//! Records: what is captured replays to the bit, and what was changed is named.
+//! Records: captured runs replay to the bit, and every change is identified.
 
 mod shared;
 
@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use openoutcry::record::{AgentTrajectory, Digest, Fault, Place, RunTrajectory};
 use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{
-    Answer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation, Order,
-    Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
+    AgentAnswer, Backtest, BacktestError, Cause, CostModel, Dataset, Decision, FillKey, Limits, MarketObservation,
+    Order, Run, Terms, Window, agents, replay_run, replay_submission, run_backtest_capture,
 };
 use shared::forged;
 
@@ -73,7 +73,7 @@ fn the_answers_of_a_function_are_kept_as_they_came_and_told_line_by_line() {
     let mut lines = String::new();
     let (run, record) = backtest(&data)
         .try_capture::<BacktestError>(
-            |text| Ok(Answer::strict(answer(text))),
+            |text| Ok(AgentAnswer::strict(answer(text))),
             |line| {
                 lines.push_str(line);
                 Ok(())
@@ -88,7 +88,7 @@ fn the_answers_of_a_function_are_kept_as_they_came_and_told_line_by_line() {
     assert_eq!(run.nav.len(), 31);
 }
 
-/// Returns rows with all that a weight may be.
+/// Returns rows with every kind of weight.
 ///
 /// Holds, both zeros, weights out of range, and orders for symbols that are not listed.
 fn rows(data: &Dataset, seed: u64) -> Vec<f64> {
@@ -169,7 +169,7 @@ fn a_decision_that_json_cannot_say_is_refused() {
 
 type Change = fn(&mut RunTrajectory);
 
-/// Returns the first place, field and cause that a replay names after a change.
+/// Returns the first place, field and cause that a replay reports after a change.
 fn named(data: &Dataset, change: Change, is_forged: bool) -> Option<(Place, &'static str, Cause)> {
     let mut run = captured(data).1;
     change(&mut run);
@@ -222,7 +222,7 @@ fn what_was_changed_is_named_with_its_place_and_cause() {
 fn a_step_of_another_run_is_named() {
     let data = market();
     let (_, other) = backtest(&data).capture(&mut agents::EqualWeight).unwrap();
-    // The first step of another run under the same header is well linked: the one after it is not.
+    // The first step of another run with the same header has a valid link, and the next one does not.
     for (step, place) in [(0, 1), (7, 7), (29, 29)] {
         let mut run = captured(&data).1;
         run.steps[step] = other.steps[step].clone();

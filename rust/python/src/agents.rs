@@ -4,14 +4,14 @@ use pyo3::prelude::*;
 use crate::arguments;
 use crate::error::raise;
 
-/// A baseline agent of the core, made anew for every run.
+/// A baseline agent of the core, created anew for every run.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone)]
 pub struct Baseline {
     /// Name of the baseline.
     #[pyo3(get)]
     name: String,
-    /// Seed of the baseline `random`; the others draw nothing.
+    /// Seed of the baseline `random`; the others ignore it.
     #[pyo3(get)]
     seed: u64,
 }

@@ -1,15 +1,15 @@
-//! Arguments of Python: each is refused by its own name.
+//! Conversion of Python arguments. Errors name the argument.
 //!
-//! None is taken for another kind of value.
+//! No argument is coerced from another kind of value.
 
-use openoutcry::Answer;
+use openoutcry::AgentAnswer;
 use openoutcry::record::{Fault, Harness, Tier, Transport};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::error::raise;
 
-/// Makes one reader an argument, since what reads an argument is not told its name.
+/// Defines one reader per argument: pyo3 does not pass the name to a reader.
 macro_rules! readers {
     ($read:ident($slug:literal) -> $type:ty: $($name:ident),+) => {
         $(pub(crate) fn $name(value: &Bound<'_, PyAny>) -> PyResult<$type> { $read($slug, stringify!($name), value) })+
@@ -25,7 +25,7 @@ readers!(rate("limit_invalid") -> Option<f64>: maintenance_margin, max_gross, ma
 readers!(truth("limit_invalid") -> Option<bool>: allow_short);
 readers!(number("value_invalid") -> f64: periods_per_year);
 
-/// Refuses a name of an agent that no record could hold.
+/// Refuses a name that is too long for a record.
 pub(crate) fn check_agent_id(agent_id: &str) -> PyResult<()> {
     openoutcry::record::check_agent_id(agent_id).map_err(|error| raise("argument_invalid", &error.to_string()))
 }
@@ -37,9 +37,9 @@ fn refused(slug: &'static str, name: &str, range: &str, value: &Bound<'_, PyAny>
     }
 }
 
-/// Returns whether a value is a truth value of Python or numpy.
+/// Returns whether a value is a boolean of Python or numpy.
 ///
-/// Python also takes those for 0 or 1.
+/// Python also accepts those as 0 or 1.
 fn is_truth(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(["bool", "bool_"].contains(&&*value.get_type().name()?.to_cow()?))
 }
@@ -54,9 +54,9 @@ fn size(slug: &'static str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<us
     size.ok_or_else(|| refused(slug, name, &format!("an integer of at least {}", least(name)), value))
 }
 
-/// Returns the least value that the core accepts.
+/// Returns the smallest value that is passed to the core.
 ///
-/// It refuses smaller ones by their meaning.
+/// The core refuses smaller ones with a specific error.
 fn least(name: &str) -> u8 {
     match name {
         "n_bars" | "n_days" => 2,
@@ -95,32 +95,32 @@ pub(crate) fn decision<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     text.to_str().or_else(|_| Err(raise("bad_json", &format!("{start} at {}", place_of_surrogate(value)?))))
 }
 
-/// Returns an answer: the text of a decision, or that and what was wrong with it.
-pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<Answer> {
-    let Ok(pair) = value.cast::<PyTuple>() else { return Ok(Answer::strict(decision(value)?.to_owned())) };
+/// Returns an answer: the text of a decision, optionally with its fault.
+pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<AgentAnswer> {
+    let Ok(pair) = value.cast::<PyTuple>() else { return Ok(AgentAnswer::strict(decision(value)?.to_owned())) };
     let (text, fault): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
     let text = decision(&text)?.to_owned();
     if fault.is_none() {
-        return Ok(Answer::lenient(text));
+        return Ok(AgentAnswer::lenient(text));
     }
     let named = fault.extract().ok().and_then(|slug: String| Fault::new(&slug).ok());
     named
-        .and_then(|fault| Answer::held(text, fault))
+        .and_then(|fault| AgentAnswer::held(text, fault))
         .ok_or_else(|| refused("argument_invalid", "fault", "None or a slug, and `malformed` of no decision", &fault))
 }
 
-/// Returns how an agent is run, if it is not run in this process.
+/// Returns the harness of an agent, unless it runs in this process.
 pub(crate) fn harness(value: &Bound<'_, PyAny>) -> PyResult<Option<Harness>> {
     if value.is_none() {
         return Ok(None);
     }
-    let told = |name: &str| value.get_item(name).ok();
+    let field = |name: &str| value.get_item(name).ok();
     let made = || {
-        let name = told("tier")?.extract::<String>().ok()?;
+        let name = field("tier")?.extract::<String>().ok()?;
         let tier = Tier::ALL.into_iter().find(|tier| tier.name() == name)?;
-        let name = told("transport")?.extract::<String>().ok()?;
+        let name = field("transport")?.extract::<String>().ok()?;
         let transport = Transport::ALL.into_iter().find(|transport| transport.name() == name)?;
-        Some(Harness { allow_net: told("allow_net")?.extract().ok()?, tier, transport })
+        Some(Harness { allow_net: field("allow_net")?.extract().ok()?, tier, transport })
     };
     let wanted = "None or `allow_net`, `tier` (T0 to T3) and `transport` (stdio or http)";
     made().map(Some).ok_or_else(|| refused("argument_invalid", "harness", wanted, value))
@@ -135,9 +135,9 @@ pub(crate) fn csv_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     })
 }
 
-/// Returns where the first half of a pair stands that has no other half.
+/// Returns the position of a lone surrogate.
 ///
-/// No UTF-8 can say it.
+/// UTF-8 cannot encode it.
 fn place_of_surrogate(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let bytes: Vec<u8> = value.call_method1("encode", ("utf-8", "surrogatepass"))?.extract()?;
     let good = std::str::from_utf8(&bytes).err().map_or(bytes.len(), |error| error.valid_up_to());

@@ -1,4 +1,4 @@
-//! Arrays in and out.
+//! Conversion of numpy arrays.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use openoutcry::Origin;
@@ -8,7 +8,8 @@ use crate::error::raise;
 
 /// Returns a copy of a (bars, symbols) array, row by row.
 ///
-/// Copied while the GIL is held: rust-numpy's borrow flag does not bind Python code, which may write once we detach.
+/// Copied while the GIL is held: the borrow flag of rust-numpy does not bind Python code, which may write after we
+/// detach.
 pub(crate) fn table<T: numpy::Element + Copy>(
     name: &str,
     array: &PyReadonlyArray2<'_, T>,
@@ -20,14 +21,14 @@ pub(crate) fn table<T: numpy::Element + Copy>(
             format!("`{name}` must have shape ({}, {}); received ({}, {})", shape.0, shape.1, found[0], found[1]);
         return Err(raise("shape_mismatch", &message));
     }
-    // Not rust-numpy's `as_slice`, which also takes an array that is contiguous column by column.
+    // Not `as_slice` of rust-numpy, which also accepts an array in column-major order.
     Ok(match array.as_array().as_slice() {
         Some(values) => values.to_vec(),
         None => array.as_array().iter().copied().collect(),
     })
 }
 
-/// Returns the rows of a frame that bars and cells came from; below 0 is none.
+/// Returns the frame rows of bars and cells; a negative row is missing.
 pub(crate) fn origin((of_bar, of_cell): (Vec<i64>, Vec<i64>)) -> Origin {
     let rows = |rows: Vec<i64>| rows.into_iter().map(|row| usize::try_from(row).unwrap_or(Origin::NOWHERE)).collect();
     Origin { is_text: false, of_bar: rows(of_bar), of_cell: rows(of_cell) }

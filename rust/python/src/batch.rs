@@ -1,45 +1,45 @@
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, Strip, Terms};
-use openoutcry::{Reward, Window, Windows};
+use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, SlidingArray, Terms};
+use openoutcry::{EpisodeWindows, Reward, Window};
 use pyo3::prelude::*;
 
-use crate::arguments;
-use crate::arrays;
 use crate::buffers::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
+use crate::{arguments, arrays};
 
-/// Many accounts that are stepped together.
+/// A batch of accounts that are stepped together.
 ///
-/// There is one a lane of `lanes`: the index of its dataset, its costs and its limits. Lane i plays the stream of
-/// episodes of `seed + i`. Meaning: `openoutcry.vector.OpenOutcryVectorEnv`.
+/// One per entry of `lanes`: the index of its dataset, its costs and its limits. Lane i has the stream of episodes of
+/// `seed + i`. See `openoutcry.vector.OpenOutcryVectorEnv`.
 ///
-/// Of `options`, `windows` has one entry a dataset: start, end, bars of a random episode or None, and the split.
-/// `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, of new arrays, `flat`, `dict`, `history` (a
-/// dict with it) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
+/// In `options`, `windows` has one entry per dataset: start, end, bars of a random episode or None, and the split.
+/// `autoreset` is `next_step`, `same_step` or `disabled`; `observation`, for new arrays, is `flat`, `dict`, `history`
+/// (a dict with history) or `cursor`; the others are `reward`, `reward_parameter`, `lookback`, `no_trade_band`,
 /// `max_episode_steps`, `threads` and `seed`.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct Batch {
     core: CoreBatch,
     shown: Shown,
-    /// Which lanes began an episode in the last step that made new arrays.
+    /// The lanes that were reset in the last step with new arrays.
     resets: Vec<bool>,
 }
 
-/// Lanes, and numbers that they observe, of a step of less than ten microseconds.
+/// Lanes, and observed numbers, of a step below ten microseconds.
 ///
-/// For as long nobody needs the GIL, and to release and retake it would take up to a tenth of the step.
+/// Such a step keeps the GIL: releasing and retaking it would take up to a tenth of the step.
 const FEW: (usize, usize) = (128, 8192);
 
-/// What a step that made new arrays returns.
+/// The return value of a step with new arrays.
 ///
-/// The observation, what came of the step, and which flags are set.
+/// The observation, the outcome of the step, and its flags.
 type Made = (Py<PyAny>, Py<PyArray1<f64>>, Py<PyArray1<bool>>, Py<PyArray1<bool>>, Option<Py<PyArray1<bool>>>, u8);
 
-/// How a batch is run: a dict of Python.
+/// Settings of a batch: a dict in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Options {
@@ -52,12 +52,12 @@ struct Options {
     no_trade_band: f64,
     max_episode_steps: Option<usize>,
     threads: usize,
-    /// Lanes times symbols that are worth a thread.
+    /// Lanes times symbols per thread.
     cells_a_thread: usize,
     seed: u64,
-    /// What new observations are made of: `flat`, `cursor`, `dict` or `history`.
+    /// The kind of new observations: `flat`, `cursor`, `dict` or `history`.
     ///
-    /// `history` is for a dict that has it.
+    /// `history` is a dict with history.
     #[pyo3(default = "flat".to_owned())]
     observation: String,
 }
@@ -70,10 +70,10 @@ pub(crate) fn reward(name: &str, parameter: f64) -> PyResult<Reward> {
     })
 }
 
-/// Returns the windows that episodes are drawn from.
-pub(crate) fn windows(start: usize, end: usize, n_bars: Option<usize>, split: String) -> Windows {
+/// Returns the distribution of episode windows.
+pub(crate) fn windows(start: usize, end: usize, n_bars: Option<usize>, split: String) -> EpisodeWindows {
     let range = Window { start, end };
-    n_bars.map_or(Windows::Fixed(range), |n_bars| Windows::Random { range, n_bars, split })
+    n_bars.map_or(EpisodeWindows::Fixed(range), |n_bars| EpisodeWindows::Random { range, n_bars, split })
 }
 
 impl Options {
@@ -101,7 +101,7 @@ impl Options {
             max_episode_steps: self.max_episode_steps.unwrap_or(usize::MAX),
             n_threads: self.threads,
             cells_a_thread: self.cells_a_thread,
-            bypass_len: Settings::BYPASS_LEN,
+            streaming_len: Settings::STREAMING_LEN,
             seed: self.seed,
         })
     }
@@ -109,7 +109,7 @@ impl Options {
 
 #[pymethods]
 impl Batch {
-    /// Make one lane per entry of `lanes`: market, costs and limits.
+    /// Create one lane per entry of `lanes`: market, costs and limits.
     #[new]
     fn new(
         py: Python<'_>,
@@ -122,7 +122,7 @@ impl Batch {
         let lanes: Vec<_> =
             lanes.into_iter().map(|(i, costs, limits)| (i, Terms { costs: costs.0, limits: limits.0 })).collect();
         let made = py.detach(|| {
-            // Lanes share one market where they trade one dataset.
+            // Lanes that trade one dataset share one market.
             let first = |dataset: &Dataset| datasets.iter().position(|other| Arc::ptr_eq(&other.0, &dataset.0));
             let firsts: Vec<usize> = datasets.iter().filter_map(first).collect();
             let mut markets: Vec<Arc<Market>> = Vec::with_capacity(datasets.len());
@@ -141,34 +141,34 @@ impl Batch {
         Ok(Self { shown, resets: vec![false; core.n_lanes()], core })
     }
 
-    /// Begin an episode in each lane of `mask`, or in all.
+    /// Reset each lane of `mask`, or all lanes.
     ///
-    /// With a seed, it is the first of the stream of `seed + i`.
+    /// With a seed, lane i starts the stream of `seed + i`.
     #[pyo3(signature = (seed=None, mask=None))]
     fn reset(&mut self, seed: Option<u64>, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
         let mask = mask.map(|mask| mask.as_array().to_vec());
         self.core.reset(seed, mask.as_deref()).map_err(to_py)
     }
 
-    /// Write what every lane may see.
+    /// Write the observation of every lane.
     fn observe(&self, py: Python<'_>, buffers: &Buffers) -> PyResult<()> {
         buffers.lend(|views, turn, _| views.with(py, turn, |seen| self.core.observe(seen).map_err(to_py)))
     }
 
-    /// Return what every lane may see, in new arrays.
+    /// Return the observation of every lane, in new arrays.
     fn observe_new(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let mut views = Views::fresh(py, self.shown, self.sizes());
         views.with(py, 0, |seen| self.core.observe(seen).map_err(to_py))?;
         views.observation(py)
     }
 
-    /// Trade every lane and write what it led to.
+    /// Step every lane and write the results.
     ///
-    /// `last` gets what a lane saw before a reset of this step. The number returned has bit 0 set if an episode ended,
-    /// bit 1 if the step began one.
+    /// `last` receives the final observation of each lane that this step resets. The returned number has bit 0 set if
+    /// an episode ended, and bit 1 if the step reset a lane.
     ///
     /// Raises:
-    ///     OpenOutcryError: an array cannot be used, a weight is not finite, or an episode is over; no lane has moved.
+    ///     OpenOutcryError: an array is invalid, a weight is not finite, or an episode has ended; no lane has moved.
     #[pyo3(signature = (actions, hold, buffers, last=None))]
     fn step(
         &mut self,
@@ -181,10 +181,10 @@ impl Batch {
         buffers.lend(|views, turn, results| self.advance(py, (actions, hold), (views, turn, results), last))
     }
 
-    /// Trade every lane and return what it led to in new arrays.
+    /// Step every lane and return the results in new arrays.
     ///
-    /// Flat observations go to `out` where that is given. They are the observation, rewards, terminations, truncations
-    /// and resets, or None for no reset; then the number of `step`.
+    /// Flat observations are written to `out`, if it is given. The values are the observation, rewards, terminations,
+    /// truncations and resets, or None without a reset; then the number of `step`.
     #[pyo3(signature = (actions, hold, last=None, out=None))]
     fn step_new(
         &mut self,
@@ -203,13 +203,11 @@ impl Batch {
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
     }
 
-    /// Length of a row that flat observations slide along.
-    ///
-    /// And where each turn begins in it.
+    /// Length of a row of sliding observations, and the position of each turn in it.
     #[getter]
     fn slides(&self) -> (usize, Vec<usize>) {
-        let strip = Strip::new(&self.core);
-        (strip.row_len(), (0..strip.n_turns()).map(|turn| strip.begin(turn)).collect())
+        let sliding_array = SlidingArray::new(&self.core);
+        (sliding_array.row_len(), (0..sliding_array.n_turns()).map(|turn| sliding_array.begin(turn)).collect())
     }
 
     /// NAV of every lane.
@@ -239,22 +237,22 @@ impl Batch {
         arrays::matrix(py, shares.map(|(lane, i)| self.core.shares(lane, i)).collect(), n_lanes)
     }
 
-    /// Whether the episode of every lane is over.
+    /// Whether the episode of every lane has ended.
     #[getter]
     fn done<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, (0..self.core.n_lanes()).map(|lane| self.core.is_done(lane)))
     }
 
-    /// NAV and bar at which the episodes of `lanes` before the present ones ended.
+    /// NAV and bar at the end of the previous episodes of `lanes`.
     ///
-    /// A lane whose episode before this one did not end is refused.
+    /// A lane whose previous episode did not end is refused.
     fn ended(&self, lanes: Vec<usize>) -> PyResult<Vec<(f64, usize)>> {
         let of = |lane: usize| (lane < self.core.n_lanes()).then(|| self.core.ended(lane)).flatten();
-        let message = |lane| format!("`lanes` must be of those whose episode has ended; received {lane}");
+        let message = |lane| format!("`lanes` must have an ended episode; received {lane}");
         lanes.into_iter().map(|lane| of(lane).ok_or_else(|| raise("argument_invalid", &message(lane)))).collect()
     }
 
-    /// Which symbols of every lane can be held.
+    /// The listed symbols of every lane.
     #[getter]
     fn tradable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<bool>>> {
         let Sizes { n_lanes, n_symbols, .. } = self.sizes();
@@ -269,7 +267,7 @@ impl Batch {
     /// Return the log returns of a dataset by bar and symbol.
     fn returns<'py>(&self, py: Python<'py>, market: usize) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let lane = (0..self.core.n_lanes()).find(|lane| self.core.market_index(*lane) == market);
-        let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be one that a lane trades"))?;
+        let lane = lane.ok_or_else(|| raise("argument_invalid", "`market` must be a market of a lane"))?;
         let returns = self.core.market(lane).returns().to_vec();
         let n_bars = returns.len() / self.core.n_symbols();
         returns.into_pyarray(py).reshape([n_bars, self.core.n_symbols()])
@@ -293,7 +291,7 @@ impl Batch {
         (views, turn, results): (&mut Views, usize, &Results),
         last: Option<&Buffers>,
     ) -> PyResult<u8> {
-        // Copied while the GIL is held: Python code may write to the array once we detach.
+        // Copied while the GIL is held: Python code may write to the array after we detach.
         self.accept(actions, hold)?;
         let Sizes { n_lanes, n_symbols, lookback } = self.sizes();
         let is_brief = n_lanes <= FEW.0 && n_lanes * n_symbols * (lookback + 1) <= FEW.1;
@@ -317,7 +315,7 @@ impl Batch {
 
     fn accept(&mut self, actions: &Bound<'_, PyAny>, hold: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let shape = [self.core.n_lanes(), self.core.n_symbols()];
-        // Asked first: it may run Python code, and no element may be looked at before.
+        // First, because it may run Python code before any element is read.
         unmasked("actions", actions)?;
         hold.map_or(Ok(()), |hold| unmasked("hold", hold))?;
         let hold = hold.map(|hold| taken::<bool, numpy::Ix2>("hold", hold)).transpose()?;
@@ -333,7 +331,7 @@ impl Batch {
     }
 }
 
-/// Refuses a masked array, whose mask would be lost.
+/// Refuses a masked array: its mask would be lost.
 pub(crate) fn unmasked(name: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
     if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
         let message = format!("`{name}` must be an array without a mask; received a masked array");

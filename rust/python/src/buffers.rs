@@ -1,10 +1,10 @@
-//! Arrays that a batch writes into.
+//! Arrays that a batch writes to.
 
 use std::sync::{Arc, Mutex};
 
 use numpy::ndarray::Dimension;
 use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
-use openoutcry::batch::{Arrays, Outcome, Seen, Strip};
+use openoutcry::batch::{DictArrays, ObservationArrays, Outcome, SlidingArray};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use crate::batch::{Batch, unmasked};
 use crate::error::raise;
 
-/// What an observation is made of.
+/// The kind of an observation.
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {
     Flat,
@@ -31,10 +31,10 @@ pub(crate) struct Sizes {
 /// Arrays of one observation.
 pub(crate) enum Views {
     Flat(Py<PyArray<f32, Ix2>>),
-    /// Rows that windows slide along.
+    /// Rows of sliding windows.
     Sliding {
         rows: Py<PyArray<f32, Ix2>>,
-        strip: Strip,
+        sliding_array: SlidingArray,
     },
     Dict {
         closes: Py<PyArray<f64, Ix2>>,
@@ -49,49 +49,49 @@ pub(crate) enum Views {
     },
 }
 
-/// Arrays of what a step led to, one element a lane.
+/// Arrays of the outcome of a step, one element per lane.
 pub(crate) struct Results {
     pub(crate) rewards: Py<PyArray<f64, Ix1>>,
     pub(crate) terminated: Py<PyArray<bool, Ix1>>,
     pub(crate) truncated: Py<PyArray<bool, Ix1>>,
-    /// None where it is worth an array only if a flag is set.
+    /// Absent if an array is created only for a set flag.
     reset: Option<Py<PyArray<bool, Ix1>>>,
 }
 
-/// The arrays that a batch writes into, checked once.
+/// The output arrays of a batch, validated once.
 ///
-/// They must be C-contiguous, writeable and apart from each other. `outcome` is rewards (float64), terminations,
-/// truncations and resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write into
-/// one array at a time.
+/// They must be C-contiguous, writeable and disjoint. `outcome` is rewards (float64), terminations, truncations and
+/// resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write to one array at a
+/// time.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct Buffers {
-    /// Shared by the turns of one strip.
+    /// Shared by the turns of one sliding array.
     arrays: Arc<Mutex<(Views, Results)>>,
-    /// Which turn they are lent for, where windows slide.
+    /// The turn of a sliding array.
     turn: usize,
 }
 
-/// Returns the elements of an array that a batch writes into.
+/// Returns the elements of an output array.
 ///
-/// rust-numpy's own flags cost 60 ns an array and a step, and bind no Python code anyway.
+/// The borrow flags of rust-numpy cost 60 ns per array and step, and do not bind Python code.
 #[expect(unsafe_code, clippy::mut_from_ref, reason = "arrays that are bound once are checked once")]
 fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -> PyResult<&'a mut [T]> {
     if !array.is_c_contiguous() {
         return Err(raise("shape_mismatch", "an array to be written must be C-contiguous; received one with strides"));
     }
-    // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable arrays that do not
-    // overlap and lends them to one step at a time; fresh arrays are in nobody else's hands.
+    // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable disjoint arrays and
+    // lends them to one step at a time; new arrays have no other user.
     unsafe { array.as_slice_mut() }
         .map_err(|error| raise("shape_mismatch", &format!("an array to be written must be aligned: {error}")))
 }
 
-/// Returns an array whose elements are all to be written.
+/// Returns an uninitialized array; every element must be written.
 #[expect(unsafe_code, reason = "what is written over need not be cleared first")]
 fn fresh<T: Element, D: Dimension>(
     py: Python<'_>,
     dims: impl numpy::ndarray::IntoDimension<Dim = D>,
 ) -> Py<PyArray<T, D>> {
-    // SAFETY: the types are plain numbers, and a step writes every element before anybody reads one.
+    // SAFETY: the types are plain numbers, and a step writes every element before it is read.
     unsafe { PyArray::new(py, dims, false) }.unbind()
 }
 
@@ -113,21 +113,21 @@ impl Views {
         }
     }
 
-    /// Returns an array of flat observations that somebody else made.
+    /// Returns the array of flat observations of the caller.
     pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
         let Sizes { n_lanes, n_symbols, lookback } = sizes;
-        let (py, wanted) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        let (py, required) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
         unmasked("out", out)?;
         let flat = written::<f32, Ix2>("out", out)?;
-        if flat.bind(py).shape() != wanted {
-            let message = format!("`out` must have shape {wanted:?}; received {:?}", flat.bind(py).shape());
+        if flat.bind(py).shape() != required {
+            let message = format!("`out` must have shape {required:?}; received {:?}", flat.bind(py).shape());
             return Err(raise("shape_mismatch", &message));
         }
         let _held = borrowed(py, "out", &flat)?;
         Ok(Self::Flat(flat))
     }
 
-    /// Returns the arrays as a learner gets them.
+    /// Returns the arrays in the form of a learner.
     pub(crate) fn observation(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let found = PyDict::new(py);
         match self {
@@ -149,24 +149,27 @@ impl Views {
         Ok(found.into_any().unbind())
     }
 
-    /// Hands the elements of all arrays to `write`.
+    /// Calls `write` with the elements of all arrays.
     ///
-    /// Of those that slide, it is the ones of a turn.
+    /// For sliding rows, with those of a turn.
     pub(crate) fn with<R>(
         &mut self,
         py: Python<'_>,
         turn: usize,
-        write: impl FnOnce(Seen<'_>) -> PyResult<R>,
+        write: impl FnOnce(ObservationArrays<'_>) -> PyResult<R>,
     ) -> PyResult<R> {
         match self {
-            Self::Sliding { rows, strip } => write(Seen::Sliding(strip.seen(elements(rows.bind(py))?, turn))),
-            Self::Flat(flat) => write(Seen::Flat(elements(flat.bind(py))?)),
-            Self::Cursor { bars, account } => {
-                write(Seen::Cursor { bars: elements(bars.bind(py))?, account: elements(account.bind(py))? })
+            Self::Sliding { rows, sliding_array } => {
+                write(ObservationArrays::Sliding(sliding_array.seen(elements(rows.bind(py))?, turn)))
             }
+            Self::Flat(flat) => write(ObservationArrays::Flat(elements(flat.bind(py))?)),
+            Self::Cursor { bars, account } => write(ObservationArrays::Cursor {
+                bars: elements(bars.bind(py))?,
+                account: elements(account.bind(py))?,
+            }),
             Self::Dict { closes, listed, positions, cash, history } => {
                 let history = history.as_ref().map(|history| history.bind(py));
-                write(Seen::Dict(Arrays {
+                write(ObservationArrays::Dict(DictArrays {
                     closes: elements(closes.bind(py))?,
                     listed: elements(listed.bind(py))?,
                     positions: elements(positions.bind(py))?,
@@ -189,10 +192,10 @@ impl Results {
         }
     }
 
-    /// Hands the elements of all arrays to `write`.
+    /// Calls `write` with the elements of all arrays.
     ///
-    /// It hands over `resets` where no array is bound for them. Afterwards, says which flags any lane has
-    /// set: 1 for an episode that ended, 2 for one that began.
+    /// `resets` is a scratch array if none is bound. Returns the flags that any lane has set: 1 for an ended episode, 2
+    /// for a reset.
     pub(crate) fn with(
         &self,
         py: Python<'_>,
@@ -204,31 +207,31 @@ impl Results {
         let bound = self.reset.as_ref().map(|reset| reset.bind(py));
         let reset = bound.map_or(Ok(resets), elements)?;
         write(Outcome { rewards, terminated, truncated, reset })?;
-        // Without a way out of the loop it runs over vectors.
+        // Without an early exit the loop is vectorized.
         let any = |flags: &[bool]| flags.iter().fold(false, |any, flag| any | flag);
         Ok(u8::from(any(terminated) | any(truncated)) | u8::from(any(reset)) << 1)
     }
 }
 
-/// Take an array of the wanted type and number of axes, or refuse it by name.
+/// Returns an array of the expected type and number of axes, else an error.
 pub(crate) fn taken<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
     value.cast::<PyArray<T, D>>().map(|array| array.clone().unbind()).map_err(|_| misfit::<T, D>(name, value))
 }
 
-/// Returns the refusal of what is no array of the wanted type and number of axes.
+/// Returns the error of an array with the wrong type or number of axes.
 pub(crate) fn misfit<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let described = || -> PyResult<String> {
-        let (wanted, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
+        let (required, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
         let received = match (value.getattr("dtype"), value.getattr("shape")) {
             (Ok(dtype), Ok(shape)) => format!("{} of shape {}", dtype.str()?, shape.repr()?),
             _ => value.get_type().name()?.to_string(),
         };
-        Ok(format!("`{name}` must be an array of {wanted} with {axes} axes; received {received}"))
+        Ok(format!("`{name}` must be an array of {required} with {axes} axes; received {received}"))
     };
     described().map_or_else(|error| error, |message| raise("shape_mismatch", &message))
 }
 
-/// Take an array that can be written.
+/// Returns a writeable array.
 fn written<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
     let array = taken::<T, D>(name, value)?;
     if !array.bind(value.py()).is_c_contiguous() {
@@ -238,15 +241,15 @@ fn written<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> Py
     Ok(array)
 }
 
-/// Refuses an array that is read-only, or that overlaps one whose borrow is held.
+/// Refuses an array that is read-only, or overlaps a borrowed one.
 fn borrowed<'py, T: Element, D: Dimension>(
     py: Python<'py>,
     name: &str,
     array: &Py<PyArray<T, D>>,
 ) -> PyResult<numpy::PyReadwriteArray<'py, T, D>> {
     array.bind(py).try_readwrite().map_err(|error| {
-        let wanted = format!("`{name}` must be writeable and must not overlap another array");
-        raise("shape_mismatch", &format!("{wanted}; received one of which it is said: {error}"))
+        let required = format!("`{name}` must be writeable and must not overlap another array");
+        raise("shape_mismatch", &format!("{required}; received an array with the error: {error}"))
     })
 }
 
@@ -304,10 +307,10 @@ impl Buffers {
         Self::bound(py, Views::Cursor { bars, account }, &outcome)
     }
 
-    /// Bind rows that flat observations slide along, and the arrays of outcomes.
+    /// Bind the rows of sliding observations, and the arrays of outcomes.
     ///
-    /// Returns one binding a turn, each for the columns from where it begins: see `Batch.slides`. They are for that
-    /// batch alone. Whoever else writes to the rows changes what is seen later.
+    /// Returns one binding per turn, each for the columns from its position on: see `Batch.slides`. They are for that
+    /// batch only. Other writes to the rows change later observations.
     #[staticmethod]
     fn sliding(
         py: Python<'_>,
@@ -315,15 +318,15 @@ impl Buffers {
         rows: &Bound<'_, PyAny>,
         outcome: [Bound<'_, PyAny>; 4],
     ) -> PyResult<Vec<Self>> {
-        let strip = Strip::new(batch.core());
-        let (n_turns, wanted) = (strip.n_turns(), [batch.core().n_lanes(), strip.row_len()]);
+        let sliding_array = SlidingArray::new(batch.core());
+        let (n_turns, required) = (sliding_array.n_turns(), [batch.core().n_lanes(), sliding_array.row_len()]);
         let rows = written::<f32, Ix2>("rows", rows)?;
-        if rows.bind(py).shape() != wanted {
-            let message = format!("`rows` must have shape {wanted:?}; received {:?}", rows.bind(py).shape());
+        if rows.bind(py).shape() != required {
+            let message = format!("`rows` must have shape {required:?}; received {:?}", rows.bind(py).shape());
             return Err(raise("shape_mismatch", &message));
         }
         let _held = borrowed(py, "rows", &rows)?;
-        let Self { arrays, .. } = Self::bound(py, Views::Sliding { rows, strip }, &outcome)?;
+        let Self { arrays, .. } = Self::bound(py, Views::Sliding { rows, sliding_array }, &outcome)?;
         Ok((0..n_turns).map(|turn| Self { arrays: Arc::clone(&arrays), turn }).collect())
     }
 }
@@ -346,12 +349,12 @@ impl Buffers {
 
     /// Lends the arrays to `write`, unless another thread has them.
     ///
-    /// It is told for which turn.
+    /// `write` receives the turn.
     pub(crate) fn lend<R>(&self, write: impl FnOnce(&mut Views, usize, &Results) -> PyResult<R>) -> PyResult<R> {
         let mut arrays = self.arrays.try_lock().map_err(|_| {
             raise(
                 "shape_mismatch",
-                "buffers must be used by one step at a time; received two at once, or one that broke off",
+                "buffers must be used by one step at a time; received a concurrent step, or one that failed",
             )
         })?;
         let (views, results) = &mut *arrays;

@@ -11,7 +11,7 @@ macro_rules! files {
     };
 }
 
-/// The kit, which a wheel has nowhere else.
+/// The conformance kit, embedded for wheels.
 const FILES: [(&str, &str); 16] = files![
     "awkward_news.json",
     "empty_start.json",
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 16] = files![
     "unknown_observation_field.json",
 ];
 
-/// Return the files of `contract/conformance` by their names.
+/// Return the files of `contract/conformance` by name.
 #[pyfunction]
 pub fn conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let files = PyDict::new(py);
@@ -41,26 +41,26 @@ pub fn conformance_files(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(files)
 }
 
-/// Return a decision as every surface reads it, in canonical JSON.
+/// Return a parsed decision in canonical JSON.
 ///
-/// Optional fields at their default are left out.
+/// Optional fields with default values are left out.
 ///
 /// Raises:
-///     OpenOutcryError: the text is refused whole, with the slug of its first fault.
+///     OpenOutcryError: the text is refused, with the slug of its first fault.
 #[pyfunction]
 pub fn read_decision(text: &str) -> PyResult<String> {
     Decision::from_json(text).map(|decision| decision.to_json()).map_err(to_py)
 }
 
-/// Return the signature of a report of conformance, 64 bytes of Ed25519.
+/// Return the Ed25519 signature of a conformance report, 64 bytes.
 #[pyfunction]
 pub fn sign_conformance(py: Python<'_>, digest: [u8; 32], private_key: [u8; 32]) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &record::sign_conformance(&Digest(digest), &private_key))
 }
 
-/// Return whether a signature is of a report's digest and by a key.
+/// Return whether the signature of a conformance report is valid for a key.
 ///
-/// Bytes that are no key have signed nothing.
+/// Invalid keys have no valid signature.
 #[pyfunction]
 pub fn conformance_is_signed(digest: [u8; 32], public_key: [u8; 32], signature: [u8; 64]) -> bool {
     record::conformance_is_signed(&Digest(digest), &public_key, &signature)

@@ -5,9 +5,8 @@ use openoutcry::{Columns, Dataset as CoreDataset, Fundamental, NewsItem, Origin}
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arguments;
-use crate::arrays;
 use crate::error::{raise, to_py};
+use crate::{arguments, arrays};
 
 /// The native market behind `openoutcry.Dataset`.
 #[pyclass(frozen, from_py_object, module = "openoutcry.openoutcry_py")]
@@ -20,7 +19,7 @@ type Table<'py> = PyReadonlyArray2<'py, f64>;
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     ///
-    /// `origin` says which rows of a frame bars and cells came from, -1 for none.
+    /// `origin` has the frame rows of bars and cells, -1 for none.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
@@ -91,7 +90,7 @@ impl Dataset {
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
-    /// Return a market of random walks, fixed by its seed.
+    /// Return a market of random walks, a function of its seed.
     #[staticmethod]
     fn synthetic(
         py: Python<'_>,
@@ -103,7 +102,7 @@ impl Dataset {
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
-    /// Return everything that a number can depend on, as bytes.
+    /// Return the canonical bytes of the market.
     ///
     /// The fingerprint is their SHA-256.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -111,16 +110,16 @@ impl Dataset {
         PyBytes::new(py, &bytes)
     }
 
-    /// Return the market of bytes that `to_bytes` has written.
+    /// Return the market of bytes that `to_bytes` wrote.
     ///
     /// Raises:
-    ///     OpenOutcryError: `bytes_invalid`: they are no market, or one written in another way.
+    ///     OpenOutcryError: `bytes_invalid`: they are not the canonical bytes of a market.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         py.detach(|| CoreDataset::from_bytes(content)).map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
-    /// Dates of the bars, rising.
+    /// Dates of the bars, ascending.
     #[getter]
     fn dates(&self) -> Vec<String> {
         self.0.dates().to_vec()
@@ -144,7 +143,7 @@ impl Dataset {
         self.0.n_symbols()
     }
 
-    /// Bars a year.
+    /// Bars per year.
     #[getter]
     fn periods_per_year(&self) -> f64 {
         self.0.periods_per_year()
@@ -181,7 +180,7 @@ impl Dataset {
         self.0.news().map(|(symbol, at, headline)| (symbol.into(), at.into(), headline.into())).collect()
     }
 
-    /// SHA-256 of everything the market holds, in hex.
+    /// SHA-256 of the canonical bytes, in hex.
     #[getter]
     fn fingerprint(&self, py: Python<'_>) -> String {
         use std::fmt::Write;
@@ -193,7 +192,7 @@ impl Dataset {
     }
 }
 
-/// Refuse a market of rows whose tables would be too large for what they hold.
+/// Refuse a market given as rows whose tables would be much larger than the rows.
 #[pyfunction]
 pub(crate) fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> PyResult<()> {
     openoutcry::check_rows(n_rows, n_symbols, n_bars, n_columns).map_err(to_py)

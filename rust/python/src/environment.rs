@@ -1,7 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1, PyReadwriteArray2};
-use openoutcry::batch::{Arrays, Market, observe_account};
+use openoutcry::batch::{DictArrays, Market, observe_account};
 use openoutcry::{
     CostModel as CoreCosts, Dataset as CoreDataset, FillKey, Limits as CoreLimits, Shaping, State as CoreState,
     StepCosts, Stepped, TradingEnv as CoreEnv, Window,
@@ -11,14 +11,15 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::arguments;
 use crate::batch::reward;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::events::event_dict;
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
 
 /// A checkpoint of an account, at one bar of one environment.
 ///
-/// Stepping on from it gives the same bits as never having stopped.
+/// An environment resumed from it gives the same bits.
 #[pyclass(frozen, eq, from_py_object, module = "openoutcry.openoutcry_py")]
 #[derive(Clone, PartialEq)]
 pub struct State(CoreState);
@@ -38,9 +39,9 @@ impl State {
     }
 }
 
-/// The JSON door: a market to step through with decisions in JSON.
+/// The JSON environment: a market that is stepped with decisions in JSON.
 ///
-/// The market is synthetic, or comes from `from_csv`. It is ready to step when made; `reset` begins the window anew.
+/// The market is synthetic, or comes from `from_csv`. A new environment is ready to step; `reset` restarts the window.
 ///
 /// Args:
 ///     n_symbols: Symbols of the market.
@@ -55,14 +56,14 @@ impl State {
 ///     max_participation: As in `Limits`; None for no limit.
 ///
 /// Raises:
-///     OpenOutcryError: the data, the window, a cost or a limit cannot be used.
+///     OpenOutcryError: the data, the window, a cost or a limit is invalid.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct TradingEnv {
     core: CoreEnv,
     stepped: Option<Stepped>,
     observation: String,
     info: String,
-    /// Made when the first flat observation is asked for.
+    /// Created with the first flat observation.
     market: OnceLock<Market>,
 }
 
@@ -161,7 +162,7 @@ impl TradingEnv {
         )
     }
 
-    /// Return an environment on a market that is there already.
+    /// Return an environment on an existing market.
     ///
     /// `shaping` is the reward of array steps, by name, its parameter, and the no-trade band.
     #[staticmethod]
@@ -184,7 +185,7 @@ impl TradingEnv {
         Ok(env)
     }
 
-    /// Begin the window anew and return its first observation, canonical JSON.
+    /// Restart the window and return its first observation, canonical JSON.
     fn reset(&mut self) -> &str {
         self.stepped = None;
         self.observation.clear();
@@ -192,12 +193,12 @@ impl TradingEnv {
         &self.observation
     }
 
-    /// Trade as a decision says and move on by one bar.
+    /// Trade a decision and advance by one bar.
     ///
     /// Returns `(observation_json, reward, done, info_json)`.
     ///
     /// Raises:
-    ///     OpenOutcryError: the text is not a decision, or the episode is over; nothing has moved.
+    ///     OpenOutcryError: the text is not a decision, or the episode has ended; the account has not moved.
     fn step(&mut self, decision_json: &Bound<'_, PyAny>) -> PyResult<(&str, f64, bool, &str)> {
         let decision_json = arguments::decision(decision_json)?;
         self.observation.clear();
@@ -214,13 +215,13 @@ impl TradingEnv {
         &self.observation
     }
 
-    /// Begin the window anew, without JSON.
+    /// Restart the window, without JSON.
     fn reset_arrays(&mut self) {
         self.stepped = None;
         self.core.restart();
     }
 
-    /// Begin another window, without JSON.
+    /// Start another window, without JSON.
     fn begin(&mut self, start: usize, end: usize) -> PyResult<()> {
         self.core.begin(Window { start, end }).map_err(to_py)?;
         self.stepped = None;
@@ -229,10 +230,10 @@ impl TradingEnv {
 
     /// Trade to target weights, shape `(n_symbols,)`, and return the reward.
     ///
-    /// Where `hold` is set, nothing is traded.
+    /// Symbols with `hold` set are not traded.
     ///
     /// Raises:
-    ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode is over.
+    ///     OpenOutcryError: the weights have the wrong shape or are not finite, or the episode has ended.
     #[pyo3(signature = (weights, hold=None))]
     fn step_weights(
         &mut self,
@@ -243,7 +244,7 @@ impl TradingEnv {
         let (weights, hold) = (weights.as_array().to_vec(), hold.map(|hold| hold.as_array().to_vec()));
         if let Some(hold) = hold.as_ref().filter(|hold| hold.len() != weights.len()) {
             let message =
-                format!("`hold` must have {} elements, as the weights; received {}", weights.len(), hold.len());
+                format!("`hold` must have {} elements, one per weight; received {}", weights.len(), hold.len());
             return Err(raise("shape_mismatch", &message));
         }
         let (stepped, reward) = py.detach(|| self.core.act(&weights, hold.as_deref())).map_err(to_py)?;
@@ -273,9 +274,9 @@ impl TradingEnv {
     /// Write the current observation into buffers of the caller and return the cash.
     ///
     /// Args:
-    ///     closes: Shape `(n_symbols,)`, written: last closes, 0 where a symbol is not listed.
+    ///     closes: Shape `(n_symbols,)`, written: last closes, 0 for a symbol that is not listed.
     ///     positions: Shape `(n_symbols,)`, written: signed shares.
-    ///     listed: Shape `(n_symbols,)`, written: 1 where a symbol can be held.
+    ///     listed: Shape `(n_symbols,)`, written: 1 for a listed symbol.
     ///     history: Shape `(lookback, n_symbols)`, written: closes, oldest first, 0 before a listing.
     #[pyo3(signature = (closes, positions, listed, history=None))]
     fn observe_into(
@@ -291,7 +292,7 @@ impl TradingEnv {
             return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received others")));
         }
         let mut cash = [0.0];
-        let mut arrays = Arrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
+        let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
         let (book, data) = (self.core.book(), self.core.data());
         let Some(mut history) = history else {
             arrays.write(0, book.held(), data, 0);
@@ -305,14 +306,14 @@ impl TradingEnv {
         let mut cells = vec![0.0; rows.len()];
         arrays.history = &mut cells;
         arrays.write(0, book.held(), data, rows.nrows());
-        // Cell by cell, since the caller's array may have any layout.
+        // Cell by cell: the array of the caller may have any layout.
         rows.iter_mut().zip(cells).for_each(|(cell, close)| *cell = close);
         Ok(cash[0])
     }
 
-    /// Return what the last array step had to say.
+    /// Return the info of the last array step.
     ///
-    /// That is `nav`, `date`, `events`, `costs` by kind and the gains.
+    /// The fields are `nav`, `date`, `events`, `costs` by kind and the gains.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = PyDict::new(py);
         info.set_item("nav", self.core.book().nav())?;
@@ -371,7 +372,7 @@ impl TradingEnv {
         State(self.core.clone_state())
     }
 
-    /// Go back to a checkpoint of this environment.
+    /// Restore a checkpoint of this environment.
     ///
     /// Raises:
     ///     OpenOutcryError: `state_mismatch`: the checkpoint is of another market or window.

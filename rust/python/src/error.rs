@@ -1,4 +1,4 @@
-//! The one place where errors cross into Python.
+//! Conversion of errors to Python exceptions.
 
 use openoutcry::{DecisionError, StepError};
 use pyo3::exceptions::PyValueError;
@@ -8,7 +8,7 @@ pyo3::create_exception!(
     openoutcry.openoutcry_py,
     OpenOutcryError,
     PyValueError,
-    "Something that was refused: `slug: what is required; received what came`."
+    "A refused argument or step: `slug: <what is required>; received <value>`."
 );
 
 /// An error of the core with its slug.
@@ -50,7 +50,7 @@ pub(crate) fn raise(slug: &'static str, message: &str) -> PyErr {
     })
 }
 
-/// What may go wrong while a Python agent runs: the agent itself, or a step.
+/// An error while a Python agent runs: of the agent itself, or of a step.
 pub(crate) enum AgentFault {
     Python(PyErr),
     Step(StepError),

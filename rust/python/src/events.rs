@@ -1,4 +1,4 @@
-//! What happened in a step, as dicts of Python.
+//! Events of a step as Python dicts.
 
 use openoutcry::{Event, Refusal};
 use pyo3::prelude::*;

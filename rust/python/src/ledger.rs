@@ -1,17 +1,17 @@
-//! Runs of a ledger's log, as the index is made of them.
+//! Binds the fast reader of run records in a ledger log, as rows of the index.
 
-use openoutcry::ledger::{Link, PlainRun, Stretch, Vocabulary, read_runs};
+use openoutcry::ledger::{LedgerSegment, Link, PlainRun, Vocabulary, read_runs};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-/// A place in a chain.
+/// A link of the hash chain.
 type Place = (u64, String);
 
-/// Rows, where they end, the ends of their chain, and its breaks.
+/// Rows, their end, the ends of their chain, and its breaks.
 type Read<'py> = (Vec<Bound<'py, PyTuple>>, usize, Option<Place>, Option<Place>, usize);
 
-/// Reads lines of a ledger's log that are as a ledger writes them.
+/// Fast reader of run records in the form that a ledger writes.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct RunReader(Vocabulary);
 
@@ -22,19 +22,19 @@ impl RunReader {
         Self(Vocabulary { numbers, kinds, states })
     }
 
-    /// Return the runs of all lines from a byte on, up to the first that is left.
+    /// Return the runs of the lines from a byte on, up to the first unusual line.
     ///
-    /// The others are for a reader that knows more: an unusual line may still be a whole record.
+    /// Leave unusual lines to the general reader: they may be valid records.
     ///
     /// Args:
     ///     content: Whole lines.
     ///     start: The byte of `content` to begin at.
-    ///     segment: The number of the segment that they are of.
-    ///     offset: Where `content` begins in it.
+    ///     segment: The number of their segment.
+    ///     offset: The position of `content` in the segment.
     ///
     /// Returns:
-    ///     Rows; the byte where they end; number and hash that the first line goes on with, and those that go on with
-    ///     the last one; and how many lines between do not go on with the one before.
+    ///     Rows; the byte of their end; number and hash that the first line continues, and those that continue the last
+    ///     line; and the number of lines that do not continue the line before.
     #[pyo3(signature = (content, start, *, segment, offset))]
     fn read<'py>(
         &self,
@@ -44,7 +44,8 @@ impl RunReader {
         segment: u64,
         offset: usize,
     ) -> PyResult<Read<'py>> {
-        let Stretch { runs, starts, end, first, last, n_broken } = py.detach(|| read_runs(content, start, &self.0));
+        let LedgerSegment { runs, starts, end, first, last, n_broken } =
+            py.detach(|| read_runs(content, start, &self.0));
         let rows = runs.iter().zip(starts).map(|(run, start)| row(py, run, segment, offset + start));
         Ok((rows.collect::<PyResult<_>>()?, end, first.map(place), last.map(place), n_broken))
     }
@@ -83,21 +84,21 @@ fn row<'py>(py: Python<'py>, run: &PlainRun, segment: u64, offset: usize) -> PyR
         object(py, offset)?,
     ]);
     let there: Vec<u8> = columns.iter().map(|column| u8::from(!column.is_none())).collect();
-    let told: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
-    let (told, columns) = (PyTuple::new(py, told)?, PyTuple::new(py, &columns)?);
+    let present: Vec<_> = columns.iter().filter(|column| !column.is_none()).collect();
+    let (present, columns) = (PyTuple::new(py, present)?, PyTuple::new(py, &columns)?);
     let returns = run.returns.as_ref().map(|returns| (&run.first, PyBytes::new(py, returns)));
     let strategy = (&run.strategy, &run.source, &run.source_sha, &run.description);
     let there = PyBytes::new(py, &there);
-    (&run.strategy_id, &run.market, &run.session, columns, there, told, returns, strategy).into_pyobject(py)
+    (&run.strategy_id, &run.market, &run.session, columns, there, present, returns, strategy).into_pyobject(py)
 }
 
 fn object<'py, T: IntoPyObjectExt<'py>>(py: Python<'py>, value: T) -> PyResult<Bound<'py, PyAny>> {
     value.into_bound_py_any(py)
 }
 
-/// Returns a number as Python reads it from JSON: a whole one as an integer.
+/// Returns a number as Python reads it from JSON: a whole number as an integer.
 ///
-/// Beyond 2^53 a float skips some, and stays one.
+/// Above 2^53 a float skips integers, and stays a float.
 fn number(py: Python<'_>, value: Option<f64>) -> PyResult<Bound<'_, PyAny>> {
     match value {
         Some(value) if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 => object(py, value as i64),

@@ -1,36 +1,38 @@
-//! The Python door: converts, releases the GIL, decides nothing.
+//! The Python bindings: they convert arguments, release the GIL, and hold no rules.
 //!
 //! Prose and units are in `openoutcry_py.pyi`.
 #![expect(clippy::doc_markdown, reason = "what stands on classes and methods is a docstring of Python")]
 #![expect(clippy::needless_pass_by_value, reason = "pyo3 hands arrays over by value")]
 
 mod agents;
-mod arena;
+mod arena_log;
 mod arguments;
 mod arrays;
 mod batch;
 mod buffers;
-mod compress;
+mod compression;
 mod conformance;
+mod costs;
 mod dataset;
 mod environment;
-mod episodes;
+mod episode_windows;
 mod error;
 mod events;
-mod field;
+mod forecasts;
 mod ledger;
-mod log;
+mod limits;
+mod metrics;
+mod multiple_testing;
+mod pickle;
 mod record;
-mod rules;
 mod run;
 mod scenario;
-mod score;
 mod skill;
 mod verdict;
 
 use pyo3::prelude::*;
 
-/// The native module: the JSON door, and what the Python core is made of.
+/// The native module: the JSON environment, and the parts of the Python core.
 #[pymodule]
 fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CONFORMANCE_REPORT_SCHEMA", include_str!("../../../contract/conformance-report.schema.json"))?;
@@ -48,33 +50,33 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;
-    module.add_class::<episodes::Episodes>()?;
-    module.add_class::<log::LogAudit>()?;
-    module.add_class::<log::MerkleTree>()?;
+    module.add_class::<episode_windows::Episodes>()?;
+    module.add_class::<arena_log::LogAudit>()?;
+    module.add_class::<arena_log::MerkleTree>()?;
     module.add_class::<record::Record>()?;
-    module.add_class::<rules::CostModel>()?;
-    module.add_class::<rules::Limits>()?;
+    module.add_class::<costs::CostModel>()?;
+    module.add_class::<limits::Limits>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<scenario::Scenario>()?;
-    module.add_class::<compress::Compressor>()?;
+    module.add_class::<compression::Compressor>()?;
     module.add_class::<ledger::RunReader>()?;
     module.add_class::<verdict::Submission>()?;
     module.add("REWARDS", openoutcry::Reward::NAMES)?;
     module.add("BASELINES", openoutcry::agents::BASELINES)?;
     module.add_function(wrap_pyfunction!(environment::fill_noise, module)?)?;
     module.add_function(wrap_pyfunction!(dataset::check_rows, module)?)?;
-    module.add_function(wrap_pyfunction!(episodes::resolve_window, module)?)?;
+    module.add_function(wrap_pyfunction!(episode_windows::resolve_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::canonicalize, module)?)?;
     module.add_function(wrap_pyfunction!(record::record_public_key, module)?)?;
-    module.add_function(wrap_pyfunction!(compress::decompress, module)?)?;
+    module.add_function(wrap_pyfunction!(compression::decompress, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_files, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::conformance_is_signed, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::read_decision, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::sign_conformance, module)?)?;
-    module.add_function(wrap_pyfunction!(log::log_record_fault, module)?)?;
-    module.add_function(wrap_pyfunction!(log::log_submission, module)?)?;
-    module.add_function(wrap_pyfunction!(log::merkle_is_consistent, module)?)?;
-    module.add_function(wrap_pyfunction!(log::merkle_is_included, module)?)?;
+    module.add_function(wrap_pyfunction!(arena_log::log_record_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(arena_log::log_submission, module)?)?;
+    module.add_function(wrap_pyfunction!(arena_log::merkle_is_consistent, module)?)?;
+    module.add_function(wrap_pyfunction!(arena_log::merkle_is_included, module)?)?;
     module.add_function(wrap_pyfunction!(record::fill_commitment, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_agent, module)?)?;
     module.add_function(wrap_pyfunction!(run::capture_callable, module)?)?;
@@ -86,32 +88,32 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SCENARIOS", openoutcry::scenario::ScenarioSpec::NAMES)?;
     module.add_function(wrap_pyfunction!(scenario::check_scenario_spec, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::scenario_spec, module)?)?;
-    module.add_function(wrap_pyfunction!(field::benjamini_hochberg, module)?)?;
-    module.add_function(wrap_pyfunction!(field::block_length, module)?)?;
-    module.add_function(wrap_pyfunction!(field::field_tests, module)?)?;
-    module.add_function(wrap_pyfunction!(field::holm, module)?)?;
-    module.add_function(wrap_pyfunction!(field::mean_test, module)?)?;
-    module.add_function(wrap_pyfunction!(field::overfit, module)?)?;
-    module.add_function(wrap_pyfunction!(field::sharpe_interval, module)?)?;
-    module.add_function(wrap_pyfunction!(field::tie_bands, module)?)?;
-    module.add_function(wrap_pyfunction!(score::drawdowns, module)?)?;
-    module.add_function(wrap_pyfunction!(score::gross_exposure, module)?)?;
-    module.add_function(wrap_pyfunction!(score::is_riskless, module)?)?;
-    module.add_function(wrap_pyfunction!(score::net_exposure, module)?)?;
-    module.add_function(wrap_pyfunction!(score::summarize, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::benjamini_hochberg, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::block_length, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::field_tests, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::holm, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::mean_test, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::overfit, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::sharpe_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(multiple_testing::tie_bands, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::drawdowns, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::gross_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::is_riskless, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::net_exposure, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics::summarize, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_field_json, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::check_score_config, module)?)?;
     module.add_function(wrap_pyfunction!(verdict::score_run, module)?)?;
-    arena::add_to(module)?;
+    forecasts::add_to(module)?;
     skill::add_to(module)?;
     #[cfg(feature = "planted")]
     module.add_function(wrap_pyfunction!(plant, module)?)?;
     Ok(())
 }
 
-/// Plants a fault of the engine; see `planted` there.
+/// Plants a fault in the engine; see `planted_faults` there.
 #[cfg(feature = "planted")]
 #[pyfunction]
 fn plant(fault: &str, size: f64) -> bool {
-    openoutcry::planted::plant(fault, size)
+    openoutcry::planted_faults::plant(fault, size)
 }

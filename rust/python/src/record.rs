@@ -1,16 +1,17 @@
 use openoutcry::record::{
-    AgentTrajectory, DatasetName, Digest, Divergence, Fault, Knob, RunTrajectory, compare_runs, public_key,
+    AgentTrajectory, DatasetName, Digest, Divergence, Fault, RunTrajectory, SettingDifference, compare_runs, public_key,
 };
-use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
+use openoutcry::{Difference, FillKey, Terms, integrity_differences, replay_run};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::arguments;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::to_py;
-use crate::rules::{CostModel, Limits};
+use crate::limits::Limits;
 
-/// The knobs in which two runs differ, and where they part first.
+/// The settings in which two runs differ, and their first divergence.
 type Compared<'py> = (Vec<(&'static str, String, String)>, Option<Bound<'py, PyDict>>);
 
 /// The native record behind `openoutcry.RunRecord`.
@@ -36,24 +37,24 @@ impl Record {
     /// Return the record in the bytes of a JSON text.
     ///
     /// Raises:
-    ///     OpenOutcryError: the text is no record, or not canonical.
+    ///     OpenOutcryError: the text is not a record, or not canonical.
     #[staticmethod]
     fn from_json(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         let core = py.detach(|| AgentTrajectory::from_bytes(content)).map_err(to_py)?;
         Ok(Self { core, torn_bytes: 0 })
     }
 
-    /// Return the record in lines, without what a crash has torn off.
+    /// Return the record in lines, without a torn last line.
     ///
     /// Raises:
-    ///     OpenOutcryError: a line is not canonical, or does not belong where it stands.
+    ///     OpenOutcryError: a line is not canonical, or out of place.
     #[staticmethod]
     fn from_lines(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         let lines = py.detach(|| AgentTrajectory::from_lines(content)).map_err(to_py)?;
         Ok(Self { core: lines.record, torn_bytes: lines.torn_bytes })
     }
 
-    /// Return one record of the runs of several.
+    /// Return one record with the runs of several records.
     #[staticmethod]
     fn join(agent_id: &str, in_sample_trials: u64, records: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         arguments::check_agent_id(agent_id)?;
@@ -61,13 +62,13 @@ impl Record {
         Ok(Self { core: AgentTrajectory::new(agent_id, runs, in_sample_trials), torn_bytes: 0 })
     }
 
-    /// Return one run of the record as a record of its own, unsigned.
+    /// Return one run of the record as a separate unsigned record.
     fn only(&self, run: usize) -> Self {
         let AgentTrajectory { agent_id, in_sample_trials, runs, .. } = &self.core;
         Self { core: AgentTrajectory::new(agent_id, vec![runs[run].clone()], *in_sample_trials), torn_bytes: 0 }
     }
 
-    /// Digest of each run, None for one that is unfinished.
+    /// Digest of each run, None for an unfinished run.
     #[getter]
     fn run_digests(&self) -> Vec<Option<String>> {
         self.core.runs.iter().map(|run| run.digest().map(|digest| digest.to_string())).collect()
@@ -83,25 +84,25 @@ impl Record {
         py.detach(|| self.core.to_lines())
     }
 
-    /// What the agent is called.
+    /// Name of the agent.
     #[getter]
     fn agent_id(&self) -> &str {
         &self.core.agent_id
     }
 
-    /// Trials that the maker of the agent declares.
+    /// Trials declared by the author of the agent.
     #[getter]
     fn in_sample_trials(&self) -> u64 {
         self.core.in_sample_trials
     }
 
-    /// Digest that the record holds, None while it is unfinished.
+    /// Recorded digest, None for an unfinished record.
     #[getter]
     fn digest(&self) -> Option<String> {
         self.core.digest.map(|digest| digest.to_string())
     }
 
-    /// Digest that belongs to the agent and its runs.
+    /// Computed digest of the agent and its runs.
     #[getter]
     fn computed_digest(&self) -> Option<String> {
         self.core.computed_digest().map(|digest| digest.to_string())
@@ -113,7 +114,7 @@ impl Record {
         self.torn_bytes
     }
 
-    /// What the record lacks to be finished, None if nothing.
+    /// The missing part of an unfinished record, else None.
     #[getter]
     fn unfinished(&self) -> Option<String> {
         self.core.unfinished()
@@ -125,7 +126,7 @@ impl Record {
         self.core.signature.as_ref().map(|signature| PyBytes::new(py, &signature.public_key))
     }
 
-    /// What each run was told, by the path of the field.
+    /// Settings of each run, by the path of the field.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dict = |run: &RunTrajectory| {
@@ -138,7 +139,7 @@ impl Record {
         self.core.runs.iter().map(dict).collect()
     }
 
-    /// The answers of each run and what was wrong with them, if anything.
+    /// The answers of each run with their faults, if any.
     #[getter]
     fn decisions(&self) -> Vec<Vec<(String, Option<String>)>> {
         let answers = |run: &RunTrajectory| {
@@ -148,33 +149,33 @@ impl Record {
         self.core.runs.iter().map(answers).collect()
     }
 
-    /// Return the record signed with a private key of Ed25519.
+    /// Return the record signed with a private Ed25519 key.
     fn signed(&self, private_key: [u8; 32]) -> PyResult<Self> {
         let core = self.core.clone().signed(&private_key).map_err(to_py)?;
         Ok(Self { core, torn_bytes: self.torn_bytes })
     }
 
-    /// Return whether the signature is of this record, and by the key given.
+    /// Return whether the signature of this record is valid for a key.
     #[pyo3(signature = (public_key=None))]
     fn verify_signature(&self, public_key: Option<[u8; 32]>) -> PyResult<bool> {
         self.core.verify_signature(public_key.as_ref()).map_err(to_py)
     }
 
-    /// Return what beside the runs was changed: the digest, or what was signed.
+    /// Return the divergences of the digest and the signature.
     ///
-    /// With a key the record must be signed by it.
+    /// With a key, the record must be signed by it.
     #[pyo3(signature = (public_key=None))]
     fn edited<'py>(&self, py: Python<'py>, public_key: Option<[u8; 32]>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for difference in edited(&self.core, public_key.as_ref()).map_err(to_py)? {
+        for difference in integrity_differences(&self.core, public_key.as_ref()).map_err(to_py)? {
             list.append(difference_dict(py, None, &difference)?)?;
         }
         Ok(list)
     }
 
-    /// Replay one run; return the steps made and where the record differs.
+    /// Replay one run; return the number of steps and the divergences of the record.
     ///
-    /// `known` is what the market is called, and the commitment of its key; None believes the record.
+    /// `known` is the name of the market, and the commitment of its key; None trusts the record.
     #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None, known=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
     fn replay<'py>(
@@ -201,23 +202,24 @@ impl Record {
         Ok((replay.n_steps, list))
     }
 
-    /// Compare two runs: the knobs that differ, and where they part first.
+    /// Compare two runs: the settings that differ, and their first divergence.
     fn compare<'py>(&self, py: Python<'py>, run: usize, other: &Self) -> PyResult<Compared<'py>> {
-        let (knobs, divergence) = compare_runs(&self.core.runs[run], &other.core.runs[run]);
-        let knobs = knobs.into_iter().map(|Knob { field, left, right }| (field, left, right)).collect();
-        Ok((knobs, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
+        let (settings, divergence) = compare_runs(&self.core.runs[run], &other.core.runs[run]);
+        let settings =
+            settings.into_iter().map(|SettingDifference { field, left, right }| (field, left, right)).collect();
+        Ok((settings, divergence.map(|each| divergence_dict(py, &each)).transpose()?))
     }
 }
 
-/// What a market is called, and the commitment of its key.
+/// The name of a market, and the commitment of its key.
 pub(crate) type Known = (String, Option<[u8; 32]>);
 
-/// Returns how records name a market.
+/// Returns the name of a market in records.
 pub(crate) fn market_name(dataset: &Dataset, (name, commitment): Known) -> DatasetName {
     DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name }
 }
 
-/// Returns a difference of a run on a market, or of what stands beside the runs.
+/// Returns a divergence of a run on a market, or of a field outside of the runs.
 fn difference_dict<'py>(
     py: Python<'py>,
     run: Option<(usize, &Dataset)>,
@@ -251,7 +253,7 @@ fn divergence_dict<'py>(py: Python<'py>, divergence: &Divergence) -> PyResult<Bo
     Ok(dict)
 }
 
-/// Return the public key of a private key of Ed25519.
+/// Return the public key of a private Ed25519 key.
 #[pyfunction]
 pub(crate) fn record_public_key(py: Python<'_>, private_key: [u8; 32]) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &public_key(&private_key))
@@ -263,10 +265,10 @@ pub(crate) fn fill_commitment(py: Python<'_>, fill_key: [u8; 32]) -> Bound<'_, P
     PyBytes::new(py, &FillKey::from_bytes(fill_key).commitment())
 }
 
-/// Return a JSON text as RFC 8785 writes it.
+/// Return a JSON text in the canonical form of RFC 8785.
 ///
 /// Raises:
-///     OpenOutcryError: `bad_json`: it is not JSON, or names a field twice.
+///     OpenOutcryError: `bad_json`: it is not JSON, or has a duplicate field.
 #[pyfunction]
 pub(crate) fn canonicalize<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyString>> {
     let canonical = openoutcry::canonicalize(text);

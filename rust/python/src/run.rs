@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::agents::Baseline;
-use crate::arguments;
-use crate::arrays;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_py};
 use crate::events::{event_dict, refusal_dict};
+use crate::limits::Limits;
 use crate::record::Record;
-use crate::rules::{CostModel, Limits};
+use crate::{arguments, arrays};
 
 /// The native run behind `openoutcry.Run`.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
@@ -21,7 +21,7 @@ pub struct Run {
     settings: Settings,
 }
 
-/// What every backtest is told beside its data and its decisions: a dict of Python.
+/// Settings of a backtest: window, costs, limits, seeds; a dict in Python.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings {
@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     fill_key: Option<[u8; 32]>,
 }
 
-/// What records tell of a run beside its settings: a dict of Python.
+/// Record fields in addition to the settings: a dict in Python.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Names<'py> {
@@ -106,10 +106,10 @@ pub(crate) fn capture_agent(
 
 /// Run a callable as `run_callable` does, and record it.
 ///
-/// In place of a text it may return the text with its fault, or with None. Such an answer never ends the run: of a
-/// fault, and of a text that is no decision, everything is held, and the record says why.
+/// Instead of a text it may return the text with its fault, or with None. Such an answer never ends the run: a faulty
+/// answer, or a text that is not a decision, is a hold, and the record has the fault.
 ///
-/// `tell` is given each line of the record as soon as it is known.
+/// `tell` receives each line of the record as soon as it is known.
 #[pyfunction]
 pub(crate) fn capture_callable(
     dataset: &Dataset,
@@ -193,9 +193,9 @@ pub(crate) fn run_tables(
     Ok((runs, fault))
 }
 
-/// Returns a copy of the rows of a table that a window decides by.
+/// Returns a copy of the decision rows of a window.
 ///
-/// Copied while the GIL is held: Python code may write to the array once we detach.
+/// Copied while the GIL is held: Python code may write to the array after we detach.
 fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Window) -> PyResult<Vec<f64>> {
     let (n_bars, n_symbols) = (dataset.0.n_bars(), dataset.0.n_symbols());
     let found = weights.shape();
@@ -207,7 +207,7 @@ fn orders_of(dataset: &Dataset, weights: &PyReadonlyArray2<'_, f64>, window: Win
         return Err(raise("shape_mismatch", &message));
     }
     let rows = window.start * n_symbols..(window.end - 1) * n_symbols;
-    // Not rust-numpy's `as_slice`, which also takes an array that is contiguous column by column.
+    // Not `as_slice` of rust-numpy, which also accepts an array in column-major order.
     Ok(match weights.as_array().as_slice() {
         Some(values) => values[rows].to_vec(),
         None => weights.as_array().iter().copied().skip(rows.start).take(rows.len()).collect(),
@@ -228,7 +228,7 @@ impl Run {
         arrays::vector(py, self.core.returns())
     }
 
-    /// What came in beside prices, by kind and decision.
+    /// Gains other than price changes, by kind and decision.
     #[getter]
     fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let gains = PyDict::new(py);
@@ -260,7 +260,7 @@ impl Run {
         arrays::matrix(py, self.core.orders.clone(), self.settings.window().n_decisions())
     }
 
-    /// The decision that ended the account, if one did.
+    /// The decision with which the account was terminated, if it was.
     #[getter]
     fn terminated_at(&self) -> Option<usize> {
         self.core.terminated_at
@@ -278,7 +278,7 @@ impl Run {
         Ok(fills.into_iter().map(|fill| (fill.bar, fill.symbol, fill.shares, fill.price)).collect())
     }
 
-    /// Return what happened, other than fills.
+    /// Return the events other than fills.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut events = Vec::new();
         for (decision, refusal) in &self.core.refusals {
@@ -287,7 +287,7 @@ impl Run {
         for (decision, event) in &self.core.events {
             events.push((*decision, event_dict(py, event, self.dataset.0.symbols())?));
         }
-        // Stable: within a decision, refusals by name come before what the step did.
+        // Stable: within a decision, refusals of unknown names come before the events of the step.
         events.sort_by_key(|(decision, _)| *decision);
         let list = PyList::empty(py);
         for (decision, event) in events {
@@ -298,27 +298,27 @@ impl Run {
         Ok(list)
     }
 
-    /// Return the run of the same decisions carried out one bar later.
+    /// Return the run of the same decisions with a delay of one bar.
     fn delayed(&self, py: Python<'_>) -> PyResult<Self> {
         let backtest = self.settings.backtest(&self.dataset)?;
         let core = py.detach(|| backtest.run_delayed(&self.core)).map_err(to_py)?;
         Ok(Self { dataset: self.dataset.clone(), core, settings: self.settings })
     }
 
-    /// Return of each bar less the risk-free one, where the dataset has one.
+    /// Return of each bar less the risk-free one, if the dataset has one.
     #[getter]
     fn excess<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         arrays::vector(py, openoutcry_score::excess(&self.core.returns(), self.risk_free()))
     }
 
-    /// Return every metric by name, and why each that is None is undefined.
+    /// Return every metric by name, and the reason of each that is undefined and None.
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
         let returns = self.core.returns();
         let flows = self.flows(py)?;
         let paid: Vec<f64> = (0..returns.len()).map(|decision| flows.cost_of(decision)).collect();
         let weights = py.detach(|| self.core.weights(&self.dataset.0)).map_err(to_py)?;
         let n_symbols = self.dataset.0.n_symbols();
-        // The first bar opens the account: nothing can be held at its close, and no return is of it.
+        // The first bar opens the account: it has no position at its close, and no return.
         let held = &weights[n_symbols..];
         let track = openoutcry_score::Track {
             returns: &returns,
@@ -329,7 +329,7 @@ impl Run {
             net: &openoutcry_score::net_exposure(held, n_symbols),
             periods_per_year: self.dataset.0.periods_per_year(),
         };
-        crate::score::metrics(py, &track)
+        crate::metrics::metrics(py, &track)
     }
 }
 

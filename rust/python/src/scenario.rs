@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::dataset::Dataset;
 use crate::error::raise;
 
-/// A synthetic market that is still to be drawn: its spec and its key.
+/// A synthetic market before its generation: its spec and its key.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 pub struct Scenario {
     spec: ScenarioSpec,
@@ -18,14 +18,14 @@ pub struct Scenario {
 /// Return the canonical JSON of the spec of a tier or family by its name.
 ///
 /// Raises:
-///     KeyError: there is no such name.
+///     KeyError: the name is unknown.
 #[pyfunction]
 pub fn scenario_spec(name: &str) -> PyResult<String> {
     let spec = ScenarioSpec::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
     Ok(spec_to_json(&spec))
 }
 
-/// Return the canonical JSON of a spec and its digest, if it can be used.
+/// Return the canonical JSON of a spec and its digest, if it is valid.
 #[pyfunction]
 pub fn check_scenario_spec(text: &str) -> PyResult<(String, [u8; 32])> {
     let spec = parsed(text)?;
@@ -43,20 +43,20 @@ impl Scenario {
         Ok(Self { spec: parsed(spec)?, key: Key::from_bytes(key) })
     }
 
-    /// Make the scenario of a spec's JSON and a seed in a split.
+    /// Return the scenario of the JSON of a spec and a seed in a split.
     #[staticmethod]
     fn seeded(spec: &str, split: &str, seed: u64) -> PyResult<Self> {
         Ok(Self { spec: parsed(spec)?, key: Key::from_seed(split, seed) })
     }
 
-    /// Return what may be published of the key.
+    /// Return the commitment to the key.
     ///
     /// It is a SHA-256 over the key and the digest of the spec.
     fn commitment(&self) -> [u8; 32] {
         self.key.commitment(&spec_digest(&self.spec))
     }
 
-    /// Return the key, which tells the whole market.
+    /// Return the key, which determines the whole market.
     fn reveal(&self) -> [u8; 32] {
         *self.key.bytes()
     }

@@ -1,8 +1,8 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use openoutcry_score::power::Board;
-use openoutcry_score::skill::{self, Moments, Selection, Stated};
+use openoutcry_score::skill::{self, Selection, Stated};
 use openoutcry_score::trades::{Kind, Movement, Trade, summarize_trades};
-use openoutcry_score::{Statistic, Undefined, normal};
+use openoutcry_score::{Moments, Statistic, Undefined, normal_distribution};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,10 +15,10 @@ type Given = (usize, f64, f64, f64);
 
 /// Bar, symbol, kind, then shares, price and fee of a fill.
 ///
-/// Of another kind, its number and twice nothing.
+/// For other kinds, one number and two unused values.
 type Moved = (usize, usize, String, f64, f64, f64);
 
-/// Adds what this file has to the module.
+/// Adds the functions of this file to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(annual_share, module)?)?;
     module.add_function(wrap_pyfunction!(at_cost, module)?)?;
@@ -55,7 +55,7 @@ fn values(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
     array.as_array().iter().copied().collect()
 }
 
-/// The fields of a result by name, and why each that is None is undefined.
+/// The fields of a result by name, and the reason of each undefined one.
 struct Fields<'py> {
     named: Bound<'py, PyDict>,
     undefined: Bound<'py, PyDict>,
@@ -98,18 +98,18 @@ impl<'py> Fields<'py> {
 /// Return the probability that a standard normal variable is at most `x`.
 #[pyfunction]
 fn normal_cdf(x: f64) -> f64 {
-    normal::cdf(x)
+    normal_distribution::cdf(x)
 }
 
-/// Return the value below which a standard normal variable lies with probability.
+/// Return the quantile of a probability of the standard normal distribution.
 ///
 /// Infinite at 0 and 1, NaN outside.
 #[pyfunction]
 fn normal_quantile(p: f64) -> f64 {
-    normal::quantile(p)
+    normal_distribution::quantile(p)
 }
 
-/// Return the best of `n_trials` standard normal draws, expected.
+/// Return the expected maximum of `n_trials` standard normal draws.
 #[pyfunction]
 fn expected_max(n_trials: u64) -> f64 {
     skill::expected_max(n_trials)
@@ -122,7 +122,7 @@ fn moments(excess: PyReadonlyArray1<'_, f64>) -> PyResult<Given> {
     Ok((n_returns, sharpe, skew, kurtosis))
 }
 
-/// Return the Sharpe ratio a year and its errors.
+/// Return the annual Sharpe ratio and its standard errors.
 #[pyfunction]
 #[pyo3(signature = (excess, periods_per_year, lags=None))]
 fn sharpe_errors<'py>(
@@ -133,9 +133,9 @@ fn sharpe_errors<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let excess = values(&excess);
     let moments = Moments::of(&excess).map_err(refused)?;
-    let error = skill::standard_error(&moments, periods_per_year).map_err(refused)?;
-    let lags = lags.unwrap_or_else(|| skill::default_lags(excess.len()));
-    let hac = skill::hac(&excess, periods_per_year, lags).map_err(refused)?;
+    let error = openoutcry_score::standard_error(&moments, periods_per_year).map_err(refused)?;
+    let lags = lags.unwrap_or_else(|| openoutcry_score::default_lags(excess.len()));
+    let hac = openoutcry_score::hac(&excess, periods_per_year, lags).map_err(refused)?;
     let fields = Fields::new(py).numbers([
         ("sharpe", moments.sharpe * periods_per_year.sqrt()),
         ("standard_error", error),
@@ -145,26 +145,26 @@ fn sharpe_errors<'py>(
     Ok(fields.set("lags", hac.lags)?.named)
 }
 
-/// Return how surely a Sharpe ratio is above another, per bar: probability and z.
+/// Return the probability that a Sharpe ratio per bar is above another, and z.
 #[pyfunction]
 fn probabilistic_sharpe(moments: Given, benchmark: f64) -> PyResult<(f64, f64)> {
     let z = skill::z_score(&moments_of(moments), benchmark).map_err(refused)?;
-    Ok((normal::cdf(z), z))
+    Ok((normal_distribution::cdf(z), z))
 }
 
-/// Return how many returns it takes to tell a Sharpe ratio from a lower one.
+/// Return the minimum track record length of a Sharpe ratio above a benchmark.
 #[pyfunction]
 fn min_track_record(moments: Given, benchmark: f64, confidence: f64) -> PyResult<f64> {
     skill::min_track_record(&moments_of(moments), benchmark, confidence).map_err(refused)
 }
 
-/// Return the years below which the best of many trials shows a ratio by luck.
+/// Return the minimum backtest length in years for the best of many trials.
 #[pyfunction]
 fn min_backtest_years(n_trials: u64, sharpe: f64) -> PyResult<f64> {
     skill::min_backtest_years(n_trials, sharpe).map_err(refused)
 }
 
-/// Return what a ledger of tracks, shape `(n_trials, n_returns)`, says.
+/// Return statistics of a ledger of tracks, shape `(n_trials, n_returns)`.
 #[pyfunction]
 fn trials<'py>(py: Python<'py>, ledger: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyDict>> {
     let rows: Vec<Vec<f64>> = ledger.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
@@ -174,9 +174,9 @@ fn trials<'py>(py: Python<'py>, ledger: PyReadonlyArray2<'py, f64>) -> PyResult<
     fields.set("n_spread", found.n_spread)?.maybe("spread", found.spread)?.maybe("n_eff", found.n_eff)?.with_reasons()
 }
 
-/// Return a deflated Sharpe ratio with everything that it was made of.
+/// Return a deflated Sharpe ratio with all of its inputs.
 ///
-/// `n_returns` are those of each trial.
+/// `n_returns` is the number of returns of each trial.
 #[pyfunction]
 fn deflate(
     py: Python<'_>,
@@ -197,7 +197,7 @@ fn or_nan(py: Python<'_>, statistics: Vec<Statistic>) -> Bound<'_, PyArray1<f64>
     arrays::vector(py, statistics.into_iter().map(|each| each.unwrap_or(f64::NAN)).collect())
 }
 
-/// Return the Sharpe ratio a year of every window with its error, and the worst.
+/// Return the annual Sharpe ratio of every window with its error, and the worst.
 #[pyfunction]
 fn rolling_sharpe<'py>(
     py: Python<'py>,
@@ -213,7 +213,7 @@ fn rolling_sharpe<'py>(
     fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
 }
 
-/// Return a track as a line in a benchmark.
+/// Return the regression of a track on a benchmark.
 #[pyfunction]
 fn regress<'py>(
     py: Python<'py>,
@@ -226,7 +226,7 @@ fn regress<'py>(
     fields.set("active", arrays::vector(py, found.active))?.with_reasons()
 }
 
-/// Return how a track differs from a benchmark, a year.
+/// Return the annual differences of a track from a benchmark.
 #[pyfunction]
 fn tracking<'py>(
     py: Python<'py>,
@@ -243,7 +243,7 @@ fn tracking<'py>(
     Ok(fields.named)
 }
 
-/// Return what is left of a Sharpe ratio on returns that it was not chosen on.
+/// Return the decay of a Sharpe ratio out of sample.
 #[pyfunction]
 fn decay<'py>(
     py: Python<'py>,
@@ -256,7 +256,7 @@ fn decay<'py>(
     fields.statistics([("decay", found.decay), ("z", found.z)])?.with_reasons()
 }
 
-/// Return the returns that a track would have had at one cost for all.
+/// Return the returns of a track at a common cost per turnover.
 #[pyfunction]
 fn at_cost<'py>(
     py: Python<'py>,
@@ -269,7 +269,7 @@ fn at_cost<'py>(
     Ok(arrays::vector(py, found.map_err(refused)?))
 }
 
-/// Return the cost of trading that leaves a mean return of 0, in bps of turnover.
+/// Return the cost of trading, in bps of turnover, at which the mean return is 0.
 #[pyfunction]
 fn break_even_bps(
     returns: PyReadonlyArray1<'_, f64>,
@@ -279,7 +279,7 @@ fn break_even_bps(
     skill::break_even_bps(&values(&returns), &values(&cost), &values(&turnover)).map_err(refused)
 }
 
-/// Return amounts per bar as a share of the NAV before them, a year.
+/// Return annual amounts as a share of the NAV before them.
 #[pyfunction]
 fn annual_share(
     amounts: PyReadonlyArray1<'_, f64>,
@@ -295,7 +295,7 @@ fn annual_share(
     openoutcry_score::annual_mean(&shares, periods_per_year).map_err(refused)
 }
 
-/// Return how well stated confidence agrees with what came.
+/// Return the calibration of stated confidence.
 ///
 /// Each order is its confidence or None, its weight, the price of its fill and the close of that bar.
 #[pyfunction]
@@ -316,7 +316,7 @@ fn calibrate(py: Python<'_>, orders: Vec<(Option<f64>, f64, f64, f64)>, n_bins: 
     fields.maybe("brier_skill", found.brier_skill)?.set("bins", bins)?.with_reasons()
 }
 
-/// Return what a board of agents can see, and the sentence that says it.
+/// Return the statistical power of a board of agents, and a sentence about it.
 #[pyfunction]
 fn power(
     py: Python<'_>,
@@ -345,7 +345,7 @@ fn power(
     fields.maybe("min_sharpe", found.min_sharpe)?.set("sentence", found.sentence())?.with_reasons()
 }
 
-/// Return the trades of movements in the order of time, and what they were like.
+/// Return the trades of movements in chronological order, and their statistics.
 #[pyfunction]
 fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<Bound<'_, PyDict>> {
     let movements = movements.into_iter().map(|moved| movement(moved, n_symbols)).collect::<PyResult<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Verdicts: submissions and a configuration go in, a board in JSON comes out.
+//! Binds the scorer: submissions and a configuration in, a board in JSON out.
 
 use numpy::PyReadonlyArray1;
 use openoutcry::record::{Digest, Fill};
@@ -7,32 +7,33 @@ use openoutcry_score::verdict::{ScoreConfig, score_field};
 use pyo3::prelude::*;
 
 use crate::arguments;
+use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
+use crate::limits::Limits;
 use crate::record::{Known, Record, market_name};
-use crate::rules::{CostModel, Limits};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
 
-/// A run as Python gives it.
+/// A bare run of Python.
 ///
 /// First and last bar, fill seed, returns, buy-and-hold with cash, risk-free returns, and dates.
 type Given<'py> =
     (usize, usize, u64, Series<'py>, Option<(Series<'py>, Series<'py>)>, Option<Series<'py>>, Vec<String>);
 
-/// What a scorer may know of an agent.
+/// The facts of an agent that a scorer uses.
 #[pyclass(frozen, module = "openoutcry.openoutcry_py")]
 #[derive(Clone)]
 pub struct Submission(openoutcry::Submission);
 
 #[pymethods]
 impl Submission {
-    /// Return what a scorer may know of a record, by replaying it.
+    /// Return the submission of a record, by a replay.
     ///
-    /// `known` is what each market is called, and the commitment of its key; None believes the record.
+    /// `known` is the name of each market, and the commitment of its key; None trusts the record.
     ///
     /// Raises:
-    ///     OpenOutcryError: the record is unfinished, or says anything else than the replay.
+    ///     OpenOutcryError: the record is unfinished, or diverges from its replay.
     #[staticmethod]
     #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None, known=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
@@ -59,10 +60,10 @@ impl Submission {
         Ok(Self(openoutcry::Submission { capacity, ..submitted }))
     }
 
-    /// Return what the decisions of a record would have earned with a capital.
+    /// Return the submission of the weights of a record at another capital.
     ///
     /// Raises:
-    ///     OpenOutcryError: the record is unfinished, says anything else than the replay, or the capital is none.
+    ///     OpenOutcryError: the record is unfinished, diverges from its replay, or the capital is invalid.
     #[staticmethod]
     #[pyo3(signature = (record, datasets, capital, *, fill_key=None))]
     fn at_capital(
@@ -78,7 +79,7 @@ impl Submission {
         Ok(Self(submitted.map_err(to_py)?.map_err(to_py)?))
     }
 
-    /// Return what a scorer may know of returns alone.
+    /// Return the submission of bare returns.
     ///
     /// Each run is its window, fill seed, returns, those of buy-and-hold and cash, risk-free returns, and dates.
     #[staticmethod]
@@ -115,7 +116,7 @@ impl Submission {
 
     /// Return one submission with the runs of several, in their order.
     ///
-    /// Trials and digest are those of none of them.
+    /// It has no declared trials and no digest.
     #[staticmethod]
     fn join(agent_id: String, submissions: Vec<PyRef<'_, Submission>>) -> PyResult<Self> {
         arguments::check_agent_id(&agent_id)?;
@@ -123,7 +124,7 @@ impl Submission {
         Ok(Self(openoutcry::Submission { agent_id, in_sample_trials: 0, digest: None, capacity: None, runs }))
     }
 
-    /// What the agent is called.
+    /// Name of the agent.
     #[getter]
     fn agent_id(&self) -> &str {
         &self.0.agent_id
@@ -135,7 +136,7 @@ impl Submission {
         self.0.digest.map(|digest| digest.to_string())
     }
 
-    /// Of each run the SHA-256 of its market, its window, and its fill key as text.
+    /// For each run the SHA-256 of its market, its window, and its fill key as text.
     #[getter]
     fn runs(&self) -> Vec<(Option<String>, usize, usize, String)> {
         let fill = |fill| match fill {
@@ -156,10 +157,10 @@ fn markets<'a>(datasets: &'a [PyRef<'_, Dataset>]) -> PyResult<Vec<&'a openoutcr
 
 /// Return the scores of agents, as a JSON object.
 ///
-/// `config` is a JSON object of what differs from the defaults of the scorer.
+/// `config` is a JSON object of the settings that differ from the defaults of the scorer.
 ///
 /// Raises:
-///     OpenOutcryError: the configuration makes no sense, or a submission cannot be scored.
+///     OpenOutcryError: the configuration or a submission is invalid.
 #[pyfunction]
 #[pyo3(name = "score_field")]
 pub(crate) fn score_field_json(
@@ -172,10 +173,10 @@ pub(crate) fn score_field_json(
     py.detach(|| score_field(&submissions, &config).map(|field| field.to_json())).map_err(to_py)
 }
 
-/// Check a configuration of the scorer, a JSON object as `score_field` takes it.
+/// Check a configuration of the scorer, a JSON object as for `score_field`.
 ///
 /// Raises:
-///     OpenOutcryError: it names what the scorer does not know, or a bound is no number that it can be.
+///     OpenOutcryError: it has an unknown field, or a bound is invalid.
 #[pyfunction]
 pub(crate) fn check_score_config(config: &str) -> PyResult<()> {
     ScoreConfig::from_json(config).map(|_| ()).map_err(to_py)
@@ -184,7 +185,7 @@ pub(crate) fn check_score_config(config: &str) -> PyResult<()> {
 /// Return the score of daily returns out of `n_trials`, as a JSON object.
 ///
 /// Raises:
-///     OpenOutcryError: a return is none.
+///     OpenOutcryError: a return is invalid.
 #[pyfunction]
 #[pyo3(signature = (returns, n_trials=0))]
 pub(crate) fn score_run(py: Python<'_>, returns: Vec<f64>, n_trials: u64) -> PyResult<String> {

@@ -1,164 +1,34 @@
 //! Statistics of returns: pure functions of slices, one definition each.
 //!
-//! All take simple returns per bar; annualisation is explicit. What is not defined is an error with its reason, never 0.
+//! All take simple returns per bar; annualisation is explicit. An undefined statistic is an error with a reason, never
+//! 0.
 
-pub mod arena;
 mod bootstrap;
-mod drawdown;
-mod exposure;
-mod field;
-mod moments;
-pub mod normal;
-mod overfit;
-pub mod power;
-mod rates;
+mod error;
+pub mod forecasts;
+mod metrics;
+mod multiple_testing;
+pub mod normal_distribution;
 pub mod skill;
-mod summary;
-mod tails;
-mod ties;
-pub mod trades;
+pub use skill::power;
 pub mod verdict;
 
 pub use bootstrap::{
     BadSetup, Draws, Interval, MeanTest, Panel, TestError, block_length, mean_test, sharpe_block_length,
     sharpe_interval,
 };
-pub use drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
-pub use exposure::{gross_exposure, net_exposure};
-pub use field::{FieldTests, benjamini_hochberg, field_tests, holm};
-pub use moments::{
-    is_riskless, kurtosis, mean, sharpe, sharpe_standard_error, skew, sortino, standard_deviation, volatility,
-};
-pub use overfit::{Overfit, overfit};
-pub use rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
-pub use summary::{METRICS, Track, summarize};
-pub use tails::{cvar, percentile, tail_ratio, var};
-pub use ties::{Bands, Pair, sharpe_difference, tie_bands};
-
-use thiserror::Error;
-
-/// Why a statistic has no value.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Undefined {
-    /// There are fewer values than the formula divides by.
-    #[error("at least {required} returns are required; received {received}")]
-    TooShort {
-        /// Values needed.
-        required: usize,
-        /// Values given.
-        received: usize,
-    },
-    /// The returns do not vary.
-    #[error("returns that vary are required; received constant ones")]
-    NoVariation,
-    /// Equity never fell.
-    #[error("a drawdown is required; received a track without one")]
-    NoDrawdown,
-    /// No return is below the target.
-    #[error("a return below the target is required; received none")]
-    NoLoss,
-    /// A return is NaN or infinite, or loses more than everything.
-    #[error("finite returns of at least -1 are required; received another")]
-    NotAReturn,
-    /// The estimated variance of the statistic is not positive.
-    #[error("a positive variance of the estimate is required; received none")]
-    NoPrecision,
-    /// Series that belong together differ in length.
-    #[error("series of one length are required, {required} here; received {received}")]
-    UnequalLengths {
-        /// Values of the one.
-        required: usize,
-        /// Values of the other.
-        received: usize,
-    },
-    /// A ratio is not above the one it is to be told from.
-    #[error("a number above the one it is compared with is required; received another")]
-    NotAbove,
-    /// A share, size or confidence is no probability.
-    #[error("a probability is required; received another number")]
-    NotAProbability,
-    /// A number is NaN or infinite.
-    #[error("a finite number is required; received another")]
-    NotFinite,
-    /// A year has no such count of bars.
-    #[error("finite bars a year above 0 are required; received another number")]
-    NotAYear,
-    /// There are more values than are handled.
-    #[error("at most {most} distinct trials are clustered; received {received}")]
-    TooMany {
-        /// Values that are handled.
-        most: usize,
-        /// Values given.
-        received: usize,
-    },
-    /// Events are not in the order of time.
-    #[error("events in the order of bars are required; received another order")]
-    NotInOrder,
-    /// Nothing was traded, or no position was closed.
-    #[error("a trade is required; received none")]
-    NoTrade,
-    /// No trade won.
-    #[error("a trade with a profit is required; received none")]
-    NoWin,
-    /// No trade lost.
-    #[error("a trade with a loss is required; received none")]
-    NoLosingTrade,
-    /// There are too few windows or days to say anything.
-    #[error("at least {required} windows of {days} days in all are required; received {windows} of {received}")]
-    Insufficient {
-        /// Windows needed.
-        required: usize,
-        /// Days needed.
-        days: usize,
-        /// Windows given.
-        windows: usize,
-        /// Days given.
-        received: usize,
-    },
-    /// The returns of one agent do not vary.
-    #[error("returns of agent {agent} that vary are required; received constant ones")]
-    ConstantAgent {
-        /// Its place.
-        agent: usize,
-    },
-}
-
-impl Undefined {
-    /// Returns the stable name of this reason.
-    #[must_use]
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::TooShort { .. } => "too_short",
-            Self::NoVariation | Self::ConstantAgent { .. } => "no_variation",
-            Self::Insufficient { .. } => "insufficient",
-            Self::NoDrawdown => "no_drawdown",
-            Self::NoLoss => "no_loss",
-            Self::NotAReturn => "not_a_return",
-            Self::NoPrecision => "no_precision",
-            Self::UnequalLengths { .. } => "unequal_lengths",
-            Self::NotAbove => "not_above",
-            Self::NotAProbability => "not_a_probability",
-            Self::NotFinite => "not_finite",
-            Self::NotAYear => "not_a_year",
-            Self::TooMany { .. } => "too_many",
-            Self::NotInOrder => "not_in_order",
-            Self::NoTrade => "no_trade",
-            Self::NoWin => "no_win",
-            Self::NoLosingTrade => "no_losing_trade",
-        }
-    }
-}
-
-/// A statistic, or why it has no value.
-pub type Statistic = Result<f64, Undefined>;
-
-/// Checks that there are enough returns and that each is one.
-pub(crate) fn check(returns: &[f64], required: usize) -> Result<(), Undefined> {
-    if returns.len() < required {
-        return Err(Undefined::TooShort { required, received: returns.len() });
-    }
-    if returns.iter().any(|r| !r.is_finite()) {
-        return Err(Undefined::NotAReturn);
-    }
-    Ok(())
-}
+pub use error::{Statistic, Undefined};
+pub use metrics::drawdown::{calmar, drawdowns, drawdowns_of_nav, max_drawdown};
+pub use metrics::exposure::{gross_exposure, net_exposure};
+pub use metrics::moments::Moments;
+pub use metrics::moments::{is_riskless, kurtosis, mean, skew, standard_deviation};
+pub use metrics::rates::{annual_mean, cagr, excess, per_bar_rate, share_of_nav, total_return};
+pub use metrics::ratios::{sharpe, sortino, volatility};
+pub use metrics::sharpe_error::sharpe_standard_error;
+pub use metrics::sharpe_error::{Hac, default_lags, hac, standard_error};
+pub use metrics::summary::{METRICS, Track, summarize};
+pub use metrics::tails::{cvar, percentile, tail_ratio, var};
+pub use metrics::trades;
+pub use multiple_testing::backtest_overfitting::{Overfit, overfit};
+pub use multiple_testing::tie_bands::{Bands, Pair, sharpe_difference, tie_bands};
+pub use multiple_testing::{FieldTests, benjamini_hochberg, field_tests, holm};

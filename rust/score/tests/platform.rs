@@ -1,16 +1,16 @@
 //! The same bits on every platform, as digests of many numbers.
 //!
-//! `scripts/platforms` runs this in each, and once with a function of the platform's own in place of `libm`'s.
+//! `scripts/platforms` runs this on each platform, and once with a platform function in place of that of `libm`.
 
-use openoutcry_score::skill::{Moments, Selection, deflate, expected_max, hac, min_track_record};
+use openoutcry_score::skill::{Selection, deflate, expected_max, min_track_record};
 use openoutcry_score::{
-    Draws, Panel, block_length, cagr, calmar, cvar, field_tests, kurtosis, mean_test, normal, overfit, per_bar_rate,
-    sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
+    Draws, Moments, Panel, block_length, cagr, calmar, cvar, field_tests, hac, kurtosis, mean_test,
+    normal_distribution, overfit, per_bar_rate, sharpe, sharpe_standard_error, skew, sortino, tail_ratio, volatility,
 };
 
 const N_DAYS: usize = 600;
 
-/// Returns draws of a congruence, uniform in [-1, 1).
+/// Returns draws of a linear congruential generator, uniform in [-1, 1).
 fn uniforms(seed: u64, n: usize) -> Vec<f64> {
     let mut state = seed;
     let mut next = || {
@@ -22,7 +22,13 @@ fn uniforms(seed: u64, n: usize) -> Vec<f64> {
 
 fn of_the_normal_distribution() -> Vec<f64> {
     let grid = uniforms(1, 2_000);
-    let both = |x: f64| [normal::cdf(9.0 * x), normal::density(9.0 * x), normal::quantile(0.5 + 0.5 * x)];
+    let both = |x: f64| {
+        [
+            normal_distribution::cdf(9.0 * x),
+            normal_distribution::density(9.0 * x),
+            normal_distribution::quantile(0.5 + 0.5 * x),
+        ]
+    };
     grid.into_iter().flat_map(both).collect()
 }
 
@@ -67,7 +73,7 @@ fn of_a_field(returns: &[f64]) -> Vec<f64> {
 
 /// Returns the digest of numbers by their bits.
 ///
-/// FNV-1a, for the crate has no other hash.
+/// FNV-1a, since the crate has no other hash.
 fn digest(numbers: &[f64]) -> u64 {
     let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

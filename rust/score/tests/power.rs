@@ -1,8 +1,8 @@
-//! What a board can see, by hand.
+//! Statistical power, checked by hand.
 
 use openoutcry_score::power::{Board, power};
-use openoutcry_score::skill::{Moments, expected_max, probabilistic_sharpe};
-use openoutcry_score::{Undefined, normal};
+use openoutcry_score::skill::{expected_max, probabilistic_sharpe};
+use openoutcry_score::{Moments, Undefined, normal_distribution};
 
 const BOARD: Board =
     Board { n_returns: 50, n_agents: 21, periods_per_year: 252.0, sharpe: 1.0, size: 0.05, power: 0.8 };
@@ -17,8 +17,8 @@ fn fifty_days_say_next_to_nothing_of_twenty_one_agents() {
     assert!(near(found.standard_error, (252.0_f64 / 49.0).sqrt()));
     assert!(near(found.best_expected, (252.0_f64 / 49.0).sqrt() * expected_max(21)));
     assert!((found.best_expected - 4.36).abs() < 0.005, "{found:?}");
-    // All 21 stay below it in 95 % of fields.
-    let below = normal::cdf(found.best_quantile / found.standard_error);
+    // All 21 are below it in 95 % of fields.
+    let below = normal_distribution::cdf(found.best_quantile / found.standard_error);
     assert!(near((0..21).fold(1.0, |all, _| all * below), 0.95));
     assert!(near(found.years_needed, found.n_needed / 252.0));
     assert!(near(found.tracks_needed, ((found.n_needed - 1.0) / 49.0).ceil()));
@@ -28,7 +28,7 @@ fn fifty_days_say_next_to_nothing_of_twenty_one_agents() {
 fn an_agent_alone_needs_the_length_of_a_track_record_at_half_power() {
     let alone = Board { n_agents: 1, power: 0.5, ..BOARD };
     let found = power(&alone).unwrap();
-    // At half power the ratio shown is the true one: its probability of being above 0 is one less the size.
+    // At half power the observed ratio is the true one: its probability of being above 0 is one less the size.
     let shown = |n_returns| Moments::normal(n_returns, 1.0 / 252.0_f64.sqrt());
     let least = (2..10_000).find(|n| probabilistic_sharpe(&shown(*n), 0.0).unwrap() >= 0.95).unwrap();
     assert_eq!(found.n_needed, least as f64);

@@ -1,11 +1,13 @@
-//! The worked examples of the literature, and numbers to check with a pencil.
+//! Worked examples of the literature, and numbers checked by hand.
 
 use openoutcry_score::skill::{
-    MAX_CLUSTERED, Moments, Selection, Stated, at_cost, break_even_bps, calibrate, decay, default_lags, deflate,
-    expected_max, hac, min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error,
-    rolling_sharpe, standard_error, tracking, trials, worst, z_score,
+    MAX_CLUSTERED, Selection, Stated, at_cost, break_even_bps, calibrate, decay, deflate, expected_max,
+    min_backtest_years, min_track_record, probabilistic_sharpe, regress, rolling_error, rolling_sharpe, tracking,
+    trials, worst, z_score,
 };
-use openoutcry_score::{Undefined, normal, sharpe, sharpe_standard_error};
+use openoutcry_score::{
+    Moments, Undefined, default_lags, hac, normal_distribution, sharpe, sharpe_standard_error, standard_error,
+};
 
 #[track_caller]
 fn assert_near(value: Result<f64, Undefined>, expected: f64, digits: i32) {
@@ -19,7 +21,7 @@ fn monthly(skew: f64, kurtosis: f64) -> Moments {
     Moments { n_returns: 24, sharpe: 0.036 / 0.079, skew, kurtosis }
 }
 
-/// A daily track of 5 years whose ratio a year is 2.5.
+/// A daily track of 5 years with an annual ratio of 2.5.
 const FIVE_YEARS: Moments = Moments { n_returns: 1250, sharpe: 0.0, skew: -3.0, kurtosis: 10.0 };
 
 fn five_years() -> Moments {
@@ -113,9 +115,9 @@ fn returns_that_persist_have_a_larger_error() {
     assert!(found.standard_error > 1.2 * sharpe_standard_error(&track, 252.0).unwrap());
 }
 
-/// Returns one of eight orthogonal tracks, the first of which does not vary.
+/// Returns one of eight orthogonal tracks, the first of which is constant.
 ///
-/// They are Walsh's functions.
+/// They are Walsh functions.
 fn walsh(row: u32) -> Vec<f64> {
     (0..8_u32).map(|t| 0.01 * if (row & t).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 } + 0.001).collect()
 }
@@ -133,7 +135,7 @@ fn a_copy_is_a_trial_and_adds_nothing_to_the_spread() {
     let after = trials(&padded).unwrap();
     assert_eq!((after.n_trials, after.n_spread, after.n_eff), (9, 4, Ok(4)));
     assert_eq!(after.spread, before.spread);
-    // Its mirror is another track, and its worst enemy.
+    // Its mirror image is another track, with correlation -1.
     let mirror: Vec<f64> = tracks[1].iter().map(|r| -r).collect();
     assert_eq!(trials(&[&tracks[1], &mirror]).map(|found| (found.n_spread, found.n_eff)), Ok((2, Ok(2))));
 }
@@ -230,7 +232,7 @@ fn windows_that_roll_have_each_their_own_ratio() {
     assert_eq!(rolled.len(), 5);
     assert_eq!(rolled[0], sharpe(&track[..2], 4.0));
     assert_eq!(rolled[4], Err(Undefined::NoVariation));
-    // 0.04, -0.02 and then -0.02, -0.02: the worst that is defined is the fourth of nothing but one kind of loss.
+    // The worst defined value is the fourth; windows of equal losses are undefined.
     let (lowest, place) = worst(&rolled).unwrap();
     assert_eq!((Ok(lowest), place), (rolled[2], 2));
     let errors = rolling_error(&track, 3, 4.0).unwrap();
@@ -303,15 +305,18 @@ fn confidence_is_held_against_what_came() {
 
 #[test]
 fn the_normal_distribution_is_its_own_inverse_and_symmetric() {
-    assert_eq!(normal::cdf(0.0), 0.5);
-    assert_eq!(normal::quantile(0.5), 0.0);
-    assert_near(Ok(normal::quantile(0.975)), 1.959_963_984_540_054_2, 15);
-    assert_near(Ok(normal::cdf(-10.0) * 1e23), 0.761_985_302_416_052_6, 14);
-    assert_eq!((normal::quantile(0.0), normal::quantile(1.0)), (f64::NEG_INFINITY, f64::INFINITY));
-    assert_eq!((normal::cdf(f64::NEG_INFINITY), normal::cdf(f64::INFINITY)), (0.0, 1.0));
+    assert_eq!(normal_distribution::cdf(0.0), 0.5);
+    assert_eq!(normal_distribution::quantile(0.5), 0.0);
+    assert_near(Ok(normal_distribution::quantile(0.975)), 1.959_963_984_540_054_2, 15);
+    assert_near(Ok(normal_distribution::cdf(-10.0) * 1e23), 0.761_985_302_416_052_6, 14);
+    assert_eq!(
+        (normal_distribution::quantile(0.0), normal_distribution::quantile(1.0)),
+        (f64::NEG_INFINITY, f64::INFINITY)
+    );
+    assert_eq!((normal_distribution::cdf(f64::NEG_INFINITY), normal_distribution::cdf(f64::INFINITY)), (0.0, 1.0));
     for outside in [-0.1, 1.1, f64::NAN] {
-        assert!(normal::quantile(outside).is_nan());
+        assert!(normal_distribution::quantile(outside).is_nan());
     }
-    assert!(normal::cdf(f64::NAN).is_nan());
-    assert_eq!(normal::quantile(0.3), -normal::quantile(1.0 - 0.3));
+    assert!(normal_distribution::cdf(f64::NAN).is_nan());
+    assert_eq!(normal_distribution::quantile(0.3), -normal_distribution::quantile(1.0 - 0.3));
 }

@@ -1,23 +1,23 @@
-//! What holds of every track and ledger: trials never make luck look like skill.
+//! Properties of any track and ledger: trials never make luck look like skill.
 
 use openoutcry_score::power::{Board, power};
 use openoutcry_score::skill::{
-    Moments, Selection, Stated, calibrate, deflate, expected_max, hac, min_track_record, probabilistic_sharpe, regress,
-    standard_error, trials, z_score,
+    Selection, Stated, calibrate, deflate, expected_max, min_track_record, probabilistic_sharpe, regress, trials,
+    z_score,
 };
 use openoutcry_score::trades::{Kind, Movement, summarize_trades, trades};
-use openoutcry_score::{mean, normal, sharpe_standard_error};
+use openoutcry_score::{Moments, hac, mean, normal_distribution, sharpe_standard_error, standard_error};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Every property test draws from this seed, so that a run is repeatable.
+/// The seed of every property test, so that a run is repeatable.
 const SEED: u64 = 20_260_102;
 
 fn config() -> ProptestConfig {
     let full = std::env::var("OPENOUTCRY_FULL").is_ok_and(|value| value == "1");
     let cases = if full { 10_000 } else { 500 };
     println!("{cases} cases of seed {SEED}");
-    // What is left out grows with the cases, so a fixed bound is met by ten times as many.
+    // Rejected cases grow with the number of cases, so a fixed bound would be reached.
     let max_global_rejects = cases;
     let rng_seed = RngSeed::Fixed(SEED);
     ProptestConfig { cases, max_global_rejects, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
@@ -80,7 +80,7 @@ proptest! {
         let after = of(&padded);
         prop_assert!(after.dsr <= before.dsr, "{after:?} {before:?}");
         prop_assert_eq!(after.sigma, before.sigma);
-        // Nor do they where they stand among those after them.
+        // Nor if they are placed among later trials.
         let at = which[0].index(ledger.len());
         let mut early = ledger.clone();
         early.insert(at + 1, ledger[at].iter().map(|r| r * scale).collect());
@@ -96,7 +96,7 @@ proptest! {
 
     #[test]
     fn a_probability_rises_with_the_ratio_and_falls_with_what_it_must_beat(moments in moments(), rise in 0.0..0.3, benchmark in -0.2..0.2) {
-        // While skew times the ratio is below 2, which it is for all ratios that anyone has seen.
+        // Valid while skew times the ratio is below 2, which holds for realistic ratios.
         let high = Moments { sharpe: f64::min(moments.sharpe + rise, 0.6), ..moments };
         prop_assert!(probabilistic_sharpe(&high, 0.0).unwrap() >= probabilistic_sharpe(&moments, 0.0).unwrap());
         let normal = |sharpe| Moments::normal(moments.n_returns, sharpe);
@@ -133,7 +133,7 @@ proptest! {
         prop_assert!((mean(&found.active).unwrap() - found.alpha).abs() < 1e-15);
         let rest = regress(&found.active, &benchmark).unwrap();
         prop_assert!(rest.beta.abs() < 1e-12, "{rest:?}");
-        // Holding more of the benchmark moves no alpha.
+        // Holding more of the benchmark changes no alpha.
         let levered: Vec<f64> = returns.iter().zip(&benchmark).map(|(r, b)| r + 2.0 * b).collect();
         let again = regress(&levered, &benchmark).unwrap();
         prop_assert!((again.alpha - found.alpha).abs() < 1e-14 && (again.beta - found.beta - 2.0).abs() < 1e-12);
@@ -142,10 +142,10 @@ proptest! {
     #[test]
     fn the_normal_distribution_inverts_itself(log in -700.0..-0.694_f64) {
         let p = libm::exp(log);
-        let back = normal::cdf(normal::quantile(p));
+        let back = normal_distribution::cdf(normal_distribution::quantile(p));
         // A rounding of the quantile is x^2 roundings of the probability.
         prop_assert!((back / p - 1.0).abs() < 1e-15 * (4.0 - 4.0 * log), "{p} {back}");
-        prop_assert_eq!(normal::quantile(1.0 - p), -normal::quantile(1.0 - (1.0 - p)));
+        prop_assert_eq!(normal_distribution::quantile(1.0 - p), -normal_distribution::quantile(1.0 - (1.0 - p)));
     }
 
     #[test]
@@ -164,7 +164,7 @@ proptest! {
                 prop_assert!((bin.low..=bin.high).contains(&stated) || (stated - bin.low).abs() < 1e-12 || (stated - bin.high).abs() < 1e-12);
             }
         }
-        // (stated - came)^2 is at most |stated - came|, and its mean at least the square of the mean gap.
+        // (stated - outcome)^2 is at most |stated - outcome|, and its mean at least the square of the mean gap.
         let gap = found.confidence - found.hit_rate;
         prop_assert!(found.brier + 1e-12 >= gap * gap);
     }
@@ -179,7 +179,7 @@ proptest! {
             match movement.kind {
                 Kind::Fill { shares, price, fee } => {
                     held[movement.symbol] += shares;
-                    // A fee is paid by whoever trades; a fill of nothing opens nothing that could.
+                    // Every fill pays a fee, except a fill of no shares without a position.
                     cash -= if shares == 0.0 && held[movement.symbol] == 0.0 { 0.0 } else { shares * price + fee };
                 }
                 Kind::Dividend(paid) => cash += held[movement.symbol] * paid,

@@ -23,7 +23,7 @@ fn a_position_bought_added_to_and_sold_in_parts_is_one_trade() {
     let expected = Trade { symbol: 0, opened: 1, closed: 7, is_long: true, entry: 22.0, profit: 9.0 };
     assert_eq!((closed.as_slice(), n_open), (&[expected][..], 0));
     assert_eq!(closed[0].duration(), 6);
-    // Until the last share is sold it is none.
+    // It is not closed until the last share is sold.
     assert_eq!(trades(&movements[..3], 1), Ok((vec![], 1)));
 }
 

@@ -1,13 +1,13 @@
 use js_sys::{Function, JsString};
 use openoutcry::record::{AgentTrajectory, check_agent_id};
-use openoutcry::{Answer, Backtest, agents};
+use openoutcry::{AgentAnswer, Backtest, agents};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{AgentFault, raise, to_js};
-use crate::settings::{Captured, Settings, read};
+use crate::run_settings::{Captured, Settings, read};
 
-/// A run, with its record where an agent decided.
+/// A run, with its record if it was an agent's.
 #[wasm_bindgen]
 pub struct Run {
     run: openoutcry::Run,
@@ -28,13 +28,13 @@ impl Run {
         self.run.window.start
     }
 
-    /// The decision that ended the account, if one did.
+    /// The decision with which the account was terminated, if it was.
     #[wasm_bindgen(getter)]
     pub fn terminated_at(&self) -> Option<usize> {
         self.run.terminated_at
     }
 
-    /// The record, canonical JSON; nothing of a run on weights.
+    /// The record, canonical JSON; absent for a run of weights.
     #[wasm_bindgen(getter)]
     pub fn record(&self) -> Option<String> {
         self.record.as_ref().map(AgentTrajectory::to_json)
@@ -65,22 +65,22 @@ fn backtest<'a>(dataset: &'a Dataset, settings: &Settings, seed: u64) -> Result<
 
 /// Runs a function from observation to decision, both JSON, and records it.
 #[wasm_bindgen]
-pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64) -> Result<Run, JsValue> {
-    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", settings)?;
     check_agent_id(&agent_id).map_err(to_js)?;
     let backtest = backtest(dataset, &settings, seed)?;
     let asked = |observation: &str| {
-        let told = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
-        let text = told.dyn_into::<JsString>().map_err(|other| {
+        let answer = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
+        let text = answer.dyn_into::<JsString>().map_err(|other| {
             let kind = other.js_typeof().as_string().unwrap_or_default();
             AgentFault(raise("argument_invalid", &format!("a decision must be a text of JSON; received {kind}")))
         })?;
-        // Half a surrogate pair has no UTF-8: what would be recorded is not what was said.
+        // UTF-8 cannot encode a lone surrogate: the record would differ from the answer.
         if !text.is_valid_utf16() {
-            let message = "a decision must be text that has a form in UTF-8; received half a surrogate pair";
+            let message = "a decision must be valid UTF-16; received a lone surrogate";
             return Err(AgentFault(raise("argument_invalid", message)));
         }
-        Ok(Answer::strict(String::from(text)))
+        Ok(AgentAnswer::strict(String::from(text)))
     };
     let captured = backtest.try_capture(asked, |_| Ok(()));
     let (run, record) = captured.map_err(|AgentFault(thrown)| thrown)?;
@@ -89,10 +89,10 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, told: &str, seed: u64)
 
 /// Runs a baseline agent over a window, and records it.
 ///
-/// `seed` is the random agent's, too.
+/// `seed` is also that of the random agent.
 #[wasm_bindgen]
-pub fn run_baseline(dataset: &Dataset, name: &str, told: &str, seed: u64) -> Result<Run, JsValue> {
-    let Captured { agent_id, in_sample_trials, settings } = read("settings", told)?;
+pub fn run_baseline(dataset: &Dataset, name: &str, settings: &str, seed: u64) -> Result<Run, JsValue> {
+    let Captured { agent_id, in_sample_trials, settings } = read("settings", settings)?;
     check_agent_id(&agent_id).map_err(to_js)?;
     let mut agent = agents::baseline(name, seed).ok_or_else(|| {
         let known = agents::BASELINES.join(", ");
@@ -108,9 +108,9 @@ pub fn baselines() -> Vec<String> {
     agents::BASELINES.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Runs weights over a window: a row a bar of the market, in which NaN holds.
+/// Runs weights over a window: one row per bar of the market; NaN is a hold.
 ///
-/// Of the rows those of the window count.
+/// Only the rows of the window are used.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
     let settings: Settings = read("settings", settings)?;

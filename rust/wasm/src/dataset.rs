@@ -5,11 +5,11 @@ use openoutcry::scenario::{Key, ScenarioSpec};
 use openoutcry::{spec_digest, spec_from_json, spec_to_json};
 use wasm_bindgen::prelude::*;
 
-use crate::columns::Market;
 use crate::error::{raise, to_js};
-use crate::settings::read;
+use crate::market_json::Market;
+use crate::run_settings::read;
 
-/// A market, checked, and what records call it.
+/// A validated market, and its name in records.
 #[wasm_bindgen]
 #[derive(Clone)]
 pub struct Dataset {
@@ -23,9 +23,9 @@ impl Dataset {
         Self { core: Arc::new(core), name: None, commitment: None }
     }
 
-    /// Returns what records must call it.
+    /// Returns the required name of the market in records.
     ///
-    /// Of a market without a name the record is believed.
+    /// The record is trusted for a market without a name.
     pub(crate) fn known(&self) -> Option<DatasetName> {
         let fingerprint = Digest(self.core.fingerprint());
         self.name.clone().map(|name| DatasetName { commitment: self.commitment, fingerprint, name })
@@ -57,30 +57,30 @@ impl Dataset {
         openoutcry::Dataset::from_csv(text, periods).map(Self::of).map_err(to_js)
     }
 
-    /// Returns the market of columns in JSON, a row a bar.
+    /// Returns the market of columns in JSON, one row per bar.
     pub fn from_columns(text: &str) -> Result<Self, JsValue> {
         let columns = read::<Market>("columns", text)?.columns()?;
         openoutcry::Dataset::new(columns).map(Self::of).map_err(to_js)
     }
 
-    /// Returns the market of bytes that `to_bytes` has written.
+    /// Returns the market of bytes that `to_bytes` wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, JsValue> {
         openoutcry::Dataset::from_bytes(bytes).map(Self::of).map_err(to_js)
     }
 
-    /// Returns a market of random walks, fixed by its seed.
+    /// Returns a market of random walks, a function of its seed.
     pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, JsValue> {
         openoutcry::Dataset::synthetic(n_symbols, n_days, seed).map(Self::of).map_err(to_js)
     }
 
     /// Returns the market of a scenario and a seed in a split such as `train`.
     ///
-    /// A scenario is the name of a tier or family, or a spec in JSON. Whoever guesses the seed knows the market.
+    /// A scenario is the name of a tier or family, or a spec in JSON. A guessed seed reveals the market.
     pub fn scenario(spec: &str, split: &str, seed: u64) -> Result<Self, JsValue> {
         spec_of(spec)?.dataset(&Key::from_seed(split, seed)).map(Self::of).map_err(to_js)
     }
 
-    /// Returns the market of a scenario whose key was revealed, 64 hexadecimal digits.
+    /// Returns the market of a scenario with a revealed key of 64 hexadecimal digits.
     ///
     /// It has the commitment of that key.
     pub fn revealed(spec: &str, key: &str) -> Result<Self, JsValue> {
@@ -91,44 +91,44 @@ impl Dataset {
         Ok(Self { commitment: Some(Digest(key.commitment(&spec_digest(&spec)))), ..Self::of(core) })
     }
 
-    /// Returns the same market under a name, by which records must then call it.
+    /// Returns the same market with a name, which records must then have.
     pub fn named(&self, name: &str, commitment: Option<String>) -> Result<Self, JsValue> {
         let parsed = commitment.map(|digits| digits.parse::<Digest>()).transpose();
         let commitment = parsed.map_err(|error| raise("argument_invalid", &format!("`commitment`: {error}")))?;
         Ok(Self { core: Arc::clone(&self.core), name: Some(name.to_owned()), commitment })
     }
 
-    /// Returns the same market once more, for a call that takes it.
+    /// Returns another handle of the market, for a call that consumes it.
     pub fn share(&self) -> Self {
         self.clone()
     }
 
-    /// Returns everything that a number can depend on.
+    /// Returns the canonical bytes of the market.
     ///
-    /// The fingerprint is its SHA-256.
+    /// The fingerprint is their SHA-256.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.core.to_bytes()
     }
 
-    /// SHA-256 of everything the market holds, in hex.
+    /// SHA-256 of the canonical bytes, in hex.
     #[wasm_bindgen(getter)]
     pub fn fingerprint(&self) -> String {
         Digest(self.core.fingerprint()).to_string()
     }
 
-    /// What records call it.
+    /// Name in records.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> Option<String> {
         self.name.clone()
     }
 
-    /// What was published of the key of a sealed market.
+    /// The commitment to the key of a sealed market.
     #[wasm_bindgen(getter)]
     pub fn commitment(&self) -> Option<String> {
         self.commitment.map(|digest| digest.to_string())
     }
 
-    /// Dates of the bars, rising.
+    /// Dates of the bars, ascending.
     #[wasm_bindgen(getter)]
     pub fn dates(&self) -> Vec<String> {
         self.core.dates().to_vec()
@@ -140,13 +140,13 @@ impl Dataset {
         self.core.symbols().to_vec()
     }
 
-    /// Bars a year.
+    /// Bars per year.
     #[wasm_bindgen(getter)]
     pub fn periods_per_year(&self) -> f64 {
         self.core.periods_per_year()
     }
 
-    /// Returns a column by name, bars by symbols; nothing if the market lacks it.
+    /// Returns a column by name, bars by symbols; absent if the market lacks it.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         self.core.column(name)
     }

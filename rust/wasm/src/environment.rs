@@ -4,9 +4,9 @@ use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::to_js;
-use crate::settings::{Settings, read};
+use crate::run_settings::{Settings, read};
 
-/// The JSON door: a market to step through with decisions in JSON.
+/// The JSON environment: a market that is stepped with decisions in JSON.
 #[wasm_bindgen]
 pub struct TradingEnv {
     core: openoutcry::TradingEnv,
@@ -14,7 +14,7 @@ pub struct TradingEnv {
     reward: f64,
 }
 
-/// A checkpoint: resuming it gives the same bits as never having stopped.
+/// A checkpoint. An environment resumed from it gives the same bits.
 #[wasm_bindgen]
 pub struct State(openoutcry::State);
 
@@ -33,7 +33,7 @@ impl TradingEnv {
         Ok(Self { core: made.map_err(to_js)?, info: String::new(), reward: 0.0 })
     }
 
-    /// Begins the window anew and returns its first observation, canonical JSON.
+    /// Restarts the window and returns its first observation, canonical JSON.
     pub fn reset(&mut self) -> String {
         let mut observation = String::new();
         self.core.reset_json(&mut observation);
@@ -41,7 +41,7 @@ impl TradingEnv {
         observation
     }
 
-    /// Trades as a decision says, moves on by one bar, and returns the observation.
+    /// Trades a decision, advances by one bar, and returns the observation.
     pub fn step(&mut self, decision: &str) -> Result<String, JsValue> {
         let (mut observation, mut info) = (String::new(), String::new());
         let step = self.core.step_json(decision, &mut observation, &mut info).map_err(to_js)?;
@@ -49,7 +49,7 @@ impl TradingEnv {
         Ok(observation)
     }
 
-    /// Trades towards a weight a symbol, moves on, and returns the observation.
+    /// Trades to one weight per symbol, advances, and returns the observation.
     pub fn step_weights(&mut self, weights: &[f64]) -> Result<String, JsValue> {
         let stepped = self.core.step_weights(weights).map_err(to_js)?;
         let (mut observation, mut info) = (String::new(), String::new());
@@ -64,7 +64,7 @@ impl TradingEnv {
         State(self.core.clone_state())
     }
 
-    /// Goes back to a checkpoint and returns its observation.
+    /// Restores a checkpoint and returns its observation.
     ///
     /// It must be of this market, window and rules.
     pub fn restore(&mut self, state: &State) -> Result<String, JsValue> {
@@ -81,7 +81,7 @@ impl TradingEnv {
         self.reward
     }
 
-    /// What the last step had to say, canonical JSON; empty before the first.
+    /// The info of the last step, canonical JSON; empty before the first.
     #[wasm_bindgen(getter)]
     pub fn info(&self) -> String {
         self.info.clone()

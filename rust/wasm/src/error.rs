@@ -1,9 +1,9 @@
-//! The one place where errors cross into JavaScript.
+//! Conversion of errors to JavaScript exceptions.
 
 use openoutcry::{DecisionError, StepError};
 use wasm_bindgen::JsValue;
 
-/// Returns what is thrown: an `Error` named `OpenOutcryError`, with its slug.
+/// Returns the exception: an `Error` named `OpenOutcryError`, with its slug.
 pub(crate) fn raise(slug: &str, message: &str) -> JsValue {
     let error = js_sys::Error::new(&format!("{slug}: {message}"));
     error.set_name("OpenOutcryError");
@@ -37,7 +37,7 @@ pub(crate) fn to_js(error: impl Slugged) -> JsValue {
     raise(error.slug(), &error.to_string())
 }
 
-/// What may go wrong while an agent in JavaScript runs: what it throws, or a step.
+/// An error while a JavaScript agent runs: its exception, or an error of a step.
 pub(crate) struct AgentFault(pub(crate) JsValue);
 
 impl From<StepError> for AgentFault {

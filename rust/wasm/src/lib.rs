@@ -1,14 +1,14 @@
-//! The JavaScript door: converts, decides nothing.
+//! The JavaScript bindings: they convert arguments and contain no rules.
 //!
-//! What is asked and told is JSON of the contract.
+//! Arguments and results are JSON of the contract.
 
 mod backtest;
-mod columns;
 mod dataset;
+mod digests;
 mod environment;
 mod error;
-mod hashes;
-mod number;
+mod json_number;
+mod market_json;
 mod record;
-mod scoring;
-mod settings;
+mod run_settings;
+mod verdict;

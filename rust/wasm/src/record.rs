@@ -1,15 +1,15 @@
 use openoutcry::record::{AgentTrajectory, Digest, Place, RunTrajectory, check_agent_id};
-use openoutcry::{Difference, FillKey, Terms, edited, replay_run};
+use openoutcry::{Difference, FillKey, Terms, integrity_differences, replay_run};
 use serde_json::{Value, json};
 use wasm_bindgen::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::error::{raise, to_js};
-use crate::settings::{Held, read};
+use crate::run_settings::{Held, read};
 
-/// Replays a record on its markets and returns what became of it, as JSON.
+/// Replays a record on its markets and returns the divergences, as JSON.
 ///
-/// Each run is replayed on the market of its fingerprint, on the first one where there is none.
+/// Each run is replayed on the market of its fingerprint, or on the first market if none has it.
 #[wasm_bindgen]
 pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;
@@ -28,7 +28,7 @@ pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String
         differences.extend(replayed.differences.iter().map(|each| difference(Some((index, data)), each)));
     }
     let public_key = held.public_key.map(|key| key.0);
-    let beside = edited(&record, public_key.as_ref()).map_err(to_js)?;
+    let beside = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
     differences.extend(beside.iter().map(|each| difference(None, each)));
     let signer = record.signature.as_ref().filter(|_| beside.iter().all(|each| each.field != "signature"));
     let signed_by = signer.map(|signature| Digest(signature.public_key).to_string());
@@ -55,7 +55,7 @@ fn difference(run: Option<(usize, &Dataset)>, found: &Difference) -> Value {
     })
 }
 
-/// Returns one record of the runs of several, unsigned.
+/// Returns one unsigned record with the runs of several records.
 #[wasm_bindgen]
 pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64) -> Result<String, JsValue> {
     check_agent_id(agent_id).map_err(to_js)?;
@@ -66,16 +66,16 @@ pub fn join_records(agent_id: &str, records: Vec<String>, in_sample_trials: u64)
     Ok(AgentTrajectory::new(agent_id, runs, in_sample_trials).to_json())
 }
 
-/// Returns what a record says of itself, as JSON.
+/// Returns the contents of a record and the validity of its hashes, as JSON.
 ///
-/// Beside it stands whether its hashes and signature are right. No market is asked: what was decided is whole, and no number is checked.
+/// It uses no market: the decisions are verified, and the numbers are not.
 #[wasm_bindgen]
 pub fn verify_record(record: &str, held: &str) -> Result<String, JsValue> {
     let record = AgentTrajectory::from_json(record).map_err(to_js)?;
     let held: Held = read("held", held)?;
     let public_key = held.public_key.map(|key| key.0);
     let mut faults: Vec<Value> = record.runs.iter().enumerate().flat_map(|(run, each)| broken(run, each)).collect();
-    let beside = edited(&record, public_key.as_ref()).map_err(to_js)?;
+    let beside = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
     faults.extend(beside.iter().map(|each| fault(None, each.place, each.field, &each.recorded, &each.replayed)));
     let unfinished = record.unfinished();
     let headers = record.runs.iter().map(|run| {

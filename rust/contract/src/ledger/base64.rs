@@ -1,6 +1,6 @@
-//! Bytes as text.
+//! Base64 decoding.
 
-/// Returns the bytes of a padded base64 text; none for any other.
+/// Returns the bytes of a padded base64 text, else `None`.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
     if !text.len().is_multiple_of(4) {

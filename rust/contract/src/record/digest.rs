@@ -4,14 +4,14 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use sha2::{Digest as _, Sha256};
 
-use crate::json;
+use crate::wire::canonical_json;
 
-/// A SHA-256, in JSON 64 lower-case hexadecimal digits.
+/// A SHA-256; in JSON 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
 impl Digest {
-    /// Returns the digest of some bytes.
+    /// Returns the digest of bytes.
     #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -19,11 +19,11 @@ impl Digest {
 
     /// Appends the hexadecimal digits.
     pub fn push_hex(&self, text: &mut String) {
-        json::push_hex(text, &self.0);
+        canonical_json::push_hex(text, &self.0);
     }
 }
 
-/// Returns the bytes of lower-case hexadecimal digits; none for any other text.
+/// Returns the bytes of lower-case hexadecimal digits, else `None`.
 pub(super) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let value = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),

@@ -6,18 +6,18 @@ pub enum RecordError {
     /// The text is not a record.
     #[error("a record must be the JSON of `record.schema.json`; received {problem}")]
     Invalid {
-        /// What the text holds instead, and where.
+        /// The fault and its position.
         problem: String,
     },
-    /// The text says the same as the canonical one in other bytes.
+    /// The text is not the canonical form of its record.
     #[error("a record must be canonical JSON (RFC 8785); received other bytes from byte {byte} on of {place}")]
     NotCanonical {
         /// The first byte that differs, counted from 0.
         byte: usize,
-        /// The text or the line of it.
+        /// The text, or the line in it.
         place: String,
     },
-    /// The record is of a form that this engine does not know.
+    /// The version of the record is unknown.
     #[error("`record_version` must be {}; received {received:?}", super::RECORD_VERSION)]
     Version {
         /// The version of the text.
@@ -29,19 +29,19 @@ pub enum RecordError {
         /// Characters of the name.
         received: usize,
     },
-    /// The record has no end, and what was asked needs one.
+    /// The record is unfinished, and the operation needs its end.
     #[error("a finished record is required; received one {problem}")]
     Unfinished {
-        /// What it lacks.
+        /// The missing part.
         problem: String,
     },
-    /// The record holds no signature.
+    /// The record has no signature.
     #[error("a signed record is required; received one without a signature")]
     Unsigned,
-    /// The bytes are no key of Ed25519.
+    /// The bytes are not an Ed25519 key.
     #[error("a key of Ed25519 is required, 32 bytes; received {problem}")]
     Key {
-        /// What came.
+        /// Received bytes.
         problem: String,
     },
 }

@@ -1,37 +1,37 @@
 use serde::Deserialize;
 
-/// How an agent was run that was a process of its own.
+/// The harness of an agent that ran as a separate process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Harness {
-    /// Whether it could reach a network.
+    /// Whether the agent had network access.
     pub allow_net: bool,
-    /// How far it was locked in.
+    /// Isolation tier.
     pub tier: Tier,
-    /// How it was spoken to.
+    /// Transport.
     pub transport: Transport,
 }
 
-/// How far an agent was locked in, least first.
+/// The isolation tier of an agent, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Tier {
-    /// A process like any other.
+    /// A process without isolation.
     T0,
-    /// With limits, no capabilities and nothing inherited.
+    /// Resource limits, no capabilities and nothing inherited.
     T1,
-    /// As T1, with Landlock and a filter of system calls.
+    /// T1 with Landlock and a system call filter.
     T2,
-    /// As T2, in namespaces of its own.
+    /// T2 in separate namespaces.
     T3,
 }
 
-/// How an agent was spoken to.
+/// The transport between harness and agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// By its standard input and output.
+    /// Standard input and output.
     Stdio,
-    /// By HTTP.
+    /// HTTP.
     Http,
 }
 
@@ -46,7 +46,7 @@ impl Harness {
 }
 
 impl Tier {
-    /// All tiers, least first.
+    /// All tiers, lowest first.
     pub const ALL: [Self; 4] = [Self::T0, Self::T1, Self::T2, Self::T3];
 
     /// Returns the name of the tier in a record.

@@ -3,52 +3,52 @@ use serde::Deserialize;
 
 use super::digest::Digest;
 
-/// What a run was told before its first bar.
+/// The header of a run: the settings before its first bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Version of the contract that the run kept.
+    /// Version of the contract.
     pub contract_version: String,
-    /// What trading cost.
+    /// Costs.
     pub costs: CostModel,
     /// The market.
     pub dataset: DatasetName,
-    /// Version of the engine that made the run.
+    /// Version of the engine.
     pub engine_version: String,
     /// Key of the slippage noise.
     pub fill: Fill,
-    /// What a decision could ask for.
+    /// Limits.
     pub limits: Limits,
-    /// Closes an observation showed of a symbol at most.
+    /// Largest number of closes per symbol in an observation.
     pub lookback: usize,
     /// The bars of the run.
     pub window: Window,
 }
 
-/// A market by its content, with a name for people.
+/// A market by its fingerprint, with a display name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetName {
-    /// What was published of the key of a sealed market before it was traded.
+    /// The commitment to the key of a sealed market.
     pub commitment: Option<Digest>,
-    /// SHA-256 of everything the market holds.
+    /// SHA-256 of the canonical bytes of the market.
     pub fingerprint: Digest,
-    /// What people call it.
+    /// Display name.
     pub name: String,
 }
 
-/// The key of the slippage noise, or what is published of it.
+/// The key of the slippage noise, or its commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// The key is made of this seed.
+    /// The seed of the key.
     Seed(u64),
-    /// The key is sealed; this is its commitment.
+    /// The commitment to a sealed key.
     Commitment(Digest),
 }
 
 impl Header {
     /// Returns every field by its path, as text, in the order of the record.
     ///
-    /// A limit that is none is `none`.
+    /// An absent limit is `none`.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let (costs, limits) = (&self.costs, &self.limits);

@@ -1,36 +1,37 @@
-//! Run records: what a run was told, what it decided, and a chain of hashes.
+//! Run records: settings, decisions and a hash chain.
 //!
-//! A record holds no result. Whoever has the data carries the decisions out again and gets every number to the bit;
-//! the chain says where a record was changed. See `contract/README.md`, section 7.
+//! A record holds no results. A replay on the same data reproduces every number to the bit, and the chain locates
+//! changes. See `contract/README.md`, section 7. Imports `wire`.
 
-mod chain;
-mod compare;
+mod agent_fault;
 mod digest;
 mod error;
-mod fault;
 mod harness;
+mod hash_chain;
 mod header;
-mod lines;
-mod read;
+mod jsonl;
+mod reader;
 mod recorder;
-mod sign;
+mod run_comparison;
+mod signature;
+pub(crate) mod submission;
 mod trajectory;
-mod write;
+mod writer;
 
-pub use chain::{Break, Place};
-pub use compare::{Divergence, Knob, compare_runs, ulps_between};
+pub use agent_fault::{Fault, FaultKind};
 pub use digest::Digest;
 pub use error::RecordError;
-pub use fault::{Fault, FaultKind};
 pub use harness::{Harness, Tier, Transport};
+pub use hash_chain::{Break, Place};
 pub use header::{DatasetName, Fill, Header};
-pub use lines::Lines;
+pub use jsonl::Lines;
 pub use recorder::{Recorder, Seen};
-pub use sign::{Signature, conformance_is_signed, public_key, sign_conformance};
+pub use run_comparison::{Divergence, SettingDifference, compare_runs, ulps_between};
+pub use signature::{Signature, conformance_is_signed, public_key, sign_conformance};
 pub use trajectory::{AgentTrajectory, End, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
 
-/// The version of the form of a record.
+/// The version of the record format.
 pub const RECORD_VERSION: &str = "1.0";
 
-/// The largest integer that every reader of JSON holds exactly.
+/// The largest integer that every JSON reader represents exactly.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;

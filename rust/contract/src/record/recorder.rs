@@ -1,12 +1,12 @@
-use super::chain::Chain;
+use super::agent_fault::Fault;
 use super::digest::Digest;
-use super::fault::Fault;
 use super::harness::Harness;
+use super::hash_chain::Chain;
 use super::header::Header;
 use super::trajectory::{End, RunTrajectory, Step};
-use super::write;
+use super::writer;
 
-/// What was shown at a close: the digest of the observation, and two numbers of it.
+/// Digest, cash and NAV of the observation at a close.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// Cash.
@@ -17,7 +17,7 @@ pub struct Seen {
     pub observation: Digest,
 }
 
-/// Writes the record of a run while it goes on.
+/// Records a run in progress.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     chain: Chain,
@@ -26,7 +26,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Returns the record of a run that is about to begin.
+    /// Returns the recorder of a run that has not begun.
     #[must_use]
     pub fn new(header: Header) -> Self {
         let mut chain = Chain::default();
@@ -34,14 +34,14 @@ impl Recorder {
         Self { chain, last: link, run: RunTrajectory { harness: None, header, link, steps: Vec::new(), end: None } }
     }
 
-    /// Returns this record of an agent in a process of its own, if it is in one.
+    /// Returns this recorder with the harness of a separate process, if any.
     #[must_use]
     pub fn harnessed(mut self, harness: Option<Harness>) -> Self {
         self.run.harness = harness;
         self
     }
 
-    /// Adds a decision: what it was taken on, the answer as it came, and its fault.
+    /// Appends a decision: its observation, the answer as received, and its fault.
     pub fn step(&mut self, seen: Seen, decision: String, fault: Option<Fault>) {
         let Seen { cash, nav, observation } = seen;
         let (cash, nav) = (unsigned_zero(cash), unsigned_zero(nav));
@@ -51,7 +51,7 @@ impl Recorder {
         self.run.steps.push(step);
     }
 
-    /// Returns the record, finished by what was shown after the last decision.
+    /// Returns the finished record, with the observation after the last decision.
     #[must_use]
     pub fn end(mut self, seen: Seen, terminated: bool) -> RunTrajectory {
         let Seen { cash, nav, observation } = seen;
@@ -62,35 +62,35 @@ impl Recorder {
         self.run
     }
 
-    /// Returns the record so far, which is unfinished.
+    /// Returns the unfinished record so far.
     #[must_use]
     pub fn so_far(&self) -> &RunTrajectory {
         &self.run
     }
 
-    /// Appends the line that a stream begins this run with.
+    /// Appends the first line of this run.
     pub fn push_header_line(&self, text: &mut String) {
-        write::push_header_line(text, &self.run);
+        writer::push_header_line(text, &self.run);
     }
 
     /// Appends the line of the last step.
     pub fn push_step_line(&self, text: &mut String) {
         if let Some(step) = self.run.steps.last() {
-            write::push_step_line(text, step);
+            writer::push_step_line(text, step);
         }
     }
 }
 
 impl RunTrajectory {
-    /// Appends the line that a stream ends this run with, if it has an end.
+    /// Appends the last line of this run, if it has ended.
     pub fn push_end_line(&self, text: &mut String) {
         if let Some(end) = &self.end {
-            write::push_end_line(text, end);
+            writer::push_end_line(text, end);
         }
     }
 }
 
-/// Returns a number as JSON can say it: canonical JSON has one zero.
+/// Returns a number with -0 replaced by 0: canonical JSON has one zero.
 fn unsigned_zero(value: f64) -> f64 {
     if value == 0.0 { 0.0 } else { value }
 }

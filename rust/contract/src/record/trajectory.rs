@@ -1,16 +1,16 @@
 use serde::Deserialize;
 
+use super::agent_fault::Fault;
 use super::digest::Digest;
 use super::error::RecordError;
-use super::fault::Fault;
 use super::harness::Harness;
 use super::header::Header;
-use super::sign::Signature;
+use super::signature::Signature;
 
-/// Characters that the name of an agent has at most, by code points.
+/// The largest number of code points in the name of an agent.
 pub const MAX_AGENT_ID: usize = 200;
 
-/// Refuses a name that no board could show.
+/// Refuses a name that is too long for a board.
 ///
 /// # Errors
 ///
@@ -22,69 +22,69 @@ pub fn check_agent_id(agent_id: &str) -> Result<(), RecordError> {
     }
 }
 
-/// The record of an agent: all runs it is to be judged by.
+/// The record of an agent: all runs of its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentTrajectory {
-    /// What the agent is called, in at most [`MAX_AGENT_ID`] characters.
+    /// Name of the agent, at most [`MAX_AGENT_ID`] characters.
     ///
-    /// A longer name can be written, and is refused when it is read.
+    /// A longer name can be written, but is refused by the reader.
     pub agent_id: String,
-    /// Trials that its maker declares to have made before.
+    /// Number of earlier trials that its author declares.
     ///
-    /// They can only add to those that are counted.
+    /// They are added to the counted trials.
     pub in_sample_trials: u64,
     /// The runs.
     pub runs: Vec<RunTrajectory>,
-    /// Digest of the record as it was finished; none for one that was not.
+    /// Digest of the finished record; absent for an unfinished one.
     pub digest: Option<Digest>,
-    /// Signature of the digest, if whoever ran it signed.
+    /// Signature of the digest, if any.
     pub signature: Option<Signature>,
 }
 
-/// The record of one run: what it was told, what it decided, and the chain.
+/// The record of one run: settings, decisions and the hash chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTrajectory {
-    /// How the agent was run; none where it ran inside the harness's own process.
+    /// The harness of the agent; absent for an agent in the process of the harness.
     ///
-    /// The digest of the record binds it and not the chain: whoever is asked, the same decisions are the same run.
+    /// It is bound by the digest of the record, not by the chain: equal decisions are equal runs in any harness.
     pub harness: Option<Harness>,
-    /// What the run was told.
+    /// The settings of the run.
     pub header: Header,
-    /// SHA-256 over the header, with which the chain begins.
+    /// SHA-256 of the header, the first link of the chain.
     pub link: Digest,
-    /// One entry a decision.
+    /// One entry per decision.
     pub steps: Vec<Step>,
-    /// What was shown after the last decision; none for a run that was not finished.
+    /// The observation after the last decision; absent for an unfinished run.
     pub end: Option<End>,
 }
 
-/// One decision, and digests of what it was taken on.
+/// One decision, and the digest of its observation.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Cash that the observation showed.
+    /// Cash in the observation.
     pub cash: f64,
     /// The answer of the agent, byte for byte.
     pub decision: String,
-    /// What was wrong with the answer, if the harness took it for a hold.
+    /// The fault of the answer, if the harness replaced it by a hold.
     pub fault: Option<Fault>,
-    /// SHA-256 over this step and the link before it.
+    /// SHA-256 of this step and the link before it.
     pub link: Digest,
-    /// NAV at the close that was shown.
+    /// NAV at the close of the observation.
     pub nav: f64,
     /// SHA-256 of the canonical JSON of the observation.
     pub observation: Digest,
 }
 
-/// What was shown after the last decision.
+/// The observation after the last decision.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// Cash that the observation showed.
+    /// Cash in the observation.
     pub cash: f64,
-    /// SHA-256 over this end and the link before it: the digest of the run.
+    /// SHA-256 of this end and the link before it: the digest of the run.
     pub link: Digest,
-    /// NAV at the close that was shown.
+    /// NAV at the close of the observation.
     pub nav: f64,
     /// SHA-256 of the canonical JSON of the observation.
     pub observation: Digest,
@@ -93,13 +93,13 @@ pub struct End {
 }
 
 impl RunTrajectory {
-    /// Returns the digest of the run: its last link, none for an unfinished one.
+    /// Returns the digest of the run, its last link; `None` for an unfinished run.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         self.end.as_ref().map(|end| end.link)
     }
 
-    /// Returns every field of the header and of the harness by its path.
+    /// Returns every field of the header and the harness by its path.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = self.header.fields();
@@ -108,7 +108,7 @@ impl RunTrajectory {
         fields
     }
 
-    /// Returns the bar at whose close a step was decided.
+    /// Returns the bar of the close at which a step was decided.
     #[must_use]
     pub fn bar_of(&self, step: usize) -> usize {
         self.header.window.start + step
@@ -116,9 +116,9 @@ impl RunTrajectory {
 }
 
 impl AgentTrajectory {
-    /// Returns the record of an agent's runs, unsigned.
+    /// Returns the unsigned record of the runs of an agent.
     ///
-    /// Its digest is none while a run is unfinished.
+    /// It has no digest if a run is unfinished.
     #[must_use]
     pub fn new(agent_id: &str, runs: Vec<RunTrajectory>, in_sample_trials: u64) -> Self {
         let mut made = Self { agent_id: agent_id.to_owned(), in_sample_trials, runs, digest: None, signature: None };
@@ -126,7 +126,7 @@ impl AgentTrajectory {
         made
     }
 
-    /// Returns what the record lacks to be finished, in words; none if nothing.
+    /// Returns the missing part of an unfinished record, in words.
     #[must_use]
     pub fn unfinished(&self) -> Option<String> {
         if let Some(run) = self.runs.iter().position(|run| run.end.is_none()) {

@@ -1,8 +1,8 @@
 use sha2::{Digest, Sha256};
 
-/// The secret that a market is drawn from.
+/// The secret key of a generated market.
 ///
-/// Whoever knows it, and the spec, knows every price.
+/// The key and the spec determine every price.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
@@ -15,38 +15,38 @@ impl Key {
 
     /// Returns the key of a seed in a split such as `train`.
     ///
-    /// Splits are domains of their own: no seed of one gives a key of another. A small seed can be found by trying all:
-    /// only random bytes keep a future secret.
+    /// Splits are separate domains: no seed of one split gives a key of another. A small seed can be found by
+    /// exhaustive search. Only random bytes keep future prices secret.
     #[must_use]
     pub fn from_seed(split: &str, seed: u64) -> Self {
         Self(digest(&[b"openoutcry/scenario/v1", split.as_bytes(), &seed.to_le_bytes()]))
     }
 
-    /// Returns the 32 bytes, which reveal the market.
+    /// Returns the 32 bytes, which determine the market.
     #[must_use]
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns what may be published of the key before its market is traded.
+    /// Returns the commitment to the key, to be published before its market is traded.
     ///
-    /// It binds the key to a spec by that spec's digest, and tells nothing of either.
+    /// It binds the key to a spec by the digest of the spec, and reveals neither.
     #[must_use]
     pub fn commitment(&self, spec_digest: &[u8; 32]) -> [u8; 32] {
         digest(&[b"openoutcry/scenario-commitment/v1", &self.0, spec_digest])
     }
 }
 
-/// The key stays out of logs.
+/// The key is not printed.
 impl std::fmt::Debug for Key {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Key(..)")
     }
 }
 
-/// Returns the SHA-256 of parts, each behind its length.
+/// Returns the SHA-256 of parts, each prefixed by its length.
 ///
-/// So no two lists of parts have one text.
+/// Different lists of parts have different inputs of the hash.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {

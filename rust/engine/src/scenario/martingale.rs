@@ -1,42 +1,42 @@
-//! Prices of which nobody can gain: their expected change is 0, whatever is known.
+//! The martingale generator: the expected change of every price is 0.
 
-use crate::grids::Grids;
+use crate::market::market_tables::MarketTables;
 use crate::scenario::Key;
-use crate::scenario::draws::{Asked, Draws, Prices};
-use crate::scenario::elementary::exps;
-use crate::scenario::factor::{Days, Factors, Market, Split, Volatility};
-use crate::scenario::nature::Nature;
-use crate::scenario::normal::CHUNK;
+use crate::scenario::log_exp::exps;
+use crate::scenario::normal_quantile::CHUNK;
+use crate::scenario::random_draws::{DrawRequest, Prices, RandomDraws};
+use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::spec::ScenarioSpec;
-use crate::scenario::stream::{Purpose, Stream};
-use crate::scenario::tables::{grow, put, tables};
-use crate::wide::wide;
+use crate::scenario::stochastic_volatility::{Days, Factors, Market, NoiseSplit, Volatility};
+use crate::scenario::symbol_parameters::SymbolParameters;
+use crate::scenario::table_writer::{grow, put, tables};
+use crate::vector::dispatch::vectorized;
 
-/// The largest move of a price in one half of a day, either way alike.
+/// The largest absolute return of a night or a session.
 const MAX_MOVE: f64 = 0.5;
 
-/// Ticks at which a price stays for good.
+/// Price in ticks below which a price never moves again.
 const FLOOR: f64 = 100.0;
 
-/// Shares traded a day.
+/// Shares traded per day.
 const VOLUME: f64 = 1e6;
 
 /// Returns the tables of the market of a spec and key.
 ///
-/// There is no drift, jump, dividend, split, listing or halt, as [`ScenarioSpec::validate`] has it.
-pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
+/// There is no drift, jump, dividend, split, listing or halt, as [`ScenarioSpec::validate`] requires.
+pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> MarketTables {
     let mut factors = Factors::new(spec, key);
     let mut grids = tables(spec);
     let mut walks: Vec<_> = (0..spec.n_symbols).map(|symbol| Walk::new(spec, key, symbol)).collect();
-    let (mut draws, mut moves) = (Draws::new(), Moves::new());
-    let asked = Asked { degrees: spec.own_degrees, jumps: None, has_swings: true, prices: Prices::Ticks };
+    let (mut draws, mut moves) = (RandomDraws::new(), Moves::new());
+    let request = DrawRequest { degrees: spec.own_degrees, jumps: None, has_swings: true, prices: Prices::Ticks };
     for first in (0..spec.n_days).step_by(CHUNK) {
         factors.go(first);
         let n_days = factors.days_of(0).0.n_days;
         grow(&mut grids, spec, n_days);
         for (symbol, walk) in walks.iter_mut().enumerate() {
-            draws.take(&mut walk.stream, n_days, &asked);
-            draws.finish(n_days, &asked);
+            draws.take(&mut walk.stream, n_days, &request);
+            draws.finish(n_days, &request);
             walk.go(factors.days_of(symbol), &draws, &mut moves);
             moves.write(first, symbol, n_days, &mut grids);
         }
@@ -46,15 +46,15 @@ pub(super) fn grids(spec: &ScenarioSpec, key: &Key) -> Grids {
 
 struct Walk {
     stream: Stream,
-    nature: Nature,
+    parameters: SymbolParameters,
     volatility: Volatility,
-    split: Split,
+    split: NoiseSplit,
     /// Price in ticks, a whole number.
     ticks: f64,
     per_unit: f64,
 }
 
-/// Days of a symbol, and the prices that they lead to.
+/// Shocks of the days of a symbol, and the prices that result.
 struct Moves {
     vol: [f64; CHUNK],
     night: [f64; CHUNK],
@@ -68,20 +68,20 @@ struct Moves {
 impl Walk {
     fn new(spec: &ScenarioSpec, key: &Key, symbol: usize) -> Self {
         let mut stream = Stream::new(key, Purpose::Symbol, symbol);
-        let nature = Nature::new(spec, key, symbol);
+        let parameters = SymbolParameters::new(spec, key, symbol);
         let volatility = Volatility::new(spec.own_swings, spec.leverage, &mut stream);
         let per_unit = libm::round(1.0 / spec.tick);
-        let ticks = libm::round(nature.price * per_unit).max(FLOOR);
-        Self { stream, nature, volatility, split: Split::new(spec), ticks, per_unit }
+        let ticks = libm::round(parameters.price * per_unit).max(FLOOR);
+        Self { stream, parameters, volatility, split: NoiseSplit::new(spec), ticks, per_unit }
     }
 
-    /// Goes from price to price.
-    fn go(&mut self, (market, sector): (&Market, &Days), draws: &Draws, moves: &mut Moves) {
+    /// Compounds the prices.
+    fn go(&mut self, (market, sector): (&Market, &Days), draws: &RandomDraws, moves: &mut Moves) {
         for i in 0..market.n_days {
             moves.vol[i] = market.swing[i] + self.volatility.log();
             self.volatility.push(draws.normal[i], draws.fast[i], draws.slow[i]);
         }
-        wide(
+        vectorized(
             draws.arch,
             #[inline(always)]
             || {
@@ -101,15 +101,15 @@ impl Walk {
         );
     }
 
-    /// Makes the symmetric shocks of nights and days.
+    /// Computes the symmetric shocks of nights and sessions.
     ///
-    /// `vol` holds the logs of the volatilities.
+    /// `vol` holds log volatilities.
     #[inline(always)]
-    fn shock(&self, market: &Market, sector: &Days, draws: &Draws, moves: &mut Moves) {
+    fn shock(&self, market: &Market, sector: &Days, draws: &RandomDraws, moves: &mut Moves) {
         exps(&mut moves.vol[..market.n_days]);
-        let beta = self.nature.beta;
+        let beta = self.parameters.beta;
         for i in 0..CHUNK {
-            let vol = self.nature.vol * moves.vol[i];
+            let vol = self.parameters.vol * moves.vol[i];
             let noise = self.split.noise(draws.normal[i], draws.other[i], draws.scale[i]);
             let night = beta * market.days.overnight[i] + sector.overnight[i] + vol * noise.night;
             let day = beta * market.days.intraday[i] + sector.intraday[i] + vol * noise.day;
@@ -118,9 +118,10 @@ impl Walk {
         }
     }
 
-    /// Moves the price by a shock, to the tick above or below, so that the mean stays.
+    /// Moves the price by a shock and rounds it to a tick above or below.
     ///
-    /// A price at the floor needs no draw, but has one: it moves no more, and shares its draws with nobody.
+    /// The rounding is random with the right mean. A price at the floor does not move, but its draw is consumed to keep
+    /// the stream in step.
     #[inline(always)]
     fn step(&mut self, shock: f64, draw: f64) {
         if self.ticks <= FLOOR {
@@ -138,8 +139,8 @@ impl Moves {
         Self { vol, night, day, open, high, low, close }
     }
 
-    /// Writes days into the tables.
-    fn write(&self, first: usize, symbol: usize, n_days: usize, grids: &mut Grids) {
+    /// Writes days to the tables.
+    fn write(&self, first: usize, symbol: usize, n_days: usize, grids: &mut MarketTables) {
         let volume = [VOLUME; CHUNK];
         put(&mut grids.close, first, symbol, &self.close, 0..n_days);
         let bars = [(&mut grids.open, &self.open), (&mut grids.high, &self.high), (&mut grids.low, &self.low)];

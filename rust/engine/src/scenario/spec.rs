@@ -1,22 +1,25 @@
 use thiserror::Error;
 
-/// How a scenario's prices come about.
+/// Trading days per year.
+pub(super) const DAYS_A_YEAR: f64 = 252.0;
+
+/// The price process of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// A market, sectors and the symbols' own moves, of stochastic volatility.
+    /// Market, sector and idiosyncratic factors with stochastic volatility.
     Factor,
-    /// The same, whose second, fourth, ... symbol is tied to the one before it.
+    /// Factor, with every second symbol cointegrated with the symbol before it.
     Pairs,
-    /// The same, whose volatility and drift change for good now and then.
+    /// Factor, with permanent changes of volatility and drift at random times.
     RegimeShift,
-    /// The same, with a crash in which everything falls together.
+    /// Factor, with a crash of all symbols.
     Crisis,
-    /// Prices whose expected change is 0, whatever is known: nobody can gain.
+    /// Martingale prices: the expected change is 0, so expected profit is 0.
     Martingale,
 }
 
 impl Family {
-    /// The families with their names.
+    /// The families and their names.
     pub const ALL: [(&'static str, Self); 5] = [
         ("factor", Self::Factor),
         ("pairs", Self::Pairs),
@@ -26,10 +29,10 @@ impl Family {
     ];
 }
 
-/// How fast and how far a log volatility swings.
+/// A mean-reverting factor of log volatility.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Swing {
-    /// Days after which half of a swing is left.
+    /// Half-life in days.
     pub half_life: f64,
     /// Standard deviation of the log volatility.
     pub sd: f64,
@@ -41,12 +44,12 @@ impl Swing {
     }
 }
 
-/// Jumps overnight, in standard deviations of the day.
+/// Overnight jumps, in standard deviations of the day.
 ///
-/// What they add on average is taken off every day.
+/// Every day is offset by their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jumps {
-    /// Jumps a year.
+    /// Jumps per year.
     pub rate: f64,
     /// Mean of a jump.
     pub mean: f64,
@@ -60,70 +63,70 @@ impl Jumps {
     }
 }
 
-/// What a synthetic market is like: with a key, it is that market.
+/// Specification of a synthetic market; a key selects one market of it.
 ///
 /// Volatilities, rates and yields are annual.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioSpec {
-    /// How prices come about.
+    /// Price process.
     pub family: Family,
     /// Symbols, 1 to 4,096.
     pub n_symbols: usize,
     /// Days, 2 to 100,000.
     pub n_days: usize,
-    /// Sectors; symbol i is in sector i mod that.
+    /// Sectors; symbol i is in sector i mod `n_sectors`.
     pub n_sectors: usize,
     /// Volatility of the market factor.
     pub market_vol: f64,
     /// Volatility of a sector factor.
     pub sector_vol: f64,
-    /// Median volatility of a symbol's own moves.
+    /// Median idiosyncratic volatility.
     pub own_vol: f64,
-    /// Standard deviation of the log of own volatilities among symbols.
+    /// Standard deviation of the log of idiosyncratic volatilities across symbols.
     pub own_vol_spread: f64,
-    /// Betas are spread evenly so far either side of 1.
+    /// Half-width of the uniform spread of betas around 1.
     pub beta_spread: f64,
-    /// Expected return over variance of the market, day by day.
+    /// Expected return of the market per unit of variance, day by day.
     pub risk_price: f64,
-    /// Fast and slow swings of the log volatility that all have in common.
+    /// Fast and slow factors of the common log volatility.
     pub swings: [Swing; 2],
-    /// Fast and slow swings of a symbol's own log volatility, on top of that.
+    /// Fast and slow factors of the log volatility of one symbol, in addition.
     pub own_swings: [Swing; 2],
-    /// Correlation of returns with the changes of log volatility, -1 to 1.
+    /// Correlation of returns with changes of log volatility, -1 to 1.
     pub leverage: f64,
     /// Even degrees of freedom of the Student t of market and sectors, at least 4.
     pub degrees: u32,
-    /// The same of a symbol's own moves.
+    /// Even degrees of freedom of idiosyncratic returns, at least 4.
     pub own_degrees: u32,
     /// Jumps of the market.
     pub market_jumps: Jumps,
-    /// Jumps of a symbol alone.
+    /// Jumps of a single symbol.
     pub own_jumps: Jumps,
-    /// Share of a day's variance that falls between close and open.
+    /// Share of the variance of a day between close and open.
     pub overnight: f64,
-    /// Whether there are opens, highs, lows and volumes.
+    /// Whether the market has opens, highs, lows and volumes.
     pub has_bars: bool,
-    /// Growth of log volume with log volatility.
+    /// Slope of log volume on log volatility.
     pub volume_slope: f64,
-    /// Growth of log volume with the size of the day's move, in standard deviations.
+    /// Slope of log volume on the absolute return of the day in standard deviations.
     pub volume_reaction: f64,
-    /// Standard deviation of log volume around that, of a half-life of ten days.
+    /// Standard deviation of log volume around that, with a half-life of ten days.
     pub volume_noise: f64,
     /// Dividend yield of the six in ten symbols that pay, each quarter.
     pub dividend_yield: f64,
-    /// Price from which on a share is split in two; 0 for never.
+    /// Price from which a share is split in two; 0 for never.
     pub split_above: f64,
-    /// Share of symbols that are listed after the first day.
+    /// Share of symbols listed after the first day.
     pub late_listings: f64,
-    /// Delistings of a symbol a year.
+    /// Delistings per symbol and year.
     pub delisting_rate: f64,
-    /// Halts of a symbol a year, each of three days on average.
+    /// Halts per symbol and year, each of three days on average.
     pub halt_rate: f64,
-    /// Smallest step of a price.
+    /// Smallest price increment.
     pub tick: f64,
 }
 
-/// Fields that are numbers and that the family `martingale` does not read.
+/// Numeric fields that the family `martingale` does not use.
 const UNREAD_IN_MARTINGALE: [&str; 15] = [
     "risk_price",
     "market_jumps.rate",
@@ -142,18 +145,18 @@ const UNREAD_IN_MARTINGALE: [&str; 15] = [
     "halt_rate",
 ];
 
-/// Fields that nothing reads in a market of closes alone.
+/// Fields that a market of closes only does not use.
 const UNREAD_WITHOUT_BARS: [&str; 3] = ["volume_slope", "volume_reaction", "volume_noise"];
 
-/// A spec that cannot be used.
+/// A spec that is invalid.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("`{name}` must be {range}; received {value}")]
 pub struct SpecError {
     /// Name of the field.
     pub name: &'static str,
-    /// What it must be.
+    /// Required range.
     pub range: String,
-    /// What it is.
+    /// Received value.
     pub value: String,
 }
 
@@ -170,12 +173,12 @@ impl SpecError {
 }
 
 impl ScenarioSpec {
-    /// The version of what a spec means.
+    /// The version of the meaning of a spec.
     ///
-    /// The same spec, version and key are the same bits.
+    /// The same spec, version and key give the same bits.
     pub const VERSION: u32 = 1;
 
-    /// The names of the tiers and families that [`ScenarioSpec::named`] knows.
+    /// The names of the tiers and families of [`ScenarioSpec::named`].
     pub const NAMES: [&'static str; 8] =
         ["calm", "hard", "extreme", "fx", "pairs", "regime-shift", "crisis", "martingale"];
 
@@ -218,19 +221,19 @@ impl ScenarioSpec {
             }
         }
         for (name, range, value, low, high) in self.numbers() {
-            // A number that is none is in no range.
+            // NaN is in no range.
             if !(low..=high).contains(&value) {
                 return Err(SpecError::new(name, range, &value));
             }
         }
-        // Prices are whole numbers of ticks over a whole number, which no rounding moves.
+        // Prices are whole numbers of ticks over a whole number, without rounding errors.
         if (libm::round(1.0 / self.tick) * self.tick - 1.0).abs() > 1e-9 {
             return Err(SpecError::new("tick", "1 over a whole number", &self.tick));
         }
         self.check_unread()
     }
 
-    /// Checks that no field asks for what the market would not have.
+    /// Checks that no field is set that the market does not use.
     fn check_unread(&self) -> Result<(), SpecError> {
         let (unread, as_in, place) = if self.family == Family::Martingale {
             if !self.has_bars {
@@ -251,7 +254,7 @@ impl ScenarioSpec {
         Ok(())
     }
 
-    /// Returns the fields that are numbers, with their ranges.
+    /// Returns the numeric fields with their ranges.
     fn numbers(&self) -> Vec<(&'static str, &'static str, f64, f64, f64)> {
         let share = |name, value| (name, "0 to 1", value, 0.0, 1.0);
         let vol = |name, value| (name, "0 to 2", value, 0.0, 2.0);

@@ -1,6 +1,6 @@
 //! The default tiers of [`ScenarioSpec`].
 //!
-//! Fitted to the facts of real markets in `python/openoutcry/audits/realism/bands.json`.
+//! Fitted to stylized facts of real markets in `python/openoutcry/audits/realism/bands.json`.
 
 use super::spec::{Family, Jumps, ScenarioSpec, Swing};
 
@@ -108,9 +108,9 @@ impl ScenarioSpec {
         }
     }
 
-    /// Prices whose expected change is 0, on volatilities of large companies.
+    /// Prices with expected change 0, at volatilities of large companies.
     ///
-    /// [`ScenarioSpec::validate`] keeps it to what is 0 here.
+    /// [`ScenarioSpec::validate`] requires the fields that are 0 here.
     pub(super) fn martingale() -> Self {
         let none = Jumps::new(0.0, 0.0, 0.0);
         Self {

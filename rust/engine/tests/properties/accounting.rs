@@ -1,10 +1,10 @@
-//! Money neither appears nor vanishes.
+//! Conservation of money.
 
-use openoutcry_engine::lanes;
+use openoutcry_engine::lane_sums;
 use proptest::prelude::*;
 
-use crate::market::{cases, config};
-use crate::walk::{Step, gross, walk};
+use crate::account_walk::{Step, gross, walk};
+use crate::random_market::{cases, config};
 
 proptest! {
     #![proptest_config(config(1000))]
@@ -13,7 +13,7 @@ proptest! {
     fn nav_is_cash_plus_marked_positions(case in cases()) {
         walk(&case, |step| {
             let after = step.after;
-            let positions = lanes::sum(step.symbols().map(|i| after.shares(i) * after.mark(i)));
+            let positions = lane_sums::sum(step.symbols().map(|i| after.shares(i) * after.mark(i)));
             let flat = step.symbols().all(|i| after.shares(i) == 0.0);
             let nav = if step.stepped.terminated && flat { after.cash() } else { after.cash() + positions };
             prop_assert_eq!(after.nav().to_bits(), nav.to_bits());
@@ -39,7 +39,7 @@ proptest! {
         walk(&case, |step| {
             let nav = step.before.nav();
             let residual = step.after.nav() - nav - explained(step);
-            // A liquidated account has no gross left: what it held counts.
+            // A liquidated account has no gross left, so the gross before it counts.
             let scale = nav.max(gross(step.before)).max(gross_after_the_fill(step)).max(step.after.nav());
             prop_assert!(residual.abs() <= 1e-12 * scale, "residual {residual:e} of {nav}, gross {scale}");
             Ok(())
@@ -119,7 +119,7 @@ fn filled(step: &Step, symbol: usize) -> f64 {
     step.filled(symbol).map_or(0.0, |(shares, _)| shares)
 }
 
-/// Returns the sum of all but the change of NAV: section 1.5 of the contract.
+/// Returns the terms that explain the change of NAV: section 1.5 of the contract.
 fn explained(step: &Step) -> f64 {
     let move_of = |i: usize| {
         let held = step.held(i);

@@ -2,11 +2,11 @@
 //!
 //! They hold for every market, order, cost and limit.
 
+mod account_walk;
 mod accounting;
-mod bytes;
-mod cuts;
-mod dice;
-mod market;
-mod reach;
+mod coverage;
+mod market_bytes;
+mod order_cuts;
+mod place_hash;
+mod random_market;
 mod symmetry;
-mod walk;

@@ -1,10 +1,10 @@
-//! What a market is called, counted in or listed as changes no number of it.
+//! Names, units and column order of a market change no number.
 
-use openoutcry_engine::{Book, Columns, Dataset, Desk, Detail, step_once};
+use openoutcry_engine::{Book, Columns, Dataset, Detail, Workspace, step_once};
 use proptest::prelude::*;
 
-use crate::market::{Case, cases, config};
-use crate::walk::{navs, rules, walk};
+use crate::account_walk::{navs, rules, walk};
+use crate::random_market::{Case, cases, config};
 
 proptest! {
     #![proptest_config(config(600))]
@@ -39,19 +39,19 @@ proptest! {
     #[test]
     fn telling_less_changes_no_money(case in cases()) {
         let (data, rules) = (case.dataset(), rules(&case));
-        for detail in [Detail::Money, Detail::Growth] {
-            let mut desk = Desk::new(case.n_symbols, detail);
+        for detail in [Detail::Money, Detail::RewardInputs] {
+            let mut workspace = Workspace::new(case.n_symbols, detail);
             let mut book = Book::new(&data, case.start);
             walk(&case, |step| {
-                let mut stepped = step_once(&data, &rules, &mut book, step.orders, &mut desk).expect("a finite NAV");
-                if detail == Detail::Growth {
+                let mut stepped = step_once(&data, &rules, &mut book, step.orders, &mut workspace).expect("a finite NAV");
+                if detail == Detail::RewardInputs {
                     prop_assert!(stepped.interest.is_nan() && stepped.costs.by_kind().iter().all(|cost| cost.is_nan()));
                     (stepped.interest, stepped.costs) = (step.stepped.interest, step.stepped.costs);
                 }
                 prop_assert_eq!(stepped, step.stepped);
                 prop_assert!(step.symbols().all(|i| book.shares(i).to_bits() == step.after.shares(i).to_bits()));
                 let told: Vec<_> = step.events.iter().filter(|event| event.slug() != "filled").copied().collect();
-                prop_assert_eq!(desk.events(), &told[..]);
+                prop_assert_eq!(workspace.events(), &told[..]);
                 Ok(())
             })?;
         }
@@ -77,7 +77,7 @@ proptest! {
     fn the_rows_before_the_window_only_set_the_marks(case in cases()) {
         let data = case.dataset();
         let mut columns = case.columns();
-        // A market that begins with the window: each symbol's mark there is its close.
+        // The market begins with the window: the mark of each symbol there is its close.
         let book = Book::new(&data, case.start);
         for i in 0..case.n_symbols {
             let as_of = data.as_of(case.start);
@@ -91,7 +91,7 @@ proptest! {
     }
 }
 
-/// Returns the columns with symbol `order[i]` in place i.
+/// Returns the columns with symbol `order[i]` at index i.
 fn shuffle(columns: Columns, order: &[usize]) -> Columns {
     fn rows<T: Copy>(table: &[T], order: &[usize]) -> Vec<T> {
         table.chunks_exact(order.len()).flat_map(|row| order.iter().map(|i| row[*i])).collect()
@@ -147,7 +147,7 @@ fn two_splits_in_one_halt_leave_the_last_close_shown_at_the_mark() {
     let close = [10.0, f64::NAN, f64::NAN, f64::NAN];
     for splits in [[1.0, 3.0, 7.0, 1.0], [1.0, 1.5, 0.1, 3.0], [1.0, 7.0, 1.0, 10.0]] {
         let columns = Columns {
-            dates: (0..4).map(crate::market::date).collect(),
+            dates: (0..4).map(crate::random_market::date).collect(),
             symbols: vec!["A".into()],
             close: close.to_vec(),
             splits: Some(splits.to_vec()),

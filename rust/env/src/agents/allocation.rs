@@ -1,8 +1,9 @@
 use openoutcry_contract::{Decision, MarketObservation, SymbolHistory};
 
-use super::{Agent, equal_share, weigh};
+use super::Agent;
+use crate::agents::agent::{equal_share, weigh};
 
-/// Holds nothing but cash.
+/// Holds cash only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HoldCash;
 
@@ -12,7 +13,7 @@ impl Agent for HoldCash {
     }
 }
 
-/// Buys what can be held in equal parts on its first bar, and never trades again.
+/// Buys all listed symbols in equal parts on the first bar and never trades again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuyAndHold {
     bought: bool,
@@ -29,7 +30,7 @@ impl Agent for BuyAndHold {
     }
 }
 
-/// Brings every symbol back to an equal part on every bar.
+/// Rebalances all listed symbols to equal parts on every bar.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EqualWeight;
 
@@ -40,7 +41,7 @@ impl Agent for EqualWeight {
     }
 }
 
-/// Weighs each symbol by one over the volatility of the closes it sees.
+/// Weighs each symbol by one over the volatility of its close history.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InverseVolatility;
 
@@ -51,9 +52,9 @@ impl Agent for InverseVolatility {
     }
 }
 
-/// Returns one over the standard deviation of the returns seen.
+/// Returns one over the standard deviation of the returns of the close history.
 ///
-/// It is 0 for a price that has not moved.
+/// It is 0 for a constant price.
 fn inverse_volatility(symbol: &SymbolHistory) -> f64 {
     let returns: Vec<f64> = symbol.close_history.windows(2).map(|pair| pair[1] / pair[0] - 1.0).collect();
     let n = returns.len() as f64;

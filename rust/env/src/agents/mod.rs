@@ -1,55 +1,14 @@
-//! Agents, and the baselines every result should be held against.
+//! The `Agent` trait, agent answers and the baselines.
+//!
+//! Imports no other room. Agents see observations and never the dataset.
 
+pub(crate) mod agent;
+pub(crate) mod agent_answer;
 mod allocation;
-mod random;
+mod random_weights;
 mod trend;
 
-use openoutcry_contract::{Decision, MarketObservation, Order, SymbolHistory};
-
+pub use agent::{Agent, BASELINES, baseline};
 pub use allocation::{BuyAndHold, EqualWeight, HoldCash, InverseVolatility};
-pub use random::RandomWeights;
+pub use random_weights::RandomWeights;
 pub use trend::{MeanReversion, Momentum};
-
-/// Something that decides on an observation and nothing else.
-pub trait Agent {
-    /// Returns what to hold from the next bar on.
-    fn decide(&mut self, observation: &MarketObservation) -> Decision;
-}
-
-impl<F: FnMut(&MarketObservation) -> Decision> Agent for F {
-    fn decide(&mut self, observation: &MarketObservation) -> Decision {
-        self(observation)
-    }
-}
-
-/// The names of the baselines, in the order of tables.
-pub const BASELINES: [&str; 7] =
-    ["hold-cash", "buy-and-hold", "equal-weight", "momentum", "mean-reversion", "inverse-volatility", "random"];
-
-/// Returns a baseline by its name in [`BASELINES`].
-///
-/// `seed` is read by `random` alone.
-#[must_use]
-pub fn baseline(name: &str, seed: u64) -> Option<Box<dyn Agent + Send + Sync>> {
-    Some(match name {
-        "hold-cash" => Box::new(HoldCash),
-        "buy-and-hold" => Box::new(BuyAndHold::default()),
-        "equal-weight" => Box::new(EqualWeight),
-        "momentum" => Box::new(Momentum),
-        "mean-reversion" => Box::new(MeanReversion),
-        "inverse-volatility" => Box::new(InverseVolatility),
-        "random" => Box::new(RandomWeights::new(seed)),
-        _ => return None,
-    })
-}
-
-/// Returns a decision that gives each symbol the weight `weight` returns for it.
-fn weigh(observation: &MarketObservation, mut weight: impl FnMut(&SymbolHistory) -> f64) -> Decision {
-    let orders = observation.symbols.iter().map(|symbol| Order::new(&symbol.symbol, weight(symbol)));
-    Decision { orders: orders.collect(), reasoning: String::new() }
-}
-
-/// Returns one over the number of symbols that can be held.
-fn equal_share(observation: &MarketObservation) -> f64 {
-    1.0 / observation.symbols.len().max(1) as f64
-}

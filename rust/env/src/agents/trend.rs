@@ -1,13 +1,14 @@
 use openoutcry_contract::{Decision, MarketObservation, SymbolHistory};
 
-use super::{Agent, equal_share, weigh};
+use super::Agent;
+use crate::agents::agent::{equal_share, weigh};
 
-/// Bars over which mean reversion looks for a fall: a trading week.
+/// Bars of the return that mean reversion uses: a trading week.
 const REVERSION_BARS: usize = 5;
 
-/// Gives an equal part to each symbol that has risen over the closes it sees.
+/// Holds an equal part of each symbol that has risen over its close history.
 ///
-/// It keeps the rest in cash.
+/// The rest is cash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Momentum;
 
@@ -18,9 +19,9 @@ impl Agent for Momentum {
     }
 }
 
-/// Gives an equal part to each symbol that has fallen over the last five bars.
+/// Holds an equal part of each symbol that has fallen over the last five bars.
 ///
-/// It keeps the rest in cash.
+/// The rest is cash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MeanReversion;
 
@@ -31,7 +32,7 @@ impl Agent for MeanReversion {
     }
 }
 
-/// Returns the change of the price over the last `n` closes, or all there are.
+/// Returns the change of the price over the last `n` closes, or over all of them.
 fn change(symbol: &SymbolHistory, n: usize) -> f64 {
     let closes = &symbol.close_history;
     let closes = &closes[closes.len().saturating_sub(n)..];

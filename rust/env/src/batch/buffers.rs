@@ -1,34 +1,34 @@
-use openoutcry_engine::lanes::{Block, LANES};
-use openoutcry_engine::{Dataset, Held, Observed};
+use openoutcry_engine::lane_sums::{Block, LANES};
+use openoutcry_engine::{AccountView, Dataset, ObservationRows};
 
-use crate::batch::lane::Told;
-use crate::batch::market::{Market, observe_account};
-use crate::batch::sliding::Sliding;
+use crate::batch::batch_market::{Market, observe_account};
+use crate::batch::lane_episodes::LaneOutcome;
+use crate::batch::sliding_windows::SlidingTurn;
 
-/// Where the observations of a batch go, lane after lane.
+/// Output arrays of the observations of a batch, lane after lane.
 #[derive(Debug)]
-pub enum Seen<'a> {
+pub enum ObservationArrays<'a> {
     /// See [`Market::observe_flat`].
     Flat(&'a mut [f32]),
-    /// The same, in rows that hold most of it already.
-    Sliding(Sliding<'a>),
-    /// The arrays of the scalar environment.
-    Dict(Arrays<'a>),
-    /// The bar, for learners that gather windows themselves, and the account in f32.
+    /// Flat observations in sliding rows.
+    Sliding(SlidingTurn<'a>),
+    /// The arrays of the dictionary observation.
+    Dict(DictArrays<'a>),
+    /// Bar index, for learners that gather windows themselves, and the account in f32.
     Cursor {
-        /// One a lane.
+        /// One per lane.
         bars: &'a mut [i64],
-        /// Weights and cash over NAV: symbols and one more a lane.
+        /// Weights and cash over NAV: one per symbol and one more, per lane.
         account: &'a mut [f32],
     },
 }
 
-/// An observation in f64, array by array.
+/// The arrays of a dictionary observation in f64.
 #[derive(Debug, Default)]
-pub struct Arrays<'a> {
-    /// Closes by lane and symbol, 0 where one is not listed.
+pub struct DictArrays<'a> {
+    /// Closes by lane and symbol, 0 for a symbol that is not listed.
     pub closes: &'a mut [f64],
-    /// 1 where a symbol is listed.
+    /// 1 for a listed symbol.
     pub listed: &'a mut [i8],
     /// Shares by lane and symbol.
     pub positions: &'a mut [f64],
@@ -38,20 +38,20 @@ pub struct Arrays<'a> {
     pub history: &'a mut [f64],
 }
 
-/// Where the outcome of a step goes, one element a lane.
+/// Output arrays of the outcome of a step, one element per lane.
 #[derive(Debug)]
 pub struct Outcome<'a> {
-    /// What the step is worth.
+    /// Reward of the step.
     pub rewards: &'a mut [f64],
     /// Whether the account was liquidated or ruined.
     pub terminated: &'a mut [bool],
-    /// Whether the episode was cut off.
+    /// Whether the episode was truncated.
     pub truncated: &'a mut [bool],
-    /// Whether the step began an episode instead of trading.
+    /// Whether the step was a reset without a trade.
     pub reset: &'a mut [bool],
 }
 
-/// Takes the first `n` elements off a slice.
+/// Splits off the first `n` elements of a slice.
 #[expect(clippy::mut_mut, reason = "what is left is put back in place of the whole")]
 fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     let (head, tail) = std::mem::take(slice).split_at_mut(n);
@@ -59,50 +59,52 @@ fn take<'a, T>(slice: &mut &'a mut [T], n: usize) -> &'a mut [T] {
     head
 }
 
-/// Writes the first `n` of eight.
+/// Writes the first `n` of eight elements.
 #[inline]
 fn copy_first<T: Copy>(to: &mut [T], n: usize, from: &[T; LANES]) {
     match to.first_chunk_mut() {
-        // Eight of them are one move, and one is: no call.
+        // Eight elements are one vector move, and one element is a scalar move: no call.
         Some(to) if n == LANES => *to = *from,
         _ if n == 1 => to[0] = from[0],
         _ => copy_fewer(&mut to[..n], from),
     }
 }
 
-/// Apart, or both ways would be one call of `memcpy`.
+/// A separate function: merged, both cases would compile to one call of `memcpy`.
 #[cold]
 #[inline(never)]
 fn copy_fewer<T: Copy>(to: &mut [T], from: &[T; LANES]) {
     to.copy_from_slice(&from[..to.len()]);
 }
 
-/// Returns the first of some arrays whose length is not the one expected.
-fn odd<const N: usize>(lengths: [(&'static str, usize, usize); N]) -> Option<(&'static str, usize, usize)> {
+/// Returns the first array with an unexpected length.
+fn first_wrong_length<const N: usize>(
+    lengths: [(&'static str, usize, usize); N],
+) -> Option<(&'static str, usize, usize)> {
     lengths.into_iter().find(|(_, received, expected)| received != expected)
 }
 
-impl<'a> Seen<'a> {
-    /// Takes off the part of the first `n` of `n_lanes` lanes.
-    pub(crate) fn take(&mut self, n: usize, n_lanes: usize) -> Seen<'a> {
+impl<'a> ObservationArrays<'a> {
+    /// Splits off the part of the first `n` of `n_lanes` lanes.
+    pub(crate) fn take(&mut self, n: usize, n_lanes: usize) -> ObservationArrays<'a> {
         match self {
             Self::Flat(flat) => {
                 let len = flat.len() / n_lanes.max(1) * n;
-                Seen::Flat(take(flat, len))
+                ObservationArrays::Flat(take(flat, len))
             }
-            Self::Sliding(sliding) => Seen::Sliding(sliding.take(n)),
-            Self::Dict(arrays) => Seen::Dict(arrays.take(n, n_lanes)),
+            Self::Sliding(sliding) => ObservationArrays::Sliding(sliding.take(n)),
+            Self::Dict(arrays) => ObservationArrays::Dict(arrays.take(n, n_lanes)),
             Self::Cursor { bars, account } => {
                 let len = account.len() / n_lanes.max(1) * n;
-                Seen::Cursor { bars: take(bars, n), account: take(account, len) }
+                ObservationArrays::Cursor { bars: take(bars, n), account: take(account, len) }
             }
         }
     }
 
-    /// Writes what lane `i` may see.
+    /// Writes the observation of lane `i`.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
-    pub(crate) fn write(&mut self, i: usize, held: Held<'_>, market: &Market, lookback: usize) {
+    pub(crate) fn write(&mut self, i: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
         let n_symbols = market.data().n_symbols();
         match self {
             Self::Flat(flat) => {
@@ -118,9 +120,9 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns where `n` lanes of a market are seen, but for their bars.
+    /// Returns the output rows of `n` lanes of a market, without their bars.
     ///
-    /// None where they are not seen as weights and cash.
+    /// None for observations that have no weights and cash.
     #[inline]
     pub(crate) fn observed<'s>(
         &'s mut self,
@@ -128,7 +130,7 @@ impl<'a> Seen<'a> {
         n: usize,
         market: &'s Market,
         lookback: usize,
-    ) -> Option<Observed<'s>> {
+    ) -> Option<ObservationRows<'s>> {
         let n_symbols = market.data().n_symbols();
         let (rows, width) = match self {
             Self::Flat(flat) => (&mut **flat, lookback * n_symbols),
@@ -138,12 +140,12 @@ impl<'a> Seen<'a> {
         };
         let stride = width + n_symbols + 1;
         let rows = &mut rows[first * stride..][..n * stride];
-        Some(Observed { rows, stride, slid: None, returns: market.returns(), width })
+        Some(ObservationRows { rows, stride, slid: None, returns: market.returns(), width })
     }
 
-    /// Writes the bars of lanes that [`Seen::observed`] is for.
+    /// Writes the bars of the lanes of [`ObservationArrays::observed`].
     ///
-    /// Returns whether those lanes have seen all then.
+    /// Returns whether their observations are then complete.
     #[inline]
     #[expect(clippy::cast_possible_wrap, reason = "every bar is far below 2^52")]
     pub(crate) fn write_bars(&mut self, first: usize, at: &[usize; LANES]) -> bool {
@@ -155,10 +157,10 @@ impl<'a> Seen<'a> {
         !matches!(self, Self::Dict(_))
     }
 
-    /// Returns the first array that has not the length of `n_lanes` lanes.
+    /// Returns the first array with a wrong length for `n_lanes` lanes.
     ///
-    /// By its name, with its length and the right one.
-    pub(crate) fn misfit(
+    /// Its name, its length and the expected length.
+    pub(crate) fn wrong_length(
         &self,
         n_lanes: usize,
         market: &Market,
@@ -167,13 +169,13 @@ impl<'a> Seen<'a> {
         let n_symbols = market.data().n_symbols();
         let cells = n_lanes * n_symbols;
         match self {
-            Self::Flat(flat) => odd([("observations", flat.len(), n_lanes * market.flat_len(lookback))]),
-            // As long as they must be, since they are of a batch that has been asked.
+            Self::Flat(flat) => first_wrong_length([("observations", flat.len(), n_lanes * market.flat_len(lookback))]),
+            // The length was checked when the rows were taken from the batch.
             Self::Sliding(_) => None,
             Self::Cursor { bars, account } => {
-                odd([("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)])
+                first_wrong_length([("cursor", bars.len(), n_lanes), ("account", account.len(), cells + n_lanes)])
             }
-            Self::Dict(arrays) => odd([
+            Self::Dict(arrays) => first_wrong_length([
                 ("closes", arrays.closes.len(), cells),
                 ("listed", arrays.listed.len(), cells),
                 ("positions", arrays.positions.len(), cells),
@@ -184,11 +186,11 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl<'a> Arrays<'a> {
-    fn take(&mut self, n: usize, n_lanes: usize) -> Arrays<'a> {
+impl<'a> DictArrays<'a> {
+    fn take(&mut self, n: usize, n_lanes: usize) -> DictArrays<'a> {
         let part = |len: usize| len / n_lanes.max(1) * n;
         let (cells, history) = (part(self.closes.len()), part(self.history.len()));
-        Arrays {
+        DictArrays {
             closes: take(&mut self.closes, cells),
             listed: take(&mut self.listed, cells),
             positions: take(&mut self.positions, cells),
@@ -197,13 +199,13 @@ impl<'a> Arrays<'a> {
         }
     }
 
-    /// Writes what may be seen of an account, as that of lane `i`.
+    /// Writes the observation of an account as that of lane `i`.
     ///
     /// # Panics
     ///
     /// Panics if an array is too short.
     #[inline(never)]
-    pub fn write(&mut self, i: usize, held: Held<'_>, data: &Dataset, lookback: usize) {
+    pub fn write(&mut self, i: usize, held: AccountView<'_>, data: &Dataset, lookback: usize) {
         let (n_symbols, as_of) = (data.n_symbols(), data.as_of(held.bar()));
         for symbol in 0..n_symbols {
             let (cell, is_listed) = (i * n_symbols + symbol, as_of.is_listed(symbol));
@@ -230,14 +232,14 @@ impl<'a> Outcome<'a> {
     }
 
     #[inline]
-    pub(crate) fn write(&mut self, i: usize, told: Told) {
-        self.rewards[i] = told.reward;
-        self.terminated[i] = told.terminated;
-        self.truncated[i] = told.truncated;
-        self.reset[i] = told.reset;
+    pub(crate) fn write(&mut self, i: usize, outcome: LaneOutcome) {
+        self.rewards[i] = outcome.reward;
+        self.terminated[i] = outcome.terminated;
+        self.truncated[i] = outcome.truncated;
+        self.reset[i] = outcome.reset;
     }
 
-    /// Writes the rewards of `n` lanes and which of them were cut off.
+    /// Writes the rewards of `n` lanes and their truncations.
     ///
     /// None of them was terminated or reset.
     #[inline]
@@ -250,8 +252,8 @@ impl<'a> Outcome<'a> {
         copy_first(&mut self.truncated[first..], n, &truncated);
     }
 
-    pub(crate) fn misfit(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {
-        odd([
+    pub(crate) fn wrong_length(&self, n_lanes: usize) -> Option<(&'static str, usize, usize)> {
+        first_wrong_length([
             ("rewards", self.rewards.len(), n_lanes),
             ("terminations", self.terminated.len(), n_lanes),
             ("truncations", self.truncated.len(), n_lanes),

@@ -1,4 +1,4 @@
-//! The ends of every range the contract accepts: answers or refusals, no panic.
+//! The limits of every range of the contract: valid or refused, without panics.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use openoutcry::{Columns, CostModel, Dataset, Decision, Order, TradingEnv};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::dice::Dice;
-use crate::market::{Case, cases, config};
-use crate::play::{shown, window};
+use crate::place_hash::CellDraws;
+use crate::random_cases::{shown, window};
+use crate::random_market::{Case, cases, config};
 
 proptest! {
     #![proptest_config(config(600))]
@@ -63,7 +63,7 @@ fn costs() -> impl Strategy<Value = CostModel> {
 fn at_the_ends(case: &Case) -> Columns {
     let mut columns = case.columns();
     let move_to = |table: &mut Vec<f64>, purpose: &str, ends: &[f64]| {
-        let dice = Dice::new(case.seed, purpose);
+        let dice = CellDraws::new(case.seed, purpose);
         for (cell, (bar, symbol)) in case.cells().enumerate() {
             if table[cell].is_finite() && dice.chance(0.5, bar, symbol) {
                 table[cell] = dice.pick(ends, bar + 1000, symbol);
@@ -88,9 +88,9 @@ fn at_the_ends(case: &Case) -> Columns {
     columns
 }
 
-/// Returns a decision of weights up to the largest that is accepted.
+/// Returns a decision of weights up to the largest accepted one.
 fn decision(case: &Case, env: &TradingEnv) -> Decision {
-    let (dice, bar) = (Dice::new(case.seed, "weight at the ends"), env.book().bar());
+    let (dice, bar) = (CellDraws::new(case.seed, "weight at the ends"), env.book().bar());
     let weight = |symbol: usize| dice.pick(&[-100.0, -1.0, -5e-324, 0.0, 1e-300, 1.0, 100.0], bar, symbol);
     let orders = env.data().symbols().iter().enumerate().map(|(symbol, name)| Order::new(name, weight(symbol)));
     Decision { orders: orders.collect(), reasoning: String::new() }

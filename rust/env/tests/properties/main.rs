@@ -1,17 +1,17 @@
-//! Properties of the doors on random markets.
+//! Properties of the interfaces on random markets.
 //!
-//! One number everywhere, nothing of the future, and no half-made step.
+//! Equal numbers, no lookahead, and no partial step.
 
-#[path = "../../../engine/tests/properties/dice.rs"]
-mod dice;
-mod doors;
-mod draws;
+mod book_parity;
+mod checkpoints;
 mod extremes;
-mod future;
-mod lanes;
-#[path = "../../../engine/tests/properties/market.rs"]
-mod market;
-mod play;
-mod state;
-mod strips;
-mod twins;
+mod interface_parity;
+mod lane_parity;
+mod lookahead;
+#[path = "../../../engine/tests/properties/place_hash.rs"]
+mod place_hash;
+mod random_batches;
+mod random_cases;
+#[path = "../../../engine/tests/properties/random_market.rs"]
+mod random_market;
+mod sliding_windows;

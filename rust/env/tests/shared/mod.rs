@@ -1,8 +1,8 @@
-//! What several tests of records need.
+//! Helpers of several tests of records.
 
 use openoutcry::record::{Recorder, RunTrajectory, Seen};
 
-/// Returns a run with its chain made anew, as whoever lies carefully would.
+/// Returns a run with a recomputed hash chain, as a careful forger would.
 pub fn forged(run: &RunTrajectory) -> RunTrajectory {
     let mut recorder = Recorder::new(run.header.clone()).harnessed(run.harness);
     for step in &run.steps {

@@ -1,12 +1,12 @@
-//! The vectors of `contract/vectors`, replayed bit for bit through every door.
+//! The vectors of `contract/vectors`, replayed bit for bit with every interface.
 
-mod given;
-mod reject;
+mod cases;
+mod rejections;
 
 use openoutcry::{Decision, Flows, MarketObservation, StepCosts};
 use serde_json::Value;
 
-use given::{Case, File};
+use cases::{Case, File};
 
 fn cases() -> Vec<Case> {
     let texts = [

@@ -1,7 +1,7 @@
-use crate::skill::year;
-use crate::{Statistic, Undefined, check, is_riskless, mean, sharpe, standard_deviation};
+use crate::error::{Statistic, Undefined, check, year};
+use crate::{is_riskless, mean, sharpe, standard_deviation};
 
-/// A track as a line in a benchmark: ordinary least squares with an intercept.
+/// Regression of a track on a benchmark: least squares with an intercept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
     /// Intercept: mean return per bar that the benchmark does not explain.
@@ -14,18 +14,18 @@ pub struct Regression {
     pub alpha_error: Statistic,
     /// Share of the variance that the benchmark explains.
     ///
-    /// Undefined for a track that does not vary.
+    /// Undefined for a constant track.
     pub r_squared: Statistic,
-    /// Return less beta times the benchmark's, per bar: its mean is alpha.
+    /// Return less beta times that of the benchmark, per bar; its mean is alpha.
     pub active: Vec<f64>,
 }
 
-/// Returns a track as a line in a benchmark of the same bars.
+/// Returns the regression of a track on a benchmark of the same bars.
 ///
 /// # Errors
 ///
-/// Undefined for tracks of unequal lengths, fewer than two returns, or a benchmark that does not vary, such as cash at
-/// a constant rate: then active returns are those over it.
+/// Undefined for tracks of unequal lengths, fewer than two returns, or a constant benchmark, such as cash at a constant
+/// rate: active returns are then the excess over it.
 pub fn regress(returns: &[f64], benchmark: &[f64]) -> Result<Regression, Undefined> {
     paired(returns, benchmark)?;
     if is_riskless(benchmark) {
@@ -48,23 +48,23 @@ pub fn regress(returns: &[f64], benchmark: &[f64]) -> Result<Regression, Undefin
     Ok(Regression { alpha, beta, alpha_error, r_squared, active })
 }
 
-/// How a track differs from a benchmark, a year.
+/// Annual differences of a track from a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracking {
     /// Mean difference of returns.
     pub excess: f64,
     /// Standard deviation of the difference.
     pub tracking_error: f64,
-    /// The first over the second.
+    /// Excess over tracking error.
     pub information_ratio: f64,
 }
 
-/// Returns how a track differs from a benchmark of the same bars.
+/// Returns the annual differences of a track from a benchmark of the same bars.
 ///
 /// # Errors
 ///
-/// Undefined for tracks of unequal lengths, fewer than two returns, bars a year that are none, or where the difference
-/// has a standard deviation below 1e-8 per bar: a track that is its benchmark has no ratio over it.
+/// Undefined for tracks of unequal lengths, fewer than two returns, an invalid number of bars per year, or a difference
+/// with a standard deviation below 1e-8 per bar: a copy of the benchmark has no information ratio.
 ///
 /// Source: Goodwin (1998).
 pub fn tracking(returns: &[f64], benchmark: &[f64], periods_per_year: f64) -> Result<Tracking, Undefined> {

@@ -1,11 +1,12 @@
-use crate::{Statistic, Undefined, normal};
+use crate::error::{Statistic, Undefined};
+use crate::normal_distribution;
 
-/// An order with what its agent said of it, and what came.
+/// An order with its stated confidence and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stated {
-    /// Probability in [0, 1] that was stated, if any was.
+    /// Stated probability in [0, 1], if any.
     pub confidence: Option<f64>,
-    /// Target weight: its sign is the direction.
+    /// Target weight; its sign is the direction.
     pub weight: f64,
     /// Price of the fill, above 0.
     pub fill: f64,
@@ -13,87 +14,87 @@ pub struct Stated {
     pub close: f64,
 }
 
-/// Orders whose confidence lies in [low, high), the last bin with its upper edge.
+/// Orders with confidence in [low, high); the last bin includes its upper edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// Least confidence.
+    /// Lowest confidence.
     pub low: f64,
-    /// Edge above.
+    /// Upper edge.
     pub high: f64,
     /// Orders.
     pub n_orders: usize,
-    /// Their mean confidence; undefined for none.
+    /// Mean confidence; undefined without orders.
     pub confidence: Statistic,
-    /// Share of them that came true; undefined for none.
+    /// Share of right orders; undefined without orders.
     pub hit_rate: Statistic,
-    /// Interval that holds the true share 95 times in 100; undefined for none.
+    /// 95 % interval of the hit rate; undefined without orders.
     pub interval: Result<(f64, f64), Undefined>,
 }
 
-/// How well stated confidence agrees with what came.
+/// Calibration of stated confidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Orders that are counted.
+    /// Orders counted.
     pub n_stated: usize,
     /// Orders without a confidence.
     pub n_absent: usize,
-    /// Orders with one that took no direction: their weight is 0.
+    /// Orders with a confidence and no direction: their weight is 0.
     pub n_flat: usize,
     /// Mean confidence.
     pub confidence: f64,
-    /// Share that came true.
+    /// Share of right orders.
     pub hit_rate: f64,
-    /// Mean squared difference of confidence and outcome.
+    /// Brier score: mean squared difference of confidence and outcome.
     ///
-    /// 0 is best, 0.25 is what 0.5 always gets.
+    /// 0 is best; a constant confidence of 0.5 scores 0.25.
     pub brier: f64,
-    /// One less the score over that of stating the hit rate always.
+    /// One less the score over that of a constant forecast of the hit rate.
     ///
-    /// Above 0 where confidence told something; undefined where all or none came true.
+    /// Above 0 for informative confidence; undefined if all or no orders are right.
     pub brier_skill: Statistic,
-    /// Mean of the difference of confidence and hit rate of each bin, by count.
+    /// Expected calibration error: mean gap of the bins, weighted by count.
     pub expected_error: f64,
     /// Equal bins over [0, 1].
     pub bins: Vec<Bin>,
 }
 
-/// Returns how well stated confidence agrees with what came.
+/// Returns the calibration of stated confidence.
 ///
 /// The outcome of an order is 1 if `weight * (close / fill - 1) > 0`, else 0.
 ///
 /// # Errors
 ///
-/// Undefined where no order states a confidence and takes a direction, without bins, for a confidence outside [0, 1],
-/// or for a number that is none.
+/// Undefined if no order has a confidence and a direction, without bins, for a confidence outside [0, 1], or for a
+/// number that is not finite.
 ///
 /// Source: Brier (1950); intervals of Wilson (1927).
 pub fn calibrate(orders: &[Stated], n_bins: usize) -> Result<Calibration, Undefined> {
     if n_bins == 0 {
         return Err(Undefined::TooShort { required: 1, received: 0 });
     }
-    let (mut n_absent, mut n_flat, mut told) = (0, 0, Vec::new());
+    let (mut n_absent, mut n_flat, mut value) = (0, 0, Vec::new());
     for order in orders {
         match order.confidence {
             None => n_absent += 1,
             Some(stated) if !(0.0..=1.0).contains(&stated) => return Err(Undefined::NotAProbability),
             Some(_) if order.weight == 0.0 => n_flat += 1,
-            Some(stated) => told.push((stated, outcome(order)?)),
+            Some(stated) => value.push((stated, outcome(order)?)),
         }
     }
-    if told.is_empty() {
+    if value.is_empty() {
         return Err(Undefined::TooShort { required: 1, received: 0 });
     }
-    let n = told.len() as f64;
-    let bins = bins(&told, n_bins);
-    let confidence = told.iter().map(|(stated, _)| stated).sum::<f64>() / n;
-    let hit_rate = told.iter().map(|(_, came)| came).sum::<f64>() / n;
-    let brier = told.iter().map(|(stated, came)| (stated - came) * (stated - came)).sum::<f64>() / n;
+    let n = value.len() as f64;
+    let bins = bins(&value, n_bins);
+    let confidence = value.iter().map(|(stated, _)| stated).sum::<f64>() / n;
+    let hit_rate = value.iter().map(|(_, came)| came).sum::<f64>() / n;
+    let brier = value.iter().map(|(stated, came)| (stated - came) * (stated - came)).sum::<f64>() / n;
     let base = hit_rate * (1.0 - hit_rate);
     let brier_skill = if base > 0.0 { Ok(1.0 - brier / base) } else { Err(Undefined::NoVariation) };
     let gap = |bin: &Bin| Some(bin.n_orders as f64 / n * (bin.confidence.ok()? - bin.hit_rate.ok()?).abs());
     let expected_error = bins.iter().filter_map(gap).sum();
     Ok(Calibration {
-        n_stated: told.len(),
+        n_stated: value.len(),
         n_absent,
         n_flat,
         confidence,
@@ -113,11 +114,11 @@ fn outcome(order: &Stated) -> Statistic {
     Ok(f64::from(u8::from(weight * (close / fill - 1.0) > 0.0)))
 }
 
-fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
+fn bins(value: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
     let edge = |k: usize| k as f64 / n_bins as f64;
     let bin_of = |stated: f64| (1..n_bins).take_while(|k| stated >= edge(*k)).count();
     let mut sums = vec![(0, 0.0, 0.0); n_bins];
-    for (stated, came) in told {
+    for (stated, came) in value {
         let sum = &mut sums[bin_of(*stated)];
         *sum = (sum.0 + 1, sum.1 + stated, sum.2 + came);
     }
@@ -136,9 +137,9 @@ fn bins(told: &[(f64, f64)], n_bins: usize) -> Vec<Bin> {
     sums.into_iter().enumerate().map(bin).collect()
 }
 
-/// Returns Wilson's interval of a share of `count`.
+/// Returns the Wilson interval of a share of `count`.
 fn interval(share: f64, count: usize) -> (f64, f64) {
-    let (n, z) = (count as f64, normal::quantile(0.975));
+    let (n, z) = (count as f64, normal_distribution::quantile(0.975));
     let middle = share + z * z / (2.0 * n);
     let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
     let over = 1.0 + z * z / n;

@@ -2,40 +2,40 @@ use thiserror::Error;
 
 use crate::TestError;
 
-/// Why agents cannot be scored at all.
+/// A configuration or submission that cannot be scored.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ScoreError {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("a configuration of the scorer is required; received one with {problem}")]
     Config {
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
-    /// There is nobody to score, or two have one name.
-    #[error("agents with names of their own are required, at least one; received {received}")]
+    /// There is no agent, or two have one name.
+    #[error("at least one agent and unique names are required; received {received}")]
     Agents {
-        /// What came, in words.
+        /// Received agents, in words.
         received: String,
     },
-    /// A submission is none that can be scored.
+    /// A submission is invalid.
     #[error("runs of finite returns over windows apart and in order are required; received {problem} of {agent:?}")]
     Submission {
         /// The agent.
         agent: String,
-        /// What is wrong.
+        /// The fault.
         problem: String,
     },
-    /// Agents did not play by one set of rules.
+    /// Agents have different rules.
     #[error(
         "runs under the same costs, limits, benchmarks and bars a year are required; received {agent:?} and {other:?}"
     )]
     Rules {
         /// An agent.
         agent: String,
-        /// One with other rules.
+        /// An agent with other rules.
         other: String,
     },
-    /// A test cannot be set up.
+    /// A test has an invalid setting.
     #[error(transparent)]
     Test(#[from] TestError),
 }

@@ -1,34 +1,34 @@
 use openoutcry_contract::record::FaultKind;
 
-use super::config::{Gates, PassMode, ScoreConfig};
-use super::prepare::Agent;
+use super::composite_score::{Side, Verdict};
+use super::field_agents::Agent;
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
-use super::score::{Side, Verdict};
-use super::windows::WindowTests;
+use super::score_config::{Gates, PassMode, ScoreConfig};
+use super::window_tests::WindowTests;
 use crate::bootstrap::MIN_DAYS;
 use crate::{mean, volatility};
 
-/// Windows below which no test of means says anything.
+/// The fewest windows of a test of means.
 const MIN_WINDOWS: usize = 2;
 
-/// A condition of eligibility, and what it was decided on.
+/// A condition of eligibility, with its value and bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
     /// Its stable name.
     pub slug: &'static str,
-    /// Whether it holds; none where that is not known.
+    /// Whether it passes; absent if unknown.
     pub passed: Option<bool>,
-    /// What was found.
+    /// The value.
     pub value: Known,
-    /// What it was held against, if anything.
+    /// The bound, if any.
     pub bound: Option<f64>,
-    /// Why it does not hold, or is not known to.
+    /// The reason that it fails or is unknown.
     pub reason: Option<Reason>,
 }
 
 impl Gate {
-    /// Returns a gate on a number, not known where there is none.
+    /// Returns a gate on a value; unknown without a value.
     fn on(slug: &'static str, value: Known, bound: f64, holds: impl Fn(f64) -> bool, reason: Reason) -> Self {
         let passed = value.ok().map(&holds);
         let reason = match passed {
@@ -47,18 +47,18 @@ impl Gate {
         Self::on(slug, value, bound, |value| value <= bound, reason)
     }
 
-    /// Returns this gate with another reason where it is not known.
+    /// Returns this gate with another reason if it is unknown.
     fn unknown_for(self, reason: Reason) -> Self {
         if self.passed.is_none() { Self { reason: Some(reason), ..self } } else { self }
     }
 }
 
-/// What the gates of an agent are decided on.
+/// The inputs of the gates of an agent.
 pub(super) struct Findings<'a> {
     pub process: &'a Process,
     pub sides: &'a [Side],
     pub windows: &'a WindowTests,
-    /// Probability of the deflated ratio, of the side where it is less.
+    /// Deflated Sharpe ratio, for the benchmark with the lower one.
     pub dsr: Known,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn gates(agent: &Agent<'_>, config: &ScoreConfig, found: &Findings<'_
     all
 }
 
-/// Returns whether there is enough to judge.
+/// Returns the gates on the amount of data.
 fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     let count = |n: usize| Ok(n as f64);
     let benchmark = f64::from(u8::from(agent.average.held.is_ok()));
@@ -91,15 +91,15 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     ]
 }
 
-/// Returns whether somebody else than the agents chose the windows.
+/// Returns the gate on the protocol: the windows are chosen by a suite.
 ///
-/// It is not known where nobody did.
+/// It is unknown without a suite.
 fn protocol(n_windows: usize) -> Gate {
     let gate = Gate::at_least("protocol", Ok(n_windows as f64), 1.0, Reason::NoSuite);
     if n_windows > 0 { gate } else { Gate { passed: None, ..gate } }
 }
 
-/// Returns whether the runs went as they should.
+/// Returns the gates on the process of the runs.
 fn process_gates(process: &Process, gates: &Gates) -> Vec<Gate> {
     let fall = process.worst_drawdown.map(|fall| -fall);
     vec![
@@ -111,9 +111,9 @@ fn process_gates(process: &Process, gates: &Gates) -> Vec<Gate> {
     ]
 }
 
-/// Returns whether the agent answered.
+/// Returns the gate on faults of the agent.
 ///
-/// It is not known where it could not be reached: then the track is not the agent's, and no fault of it.
+/// It is unknown for an agent that could not be reached: the track is then not its own, and it is not at fault.
 fn answered(process: &Process, bound: f64) -> Gate {
     let own = Gate::at_most("process", process.fault_share(FaultKind::Agent), bound, Reason::Faults);
     let other = process.fault_share(FaultKind::Infrastructure);
@@ -123,7 +123,7 @@ fn answered(process: &Process, bound: f64) -> Gate {
     own.unknown_for(Reason::NoTrace)
 }
 
-/// Returns whether what was risked and earned is worth a test.
+/// Returns the gates on the smallest volatility and alpha.
 fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
     let year = agent.tracks.periods_per_year;
     let own: Known = volatility(&agent.returns, year).map_err(Into::into);
@@ -138,9 +138,9 @@ fn floor_gates(agent: &Agent<'_>, gates: &Gates) -> Vec<Gate> {
     ]
 }
 
-/// Returns whether it may be luck.
+/// Returns the gates on skill.
 fn skill_gates(gates: &Gates, found: &Findings<'_>) -> Vec<Gate> {
-    // Of returns alone cash is what there is to beat; the gate of the benchmark says so.
+    // Bare returns have only cash as benchmark; the benchmark gate reports it.
     let mut p_values = found.sides.iter().map(|side| side.romano_wolf).filter(|p| *p != Err(Unknown::NoBenchmark));
     let worst: Known = p_values.try_fold(0.0, |worst: f64, p| Ok(worst.max(p?)));
     let WindowTests { p_below, n_won, n_needed, pass_k, .. } = found.windows;

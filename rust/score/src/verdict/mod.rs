@@ -1,35 +1,35 @@
-//! The verdict on an agent: its gates, what each was made of, and its rank.
+//! The verdict on an agent: gates with their inputs, and the rank.
 //!
-//! `docs/score.md` says what each gate asks and why.
+//! `docs/score.md` explains each gate. Imports all other rooms except `forecasts`.
 
-mod active;
-mod beside;
-mod config;
+mod active_returns;
+mod composite_score;
+mod diagnostics;
 mod error;
-mod field;
+mod field_agents;
+mod field_scores;
 mod gates;
-mod judge;
-mod luck;
+mod joint_scores;
+mod luck_floor;
 mod pass_k;
-mod prepare;
 mod process;
-mod rank;
+mod ranking;
 mod reason;
-mod report;
-mod score;
-mod sealed;
-mod tracks;
-mod windows;
+mod score_config;
+mod score_json;
+mod sealed_windows;
+mod window_runs;
+mod window_tests;
 
-pub use beside::Beside;
-pub use config::{Counted, Drawing, Gates, PassMode, ScoreConfig, SuiteWindow, WindowKey};
+pub use composite_score::{CompositeScore, Market, Side, Verdict, WindowScore};
+pub use diagnostics::Diagnostics;
 pub use error::ScoreError;
-pub use field::{Field, score_agent, score_field, score_run};
+pub use field_scores::{Field, score_agent, score_field, score_run};
 pub use gates::Gate;
-pub use luck::{LuckFloor, Lucky};
+pub use luck_floor::{LuckFloor, LuckFloorAgent};
 pub use pass_k::PassK;
 pub use process::{Isolation, Process};
-pub use rank::Separation;
+pub use ranking::Separation;
 pub use reason::{Known, Reason, Unknown};
-pub use score::{CompositeScore, Market, Side, Verdict, WindowScore};
-pub use sealed::Sealed;
+pub use score_config::{Counted, Drawing, Gates, PassMode, ScoreConfig, SuiteWindow, WindowKey};
+pub use sealed_windows::Sealed;

@@ -1,7 +1,7 @@
-/// How reliably an agent passes, over windows and seeds.
+/// pass^k: the reliability of passing over windows and seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassK {
-    /// The probability of passing `k` of `k` seeds drawn of a window.
+    /// The probability that `k` of `k` seeds drawn from a window pass.
     ///
     /// The mean over windows; `k` from 1 up.
     pub rates: Vec<f64>,
@@ -10,12 +10,10 @@ pub struct PassK {
 }
 
 impl PassK {
-    /// Returns how reliably windows pass of which `(n_passed, n_seeds)` are known.
+    /// Returns pass^k of windows with `(n_passed, n_seeds)`, at least one window.
     ///
-    /// There is at least one.
-    ///
-    /// The rate of `k` is the mean over windows of `C(c, k) / C(n, k)`, which estimates the chance that `k` fresh runs all
-    /// pass.
+    /// The rate of `k` is the mean over windows of `C(c, k) / C(n, k)`, an unbiased estimate of the probability that
+    /// `k` new runs all pass.
     ///
     /// Source: Yao, Shinn, Razavi and Narasimhan (2024).
     #[must_use]

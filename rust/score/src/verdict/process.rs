@@ -4,40 +4,40 @@ use openoutcry_contract::Trace;
 use openoutcry_contract::record::{FaultKind, Harness, Tier};
 
 use super::reason::{Known, Unknown};
-use super::tracks::Tracks;
+use super::window_runs::Tracks;
 use crate::max_drawdown;
 
-/// How the runs of an agent went, beside what they earned.
+/// Process statistics of the runs of an agent, apart from returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Process {
     /// Decisions of all runs.
     pub n_decisions: usize,
-    /// How far the agent was locked in, in the run where it was least.
+    /// Lowest isolation in any run.
     pub isolation: Known<Isolation>,
-    /// Whether the agent could reach a network in any run.
+    /// Whether the agent had network access in any run.
     ///
-    /// Not known of runs inside the harness's own process.
+    /// Unknown for runs in the process of the harness.
     pub network: Known<bool>,
-    /// Answers that were taken for holds, by what was wrong with them.
+    /// Answers that were replaced by holds, by fault of the agent.
     pub faults: Known<BTreeMap<String, u64>>,
-    /// Decisions that were held since the agent could not be reached, by why.
+    /// Decisions held because of infrastructure, by fault.
     pub infrastructure_faults: Known<BTreeMap<String, u64>>,
-    /// Events by slug, counted: none of them blocks.
+    /// Number of events by slug; none of them fails a gate.
     pub events: Known<BTreeMap<&'static str, u64>>,
-    /// Runs whose account was liquidated or ruined.
+    /// Runs with a liquidated or ruined account.
     pub n_terminated: usize,
-    /// Drawdown of the run that fell deepest, at most 0.
+    /// Deepest drawdown of any run, at most 0.
     pub worst_drawdown: Known,
     /// Largest gross exposure at a close of any run.
     pub largest_gross: Known,
 }
 
-/// How far an agent was locked in, least first.
+/// The isolation of an agent, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// It ran inside the harness's own process.
+    /// The process of the harness.
     InProcess,
-    /// It was a process of its own, in a jail of this tier.
+    /// A separate process in a sandbox of this tier.
     Tier(Tier),
 }
 
@@ -46,7 +46,7 @@ impl Isolation {
         harness.map_or(Self::InProcess, |harness| Self::Tier(harness.tier))
     }
 
-    /// Returns its name on a board.
+    /// Returns the name on a board.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Process {
         }
     }
 
-    /// Returns the share of decisions that were held for one kind of fault.
+    /// Returns the share of decisions held for one kind of fault.
     pub(super) fn fault_share(&self, kind: FaultKind) -> Known {
         let faults = match kind {
             FaultKind::Agent => &self.faults,
@@ -90,7 +90,7 @@ impl Process {
     }
 }
 
-/// Returns whether any run had a network, where all of them can tell.
+/// Returns whether any run had network access, if all runs tell.
 fn network(traces: &[&Trace]) -> Known<bool> {
     let mut is_known = true;
     for trace in traces {

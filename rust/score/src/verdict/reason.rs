@@ -1,32 +1,32 @@
 use thiserror::Error;
 
-use crate::Undefined;
+use crate::error::Undefined;
 
-/// Why a number of a score is not there.
+/// The reason that a number of a score is missing.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Unknown {
-    /// The statistic has no value.
+    /// The statistic is undefined.
     #[error(transparent)]
     Undefined(#[from] Undefined),
-    /// There are returns alone.
-    #[error("decisions are required; received returns alone")]
+    /// There are bare returns only.
+    #[error("decisions are required; received returns only")]
     NoTrace,
     /// There is no buy-and-hold.
     #[error("returns of buy-and-hold are required; received none")]
     NoBenchmark,
     /// The agent is in no test of the field.
     #[error(
-        "an agent of every window, with returns of its own that vary, is required for tests of the field; received another"
+        "an agent with all windows, a unique track and varying returns is required for tests of the field; received another"
     )]
     NotInField,
-    /// Nobody has measured it.
-    #[error("runs at other sizes are required; received none")]
+    /// The number was not measured.
+    #[error("runs at several capitals are required; received none")]
     NotMeasured,
-    /// Nothing is known of a network.
-    #[error("runs in processes of their own are required; received one inside the harness's")]
+    /// Network access is unknown.
+    #[error("runs in separate processes are required; received one in the harness process")]
     InProcess,
-    /// No window is said to have been open to the makers.
-    #[error("windows in the sample and out of it are required; received one kind")]
+    /// No in-sample window is declared.
+    #[error("in-sample and out-of-sample windows are required; received one kind")]
     NoSample,
 }
 
@@ -46,37 +46,37 @@ impl Unknown {
     }
 }
 
-/// A number of a score, or why it is not there.
+/// A number of a score, or the reason that it is missing.
 pub type Known<T = f64> = Result<T, Unknown>;
 
-/// Why a gate did not pass, or an agent has no rank.
+/// The reason that a gate does not pass, or an agent has no rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// There are fewer than 2 windows or 250 days.
     Insufficient,
-    /// Windows of the suite, or seeds of one, are missing.
+    /// Windows of the suite, or seeds of a window, are missing.
     WindowsMissing,
-    /// The track is that of another agent.
+    /// The track is a copy of that of another agent.
     Copy,
-    /// There is no buy-and-hold to hold the track against.
+    /// There is no buy-and-hold benchmark.
     NoBenchmark,
-    /// There are returns, but no decisions that they can be recomputed from.
+    /// There are bare returns without decisions to replay.
     NoTrace,
-    /// Under no suite: the agents chose windows, costs and limits.
+    /// There is no suite: the agents chose windows, costs and limits.
     NoSuite,
-    /// More decisions were held for the agent than the budget allows.
+    /// More decisions were held for faults of the agent than allowed.
     Faults,
-    /// More decisions were held for infrastructure than the budget allows.
+    /// More decisions were held for infrastructure than allowed.
     Infrastructure,
     /// The account was liquidated or ruined.
     Terminated,
-    /// A run fell deeper than its mandate allows.
+    /// The drawdown of a run exceeds its mandate.
     Drawdown,
-    /// A run held more than its mandate allows.
+    /// The gross exposure of a run exceeds its mandate.
     Exposure,
-    /// What was risked is next to nothing.
+    /// The volatility is negligible.
     LowVolatility,
-    /// What was earned over the benchmark is next to nothing.
+    /// The alpha is negligible.
     LowAlpha,
     /// The ratio may be the luck of the trials.
     DeflatedSharpe,
@@ -88,11 +88,11 @@ pub enum Reason {
     TooFewWins,
     /// A run of a window does not pass.
     NotAllPass,
-    /// On the sealed windows alone it may be luck, whatever public ones say.
+    /// The result on the sealed windows may be luck, whatever the public ones show.
     NotOnSealed,
-    /// The statistic has no value.
+    /// The statistic is undefined.
     Undefined,
-    /// Every window is public: hindsight would look like this, too. It decides nothing.
+    /// Every window is public, so hindsight cannot be excluded. It fails no gate.
     PublicWindows,
 }
 
@@ -125,7 +125,7 @@ impl Reason {
         }
     }
 
-    /// Returns what it says to people.
+    /// Returns the reason in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

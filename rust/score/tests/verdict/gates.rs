@@ -1,8 +1,8 @@
 use openoutcry_contract::record::{Harness, Tier, Transport};
 use openoutcry_score::verdict::{CompositeScore, PassMode, Reason, Unknown, Verdict, score_agent};
-use openoutcry_score::{Undefined, normal};
+use openoutcry_score::{Undefined, normal_distribution};
 
-use crate::agents::{Market, Noise, YEAR, held_to, quick, skilled};
+use crate::random_agents::{Market, Noise, YEAR, held_to, quick, skilled};
 
 const WINDOWS: [usize; 4] = [252; 4];
 
@@ -28,7 +28,7 @@ fn an_agent_of_great_skill_passes_every_gate() {
 fn the_deflated_ratio_that_gates_is_that_of_what_ranks() {
     let score = judged(&skilled(&Market::new(&WINDOWS, 0), "a", 1.0, 0.0, 3));
     let dsr = score.gates.iter().find(|gate| gate.slug == "dsr").unwrap().value.unwrap();
-    assert_eq!(dsr, normal::cdf(score.z.unwrap()));
+    assert_eq!(dsr, normal_distribution::cdf(score.z.unwrap()));
     let least = score.sides.iter().map(|side| side.deflated.unwrap().z).fold(f64::INFINITY, f64::min);
     assert_eq!(score.z, Ok(least));
 }
@@ -44,7 +44,7 @@ fn levered_buy_and_hold_has_no_alpha() {
     let score = judged(&market.agent("a", &[lifted]));
     assert_eq!(score.verdict, Verdict::NotEligible);
     assert_eq!((passed(&score, "alpha"), score.rank), (Some(false), None));
-    // Over cash it looks like skill beyond doubt.
+    // Over cash it looks like certain skill.
     assert!(score.sides[1].deflated.unwrap().dsr > 0.99);
 }
 
@@ -63,7 +63,7 @@ fn what_earns_as_much_as_cash_does_has_no_skill_over_cash() {
     let score = judged(&agent);
     assert!(score.metrics.iter().any(|(name, value)| *name == "cagr" && value.unwrap() > 0.04));
     assert!(score.sides[1].deflated.unwrap().dsr < 0.9);
-    // The same returns where cash earns nothing.
+    // The same returns, with no interest on cash.
     for run in &mut agent.runs {
         run.risk_free = None;
     }
@@ -102,7 +102,7 @@ fn returns_without_decisions_or_without_a_benchmark_are_unknown() {
     let score = judged(&agent);
     assert_eq!((score.verdict, score.reasons), (Verdict::Unknown, vec![Reason::NoTrace]));
     assert_eq!(score.rank, Some(1));
-    assert!(score.beside.delayed_sharpe.is_err());
+    assert!(score.diagnostics.delayed_sharpe.is_err());
     for run in &mut agent.runs {
         run.benchmarks = None;
     }
@@ -217,7 +217,7 @@ fn a_window_far_below_the_benchmark_blocks_and_so_do_too_few_wins() {
     config.gates.max_drawdown = 1.0;
     let score = score_agent(&agent, &config).unwrap();
     assert_eq!(score.reasons, [Reason::WindowBelow]);
-    // Of 6 windows all must be won.
+    // Of 6 windows all must be wins.
     let market = Market::new(&[100; 6], 0);
     let mut returns = Noise::new(2).normal(600, 0.006, 0.01);
     returns[..100].iter_mut().for_each(|r| *r -= 0.0065);
@@ -265,21 +265,21 @@ fn what_decides_nothing_stands_beside_or_says_why_not() {
         run.trace.as_mut().unwrap().delayed.iter_mut().for_each(|r| *r -= 0.002);
     }
     let score = judged(&agent);
-    let beside = &score.beside;
-    assert!(beside.delayed_sharpe.unwrap() < score.sides[1].sharpe.unwrap() - 2.0);
-    assert!(beside.worst_rolling_sharpe.unwrap() < score.sides[0].sharpe.unwrap());
-    assert_eq!(beside.capacity.unwrap_err().slug(), "not_measured");
-    assert_eq!(beside.decay.unwrap_err().slug(), "no_sample");
+    let diagnostics = &score.diagnostics;
+    assert!(diagnostics.delayed_sharpe.unwrap() < score.sides[1].sharpe.unwrap() - 2.0);
+    assert!(diagnostics.worst_rolling_sharpe.unwrap() < score.sides[0].sharpe.unwrap());
+    assert_eq!(diagnostics.capacity.unwrap_err().slug(), "not_measured");
+    assert_eq!(diagnostics.decay.unwrap_err().slug(), "no_sample");
     assert_eq!(
-        beside.calibration.as_ref().unwrap_err().slug(),
+        diagnostics.calibration.as_ref().unwrap_err().slug(),
         Undefined::TooShort { required: 1, received: 0 }.slug()
     );
-    // 10 bps of a tenth of NAV a day are ten times what was paid.
-    assert!(beside.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
+    // 10 bps of a daily turnover of a tenth of NAV are ten times the paid costs.
+    assert!(diagnostics.dsr_at_common_cost.unwrap() < score.sides[0].deflated.unwrap().dsr);
     let mut config = quick();
     config.gates.n_in_sample = 2;
     agent.capacity = Some(1e7);
     let score = score_agent(&agent, &config).unwrap();
-    assert!(score.beside.decay.is_ok());
-    assert_eq!(score.beside.capacity, Ok(1e7));
+    assert!(score.diagnostics.decay.is_ok());
+    assert_eq!(score.diagnostics.capacity, Ok(1e7));
 }

@@ -1,9 +1,9 @@
-//! Verdicts: what each gate asks, and how often luck passes them all.
+//! Verdicts: gates, and the rate at which luck passes all of them.
 
-mod agents;
-mod field;
+mod false_positive_rate;
+mod field_scores;
 mod gates;
 mod properties;
+mod random_agents;
 mod refusals;
-mod sealed;
-mod size;
+mod sealed_windows;

@@ -4,7 +4,7 @@ use openoutcry_contract::Submission;
 use openoutcry_score::verdict::{Field, Reason, ScoreConfig, Verdict, score_field};
 use proptest::prelude::*;
 
-use crate::agents::{Market, Noise, held_to, n_undefined};
+use crate::random_agents::{Market, Noise, held_to, n_undefined};
 
 /// Returns a track: noise, skill, nothing, a ruin, twice the market, or a sliver.
 fn track(market: &Market, kind: u8, seed: u64) -> Vec<f64> {
@@ -34,7 +34,7 @@ fn field(lengths: &[usize], kinds: &[u8], seed: u64) -> (Vec<Submission>, Field)
     (agents, scored)
 }
 
-/// Returns who is in each band.
+/// Returns the agents of each band.
 fn members(field: &Field) -> Vec<BTreeSet<String>> {
     field.bands.iter().map(|band| band.iter().cloned().collect()).collect()
 }
@@ -74,7 +74,7 @@ proptest! {
         }
         let config = ScoreConfig { originals: [agents[0].agent_id.clone()].into(), ..held_to(&more) };
         let padded = score_field(&more, &config).unwrap();
-        // Within a band nobody is told apart, and the higher hurdle may turn who is named first (seed 797).
+        // Agents of a band do not differ, and the higher hurdle may change the order within it (seed 797).
         prop_assert_eq!(&members(&padded), &members(&alone));
         for score in &alone.scores {
             let same = padded.scores.iter().find(|each| each.agent_id == score.agent_id).unwrap();

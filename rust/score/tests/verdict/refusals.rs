@@ -2,13 +2,13 @@ use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun};
 use openoutcry_score::verdict::{ScoreConfig, score_agent, score_field, score_run};
 
-use crate::agents::{Market, Noise, n_undefined, quick, skilled};
+use crate::random_agents::{Market, Noise, n_undefined, quick, skilled};
 
 fn good() -> Submission {
     skilled(&Market::new(&[150, 150], 0), "a", 1.0, 0.0, 0)
 }
 
-/// Returns the slug and message of what is refused.
+/// Returns the slug and message of a refused submission.
 fn refused(change: impl Fn(&mut Submission)) -> (&'static str, String) {
     let mut agent = good();
     change(&mut agent);

@@ -1,7 +1,7 @@
 //! `openoutcry-bindgen IN.wasm FOLDER`: the JavaScript around the engine.
 //!
-//! It does what the command `wasm-bindgen` does, for modules and for pages of one file.
-//! A page that is opened from a disk may load no module: for it the same engine is a script, in `FOLDER/script`.
+//! It runs `wasm-bindgen` for modules and for single-file pages.
+//! A page opened from a disk cannot load a module: for it the engine is also a script, in `FOLDER/script`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,6 +30,6 @@ fn main() -> ExitCode {
 }
 
 fn write(bindgen: &mut Bindgen, input: &str, folder: &Path) -> Result<(), anyhow::Error> {
-    // Names of functions are a tenth of the size, and no panic prints them.
+    // Function names are a tenth of the size, and no panic prints them.
     bindgen.input_path(input).omit_default_module_path(true).remove_name_section(true).generate(folder)
 }

@@ -1,6 +1,6 @@
 /** The contract's types: `contract/observation.schema.json` and `contract/decision.schema.json`, version 1. */
 
-/** What is known of one listed symbol as of the observation's date. */
+/** A listed symbol as of the date of the observation. */
 export interface SymbolView {
   symbol: string;
   /** Oldest first; the last one is the mark. */
@@ -9,14 +9,14 @@ export interface SymbolView {
   news?: string[];
 }
 
-/** A position held; negative shares are short. */
+/** A position; negative shares are short. */
 export interface Position {
   symbol: string;
   shares: number;
   avg_price: number;
 }
 
-/** What an agent is shown at the close of one bar. */
+/** The observation of an agent at the close of one bar. */
 export interface MarketObservation {
   date: string;
   /** In units of the NAV at the start, which is 1. */
@@ -34,13 +34,13 @@ export interface Order {
   rationale?: string;
 }
 
-/** What an agent answers; a symbol without an order is held. */
+/** The decision of an agent; a symbol without an order is held. */
 export interface Decision {
   orders: Order[];
   reasoning?: string;
 }
 
-/** What a step had to say beside the observation. */
+/** The info of a step. */
 export interface StepInfo {
   nav: number;
   costs: Record<string, number>;
@@ -48,7 +48,7 @@ export interface StepInfo {
   [member: string]: unknown;
 }
 
-/** What trading costs, in basis points; what is left out has the contract's default. */
+/** Costs in basis points; absent fields have the default of the contract. */
 export interface Costs {
   fee_bps?: number;
   slippage_bps?: number;
@@ -60,7 +60,7 @@ export interface Costs {
   capital?: number;
 }
 
-/** What a decision may ask for; what is left out has the contract's default, and `null` or `Infinity` stands for no limit. */
+/** Limits on a decision; absent fields have the default of the contract, `null` or `Infinity` is no limit. */
 export interface Limits {
   max_weight?: number | null;
   max_gross?: number | null;
@@ -69,41 +69,41 @@ export interface Limits {
   maintenance_margin?: number;
 }
 
-/** What a run is told; the names are those of a record's header. */
+/** Settings of a run, with the names of the record header. */
 export interface Settings {
   /** Bars `[start, end)`. */
   window?: { start?: number; end?: number };
   costs?: Costs;
   limits?: Limits;
-  /** Closes that an observation shows of a symbol at most; 20 by default. */
+  /** Largest number of closes per symbol in an observation; 20 by default. */
   lookback?: number;
   /** Key of the slippage noise: a 64-bit integer, exact as a BigInt or a safe integer; 0 by default. */
   seed?: bigint | number;
 }
 
-/** What an agent is called, and how it was made, beside what a run is told. */
+/** Name and origin of an agent, in addition to the settings of a run. */
 export interface Captured extends Settings {
   /** Name of the agent; by default that of a baseline, else `agent`. */
   agent_id?: string;
-  /** Trials that its maker declares, at most 2^53 - 1; 0 by default. */
+  /** Trials declared by its author, at most 2^53 - 1; 0 by default. */
   in_sample_trials?: bigint | number;
-  /** A secret key of the slippage noise, 64 hexadecimal digits: the record holds its commitment, in place of a seed. */
+  /** A secret key of the slippage noise, 64 hexadecimal digits: the record has its commitment instead of a seed. */
   fill_key?: string;
 }
 
-/** What a record is held to; of what is left out the record is believed. */
+/** Settings that a replay requires of a record; absent ones are taken from the record. */
 export interface Held {
   costs?: Costs;
   limits?: Limits;
   /** The revealed key of sealed slippage noise, 64 hexadecimal digits. */
   fill_key?: string;
-  /** The key that must have signed it, 64 hexadecimal digits; a signature that is there is checked without it, too. */
+  /** The required key of the signature, 64 hexadecimal digits; a present signature is always checked. */
   public_key?: string;
 }
 
-/** A market in columns: a row a bar, oldest first; a column a symbol; `null` or NaN where there is no value. */
+/** A market in columns: one row per bar, oldest first, one column per symbol, `null` or NaN for a missing value. */
 export interface Columns {
-  /** ISO 8601, strictly increasing, all of one form. */
+  /** ISO 8601, strictly increasing, all in one format. */
   dates: string[];
   symbols: string[];
   close: Table;
@@ -118,20 +118,20 @@ export interface Columns {
   tradable?: boolean[][];
   /** Return from the last close to the cash paid, on the settlement bar. */
   delistings?: Table;
-  /** Return of cash, a bar. */
+  /** Return of cash per bar. */
   risk_free?: number[];
-  /** Bars a year; 252 by default. */
+  /** Bars per year; 252 by default. */
   periods_per_year?: number;
   fundamentals?: { symbol: string; available_at: string; name: string; value: number }[];
   news?: { symbol: string; available_at: string; headline: string }[];
 }
 
-/** One row a bar, one number a symbol. */
+/** One row per bar, one number per symbol. */
 export type Table = (number | null)[][];
 
-/** A place at which a record says something else than its replay. */
+/** A divergence of a record from its replay. */
 export interface Difference {
-  /** Index of the run; `null` for what stands beside the runs. */
+  /** Index of the run; `null` for the fields outside of the runs. */
   run: number | null;
   /** `record`, `header`, `step K` or `end`. */
   place: string;
@@ -141,50 +141,50 @@ export interface Difference {
   field: string;
   recorded: string;
   replayed: string;
-  /** How many doubles apart two numbers are: a 64-bit integer, as text. */
+  /** Distance of two numbers in doubles: a 64-bit integer, as text. */
   ulps: string | null;
   /** Slug of the likely cause, and the cause in words. */
   cause: string;
   because: string;
 }
 
-/** What became of a record when its decisions were carried out again. */
+/** The result of the replay of a record. */
 export interface Replay {
-  /** Whether the record is finished and every bit of it was met. */
+  /** Whether the record is finished and has no divergence. */
   verified: boolean;
   agent_id: string;
   digest: string | null;
   n_runs: number;
   n_steps: number;
   differences: Difference[];
-  /** What the record lacks to be finished; `null` if nothing. */
+  /** The missing part of an unfinished record, else `null`. */
   unfinished: string | null;
-  /** Public key of a signature that is good. */
+  /** Public key of a valid signature. */
   signed_by: string | null;
 }
 
-/** What a record says of itself. */
+/** The contents of a record, and the validity of its hashes. */
 export interface Verification {
-  /** Whether the record is finished, and every hash and the signature is right. */
+  /** Whether the record is finished, and all hashes and the signature are valid. */
   intact: boolean;
   agent_id: string;
   in_sample_trials: number;
   digest: string | null;
   unfinished: string | null;
   public_key: string | null;
-  /** What each run was told, every field as text by its path. */
+  /** Settings of each run, every field as text by its path. */
   headers: Record<string, string>[];
   faults: { run: number | null; place: string; field: string; recorded: string; computed: string }[];
 }
 
-/** Agents judged together; `docs/score.md` says what each number is. */
+/** The scores of a field of agents; see `docs/score.md` for each number. */
 export interface Board {
   scores: Score[];
   bands: string[][];
   [member: string]: unknown;
 }
 
-/** The verdict on an agent, and what it was made of. */
+/** The verdict on an agent, with its inputs. */
 export interface Score {
   agent_id: string;
   verdict: "eligible" | "not_eligible" | "insufficient" | "unknown";
@@ -195,12 +195,12 @@ export interface Score {
   digest: string | null;
   n_days: number;
   metrics: Record<string, unknown>;
-  /** Why a number is `null`. */
+  /** Reasons of `null` numbers. */
   undefined?: Record<string, string>;
   [member: string]: unknown;
 }
 
-/** What is refused: `slug` is one of `contract/errors.json`. */
+/** A refused call; `slug` is one of `contract/errors.json`. */
 export interface OpenOutcryError extends Error {
   name: "OpenOutcryError";
   slug: string;

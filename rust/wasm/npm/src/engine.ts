@@ -1,4 +1,4 @@
-/** Typed over the compiled engine: what is asked and told is JSON of the contract. */
+/** The typed interface of the compiled engine; arguments and results are JSON of the contract. */
 
 import * as native from "./native/openoutcry_wasm.js";
 import type {
@@ -11,19 +11,19 @@ import { bytes, count, integer, json, kind, list, members, number, numbers, obje
 export type * from "./contract.js";
 export { Dataset, scenarioSpec } from "./dataset.js";
 
-/** Says whether an error is a refusal of the engine, which has a slug. */
+/** Returns whether an error is a refusal of the engine, with a slug. */
 export function isOpenOutcryError(error: unknown): error is OpenOutcryError {
   return error instanceof Error && error.name === "OpenOutcryError";
 }
 
-// The classes of the compiled engine are no part of what is exported: what is typed here is the whole of it.
+// The classes of the compiled engine are not exported: the types here are the whole interface.
 let stateOf: (state: State) => native.State;
 let saved: (state: native.State) => State;
 
 const DEEPEST = 32;
 const RULES = ["window", "costs", "limits", "lookback", "seed"] as const;
 
-/** What a step gave. */
+/** The result of a step. */
 export interface Step {
   observation: MarketObservation;
   /** Simple return of NAV from close to close. */
@@ -51,7 +51,7 @@ export class State {
   }
 }
 
-/** A market to step through, one decision a bar. */
+/** A market that is stepped one decision per bar. */
 export class TradingEnv {
   readonly #native: native.TradingEnv;
 
@@ -60,17 +60,17 @@ export class TradingEnv {
     this.#native = new native.TradingEnv(nativeOf(dataset), rules(told), integer("seed", seed));
   }
 
-  /** Begins the window anew and returns its first observation. */
+  /** Restarts the window and returns its first observation. */
   reset(): MarketObservation {
     return JSON.parse(this.resetJson()) as MarketObservation;
   }
 
-  /** Trades as a decision says and moves on by one bar; what is refused throws, and moves nothing. */
+  /** Trades a decision and advances by one bar; a refused step throws and changes nothing. */
   step(decision: Decision): Step {
     return this.#stepped(this.stepJson(json("decision", decision)));
   }
 
-  /** Trades towards a weight a symbol, in the order of the market's symbols. */
+  /** Trades to one weight per symbol, in the order of the symbols of the market. */
   stepWeights(weights: ArrayLike<number>): Step {
     return this.#stepped(this.#native.step_weights(numbers("weights", weights)));
   }
@@ -85,12 +85,12 @@ export class TradingEnv {
     return this.#native.step(text("decision", decision));
   }
 
-  /** Returns a checkpoint: resuming it gives the same bits as never having stopped. */
+  /** Returns a checkpoint. An environment resumed from it gives the same bits. */
   saveState(): State {
     return saved(this.#native.state());
   }
 
-  /** Goes back to a checkpoint of this market, window and rules, and returns its observation. */
+  /** Restores a checkpoint of this market, window and rules, and returns its observation. */
   restoreState(state: State): MarketObservation {
     return JSON.parse(this.#native.restore(stateOf(state))) as MarketObservation;
   }
@@ -100,7 +100,7 @@ export class TradingEnv {
     return this.#native.reward;
   }
 
-  /** What the last step had to say, canonical JSON; empty before the first. */
+  /** The info of the last step, canonical JSON; empty before the first. */
   get infoJson(): string {
     return this.#native.info;
   }
@@ -134,30 +134,30 @@ export class TradingEnv {
   }
 }
 
-/** What a backtest came to. */
+/** The result of a backtest. */
 export interface Run {
   /** NAV at the close of each bar of the window; 1 at the first. */
   nav: Float64Array;
   /** First bar of the window. */
   start: number;
-  /** Index of the decision that ended the account, if one did. */
+  /** Index of the decision with which the account was terminated, if it was. */
   terminatedAt: number | undefined;
 }
 
-/** A backtest that was recorded: whoever has the market can replay it, in any language. */
+/** A recorded backtest: it can be replayed on its market, in any language. */
 export interface RecordedRun extends Run {
   /** The record, canonical JSON. */
   record: string;
   digest: string;
 }
 
-/** Runs an agent, or a baseline by its name, over a window and records it; what the agent throws is thrown. */
+/** Runs an agent, or a baseline by its name, over a window and records it; an exception of the agent is rethrown. */
 export function runBacktest(
   dataset: Dataset,
   agent: string | ((observation: MarketObservation) => Decision),
   settings?: Captured,
 ): RecordedRun;
-/** Runs weights over a window: a row a bar of the market, of which those of the window count; NaN holds. */
+/** Runs weights over a window: one row per bar of the market; only the rows of the window are used; NaN is a hold. */
 export function runBacktest(dataset: Dataset, weights: readonly ArrayLike<number>[], settings?: Settings & Pick<Captured, "fill_key">): Run;
 export function runBacktest(
   dataset: Dataset,
@@ -172,7 +172,7 @@ export function runBacktest(
   if (typeof decided === "function") {
     const { captured, seed } = capturing(settings, "agent");
     const decide = (shown: string): string => json("decision", decided(JSON.parse(shown) as MarketObservation));
-    // An agent may run others; a stack that ended within the engine would end the engine.
+    // An agent may run others; a stack overflow within the engine would corrupt it.
     if (depth === DEEPEST) throw refusal("argument_invalid", `runs within runs must be at most ${DEEPEST} deep; received more`);
     depth += 1;
     try {
@@ -195,7 +195,7 @@ function capturing(settings: Captured, name: string): { captured: string; seed: 
   return { captured, seed: integer("seed", seed) };
 }
 
-/** Returns what a run is told or a record is held to, as JSON. */
+/** Returns the settings of a run or of a replay, as JSON. */
 function rules(told: Omit<Captured, "seed"> & Held): string {
   const { window = {}, lookback, costs = {}, limits = {} } = told;
   for (const [name, bar] of Object.entries({ ...members("window", window, ["start", "end"]), lookback })) {
@@ -227,32 +227,32 @@ function recorded(run: native.Run): RecordedRun {
   return { ...taken(run), record, digest };
 }
 
-/** Returns what a run came to, and gives its memory back: a record may be of many megabytes. */
+/** Returns the result of a run, and frees its memory: a record may have many megabytes. */
 function taken(run: native.Run): Run {
   const { nav, start, terminated_at: terminatedAt } = run;
   run.free();
   return { nav, start, terminatedAt };
 }
 
-/** Returns one record of the runs of several, unsigned: an agent is judged on several windows. */
+/** Returns one unsigned record with the runs of several records, for a score on several windows. */
 export function joinRecords(agentId: string, records: readonly string[], inSampleTrials: bigint | number = 0): string {
   return native.join_records(text("agentId", agentId), texts(records), trials("inSampleTrials", inSampleTrials));
 }
 
-/** Carries out the decisions of a record again and compares every step, bit for bit. */
+/** Replays the decisions of a record and compares every step, bit for bit. */
 export function replay(record: string, datasets: Dataset | readonly Dataset[], held: Held = {}): Replay {
   return JSON.parse(native.replay(text("record", record), shared(datasets), holding(held, HELD))) as Replay;
 }
 
-/** Checks the hashes and the signature of a record: that it is whole, and by whom. No market is asked. */
+/** Verifies the hashes and the signature of a record, without its market. */
 export function verifyRecord(record: string, held: Pick<Held, "public_key"> = {}): Verification {
   return JSON.parse(native.verify_record(text("record", record), holding(held, ["public_key"]))) as Verification;
 }
 
 /**
- * Judges agents by their records, which are replayed.
+ * Scores agents by their replayed records.
  *
- * `config` is what differs from the defaults of the scorer (`docs/score.md`).
+ * `config` has the settings that differ from the defaults of the scorer (`docs/score.md`).
  */
 export function score(
   records: string | readonly string[],
@@ -265,12 +265,12 @@ export function score(
   return JSON.parse(native.score(texts(judged), shared(datasets), told, json("config", object("config", config)))) as Board;
 }
 
-/** Returns what can be said of daily returns alone, out of a number of trials: never that they are eligible. */
+/** Returns the score of bare daily returns out of a number of trials; they are never eligible. */
 export function scoreReturns(returns: ArrayLike<number>, nTrials: bigint | number = 0): Score {
   return JSON.parse(native.score_returns(numbers("returns", returns), integer("nTrials", nTrials))) as Score;
 }
 
-/** Returns a JSON text as RFC 8785 writes it. */
+/** Returns a JSON text in the canonical form of RFC 8785. */
 export function canonicalize(json: string): string {
   return native.canonicalize(text("json", json));
 }
@@ -281,7 +281,7 @@ export function sha256(content: Uint8Array | string): string {
   return native.sha256(bytes("content", told));
 }
 
-/** Returns whether a leaf hash is in a tree of RFC 6962 of some size. */
+/** Returns whether an inclusion proof of RFC 6962 is valid. */
 export function verifyInclusion(
   index: bigint | number, size: bigint | number, leaf: Uint8Array, proof: readonly Uint8Array[], root: Uint8Array,
 ): boolean {
@@ -289,7 +289,7 @@ export function verifyInclusion(
   return native.verify_inclusion(place, among, bytes("leaf", leaf), hashes(proof), bytes("root", root));
 }
 
-/** Returns whether a tree of RFC 6962 goes on from an older one. */
+/** Returns whether a consistency proof of RFC 6962 is valid. */
 export function verifyConsistency(
   oldSize: bigint | number, size: bigint | number, oldRoot: Uint8Array, root: Uint8Array, proof: readonly Uint8Array[],
 ): boolean {
@@ -299,7 +299,7 @@ export function verifyConsistency(
 
 function shared(datasets: Dataset | readonly Dataset[]): native.Dataset[] {
   const markets = Array.isArray(datasets) ? list<Dataset>("datasets", datasets) : [datasets as Dataset];
-  // The engine takes what it is given with it: all must be markets before one is.
+  // The engine consumes its arguments: all must be markets before the first is passed.
   return markets.map((each) => nativeOf(each)).map((each) => each.share());
 }
 

@@ -1,0 +1,12 @@
+//! The messages of the contract, and canonical JSON (RFC 8785), their encoding.
+//!
+//! Imports no other room.
+
+pub mod canonical_json;
+pub(crate) mod canonicalization;
+pub(crate) mod decision;
+pub(crate) mod decision_error;
+pub(crate) mod observation;
+pub(crate) mod orders;
+pub(crate) mod scenario_json;
+pub(crate) mod step_info;

@@ -1,0 +1,16 @@
+//! The state of an account, the rules of its trades, and what a step reports.
+//!
+//! Imports `error`, `market` and `vector`. Moves no money: `step` and `fast_path` do.
+
+pub(crate) mod account_view;
+pub(crate) mod book;
+pub(crate) mod cost_tables;
+pub(crate) mod costs;
+pub(crate) mod event;
+pub(crate) mod fill_noise;
+pub(crate) mod gross_exposure;
+pub(crate) mod lane_terms;
+pub(crate) mod limits;
+pub(crate) mod outcome;
+pub(crate) mod rules;
+pub(crate) mod workspace;

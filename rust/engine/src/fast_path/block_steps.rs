@@ -1,0 +1,173 @@
+//! Fast-path steps of eight accounts of few symbols over several bars.
+//!
+//! The accounts are at the same bar and stay in vector registers from bar to bar. Work per account is done for eight
+//! accounts at once, and work per run is not repeated in every step.
+
+use pulp::{Simd, WithSimd};
+
+use crate::account::book::Book;
+use crate::account::lane_terms::BlockTerms;
+use crate::account::rules::Rules;
+use crate::account::workspace::Workspace;
+use crate::fast_path::account_block::AccountBlock;
+use crate::fast_path::account_vector::LaneCharges;
+use crate::fast_path::bar_rows::Rows;
+use crate::fast_path::features::Features;
+use crate::fast_path::few_symbols::{LanePart, Quotes, step};
+use crate::fast_path::market_tape::{QUAD, quad_of};
+use crate::fast_path::order_vector::OrderTerms;
+use crate::market::dataset::Dataset;
+use crate::vector::lane_sums::{self, Block, LANES, each};
+use crate::vector::simd::Vector;
+
+/// One account with its orders, and the output of its NAV.
+#[derive(Debug)]
+pub struct BlockRun<'a> {
+    /// The account.
+    pub book: &'a mut Book,
+    /// One weight per symbol, decision after decision; NaN is a hold.
+    pub orders: &'a [f64],
+    /// Receives the NAV after each step.
+    pub nav: &'a mut Vec<f64>,
+}
+
+/// Runs the decisions of eight accounts and returns how many were run.
+///
+/// It stops before the first decision that the fast path does not support for one of the accounts. Run that step with
+/// `step_once`, which gives the same numbers. It runs no decision for accounts at different bars or with more than
+/// eight symbols.
+///
+/// # Panics
+///
+/// Panics if an account has fewer orders than the first.
+pub fn run_block(market: &Dataset, rules: &Rules, tracks: &mut [BlockRun<'_>; LANES], workspace: &Workspace) -> usize {
+    let bar = tracks[0].book.bar;
+    if market.n_symbols() > LANES || tracks.iter().any(|track| track.book.bar != bar) {
+        return 0;
+    }
+    let Some(Features { gaps, varies, owes }) = Features::of(market, BlockTerms::all(rules)) else { return 0 };
+    let run = match (market.n_symbols(), gaps, varies, owes) {
+        (1, false, false, false) => run::<1, false, false, false>,
+        (1, false, false, true) => run::<1, false, false, true>,
+        (1, false, true, _) => run::<1, false, true, true>,
+        (1, true, _, _) => run::<1, true, true, true>,
+        (2..=4, false, false, false) => run::<4, false, false, false>,
+        (2..=4, false, false, true) => run::<4, false, false, true>,
+        (2..=4, false, true, _) => run::<4, false, true, true>,
+        (2..=4, true, _, _) => run::<4, true, true, true>,
+        (_, false, false, false) => run::<8, false, false, false>,
+        (_, false, false, true) => run::<8, false, false, true>,
+        (_, false, true, _) => run::<8, false, true, true>,
+        (_, true, _, _) => run::<8, true, true, true>,
+    };
+    run(market, rules, tracks, workspace)
+}
+
+fn run<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool>(
+    market: &Dataset,
+    rules: &Rules,
+    tracks: &mut [BlockRun<'_>; LANES],
+    workspace: &Workspace,
+) -> usize {
+    workspace.arch.dispatch(Run::<'_, '_, N, GAPS, VARIES, OWES> { market, rules, tracks })
+}
+
+/// A run of accounts of at most `N` symbols.
+///
+/// The parameters are those of [`OrderTerms::fill`].
+struct Run<'r, 'a, const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> {
+    market: &'r Dataset,
+    rules: &'r Rules,
+    tracks: &'r mut [BlockRun<'a>; LANES],
+}
+
+impl<const N: usize, const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd
+    for Run<'_, '_, N, GAPS, VARIES, OWES>
+{
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> usize {
+        let Self { market, rules, tracks } = self;
+        let (n, first) = (market.n_symbols(), tracks[0].book.bar);
+        let n_decisions = tracks[0].orders.len() / n;
+        let terms = BlockTerms::all(rules);
+        let numbers = terms.numbers(simd, 0);
+        let rules_of =
+            (OrderTerms::of(simd, &numbers), LaneCharges::of(simd, market, &numbers, terms.traits().accrues));
+        let mut block = AccountBlock::default();
+        for (account, track) in tracks.iter().enumerate() {
+            block.put(account, track.book);
+        }
+        let mut next = block.clone();
+        let (mut now, mut next) = (&mut block, &mut next);
+        let (mut marks, mut n_steps) = (tracks[0].book.marks[0], 0);
+        let mut ordered = [[0.0; LANES]; N];
+        while n_steps < n_decisions && !market.has_actions(first + n_steps + 1) {
+            for (symbol, ordered) in ordered.iter_mut().enumerate().take(n) {
+                *ordered = each(|a| tracks[a].orders[n_steps * n + symbol]);
+            }
+            let rows = Rows::at(market, rules.tables.as_deref(), first + n_steps);
+            let mut fits = true;
+            for index in 0..LANES / S::F64_LANES {
+                let part = LanePart { simd, index };
+                let ordered: [Vector<S>; N] = part.vectors(&ordered);
+                let before = part.before(now);
+                let quotes = |quad| quotes::<S, VARIES>(&rules_of.0, rows, (&marks, before.nav), quad);
+                let after = step::<S, N, GAPS, VARIES, OWES>(simd, &rules_of, &before, &ordered, quotes);
+                fits &= !after.declined.or(after.scaled).or(part.overflown(now)).any();
+                part.keep(&after, next);
+            }
+            if !fits {
+                break;
+            }
+            std::mem::swap(&mut now, &mut next);
+            for (track, nav) in tracks.iter_mut().zip(now.nav) {
+                track.nav.push(nav);
+            }
+            for (symbol, mark) in marks.iter_mut().enumerate().take(N) {
+                let close = lane_sums::get(rows.close, symbol);
+                *mark = if GAPS && close.is_nan() { *mark } else { close };
+            }
+            n_steps += 1;
+        }
+        finish(now, tracks, n_steps, marks);
+        n_steps
+    }
+}
+
+/// Returns the quotes of a bar for accounts that are all at that bar.
+#[inline(always)]
+fn quotes<S: Simd, const VARIES: bool>(
+    terms: &OrderTerms<S>,
+    rows: Rows<'_>,
+    (marks, nav): (&Block, Vector<S>),
+    quad: usize,
+) -> Quotes<S> {
+    let splat = |row: &Block| quad_of(row, quad).map(|value| Vector::splat(terms.simd, value));
+    let (marks, mut cost_inputs) = (splat(marks), [terms.flat(); QUAD]);
+    if VARIES {
+        let row = |row: Option<&[Block]>| row.map(|row| splat(&row[0]));
+        let (slippage, volume, roots) = (row(rows.slippage), row(rows.volume), row(rows.roots));
+        for (k, cost_input) in cost_inputs.iter_mut().enumerate() {
+            let known = roots.map(|row| row[k]);
+            cost_input.root = known.unwrap_or_else(|| terms.root(volume.map(|row| row[k]), marks[k], nav));
+            cost_input.slippage = slippage.map_or(cost_input.slippage, |row| row[k]);
+        }
+    }
+    Quotes {
+        marks,
+        decided: splat(&rows.decided[0]),
+        fills: splat(&rows.fill[0]),
+        closes: splat(&rows.close[0]),
+        cost_inputs,
+    }
+}
+
+/// Copies accounts after `n_steps` steps to their books.
+fn finish(block: &AccountBlock, tracks: &mut [BlockRun<'_>; LANES], n_steps: usize, marks: Block) {
+    for (account, BlockRun { book, .. }) in tracks.iter_mut().enumerate() {
+        block.write(account, book);
+        (book.bar, book.marks[0]) = (book.bar + n_steps, marks);
+    }
+}

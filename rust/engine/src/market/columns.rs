@@ -1,0 +1,114 @@
+/// The raw columns of a dataset.
+///
+/// Every table is time-major: `n_bars * n_symbols` values, oldest bar first.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// ISO 8601 dates, strictly increasing, all of one form.
+    pub dates: Vec<String>,
+    /// Unique names.
+    pub symbols: Vec<String>,
+    /// Closing prices in account currency; NaN where a symbol did not close.
+    pub close: Vec<f64>,
+    /// Opening prices; NaN where a symbol did not open.
+    pub open: Option<Vec<f64>>,
+    /// Highs.
+    pub high: Option<Vec<f64>>,
+    /// Lows.
+    pub low: Option<Vec<f64>>,
+    /// Shares traded; NaN where unknown.
+    pub volume: Option<Vec<f64>>,
+    /// Cash per pre-split share, on the ex-date; NaN or 0 for none.
+    pub dividends: Option<Vec<f64>>,
+    /// New shares per old share, on the ex-date; NaN or 1 for none.
+    pub splits: Option<Vec<f64>>,
+    /// Whether orders can be filled in the bar.
+    pub tradable: Option<Vec<bool>>,
+    /// Return from the last close to the cash paid, on the settlement bar.
+    ///
+    /// NaN elsewhere.
+    pub delistings: Option<Vec<f64>>,
+    /// Risk-free return of each bar, from the bar before it.
+    ///
+    /// Absent if unknown.
+    pub risk_free: Option<Vec<f64>>,
+    /// Bars per year.
+    pub periods_per_year: f64,
+    /// Point-in-time fundamentals.
+    pub fundamentals: Vec<Fundamental>,
+    /// Point-in-time headlines.
+    pub news: Vec<NewsItem>,
+    /// Positions of the values in their source.
+    pub origin: Origin,
+}
+
+/// Positions of values in the text or data frame of their source.
+///
+/// Error messages name these positions. By default bar t is in row t.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Whether positions are line numbers from 1; otherwise row numbers from 0.
+    pub is_text: bool,
+    /// The first position of each bar; empty if bar t is in row t.
+    pub of_bar: Vec<usize>,
+    /// The position of each cell; empty if each cell is in the row of its bar.
+    ///
+    /// [`Origin::NOWHERE`] for a missing cell.
+    pub of_cell: Vec<usize>,
+}
+
+impl Origin {
+    /// The position of a missing cell.
+    pub const NOWHERE: usize = usize::MAX;
+
+    /// Returns the position of a bar in words.
+    pub(crate) fn bar(&self, bar: usize) -> String {
+        self.words(self.of_bar.get(bar).copied().unwrap_or(bar))
+    }
+
+    /// Returns the position of a cell of `bar` in words.
+    pub(crate) fn cell(&self, cell: usize, bar: usize) -> String {
+        match self.of_cell.get(cell) {
+            Some(place) if *place != Self::NOWHERE => self.words(*place),
+            _ => self.bar(bar),
+        }
+    }
+
+    /// Returns the first position of a symbol in words, after a space.
+    ///
+    /// Empty if the symbol is in a header.
+    pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
+        let places = self.of_cell.iter().skip(column).step_by(n_symbols);
+        let first = places.filter(|place| **place != Self::NOWHERE).min();
+        first.map(|place| format!(" {}", self.words(*place))).unwrap_or_default()
+    }
+
+    fn words(&self, place: usize) -> String {
+        if self.is_text { format!("on line {place}") } else { format!("at row {place}") }
+    }
+}
+
+/// A fundamental of a symbol, known from `available_at` on.
+///
+/// A later value of the same name restates it. One name has one value at one time. Splits do not change it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fundamental {
+    /// Symbol index.
+    pub symbol: usize,
+    /// ISO 8601 date or time from which an agent may know it.
+    pub available_at: String,
+    /// Name of the fundamental.
+    pub name: String,
+    /// Value of the fundamental.
+    pub value: f64,
+}
+
+/// A headline about a symbol, known from `available_at` on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewsItem {
+    /// Symbol index.
+    pub symbol: usize,
+    /// ISO 8601 date or time from which an agent may know it.
+    pub available_at: String,
+    /// The headline.
+    pub headline: String,
+}

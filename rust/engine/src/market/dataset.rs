@@ -1,0 +1,385 @@
+use std::sync::OnceLock;
+
+use crate::error::DataError;
+use crate::market::as_of::AsOf;
+use crate::market::columns::Columns;
+use crate::market::corporate_actions::ActionTable;
+use crate::market::fill_prices::FillPrices;
+use crate::market::grid::Grid;
+use crate::market::market_tables::MarketTables;
+use crate::market::size_limits::check_size;
+use crate::market::{csv_reader, date, fingerprint, market_bytes, synthetic, validation};
+use crate::vector::lane_sums::{self, Block};
+
+/// Default number of bars per year: the trading days of a US year.
+pub const DEFAULT_PERIODS_PER_YEAR: f64 = 252.0;
+
+/// An immutable market of bars by symbols, validated once and shared by all runs.
+#[derive(Debug)]
+pub struct Dataset {
+    pub(crate) dates: Vec<String>,
+    pub(crate) symbols: Vec<String>,
+    pub(crate) periods_per_year: f64,
+    pub(crate) close: Grid,
+    pub(crate) open: Option<Grid>,
+    pub(crate) high: Option<Grid>,
+    pub(crate) low: Option<Grid>,
+    pub(crate) volume: Option<Grid>,
+    pub(crate) dividends: Option<ActionTable>,
+    pub(crate) splits: Option<ActionTable>,
+    pub(crate) tradable: Option<ActionTable>,
+    pub(crate) delistings: Option<ActionTable>,
+    pub(crate) risk_free: Option<Vec<f64>>,
+    pub(crate) fundamentals: Vec<PointInTime<(String, f64)>>,
+    pub(crate) news: Vec<PointInTime<String>>,
+    pub(crate) listed_at: Vec<usize>,
+    pub(crate) settled_at: Vec<usize>,
+    all_live: bool,
+    has_gaps: bool,
+    has_actions: Vec<bool>,
+    has_any_actions: bool,
+    fill_prices: FillPrices,
+    by_name: Vec<usize>,
+    fingerprint: OnceLock<[u8; 32]>,
+}
+
+/// A point-in-time item of a symbol, and the first bar at which it is known.
+#[derive(Clone, Debug)]
+pub(crate) struct PointInTime<T> {
+    pub(crate) symbol: usize,
+    pub(crate) available_at: String,
+    pub(crate) bar: usize,
+    pub(crate) item: T,
+}
+
+impl Dataset {
+    /// Returns the dataset of `columns`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault with its row and column. Nothing is repaired.
+    pub fn new(columns: Columns) -> Result<Self, DataError> {
+        validation::check(&columns)?;
+        let mut columns = columns;
+        let grids = MarketTables::from_columns(&mut columns);
+        let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, grids);
+        dataset.risk_free = columns.risk_free;
+        for item in columns.fundamentals {
+            let known = dataset.known(item.symbol, item.available_at, (item.name, item.value));
+            dataset.fundamentals.push(known);
+        }
+        for item in columns.news {
+            let known = dataset.known(item.symbol, item.available_at, item.headline);
+            dataset.news.push(known);
+        }
+        // Stable sort: headlines of one time stay in the given order.
+        dataset
+            .fundamentals
+            .sort_by(|a, b| (a.symbol, &a.item.0, &a.available_at).cmp(&(b.symbol, &b.item.0, &b.available_at)));
+        dataset.news.sort_by(|a, b| (a.symbol, &a.available_at).cmp(&(b.symbol, &b.available_at)));
+        Ok(dataset)
+    }
+
+    /// Returns the dataset of generated tables, on weekdays from 2000-01-03 on.
+    ///
+    /// Shapes, listings and settlements are valid by construction.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a value leaves its range, as [`Dataset::new`] does.
+    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, grids: MarketTables) -> Result<Self, DataError> {
+        let is_sound = grids.are_sound();
+        let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
+        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, grids);
+        if !is_sound {
+            validation::check(&dataset.columns())?;
+        }
+        Ok(dataset)
+    }
+
+    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, grids: MarketTables) -> Self {
+        let mut dataset = Self {
+            close: grids.close,
+            open: grids.open,
+            high: grids.high,
+            low: grids.low,
+            volume: grids.volume,
+            dividends: grids.dividends,
+            splits: grids.splits,
+            tradable: grids.tradable,
+            delistings: grids.delistings,
+            risk_free: None,
+            fundamentals: Vec::new(),
+            news: Vec::new(),
+            listed_at: Vec::new(),
+            settled_at: Vec::new(),
+            all_live: false,
+            has_gaps: false,
+            has_actions: Vec::new(),
+            has_any_actions: false,
+            fill_prices: FillPrices::unknown(),
+            by_name: (0..symbols.len()).collect(),
+            fingerprint: OnceLock::new(),
+            periods_per_year,
+            dates,
+            symbols,
+        };
+        dataset.derive();
+        dataset
+    }
+
+    /// Returns the dataset of a CSV text.
+    ///
+    /// The format is long (`date,symbol,close,...`) or wide (`date` and one column per symbol).
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault with its row and column. Nothing is repaired.
+    pub fn from_csv(text: &str, periods_per_year: f64) -> Result<Self, DataError> {
+        Self::new(csv_reader::parse(text, periods_per_year)?)
+    }
+
+    /// Returns a random market of weekday bars from 2000-01-03 on.
+    ///
+    /// It has opens and volume, and prices in cents.
+    ///
+    /// Prices do not predict later prices, but a small seed can be found by exhaustive search.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for fewer than 2 days, no symbol, more than 2^28 values, or so many days (centuries) that a
+    /// price leaves the range of the contract.
+    pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
+        check_size(n_symbols, n_days, synthetic::N_COLUMNS)?;
+        Self::new(synthetic::columns(n_symbols, n_days, seed))
+    }
+
+    fn known<T>(&self, symbol: usize, available_at: String, item: T) -> PointInTime<T> {
+        let bar = self.dates.partition_point(|date| *date < available_at);
+        PointInTime { symbol, available_at, bar, item }
+    }
+
+    fn derive(&mut self) {
+        let (n_bars, n_symbols) = (self.n_bars(), self.n_symbols());
+        let first = |holds: &dyn Fn(usize) -> bool| (0..n_bars).find(|bar| holds(*bar)).unwrap_or(usize::MAX);
+        self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
+        self.settled_at = vec![usize::MAX; n_symbols];
+        if let Some(delistings) = &self.delistings {
+            for bar in delistings.bars() {
+                for (i, first) in self.settled_at.iter_mut().enumerate() {
+                    *first = if delistings.get(bar, i).is_nan() { *first } else { bar.min(*first) };
+                }
+            }
+        }
+        self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
+        let has_gap =
+            |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
+        self.has_gaps = (0..n_bars).any(|bar| has_gap(self.close.row(bar)));
+        self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
+        self.has_any_actions = self.has_actions.contains(&true);
+        self.fill_prices = FillPrices::of(self);
+        self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
+    }
+
+    fn acts(&self, bar: usize) -> bool {
+        let any = |table: &Option<ActionTable>, neutral: f64| {
+            let table = table.as_ref().filter(|table| table.has(bar));
+            table.is_some_and(|table| table.row(bar).as_flattened().iter().any(|value| *value != neutral))
+        };
+        any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
+    }
+
+    /// Returns the reference prices of bar t (steps 7 and 8).
+    ///
+    /// NaN for a symbol that cannot be traded.
+    pub(crate) fn fill_prices(&self, bar: usize) -> &[Block] {
+        let (grid, lag) = self.fill_grid();
+        grid.row(bar - lag)
+    }
+
+    /// Returns the table of reference prices, and its lag in bars.
+    pub(crate) fn fill_grid(&self) -> (&Grid, usize) {
+        self.fill_prices.grid(self)
+    }
+
+    /// Returns the closes of a bar, NaN where missing.
+    pub(crate) fn closes(&self, bar: usize) -> &[Block] {
+        self.close.row(bar)
+    }
+
+    pub(crate) fn close_of(&self, bar: usize, symbol: usize) -> f64 {
+        self.close.get(bar, symbol)
+    }
+
+    pub(crate) fn is_masked(&self, bar: usize, symbol: usize) -> bool {
+        self.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
+    }
+
+    /// Returns the shares traded in a bar, if known.
+    pub(crate) fn volume_of(&self, bar: usize, symbol: usize) -> Option<f64> {
+        self.volume.as_ref().map(|grid| grid.get(bar, symbol)).filter(|volume| !volume.is_nan())
+    }
+
+    pub(crate) fn delisting_return(&self, bar: usize, symbol: usize) -> Option<f64> {
+        self.delistings.as_ref().map(|grid| grid.get(bar, symbol)).filter(|value| !value.is_nan())
+    }
+
+    pub(crate) fn dividend(&self, bar: usize, symbol: usize) -> f64 {
+        self.dividends.as_ref().map_or(0.0, |grid| grid.get(bar, symbol))
+    }
+
+    pub(crate) fn split(&self, bar: usize, symbol: usize) -> f64 {
+        self.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
+    }
+
+    /// Returns whether some bar has a dividend, split or delisting.
+    pub(crate) fn has_any_actions(&self) -> bool {
+        self.has_any_actions
+    }
+
+    pub(crate) fn has_actions(&self, bar: usize) -> bool {
+        self.has_actions[bar]
+    }
+
+    /// Returns whether every symbol closes in every bar and can be traded.
+    ///
+    /// The first bar fills no order and need not be tradable.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.all_live && !self.has_gaps && self.fill_prices.fill_all
+    }
+
+    /// Returns the shares traded in a bar, NaN where unknown, if the data has volume.
+    pub(crate) fn volumes(&self, bar: usize) -> Option<&[Block]> {
+        self.volume.as_ref().map(|grid| grid.row(bar))
+    }
+
+    /// Returns whether some symbol has no close in some bar.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.has_gaps
+    }
+
+    /// Returns whether all symbols close on the first bar and none is delisted.
+    pub(crate) fn all_live(&self) -> bool {
+        self.all_live
+    }
+
+    /// Returns the last real close by `bar`, on the share basis of that bar.
+    ///
+    /// It is 1 before the first close. A symbol that has never closed then needs no branch: no shares times 1 is 0.
+    pub(crate) fn marks(&self, bar: usize) -> Vec<Block> {
+        let mut marks = vec![[1.0; lane_sums::LANES]; lane_sums::n_blocks(self.n_symbols())];
+        self.write_marks(bar, &mut marks);
+        marks
+    }
+
+    /// Writes the marks of [`Dataset::marks`].
+    pub(crate) fn write_marks(&self, bar: usize, marks: &mut [Block]) {
+        marks.fill([1.0; lane_sums::LANES]);
+        for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
+            let last = (0..=bar).rev().find(|t| self.close.get(*t, symbol).is_finite()).unwrap_or(bar);
+            let splits = (last + 1..=bar).map(|t| self.split(t, symbol));
+            lane_sums::set(marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
+        }
+    }
+
+    /// Returns the view of this market for the agent of `bar`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `bar` is not in the data.
+    #[must_use]
+    pub fn as_of(&self, bar: usize) -> AsOf<'_> {
+        assert!(bar < self.n_bars(), "bar must be below {}; received {bar}", self.n_bars());
+        AsOf::new(self, bar)
+    }
+
+    /// Returns the number of bars.
+    #[must_use]
+    pub fn n_bars(&self) -> usize {
+        self.dates.len()
+    }
+
+    /// Returns the number of symbols.
+    #[must_use]
+    pub fn n_symbols(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Returns the dates of the bars.
+    #[must_use]
+    pub fn dates(&self) -> &[String] {
+        &self.dates
+    }
+
+    /// Returns the names of the symbols.
+    #[must_use]
+    pub fn symbols(&self) -> &[String] {
+        &self.symbols
+    }
+
+    /// Returns the number of bars per year.
+    #[must_use]
+    pub fn periods_per_year(&self) -> f64 {
+        self.periods_per_year
+    }
+
+    /// Returns the risk-free return of each bar, if the dataset has one.
+    #[must_use]
+    pub fn risk_free(&self) -> Option<&[f64]> {
+        self.risk_free.as_deref()
+    }
+
+    /// Returns all fundamentals as (symbol, available at, name, value).
+    pub fn fundamentals(&self) -> impl Iterator<Item = (&str, &str, &str, f64)> {
+        let known = self.fundamentals.iter();
+        known.map(|known| {
+            (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.0.as_str(), known.item.1)
+        })
+    }
+
+    /// Returns all headlines as (symbol, available at, headline).
+    pub fn news(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let known = self.news.iter();
+        known.map(|known| (self.symbols[known.symbol].as_str(), known.available_at.as_str(), known.item.as_str()))
+    }
+
+    /// Returns whether orders fill at opens.
+    ///
+    /// Otherwise they fill at the close of the decision.
+    #[must_use]
+    pub fn has_opens(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Returns the index of a symbol by name, even if it never closes.
+    ///
+    /// For the harness only. [`AsOf::index_of`] looks up names of an agent and knows no later listing.
+    #[must_use]
+    pub fn index_of(&self, name: &str) -> Option<usize> {
+        let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
+        found.ok().map(|place| self.by_name[place])
+    }
+
+    /// Returns the canonical bytes of the dataset.
+    ///
+    /// The fingerprint is their SHA-256.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        fingerprint::bytes(self)
+    }
+
+    /// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are not the canonical bytes of a dataset.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
+        market_bytes::read(bytes)
+    }
+
+    /// Returns the SHA-256 of the canonical bytes.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        *self.fingerprint.get_or_init(|| fingerprint::digest(self))
+    }
+}

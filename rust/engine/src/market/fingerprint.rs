@@ -1,0 +1,95 @@
+use sha2::{Digest, Sha256};
+
+use crate::market::dataset::Dataset;
+
+/// The first bytes of a dataset file.
+pub(crate) const MAGIC: &[u8] = b"openoutcry/dataset/v1\0";
+
+/// Returns the SHA-256 over all fields.
+pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    write(dataset, &mut |bytes| hash.update(bytes));
+    hash.finalize().into()
+}
+
+/// Returns the canonical bytes; the digest is their SHA-256.
+pub(crate) fn bytes(dataset: &Dataset) -> Vec<u8> {
+    let mut found = Vec::new();
+    write(dataset, &mut |bytes| found.extend_from_slice(bytes));
+    found
+}
+
+/// Writes all fields, each as name, length and little-endian values.
+///
+/// Every NaN is written as the same NaN.
+fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
+    sink(MAGIC);
+    texts(sink, "dates", dataset.dates());
+    texts(sink, "symbols", dataset.symbols());
+    numbers(sink, "periods_per_year", &[dataset.periods_per_year]);
+    let dense = [
+        ("close", Some(&dataset.close)),
+        ("open", dataset.open.as_ref()),
+        ("high", dataset.high.as_ref()),
+        ("low", dataset.low.as_ref()),
+        ("volume", dataset.volume.as_ref()),
+    ];
+    for (name, table) in dense {
+        if let Some(table) = table {
+            rows(sink, name, dataset, |bar, i| table.get(bar, i));
+        }
+    }
+    let rare = [
+        ("dividends", dataset.dividends.as_ref()),
+        ("splits", dataset.splits.as_ref()),
+        ("tradable", dataset.tradable.as_ref()),
+        ("delistings", dataset.delistings.as_ref()),
+    ];
+    for (name, table) in rare {
+        if let Some(table) = table {
+            rows(sink, name, dataset, |bar, i| table.get(bar, i));
+        }
+    }
+    if let Some(risk_free) = dataset.risk_free() {
+        numbers(sink, "risk_free", risk_free);
+    }
+    for known in &dataset.fundamentals {
+        texts(sink, "fundamental", &[known.available_at.clone(), known.item.0.clone()]);
+        numbers(sink, "value", &[known.symbol as f64, known.item.1]);
+    }
+    for known in &dataset.news {
+        texts(sink, "news", &[known.available_at.clone(), known.item.clone()]);
+        numbers(sink, "symbol", &[known.symbol as f64]);
+    }
+}
+
+fn rows(sink: &mut impl FnMut(&[u8]), name: &str, dataset: &Dataset, get: impl Fn(usize, usize) -> f64) {
+    let mut row = Vec::with_capacity(dataset.n_symbols());
+    for bar in 0..dataset.n_bars() {
+        row.clear();
+        row.extend((0..dataset.n_symbols()).map(|i| get(bar, i)));
+        numbers(sink, name, &row);
+    }
+}
+
+fn texts(sink: &mut impl FnMut(&[u8]), name: &str, values: &[String]) {
+    header(sink, name, values.len());
+    for value in values {
+        sink(&(value.len() as u64).to_le_bytes());
+        sink(value.as_bytes());
+    }
+}
+
+fn numbers(sink: &mut impl FnMut(&[u8]), name: &str, values: &[f64]) {
+    header(sink, name, values.len());
+    for value in values {
+        let value = if value.is_nan() { f64::NAN } else { *value };
+        sink(&value.to_le_bytes());
+    }
+}
+
+fn header(sink: &mut impl FnMut(&[u8]), name: &str, length: usize) {
+    sink(&(name.len() as u64).to_le_bytes());
+    sink(name.as_bytes());
+    sink(&(length as u64).to_le_bytes());
+}

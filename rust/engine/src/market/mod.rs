@@ -1,0 +1,19 @@
+//! Market data: columns, CSV, validation, fingerprints and the tables of a step.
+//!
+//! Imports `error` and `vector`. Knows no account, no order and no cost.
+
+pub(crate) mod as_of;
+pub(crate) mod columns;
+pub(crate) mod corporate_actions;
+pub(crate) mod csv_reader;
+pub(crate) mod dataset;
+pub(crate) mod date;
+pub(crate) mod fill_prices;
+pub(crate) mod fingerprint;
+pub(crate) mod grid;
+pub(crate) mod market_bytes;
+pub(crate) mod market_tables;
+pub(crate) mod size_limits;
+pub(crate) mod synthetic;
+pub(crate) mod validation;
+pub(crate) mod window;

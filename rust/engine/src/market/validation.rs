@@ -1,0 +1,300 @@
+//! Validation of columns. Ambiguous data is refused.
+
+use std::ops::RangeInclusive;
+
+use crate::error::DataError;
+use crate::market::columns::{Columns, Fundamental};
+use crate::market::date;
+
+type Check = Result<(), DataError>;
+
+/// The requirement on a column, and the slug of its error.
+#[derive(Clone, Copy)]
+struct Requirement {
+    slug: &'static str,
+    name: &'static str,
+    range: &'static str,
+}
+
+impl Requirement {
+    fn value(name: &'static str, range: &'static str) -> Self {
+        Self { slug: "value_invalid", name, range }
+    }
+}
+
+/// The range of the product of all splits of a symbol.
+pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
+
+/// Returns whether a price is missing or in range.
+#[inline(always)]
+pub(crate) fn is_price(price: f64) -> bool {
+    price.is_nan() || (1e-15..=1e15).contains(&price)
+}
+
+/// Returns whether a volume is unknown or in range.
+#[inline(always)]
+pub(crate) fn is_volume(volume: f64) -> bool {
+    volume.is_nan() || volume == 0.0 || (1e-15..=1e18).contains(&volume)
+}
+
+/// Checks every column and returns the first fault, with its row and column.
+pub(crate) fn check(columns: &Columns) -> Check {
+    check_axis(columns)?;
+    check_shapes(columns)?;
+    check_prices(columns)?;
+    check_actions(columns)?;
+    check_delistings(columns)?;
+    check_lanes(columns)
+}
+
+fn check_axis(columns: &Columns) -> Check {
+    let (dates, symbols) = (&columns.dates, &columns.symbols);
+    if dates.len() < 2 || symbols.is_empty() {
+        let message =
+            format!("at least 2 bars and 1 symbol are required; received {} and {}", dates.len(), symbols.len());
+        return Err(DataError::new("dataset_too_small", message));
+    }
+    for (row, date) in dates.iter().enumerate() {
+        if !date::is_iso(date) {
+            let message = format!(
+                "`date` {} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}",
+                columns.origin.bar(row)
+            );
+            return Err(DataError::new("date_invalid", message));
+        }
+        if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
+            let message = format!(
+                "`date` {} must be after {:?} and of one form with it; received {date:?}",
+                columns.origin.bar(row),
+                dates[row - 1]
+            );
+            return Err(DataError::new("date_order", message));
+        }
+    }
+    for (column, symbol) in symbols.iter().enumerate() {
+        if symbol.is_empty() || symbol.trim() != symbol || symbol.chars().any(char::is_control) {
+            let message = format!(
+                "`symbols[{column}]` must be text without control characters or spaces around it; received {symbol:?}{}",
+                columns.origin.symbol(column, symbols.len())
+            );
+            return Err(DataError::new("symbol_invalid", message));
+        }
+    }
+    let mut sorted: Vec<&String> = symbols.iter().collect();
+    sorted.sort();
+    if let Some((symbol, _)) = sorted.iter().zip(&sorted[1..]).find(|(a, b)| a == b) {
+        return Err(DataError::new("duplicate_symbol", format!("symbols must be unique; received {symbol:?} twice")));
+    }
+    let ppy = columns.periods_per_year;
+    // Below it an annual rate would charge more than the account in one bar.
+    if !(1e-3..=1e9).contains(&ppy) {
+        let message = format!("`periods_per_year` must be between 1e-3 and 1e9; received {ppy:?}");
+        return Err(DataError::new("value_invalid", message));
+    }
+    Ok(())
+}
+
+fn check_shapes(columns: &Columns) -> Check {
+    let (n_bars, n_symbols) = (columns.dates.len(), columns.symbols.len());
+    let cells = n_bars * n_symbols;
+    let lengths = [
+        ("close", Some(columns.close.len()), cells),
+        ("open", columns.open.as_ref().map(Vec::len), cells),
+        ("high", columns.high.as_ref().map(Vec::len), cells),
+        ("low", columns.low.as_ref().map(Vec::len), cells),
+        ("volume", columns.volume.as_ref().map(Vec::len), cells),
+        ("dividends", columns.dividends.as_ref().map(Vec::len), cells),
+        ("splits", columns.splits.as_ref().map(Vec::len), cells),
+        ("tradable", columns.tradable.as_ref().map(Vec::len), cells),
+        ("delistings", columns.delistings.as_ref().map(Vec::len), cells),
+        ("risk_free", columns.risk_free.as_ref().map(Vec::len), n_bars),
+    ];
+    for (name, received, expected) in lengths {
+        if received.is_some_and(|received| received != expected) {
+            let message = format!(
+                "`{name}` must have {expected} values for {n_bars} bars and {n_symbols} symbols; received {}",
+                received.unwrap_or(0)
+            );
+            return Err(DataError::new("shape_mismatch", message));
+        }
+    }
+    Ok(())
+}
+
+fn check_prices(columns: &Columns) -> Check {
+    let tables = [
+        ("close", Some(&columns.close)),
+        ("open", columns.open.as_ref()),
+        ("high", columns.high.as_ref()),
+        ("low", columns.low.as_ref()),
+    ];
+    for (name, table) in tables {
+        if let Some(table) = table {
+            let range = "between 1e-15 and 1e15 (NaN for no price)";
+            check_cells(columns, Requirement { slug: "price_invalid", name, range }, table, is_price)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_actions(columns: &Columns) -> Check {
+    if let Some(volume) = &columns.volume {
+        let range = "0 or between 1e-15 and 1e18 (NaN where unknown)";
+        check_cells(columns, Requirement::value("volume", range), volume, is_volume)?;
+    }
+    if let Some(splits) = &columns.splits {
+        let is_ratio = |value: f64| value.is_nan() || (1e-9..=1e9).contains(&value);
+        let range = "between 1e-9 and 1e9 (NaN or 1 for none)";
+        check_cells(columns, Requirement::value("splits", range), splits, is_ratio)?;
+    }
+    check_split_products(columns)?;
+    let Some(dividends) = &columns.dividends else { return Ok(()) };
+    let is_dividend = |value: f64| value.is_nan() || (0.0..=1e15).contains(&value);
+    let range = "between 0 and 1e15 (NaN for none)";
+    check_cells(columns, Requirement::value("dividends", range), dividends, is_dividend)?;
+    if columns.open.is_some() {
+        return Ok(());
+    }
+    // Without opens the fill price is the last close less the dividend, which must be a valid price.
+    let n_symbols = columns.symbols.len();
+    for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
+        if *dividend >= columns.close[cell - n_symbols] {
+            let requirement = Requirement::value("dividends", "below the close before it");
+            return Err(cell_error(columns, requirement, cell, *dividend));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the splits of a symbol keep prices and share counts in range.
+fn check_split_products(columns: &Columns) -> Check {
+    let Some(splits) = &columns.splits else { return Ok(()) };
+    let n_symbols = columns.symbols.len();
+    let (mut products, mut faults) = (vec![1.0; n_symbols], vec![None; n_symbols]);
+    for (row, ratios) in splits.chunks_exact(n_symbols).enumerate() {
+        // Most days have no split.
+        if ratios.iter().all(|ratio| *ratio == 1.0) {
+            continue;
+        }
+        for (symbol, ratio) in ratios.iter().enumerate().filter(|(_, ratio)| !ratio.is_nan()) {
+            products[symbol] *= ratio;
+            if !SPLITS.contains(&products[symbol]) {
+                faults[symbol].get_or_insert(row * n_symbols + symbol);
+            }
+        }
+    }
+    match faults.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(cell) => {
+            let range = "a ratio that keeps the product of a symbol's splits between 1e-30 and 1e30";
+            Err(cell_error(columns, Requirement::value("splits", range), cell, splits[cell]))
+        }
+    }
+}
+
+fn check_delistings(columns: &Columns) -> Check {
+    let Some(delistings) = &columns.delistings else { return Ok(()) };
+    let is_return = |value: f64| value.is_nan() || (-1.0..=1e6).contains(&value);
+    let range = "a return of at least -1 (NaN for none)";
+    check_cells(columns, Requirement::value("delistings", range), delistings, is_return)?;
+    let n_symbols = columns.symbols.len();
+    let mut settlements = vec![None; n_symbols];
+    for (cell, _) in delistings.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+        settlements[cell % n_symbols].get_or_insert(cell);
+    }
+    for (symbol, settlement) in settlements.into_iter().enumerate() {
+        let cells = || (symbol..columns.close.len()).step_by(n_symbols);
+        let Some(settlement) = settlement else { continue };
+        let refuse = |range: &'static str, cell: usize, value: f64| {
+            Err(cell_error(columns, Requirement::value("delistings", range), cell, value))
+        };
+        if cells().take_while(|cell| *cell < settlement).all(|cell| columns.close[cell].is_nan()) {
+            return refuse("after the symbol's first close", settlement, delistings[settlement]);
+        }
+        for cell in cells().filter(|cell| *cell > settlement) {
+            if !delistings[cell].is_nan() {
+                return refuse("given once for a symbol", cell, delistings[cell]);
+            }
+            if !columns.close[cell].is_nan() {
+                let range = "absent after the symbol's settlement";
+                let requirement = Requirement { slug: "close_after_settlement", name: "close", range };
+                return Err(cell_error(columns, requirement, cell, columns.close[cell]));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the columns that are not tables: risk-free, fundamentals and news.
+fn check_lanes(columns: &Columns) -> Check {
+    for (row, rate) in columns.risk_free.iter().flatten().enumerate() {
+        if !(rate.is_finite() && *rate > -1.0) {
+            let message = format!("`risk_free` at row {row} must be a finite return above -1; received {rate}");
+            return Err(DataError::new("value_invalid", message));
+        }
+    }
+    let items = columns.fundamentals.iter().map(|item| ("fundamentals", item.symbol, &item.available_at));
+    let items = items.chain(columns.news.iter().map(|item| ("news", item.symbol, &item.available_at)));
+    for (name, symbol, available_at) in items {
+        // A date on an axis of times would be known before the end of its day.
+        let form = columns.dates[0].len();
+        if !date::is_iso(available_at) || (form > 10 && available_at.len() != form) {
+            let message = format!(
+                "`available_at` of `{name}` must be ISO 8601 and as precise as the dates of the bars; received {available_at:?}"
+            );
+            return Err(DataError::new("date_invalid", message));
+        }
+        if symbol >= columns.symbols.len() {
+            let message = format!("`symbol` of `{name}` must be below {}; received {symbol}", columns.symbols.len());
+            return Err(DataError::new("symbol_invalid", message));
+        }
+    }
+    if let Some(item) = columns.fundamentals.iter().find(|item| !item.value.is_finite() || item.name.is_empty()) {
+        let message = format!("`fundamentals` must be named and finite; received {:?} = {}", item.name, item.value);
+        return Err(DataError::new("value_invalid", message));
+    }
+    check_versions(columns)
+}
+
+fn version(item: &Fundamental) -> (usize, &str, &str) {
+    (item.symbol, &item.name, &item.available_at)
+}
+
+/// Checks that a symbol has one value per name and time.
+///
+/// The order of two values would decide which one an agent sees.
+fn check_versions(columns: &Columns) -> Check {
+    let mut items: Vec<&Fundamental> = columns.fundamentals.iter().collect();
+    items.sort_by(|a, b| version(a).cmp(&version(b)).then(a.value.total_cmp(&b.value)));
+    let Some(pair) = items.windows(2).find(|pair| version(pair[0]) == version(pair[1])) else { return Ok(()) };
+    let ((symbol, name, moment), low, high) = (version(pair[0]), pair[0].value, pair[1].value);
+    let received =
+        if low.total_cmp(&high).is_eq() { format!("{low:?} twice") } else { format!("{low:?} and {high:?}") };
+    let symbol = &columns.symbols[symbol];
+    let message =
+        format!("`fundamentals` must have one value of {name:?} for {symbol:?} at {moment}; received {received}");
+    Err(DataError::new("value_invalid", message))
+}
+
+fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {
+    // The check of a chunk has no branch per cell and is vectorized. The first fault is searched only in a chunk with
+    // faults.
+    if table.chunks(256).all(|part| part.iter().filter(|value| !holds(**value)).count() == 0) {
+        return Ok(());
+    }
+    match table.iter().position(|value| !holds(*value)) {
+        None => Ok(()),
+        Some(cell) => Err(cell_error(columns, requirement, cell, table[cell])),
+    }
+}
+
+fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f64) -> DataError {
+    let Requirement { slug, name, range } = requirement;
+    let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
+    let (place, date, symbol) = (columns.origin.cell(cell, row), &columns.dates[row], &columns.symbols[column]);
+    // `Debug` writes very small and large numbers with an exponent, but whole numbers with a fraction.
+    let value = format!("{value:?}");
+    let value = value.strip_suffix(".0").unwrap_or(&value);
+    let message = format!("`{name}` {place} ({date}), column {symbol:?} must be {range}; received {value}");
+    DataError::new(slug, message)
+}

@@ -1,0 +1,70 @@
+//! Step 12 of the timeline: interest, financing and borrow fees.
+
+use crate::account::rules::Rules;
+use crate::account::workspace::Workspace;
+use crate::market::dataset::Dataset;
+use crate::vector::lane_sums::{self, Block, LANES, each};
+
+/// Interest and fees of one bar.
+pub(crate) struct Accrual {
+    /// On the own cash of the account: interest if positive, financing if negative.
+    pub(crate) idle: f64,
+    /// Fee on borrowed shares.
+    pub(crate) borrow: f64,
+    own: f64,
+}
+
+impl Accrual {
+    /// Returns the accrual on `cash` and on shorts worth `short`.
+    pub(crate) fn new(market: &Dataset, rules: &Rules, cash: f64, short: f64) -> Self {
+        let rates = &rules.rates;
+        let own = cash - short;
+        let rate = if own >= 0.0 { rates.cash } else { rates.financing };
+        let ppy = market.periods_per_year();
+        Self { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
+    }
+
+    pub(crate) fn interest(&self) -> f64 {
+        if self.own < 0.0 { 0.0 } else { self.idle }
+    }
+
+    pub(crate) fn financing(&self) -> f64 {
+        if self.own < 0.0 { -self.idle } else { 0.0 }
+    }
+}
+
+/// Step 12: charges the rates of one bar.
+///
+/// The proceeds of a short are not own cash.
+pub(crate) fn accrue(market: &Dataset, rules: &Rules, bar: usize, cash: f64, workspace: &Workspace) -> Accrual {
+    let short = if rules.limits().allow_short { short_value(market, bar, workspace) } else { 0.0 };
+    Accrual::new(market, rules, cash, short)
+}
+
+/// Returns the value of all shorts at reference prices, or at marks without one.
+fn short_value(market: &Dataset, bar: usize, workspace: &Workspace) -> f64 {
+    let mut lane = [0.0; LANES];
+    let mut unpriced = [0.0; LANES];
+    for ((shares, mark), price) in workspace.shares.iter().zip(&workspace.marks).zip(market.fill_prices(bar)) {
+        let short: Block = each(|k| if shares[k] < 0.0 { -shares[k] } else { 0.0 });
+        unpriced = each(|k| unpriced[k] + if price[k].is_nan() { short[k] } else { 0.0 });
+        let price: Block = each(|k| if price[k].is_nan() { mark[k] } else { price[k] });
+        lane = each(|k| lane[k] + short[k] * price[k]);
+    }
+    if unpriced.iter().any(|short| *short > 0.0) {
+        unfillable_short_value(market, bar, workspace)
+    } else {
+        lane_sums::total(&lane)
+    }
+}
+
+/// Returns the value of all shorts if one of them cannot be traded.
+///
+/// A symbol without a fill price may have a reference price.
+fn unfillable_short_value(market: &Dataset, bar: usize, workspace: &Workspace) -> f64 {
+    lane_sums::sum((0..market.n_symbols()).map(|symbol| {
+        let (shares, price) = (lane_sums::get(&workspace.shares, symbol), market.reference_price(bar, symbol));
+        let price = if price.is_nan() { lane_sums::get(&workspace.marks, symbol) } else { price };
+        if shares < 0.0 { -shares * price } else { 0.0 }
+    }))
+}

@@ -1,0 +1,81 @@
+//! Steps 13 and 14 of the timeline: valuation, margin call, liquidation and ruin.
+
+use crate::account::event::Event;
+use crate::account::rules::Rules;
+use crate::account::workspace::{Detail, Workspace};
+use crate::market::dataset::Dataset;
+use crate::vector::lane_sums::{self, LANES, each};
+
+/// An account at the close of the bar, after any liquidation or ruin.
+pub(crate) struct Account {
+    pub(crate) cash: f64,
+    pub(crate) nav: f64,
+    pub(crate) liquidation: f64,
+    pub(crate) shortfall: f64,
+    pub(crate) terminated: bool,
+}
+
+/// Step 13: moves the marks to the closes of the bar and values the account.
+pub(crate) fn mark(market: &Dataset, bar: usize, cash: f64, workspace: &mut Workspace) -> Account {
+    let mut lane = [0.0; LANES];
+    for ((mark, shares), close) in workspace.marks.iter_mut().zip(&workspace.shares).zip(market.closes(bar)) {
+        *mark = each(|k| if close[k].is_nan() { mark[k] } else { close[k] });
+        lane = each(|k| lane[k] + shares[k] * mark[k]);
+    }
+    Account { cash, nav: cash + lane_sums::total(&lane), liquidation: 0.0, shortfall: 0.0, terminated: false }
+}
+
+/// Step 14: liquidates an account below its maintenance margin.
+///
+/// It terminates an account with nothing left.
+pub(crate) fn solve(rules: &Rules, mut account: Account, workspace: &mut Workspace) -> Account {
+    if is_below_margin(rules, account.nav, workspace) {
+        account.liquidation = liquidate(rules, &mut account.cash, workspace);
+        (account.nav, account.terminated) = (account.cash, true);
+    }
+    if account.nav <= 0.0 {
+        account.shortfall = ruin(account.nav, workspace);
+        (account.nav, account.cash, account.terminated) = (0.0, 0.0, true);
+    }
+    account
+}
+
+/// Returns whether NAV is below the maintenance margin; never at a margin of 0.
+fn is_below_margin(rules: &Rules, nav: f64, workspace: &Workspace) -> bool {
+    let margin = rules.limits().maintenance_margin;
+    let positions = workspace.shares.as_flattened().iter().zip(workspace.marks.as_flattened());
+    margin > 0.0 && nav < margin * lane_sums::sum(positions.map(|(shares, mark)| shares.abs() * mark))
+}
+
+/// Closes all positions at slipped marks and returns the cost.
+fn liquidate(rules: &Rules, cash: &mut f64, workspace: &mut Workspace) -> f64 {
+    let (mut flow, mut traded, mut slipped) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for symbol in 0..workspace.shares.len() * LANES {
+        let (shares, mark) = (lane_sums::get(&workspace.shares, symbol), lane_sums::get(&workspace.marks, symbol));
+        let price = mark * (1.0 - rules.rates.slippage.copysign(shares));
+        flow[symbol % LANES] += shares * price;
+        traded[symbol % LANES] += shares.abs() * price;
+        slipped[symbol % LANES] += shares.abs() * mark * rules.rates.slippage;
+        if shares != 0.0 {
+            workspace.events.push(Event::Liquidated { symbol, shares, price });
+        }
+    }
+    let fee = rules.rates.fee * lane_sums::total(&traded);
+    *cash += lane_sums::total(&flow) - fee;
+    flatten(workspace);
+    lane_sums::total(&slipped) + fee
+}
+
+/// Writes off the shortfall and returns it.
+fn ruin(nav: f64, workspace: &mut Workspace) -> f64 {
+    workspace.events.push(Event::Ruined { shortfall: -nav });
+    flatten(workspace);
+    -nav
+}
+
+fn flatten(workspace: &mut Workspace) {
+    workspace.shares.fill([0.0; LANES]);
+    if workspace.detail == Detail::Full {
+        workspace.avg_prices.fill([0.0; LANES]);
+    }
+}

@@ -1,0 +1,6 @@
+//! Backtests: settings, the loop over the bars of a window, and the run.
+//!
+//! Imports `agents` and `episode`.
+
+pub(crate) mod run;
+pub(crate) mod run_backtest;

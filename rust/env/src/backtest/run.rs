@@ -1,0 +1,218 @@
+use std::sync::OnceLock;
+
+use openoutcry_contract::Refusal;
+use openoutcry_engine::{Dataset, Detail, Event, Rules, StepError, Stepped, Window};
+
+use crate::episode::single_episode::Episode;
+
+/// A finished backtest: its decisions, NAV and events.
+///
+/// Positions, fills and flows are not stored. They are recomputed from the decisions on demand.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The bars of the run.
+    pub window: Window,
+    /// NAV at the close of each bar of the window; 1 at the first.
+    pub nav: Vec<f64>,
+    /// One weight per decision and symbol, NaN for a hold.
+    pub orders: Vec<f64>,
+    /// Events other than fills, with the index of their decision.
+    pub events: Vec<(usize, Event)>,
+    /// Orders with unknown names, with the index of their decision.
+    pub refusals: Vec<(usize, Refusal)>,
+    /// The decision with which the account was terminated, if it was.
+    ///
+    /// NAV is constant from there on.
+    pub terminated_at: Option<usize>,
+    rules: Rules,
+    flows: OnceLock<Flows>,
+}
+
+/// Costs and gains of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flows {
+    /// Costs by kind, each with one value per decision.
+    ///
+    /// In the order of [`openoutcry_engine::StepCosts::KINDS`].
+    pub costs: [Vec<f64>; 6],
+    /// Gains other than price changes, one value per decision.
+    ///
+    /// In the order of [`Flows::GAINS`].
+    pub gains: [Vec<f64>; 4],
+    /// Notional traded over NAV per decision.
+    pub turnover: Vec<f64>,
+}
+
+impl Flows {
+    /// The kinds of gains.
+    ///
+    /// Interest on idle cash, dividends, gains of settled positions, and losses written off.
+    pub const GAINS: [&'static str; 4] = ["interest", "dividends", "settlement", "shortfall"];
+
+    fn none(decisions: usize) -> Self {
+        let zeros = || vec![0.0; decisions];
+        Self { costs: std::array::from_fn(|_| zeros()), gains: std::array::from_fn(|_| zeros()), turnover: zeros() }
+    }
+
+    fn set(&mut self, decision: usize, stepped: &Stepped) {
+        for (column, cost) in self.costs.iter_mut().zip(stepped.costs.by_kind()) {
+            column[decision] = cost;
+        }
+        let gains = [stepped.interest, stepped.dividends, stepped.settlement, stepped.shortfall];
+        for (column, gain) in self.gains.iter_mut().zip(gains) {
+            column[decision] = gain;
+        }
+        self.turnover[decision] = stepped.turnover;
+    }
+
+    /// Returns the sum of all costs of a decision.
+    #[must_use]
+    pub fn cost_of(&self, decision: usize) -> f64 {
+        self.costs.iter().map(|column| column[decision]).sum()
+    }
+}
+
+/// One fill of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fill {
+    /// Bar of the fill.
+    pub bar: usize,
+    /// Symbol index.
+    pub symbol: usize,
+    /// Shares bought (> 0) or sold (< 0), per NAV of 1.
+    pub shares: f64,
+    /// Price, slippage and impact included.
+    pub price: f64,
+}
+
+impl Run {
+    pub(crate) fn begin(window: Window, n_symbols: usize, rules: Rules) -> Self {
+        let decisions = window.n_decisions();
+        let mut nav = Vec::with_capacity(window.n_bars());
+        nav.push(1.0);
+        Self {
+            window,
+            nav,
+            orders: Vec::with_capacity(decisions * n_symbols),
+            events: Vec::new(),
+            refusals: Vec::new(),
+            terminated_at: None,
+            rules,
+            flows: OnceLock::new(),
+        }
+    }
+
+    /// Appends the outcome of one decision.
+    pub(crate) fn push(&mut self, stepped: &Stepped, events: &[Event], refusals: &[Refusal]) {
+        let decision = self.nav.len() - 1;
+        self.nav.push(stepped.nav);
+        if !events.is_empty() {
+            let kept = events.iter().filter(|event| !matches!(event, Event::Filled { .. }));
+            self.events.extend(kept.map(|event| (decision, *event)));
+        }
+        self.refusals.extend(refusals.iter().map(|refusal| (decision, refusal.clone())));
+        if stepped.terminated {
+            self.terminated_at = Some(decision);
+        }
+    }
+
+    /// Pads a terminated run to the end of its window.
+    ///
+    /// NAV is constant and all orders are holds.
+    pub(crate) fn finish(mut self, n_symbols: usize) -> Self {
+        let decisions = self.window.n_decisions();
+        let last = self.nav[self.nav.len() - 1];
+        self.nav.resize(decisions + 1, last);
+        self.orders.resize(decisions * n_symbols, f64::NAN);
+        self
+    }
+
+    /// Returns the simple return of each bar after the first.
+    ///
+    /// It is 0 after the account was terminated.
+    #[must_use]
+    pub fn returns(&self) -> Vec<f64> {
+        self.nav.windows(2).map(|pair| if pair[0] == 0.0 { 0.0 } else { pair[1] / pair[0] - 1.0 }).collect()
+    }
+
+    /// Returns the costs, limits and fill key of the run.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Returns the costs and gains of every decision, 0 after a termination.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn flows(&self, data: &Dataset) -> Result<&Flows, StepError> {
+        if let Some(flows) = self.flows.get() {
+            return Ok(flows);
+        }
+        let mut flows = Flows::none(self.window.n_decisions());
+        self.replay(data, Detail::Money, |bar, _, stepped| flows.set(bar - 1, stepped))?;
+        Ok(self.flows.get_or_init(|| flows))
+    }
+
+    /// Returns the weights held at the close of each bar.
+    ///
+    /// `n_bars * n_symbols` values, signed fractions of NAV.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn weights(&self, data: &Dataset) -> Result<Vec<f64>, StepError> {
+        let mut weights = vec![0.0; self.nav.len() * data.n_symbols()];
+        self.replay(data, Detail::Money, |bar, episode, _| {
+            let row = &mut weights[bar * data.n_symbols()..][..data.n_symbols()];
+            for (symbol, weight) in row.iter_mut().enumerate() {
+                *weight = episode.book.weight(symbol);
+            }
+        })?;
+        Ok(weights)
+    }
+
+    /// Returns all fills in the order of bars and symbols.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `data` is not the dataset of the run.
+    pub fn fills(&self, data: &Dataset) -> Result<Vec<Fill>, StepError> {
+        let mut fills = Vec::new();
+        self.replay(data, Detail::Full, |bar, episode, _| {
+            fills.extend(episode.events().iter().filter_map(|event| match *event {
+                Event::Filled { symbol, shares, price } => {
+                    Some(Fill { bar: self.window.start + bar, symbol, shares, price })
+                }
+                _ => None,
+            }));
+        })?;
+        Ok(fills)
+    }
+
+    /// Replays the decisions and calls `see` after each with its bar in the window.
+    fn replay(
+        &self,
+        data: &Dataset,
+        detail: Detail,
+        mut see: impl FnMut(usize, &Episode, &Stepped),
+    ) -> Result<(), StepError> {
+        let n_symbols = data.n_symbols();
+        if self.orders.len() != self.window.n_decisions() * n_symbols {
+            return Err(StepError::StateMismatch);
+        }
+        let mut episode = Episode::new(data, self.window, self.rules.clone(), detail);
+        for (decision, orders) in self.orders.chunks_exact(n_symbols).enumerate() {
+            if episode.done() {
+                break;
+            }
+            let stepped = episode.trade(data, orders)?;
+            if stepped.nav.to_bits() != self.nav[decision + 1].to_bits() {
+                return Err(StepError::StateMismatch);
+            }
+            see(decision + 1, &episode, &stepped);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,316 @@
+use std::borrow::Cow;
+
+use openoutcry_contract::record::{Digest, Fill, Harness, Header};
+use openoutcry_contract::{Decision, DecisionError, MarketObservation, Refusal, place_orders};
+use openoutcry_engine::lane_sums::LANES;
+use openoutcry_engine::{
+    BlockRun, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, FillKey, Limits, RefusalReason, Rules,
+    StepError, Window, Workspace, run_block, step_once,
+};
+use thiserror::Error;
+
+use crate::agents::Agent;
+use crate::backtest::run::Run;
+use crate::episode::single_episode::{Episode, check_lookback};
+
+/// A backtest: a market, a window, and the settings of a run.
+#[derive(Clone, Debug)]
+pub struct Backtest<'a> {
+    pub(crate) data: &'a Dataset,
+    pub(crate) window: Window,
+    pub(crate) rules: Rules,
+    pub(crate) lookback: usize,
+    pub(crate) name: String,
+    pub(crate) commitment: Option<Digest>,
+    pub(crate) fill: Fill,
+    pub(crate) harness: Option<Harness>,
+}
+
+/// A backtest with invalid settings, or one that failed.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum BacktestError {
+    /// The window, a cost or a limit is invalid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An answer is not a decision.
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
+    /// A step was refused.
+    #[error(transparent)]
+    Step(#[from] StepError),
+}
+
+impl BacktestError {
+    /// Returns the stable name of this error in `contract/errors.json`.
+    #[must_use]
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Config(error) => error.slug(),
+            Self::Decision(error) => error.slug(),
+            Self::Step(error) => error.slug(),
+        }
+    }
+}
+
+impl<'a> Backtest<'a> {
+    /// Returns a backtest with default limits; `seed` keys the slippage noise.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the window leaves the data or a cost is out of range.
+    pub fn new(data: &'a Dataset, window: Window, seed: u64, costs: CostModel) -> Result<Self, ConfigError> {
+        window.validate(data.n_bars())?;
+        let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
+        let (lookback, name, fill) = (DEFAULT_LOOKBACK, String::new(), Fill::Seed(seed));
+        Ok(Self { data, window, rules, lookback, name, commitment: None, fill, harness: None })
+    }
+
+    /// Returns the backtest of a record's header, with rules built from it.
+    pub(crate) fn from_header(data: &'a Dataset, header: &Header, rules: Rules) -> Self {
+        let Header { window, lookback, fill, .. } = *header;
+        let (name, commitment) = (header.dataset.name.clone(), header.dataset.commitment);
+        Self { data, window, rules, lookback, name, commitment, fill, harness: None }
+    }
+
+    /// Returns this backtest with other limits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first limit that is out of range.
+    pub fn with_limits(mut self, limits: Limits) -> Result<Self, ConfigError> {
+        self.rules = Rules::new(*self.rules.costs(), limits, self.rules.fill_key())?;
+        Ok(self)
+    }
+
+    /// Returns this backtest with at most `lookback` closes per symbol in observations.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `lookback` is 0.
+    pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
+        self.lookback = check_lookback(lookback)?;
+        Ok(self)
+    }
+
+    /// Returns this backtest with a name of the market for records.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Returns this backtest with the commitment of a sealed market for records.
+    #[must_use]
+    pub fn committed(mut self, commitment: Digest) -> Self {
+        self.commitment = Some(commitment);
+        self
+    }
+
+    /// Returns this backtest with the harness of the agent process for records.
+    #[must_use]
+    pub fn harnessed(mut self, harness: Harness) -> Self {
+        self.harness = Some(harness);
+        self
+    }
+
+    /// Returns this backtest with a sealed fill key; records hold its commitment only.
+    #[must_use]
+    pub fn sealed(mut self, key: FillKey) -> Self {
+        self.fill = Fill::Commitment(Digest(key.commitment()));
+        self.rules = self.rules.with_fill_key(key);
+        self
+    }
+
+    /// Runs an agent over the window.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a decision holds a weight that is not finite, or NAV leaves the range of f64.
+    pub fn run(&self, agent: &mut (impl Agent + ?Sized)) -> Result<Run, StepError> {
+        self.try_run(|observation| Ok(agent.decide(observation)))
+    }
+
+    /// Runs a fallible function over the window.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `decide` or of a step.
+    pub fn try_run<E: From<StepError>>(
+        &self,
+        mut decide: impl FnMut(&MarketObservation) -> Result<Decision, E>,
+    ) -> Result<Run, E> {
+        let mut episode = Episode::new(self.data, self.window, self.rules.clone(), Detail::Full);
+        let mut run = Run::begin(self.window, self.data.n_symbols(), self.rules.clone());
+        while !episode.done() {
+            let as_of = self.data.as_of(episode.book.bar());
+            let decision = decide(&MarketObservation::new(as_of, &episode.book, self.lookback))?;
+            let stepped = episode.decide(self.data, &decision)?;
+            run.orders.extend_from_slice(&self.decided(&decision, &episode));
+            run.push(&stepped, episode.events(), episode.refusals());
+        }
+        Ok(run.finish(self.data.n_symbols()))
+    }
+
+    /// Returns the weights that an agent decided.
+    ///
+    /// They are the weights of a day on which every named symbol is listed. Names are looked up in the whole dataset,
+    /// so that the result does not depend on later bars.
+    ///
+    /// The step refuses an order for a symbol that has not closed yet; one bar later it may fill.
+    pub(crate) fn decided<'e>(&self, decision: &Decision, episode: &'e Episode) -> Cow<'e, [f64]> {
+        let unknown = |refusal: &Refusal| refusal.reason == RefusalReason::UnknownSymbol;
+        if !episode.refusals().iter().any(unknown) {
+            return Cow::Borrowed(episode.orders());
+        }
+        let mut orders = vec![f64::NAN; self.data.n_symbols()];
+        place_orders(decision, |name| self.data.index_of(name), &mut orders);
+        Cow::Owned(orders)
+    }
+
+    /// Runs the decisions in `orders`.
+    ///
+    /// One weight per decision of the window and symbol; NaN is a hold.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `orders` has the wrong length or holds an infinity.
+    pub fn run_orders(&self, orders: Vec<f64>) -> Result<Run, StepError> {
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
+        let mut account = TableAccount::new(self, orders);
+        for decision in 0..self.window.n_decisions() {
+            account.advance(self, decision, &mut workspace);
+        }
+        account.finish()
+    }
+
+    /// Runs many tables of decisions.
+    ///
+    /// Each has the bits of [`Backtest::run_orders`].
+    pub fn run_tables(&self, tables: Vec<Vec<f64>>) -> Vec<Result<Run, StepError>> {
+        let mut workspace = Workspace::new(self.data.n_symbols(), Detail::RewardInputs);
+        let mut runs = Vec::with_capacity(tables.len());
+        let mut tables = tables.into_iter().peekable();
+        while tables.peek().is_some() {
+            let mut accounts: Vec<_> =
+                tables.by_ref().take(LANES).map(|orders| TableAccount::new(self, orders)).collect();
+            let mut decision = 0;
+            while decision < self.window.n_decisions() {
+                let together = self.run_together(&mut accounts, decision, &workspace);
+                if together == 0 {
+                    for account in &mut accounts {
+                        account.advance(self, decision, &mut workspace);
+                    }
+                }
+                decision += together.max(1);
+            }
+            runs.extend(accounts.into_iter().map(TableAccount::finish));
+        }
+        runs
+    }
+
+    /// Runs decisions of eight accounts on the fast path.
+    ///
+    /// Starts at `decision` and returns the number of decisions run.
+    fn run_together(&self, accounts: &mut [TableAccount], decision: usize, workspace: &Workspace) -> usize {
+        let Ok(accounts) = <&mut [TableAccount; LANES]>::try_from(accounts) else { return 0 };
+        if !accounts.iter().all(TableAccount::is_open) {
+            return 0;
+        }
+        let mut tracks = accounts.each_mut().map(|account| BlockRun {
+            book: &mut account.book,
+            orders: &account.run.orders[decision * account.n_symbols..],
+            nav: &mut account.run.nav,
+        });
+        run_block(self.data, &self.rules, &mut tracks, workspace)
+    }
+
+    /// Runs the decisions of `run` one bar later; the first bar is a hold.
+    ///
+    /// It measures the value of the signal with a delay of one bar.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `run` has another market or window.
+    pub fn run_delayed(&self, run: &Run) -> Result<Run, StepError> {
+        let n_symbols = self.data.n_symbols();
+        let mut orders = vec![f64::NAN; run.orders.len()];
+        if orders.len() > n_symbols {
+            orders[n_symbols..].copy_from_slice(&run.orders[..run.orders.len() - n_symbols]);
+        }
+        self.run_orders(orders)
+    }
+}
+
+/// One table of decisions, and its account.
+struct TableAccount {
+    book: Book,
+    run: Run,
+    n_symbols: usize,
+    fault: Option<StepError>,
+}
+
+impl TableAccount {
+    fn new(of: &Backtest<'_>, orders: Vec<f64>) -> Self {
+        let fault = fault_of(of, &orders);
+        let mut run = Run::begin(of.window, 0, of.rules.clone());
+        run.orders = orders;
+        Self { book: Book::new(of.data, of.window.start), run, n_symbols: of.data.n_symbols(), fault }
+    }
+
+    fn is_open(&self) -> bool {
+        self.fault.is_none() && self.run.terminated_at.is_none()
+    }
+
+    #[inline]
+    fn advance(&mut self, of: &Backtest<'_>, decision: usize, workspace: &mut Workspace) {
+        if !self.is_open() {
+            return;
+        }
+        let row = &self.run.orders[decision * self.n_symbols..][..self.n_symbols];
+        match step_once(of.data, &of.rules, &mut self.book, row, workspace) {
+            Ok(stepped) => self.run.push(&stepped, workspace.events(), &[]),
+            Err(fault) => self.fault = Some(fault),
+        }
+    }
+
+    fn finish(mut self) -> Result<Run, StepError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        // Decisions after a termination were not run.
+        self.run.orders.truncate((self.run.nav.len() - 1) * self.n_symbols);
+        Ok(self.run.finish(self.n_symbols))
+    }
+}
+
+/// Returns the fault of a table of decisions, if it has one.
+///
+/// Checked before the first trade: an account that is terminated early would hide a later fault.
+pub(crate) fn fault_of(of: &Backtest<'_>, orders: &[f64]) -> Option<StepError> {
+    let (n_symbols, decisions) = (of.data.n_symbols(), of.window.n_decisions());
+    if orders.len() != decisions * n_symbols {
+        return Some(StepError::WeightCount { expected: decisions * n_symbols, received: orders.len() });
+    }
+    // One pass without branches; the place of the fault is searched only if there is one.
+    if !orders.iter().fold(false, |found, weight| found | weight.is_infinite()) {
+        return None;
+    }
+    let index = orders.iter().position(|weight| weight.is_infinite())?;
+    let (bar, symbol) = (of.window.start + index / n_symbols, index % n_symbols);
+    Some(StepError::TableNotFinite { bar, symbol, weight: orders[index] })
+}
+
+/// Runs an agent over a window with default limits; `seed` keys the slippage noise.
+///
+/// # Errors
+///
+/// Returns an error if the window leaves the data, a cost is out of range, or a decision is not finite.
+pub fn run_backtest(
+    data: &Dataset,
+    agent: &mut (impl Agent + ?Sized),
+    window: Window,
+    seed: u64,
+    costs: CostModel,
+) -> Result<Run, BacktestError> {
+    Ok(Backtest::new(data, window, seed, costs)?.run(agent)?)
+}

@@ -1,0 +1,162 @@
+use openoutcry_engine::lane_sums::LANES;
+use openoutcry_engine::{BlockTerms, LaneTerms, Rules, Window};
+
+use crate::batch::batch_settings::Settings;
+use crate::episode::episode_windows::{EpisodeStream, EpisodeWindows};
+use crate::episode::reward::RewardState;
+
+/// Episode state of at most eight lanes; bit k of a mask is lane k.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneGroup {
+    /// The bar of truncation of each episode.
+    lasts: [usize; LANES],
+    markets: [usize; LANES],
+    rules: [usize; LANES],
+    terminated: u8,
+    truncated: u8,
+    /// The lanes that exist.
+    pub(crate) all: u8,
+    /// The lanes with the market of the first lane.
+    pub(crate) same_market: u8,
+    /// The terms of the lanes, if they differ.
+    lane_terms: Option<Box<LaneTerms>>,
+}
+
+/// The state of a lane that is used only when an episode begins or ends.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneEpisode {
+    stream: EpisodeStream,
+    pub(crate) memory: RewardState,
+    /// NAV and bar at the end of the previous episode.
+    pub(crate) ended: Option<(f64, usize)>,
+}
+
+/// The outcome of a step of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LaneOutcome {
+    pub(crate) reward: f64,
+    pub(crate) terminated: bool,
+    pub(crate) truncated: bool,
+    /// Whether the step was a reset without a trade.
+    pub(crate) reset: bool,
+}
+
+impl LaneOutcome {
+    /// Returns the outcome of a step with no termination and no reset.
+    #[inline]
+    pub(crate) fn fast(reward: f64, truncated: bool) -> Self {
+        Self { reward, truncated, ..Self::default() }
+    }
+}
+
+impl LaneGroup {
+    /// Returns lanes with these markets and rules, by index.
+    ///
+    /// Their first episodes have not begun.
+    pub(crate) fn new(members: &[(usize, usize)], rules: &[Rules]) -> Self {
+        let (first, mut same_market) = (members[0], 0);
+        for (place, (market, _)) in members.iter().enumerate() {
+            same_market |= u8::from(*market == first.0) << place;
+        }
+        let of = |place: usize| members.get(place).copied().unwrap_or(first);
+        Self {
+            lasts: [0; LANES],
+            markets: std::array::from_fn(|place| of(place).0),
+            rules: std::array::from_fn(|place| of(place).1),
+            terminated: 0,
+            truncated: 0,
+            all: u8::MAX >> (LANES - members.len()),
+            same_market,
+            lane_terms: (!members.iter().all(|member| member.1 == first.1))
+                .then(|| Box::new(LaneTerms::new(&std::array::from_fn(|place| &rules[of(place).1])))),
+        }
+    }
+
+    /// Returns the index of a lane's market.
+    #[inline]
+    pub(crate) fn market(&self, place: usize) -> usize {
+        self.markets[place]
+    }
+
+    /// Returns the index of a lane's rules.
+    #[inline]
+    pub(crate) fn rules(&self, place: usize) -> usize {
+        self.rules[place]
+    }
+
+    /// Returns the rules of all lanes.
+    #[inline]
+    pub(crate) fn terms<'a>(&'a self, rules: &'a [Rules]) -> BlockTerms<'a> {
+        self.lane_terms
+            .as_ref()
+            .map_or_else(|| BlockTerms::all(&rules[self.rules[0]]), |lane_terms| BlockTerms::each(lane_terms))
+    }
+
+    /// Returns the lanes with an ended episode.
+    #[inline]
+    pub(crate) fn done(&self) -> u8 {
+        self.terminated | self.truncated
+    }
+
+    /// Returns whether the episode of a lane has ended.
+    #[inline]
+    pub(crate) fn is_done(&self, place: usize) -> bool {
+        self.done() >> place & 1 == 1
+    }
+
+    /// Begins the next episode of a lane, terms NAV and bar are `now`.
+    ///
+    /// Returns the window of the episode.
+    pub(crate) fn begin(
+        &mut self,
+        place: usize,
+        episode: &mut LaneEpisode,
+        now: (f64, usize),
+        settings: &Settings,
+    ) -> Window {
+        let ended = self.is_done(place).then_some(now);
+        let window = episode.next(&settings.windows[self.markets[place]], ended);
+        self.lasts[place] = window.start.saturating_add(settings.max_episode_steps).min(window.end - 1);
+        self.terminated &= !(1 << place);
+        self.truncated &= !(1 << place);
+        window
+    }
+
+    /// Updates lanes that moved to their bars.
+    ///
+    /// Returns the lanes that are truncated there.
+    #[inline]
+    pub(crate) fn close_all(&mut self, stepped: u8, bars: &[usize; LANES]) -> u8 {
+        let mut at_last = 0;
+        for (place, (bar, last)) in bars.iter().zip(&self.lasts).enumerate() {
+            at_last |= u8::from(bar == last) << place;
+        }
+        self.truncated |= at_last & stepped;
+        at_last & stepped
+    }
+
+    /// Updates a lane that moved to `bar` with `reward`.
+    #[inline]
+    pub(crate) fn close(&mut self, place: usize, bar: usize, reward: f64, terminated: bool) -> LaneOutcome {
+        let truncated = bar == self.lasts[place];
+        self.terminated |= u8::from(terminated) << place;
+        self.truncated |= u8::from(truncated) << place;
+        LaneOutcome { reward, terminated, truncated, reset: false }
+    }
+}
+
+impl LaneEpisode {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { stream: EpisodeStream::new(seed), memory: RewardState::default(), ended: None }
+    }
+
+    /// Starts the stream of another seed; its first episode has not begun.
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.stream = EpisodeStream::new(seed);
+    }
+
+    fn next(&mut self, windows: &EpisodeWindows, ended: Option<(f64, usize)>) -> Window {
+        (self.ended, self.memory) = (ended, RewardState::default());
+        self.stream.next(windows)
+    }
+}

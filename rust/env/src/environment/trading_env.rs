@@ -1,0 +1,282 @@
+use std::sync::Arc;
+
+use openoutcry_contract::{Decision, MarketObservation, PrintedCloses, StepInfo, write_observation};
+use openoutcry_engine::{
+    AsOf, Book, ConfigError, CostModel, DEFAULT_LOOKBACK, Dataset, Detail, Event, FillKey, Limits, Rules, StepError,
+    Stepped, Window,
+};
+
+use crate::environment::env_state::{State, is_same};
+use crate::environment::step_result::{Info, JsonStep, StepJsonError, StepResult};
+use crate::episode::reward::Shaping;
+use crate::episode::single_episode::{Episode, check_lookback, printed_closes};
+
+/// An environment: a market that is stepped one decision per bar.
+///
+/// A new environment is ready to step. `reset` restarts the window.
+#[derive(Clone, Debug)]
+pub struct TradingEnv {
+    data: Arc<Dataset>,
+    episode: Episode,
+    lookback: usize,
+    fill_key: FillKey,
+    shaping: Shaping,
+    printed: PrintedCloses,
+}
+
+fn check_finite(weights: &[f64]) -> Result<(), StepError> {
+    match weights.iter().position(|weight| !weight.is_finite()) {
+        Some(index) => Err(StepError::WeightNotFinite { index, weight: weights[index] }),
+        None => Ok(()),
+    }
+}
+
+impl TradingEnv {
+    /// Returns an environment over `window`, with default limits.
+    ///
+    /// `seed` keys the slippage noise.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the window leaves the data or a cost is out of range.
+    pub fn new(
+        data: impl Into<Arc<Dataset>>,
+        window: Window,
+        costs: CostModel,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        let data = data.into();
+        window.validate(data.n_bars())?;
+        let fill_key = FillKey::from_seed(seed);
+        let rules = Rules::new(costs, Limits::default(), fill_key)?;
+        let episode = Episode::new(&data, window, rules, Detail::Full);
+        let lookback = DEFAULT_LOOKBACK;
+        let printed = printed_closes(&data, window, lookback);
+        Ok(Self { printed, data, episode, lookback, fill_key, shaping: Shaping::default() })
+    }
+
+    /// Returns this environment with other limits, at the start of its window.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first limit that is out of range.
+    pub fn with_limits(mut self, limits: Limits) -> Result<Self, ConfigError> {
+        let rules = Rules::new(*self.episode.rules.costs(), limits, self.fill_key)?;
+        self.episode = Episode::new(&self.data, self.episode.window, rules, Detail::Full);
+        Ok(self)
+    }
+
+    /// Returns this environment with at most `lookback` closes per symbol shown.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `lookback` is 0.
+    pub fn with_lookback(mut self, lookback: usize) -> Result<Self, ConfigError> {
+        self.lookback = check_lookback(lookback)?;
+        self.printed = printed_closes(&self.data, self.episode.window, lookback);
+        Ok(self)
+    }
+
+    /// Returns this environment with shaping of the steps of [`TradingEnv::act`].
+    #[must_use]
+    pub fn with_shaping(mut self, shaping: Shaping) -> Self {
+        self.shaping = shaping;
+        self
+    }
+
+    /// Restarts the window and returns its first observation.
+    pub fn reset(&mut self) -> MarketObservation {
+        self.restart();
+        self.observation()
+    }
+
+    /// Restarts the window without an observation.
+    pub fn restart(&mut self) {
+        self.episode.reset(&self.data);
+    }
+
+    /// Starts another window without an observation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the window leaves the data.
+    pub fn begin(&mut self, window: Window) -> Result<(), ConfigError> {
+        window.validate(self.data.n_bars())?;
+        if window != self.episode.window {
+            self.printed = printed_closes(&self.data, window, self.lookback);
+            self.episode.window = window;
+        }
+        self.restart();
+        Ok(())
+    }
+
+    /// Trades a decision and advances by one bar.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the episode has ended or a weight is not finite.
+    pub fn step(&mut self, decision: &Decision) -> Result<StepResult, StepError> {
+        let stepped = self.episode.decide(&self.data, decision)?;
+        let info = Info {
+            nav: stepped.nav,
+            costs: stepped.costs,
+            events: self.episode.events().to_vec(),
+            refusals: self.episode.refusals().to_vec(),
+            stepped,
+        };
+        Ok(StepResult { observation: self.observation(), reward: stepped.reward, done: self.done(), info })
+    }
+
+    /// Trades to one weight per symbol and advances by one bar, without an observation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the episode has ended, or `weights` has the wrong length or holds a
+    /// value that is not finite.
+    pub fn step_weights(&mut self, weights: &[f64]) -> Result<Stepped, StepError> {
+        check_finite(weights)?;
+        self.episode.trade(&self.data, weights)
+    }
+
+    /// Trades to one weight per symbol with shaping, a hold where `hold` is set.
+    ///
+    /// Returns the step and its reward.
+    ///
+    /// # Errors
+    ///
+    /// As [`TradingEnv::step_weights`].
+    pub fn act(&mut self, weights: &[f64], hold: Option<&[bool]>) -> Result<(Stepped, f64), StepError> {
+        check_finite(weights)?;
+        self.episode.act(&self.data, weights, hold, &self.shaping)
+    }
+
+    /// Restarts the window and appends its first observation as canonical JSON.
+    pub fn reset_json(&mut self, text: &mut String) {
+        self.restart();
+        self.write_observation(text);
+    }
+
+    /// Trades a decision in JSON and appends observation and info as canonical JSON.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the text is not a decision or the step is refused.
+    pub fn step_json(
+        &mut self,
+        decision: &str,
+        observation: &mut String,
+        info: &mut String,
+    ) -> Result<JsonStep, StepJsonError> {
+        let decision = Decision::from_json(decision)?;
+        let stepped = self.episode.decide(&self.data, &decision)?;
+        self.write_observation(observation);
+        self.write_info(Some(&stepped), info);
+        Ok(JsonStep { reward: stepped.reward, done: self.done() })
+    }
+
+    /// Appends the current observation to `text` as canonical JSON.
+    pub fn write_observation(&mut self, text: &mut String) {
+        let as_of = self.data.as_of(self.episode.book.bar());
+        write_observation(text, as_of, &self.episode.book, self.lookback, &mut self.printed);
+    }
+
+    /// Appends the info of the last step to `text` as canonical JSON.
+    pub fn write_info(&self, stepped: Option<&Stepped>, text: &mut String) {
+        let (refusals, events) = match stepped {
+            Some(_) => (self.episode.refusals(), self.episode.events()),
+            None => (&[][..], &[][..]),
+        };
+        let nav = self.book().nav();
+        StepInfo { symbols: self.data.symbols(), stepped, nav, refusals, events }.write_json(text);
+    }
+
+    /// Returns the current observation.
+    #[must_use]
+    pub fn observation(&self) -> MarketObservation {
+        MarketObservation::new(self.as_of(), &self.episode.book, self.lookback)
+    }
+
+    /// Returns the view of the market at the current bar.
+    #[must_use]
+    pub fn as_of(&self) -> AsOf<'_> {
+        self.data.as_of(self.episode.book.bar())
+    }
+
+    /// Returns the account.
+    #[must_use]
+    pub fn book(&self) -> &Book {
+        &self.episode.book
+    }
+
+    /// Returns the events of the last step.
+    ///
+    /// Empty after a reset or a restored state.
+    #[must_use]
+    pub fn events(&self) -> &[Event] {
+        self.episode.events()
+    }
+
+    /// Returns the market.
+    #[must_use]
+    pub fn data(&self) -> &Arc<Dataset> {
+        &self.data
+    }
+
+    /// Returns the window.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.episode.window
+    }
+
+    /// Returns the largest number of closes per symbol in an observation.
+    #[must_use]
+    pub fn lookback(&self) -> usize {
+        self.lookback
+    }
+
+    /// Returns whether the account was liquidated or ruined.
+    #[must_use]
+    pub fn terminated(&self) -> bool {
+        self.episode.terminated
+    }
+
+    /// Returns whether the last bar of the window has been reached.
+    #[must_use]
+    pub fn truncated(&self) -> bool {
+        self.episode.truncated()
+    }
+
+    /// Returns whether the episode has ended.
+    #[must_use]
+    pub fn done(&self) -> bool {
+        self.episode.done()
+    }
+
+    /// Returns a checkpoint of the account.
+    #[must_use]
+    pub fn clone_state(&self) -> State {
+        State {
+            data: Arc::clone(&self.data),
+            book: self.episode.book.clone(),
+            terminated: self.episode.terminated,
+            memory: self.episode.memory,
+            window: self.episode.window,
+            rules: self.episode.rules.clone(),
+        }
+    }
+
+    /// Restores a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, and changes nothing, if the checkpoint is of another market, window or rules.
+    pub fn restore_state(&mut self, state: &State) -> Result<(), StepError> {
+        let Episode { window, rules, .. } = &self.episode;
+        if !is_same(&state.data, &self.data) || state.window != *window || state.rules != *rules {
+            return Err(StepError::StateMismatch);
+        }
+        self.episode.resume(state.book.clone(), state.terminated);
+        self.episode.memory = state.memory;
+        Ok(())
+    }
+}

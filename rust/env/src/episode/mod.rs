@@ -1,0 +1,7 @@
+//! One episode: an account in a window of bars, its windows and its rewards.
+//!
+//! Imports no other room.
+
+pub(crate) mod episode_windows;
+pub(crate) mod reward;
+pub(crate) mod single_episode;

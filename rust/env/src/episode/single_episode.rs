@@ -1,0 +1,159 @@
+use openoutcry_contract::{Decision, PrintedCloses, Refusal, to_orders};
+use openoutcry_engine::{
+    Book, ConfigError, Dataset, Detail, Event, Rules, StepError, Stepped, Window, Workspace, step_once,
+};
+
+use crate::episode::reward::{RewardState, Shaping};
+
+/// Returns `lookback` if it is at least 1.
+pub(crate) fn check_lookback(lookback: usize) -> Result<usize, ConfigError> {
+    if lookback == 0 {
+        return Err(ConfigError::Lookback { lookback });
+    }
+    Ok(lookback)
+}
+
+/// Returns an empty cache of the JSON closes of a window.
+pub(crate) fn printed_closes(data: &Dataset, window: Window, lookback: usize) -> PrintedCloses {
+    PrintedCloses::new((window.start + 1).saturating_sub(lookback), data.n_symbols())
+}
+
+/// Turns orders that change a weight by less than `band` into holds.
+///
+/// `held` returns the current weights.
+#[inline]
+pub(crate) fn hold_within(band: f64, held: impl Fn(usize) -> f64, orders: &mut [f64]) {
+    if band > 0.0 {
+        for (symbol, order) in orders.iter_mut().enumerate() {
+            if (*order - held(symbol)).abs() < band {
+                *order = f64::NAN;
+            }
+        }
+    }
+}
+
+/// One pass over a window, the only caller of [`step_once`] per decision.
+///
+/// Environments and backtests are built on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Episode {
+    pub(crate) rules: Rules,
+    pub(crate) window: Window,
+    pub(crate) book: Book,
+    pub(crate) terminated: bool,
+    /// The state of the reward scheme in the episode.
+    pub(crate) memory: RewardState,
+    workspace: Workspace,
+    orders: Vec<f64>,
+    refusals: Vec<Refusal>,
+    /// Whether the workspace has the events of the last step of this account.
+    tells: bool,
+}
+
+impl Episode {
+    pub(crate) fn new(data: &Dataset, window: Window, rules: Rules, detail: Detail) -> Self {
+        Self {
+            window,
+            book: Book::new(data, window.start),
+            terminated: false,
+            memory: RewardState::default(),
+            workspace: Workspace::new(data.n_symbols(), detail),
+            orders: vec![f64::NAN; data.n_symbols()],
+            refusals: Vec::new(),
+            tells: false,
+            rules,
+        }
+    }
+
+    pub(crate) fn reset(&mut self, data: &Dataset) {
+        self.book.restart(data, self.window.start);
+        self.forget(false);
+    }
+
+    /// Resumes from an account, without events of a last step.
+    pub(crate) fn resume(&mut self, book: Book, terminated: bool) {
+        self.book = book;
+        self.forget(terminated);
+    }
+
+    fn forget(&mut self, terminated: bool) {
+        (self.terminated, self.memory) = (terminated, RewardState::default());
+        self.refusals.clear();
+        self.tells = false;
+    }
+
+    /// Returns whether the last bar of the window has been reached.
+    pub(crate) fn truncated(&self) -> bool {
+        self.book.bar() + 1 == self.window.end
+    }
+
+    pub(crate) fn done(&self) -> bool {
+        self.terminated || self.truncated()
+    }
+
+    /// Trades to one weight per symbol; NaN is a hold.
+    pub(crate) fn trade(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+        let stepped = self.advance(data, orders)?;
+        self.refusals.clear();
+        Ok(stepped)
+    }
+
+    /// Trades with shaping, and returns the step and its reward.
+    ///
+    /// It trades to one weight per symbol, with a hold where `hold` is set.
+    pub(crate) fn act(
+        &mut self,
+        data: &Dataset,
+        weights: &[f64],
+        hold: Option<&[bool]>,
+        shaping: &Shaping,
+    ) -> Result<(Stepped, f64), StepError> {
+        let mut orders = weights.to_vec();
+        for (order, _) in orders.iter_mut().zip(hold.unwrap_or(&[])).filter(|(_, hold)| **hold) {
+            *order = f64::NAN;
+        }
+        if orders.len() == self.book.n_symbols() {
+            hold_within(shaping.no_trade_band, |symbol| self.book.weight(symbol), &mut orders);
+        }
+        let stepped = self.trade(data, &orders)?;
+        Ok((stepped, shaping.reward.of(&stepped, &mut self.memory)))
+    }
+
+    /// Trades a decision.
+    pub(crate) fn decide(&mut self, data: &Dataset, decision: &Decision) -> Result<Stepped, StepError> {
+        if let Some(index) = decision.orders.iter().position(|order| !order.target_weight.is_finite()) {
+            return Err(StepError::WeightNotFinite { index, weight: decision.orders[index].target_weight });
+        }
+        let mut orders = std::mem::take(&mut self.orders);
+        let refusals = to_orders(decision, data.as_of(self.book.bar()), &mut orders);
+        let stepped = self.advance(data, &orders);
+        self.orders = orders;
+        if stepped.is_ok() {
+            self.refusals = refusals;
+        }
+        stepped
+    }
+
+    fn advance(&mut self, data: &Dataset, orders: &[f64]) -> Result<Stepped, StepError> {
+        if self.done() {
+            return Err(StepError::EpisodeOver);
+        }
+        let stepped = step_once(data, &self.rules, &mut self.book, orders, &mut self.workspace)?;
+        self.terminated = stepped.terminated;
+        self.tells = true;
+        Ok(stepped)
+    }
+
+    /// Returns the dense orders of the last decision.
+    pub(crate) fn orders(&self) -> &[f64] {
+        &self.orders
+    }
+
+    pub(crate) fn refusals(&self) -> &[Refusal] {
+        &self.refusals
+    }
+
+    pub(crate) fn events(&self) -> &[Event] {
+        if self.tells { self.workspace.events() } else { &[] }
+    }
+}

@@ -1,0 +1,50 @@
+use openoutcry::{EpisodeStream, EpisodeWindows, Window};
+use pyo3::prelude::*;
+
+use crate::arguments;
+use crate::batch::windows;
+use crate::error::to_py;
+
+/// The windows of a stream of episodes.
+///
+/// The window of episode k is a function of the seed and k.
+#[pyclass(module = "openoutcry.openoutcry_py")]
+pub struct Episodes {
+    windows: EpisodeWindows,
+    stream: EpisodeStream,
+}
+
+#[pymethods]
+impl Episodes {
+    /// Draw from a range of bars; without `n_bars` every episode is the whole range.
+    #[new]
+    fn new(range: (usize, usize), n_bars: Option<usize>, split: String, data_bars: usize) -> PyResult<Self> {
+        let windows = windows(range.0, range.1, n_bars, split);
+        windows.validate(data_bars).map_err(to_py)?;
+        Ok(Self { windows, stream: EpisodeStream::default() })
+    }
+
+    /// Start the stream of a seed; its first episode has not begun.
+    fn seed(&mut self, #[pyo3(from_py_with = arguments::seed)] seed: u64) {
+        self.stream = EpisodeStream::new(seed);
+    }
+
+    /// Return the window of the next episode, as start and end.
+    fn next(&mut self) -> (usize, usize) {
+        let Window { start, end } = self.stream.next(&self.windows);
+        (start, end)
+    }
+}
+
+/// Return the bars of a window with optional start and end.
+#[pyfunction]
+#[pyo3(signature = (start, end, lookback, n_bars))]
+pub(crate) fn resolve_window(
+    #[pyo3(from_py_with = arguments::start)] start: Option<usize>,
+    #[pyo3(from_py_with = arguments::end)] end: Option<usize>,
+    #[pyo3(from_py_with = arguments::lookback)] lookback: usize,
+    #[pyo3(from_py_with = arguments::n_bars)] n_bars: usize,
+) -> PyResult<(usize, usize)> {
+    let window = Window::resolve(start, end, lookback, n_bars).map_err(to_py)?;
+    Ok((window.start, window.end))
+}

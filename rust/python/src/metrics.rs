@@ -1,0 +1,91 @@
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use openoutcry_score::{METRICS, Track};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays;
+use crate::error::raise;
+
+/// Returns each metric by name, and the reason of each that is undefined.
+///
+/// An undefined metric is None.
+pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let (values, reasons) = (PyDict::new(py), PyDict::new(py));
+    for (name, statistic) in METRICS.into_iter().zip(openoutcry_score::summarize(track)) {
+        values.set_item(name, statistic.ok())?;
+        if let Err(undefined) = statistic {
+            reasons.set_item(name, undefined.to_string())?;
+        }
+    }
+    Ok((values, reasons))
+}
+
+/// Return every metric by name, and the reason of each that is undefined and None.
+///
+/// Metrics that need more than a series of returns, such as turnover, are undefined.
+#[pyfunction]
+#[pyo3(signature = (returns, *, periods_per_year, risk_free=None))]
+pub(crate) fn summarize<'py>(
+    py: Python<'py>,
+    returns: PyReadonlyArray1<'py, f64>,
+    periods_per_year: f64,
+    risk_free: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+    let returns = returns.as_array().to_vec();
+    let risk_free = risk_free.map(|rates| rates.as_array().to_vec());
+    if let Some(rates) = risk_free.as_ref().filter(|rates| rates.len() != returns.len()) {
+        let message = format!("`risk_free` must have {} values; received {}", returns.len(), rates.len());
+        return Err(raise("shape_mismatch", &message));
+    }
+    let track = Track {
+        returns: &returns,
+        risk_free: risk_free.as_deref(),
+        turnover: &[],
+        cost: &[],
+        gross: &[],
+        net: &[],
+        periods_per_year,
+    };
+    metrics(py, &track)
+}
+
+/// Return the drawdown of NAV from its peak so far, shape `(n_bars,)`, at most 0.
+#[pyfunction]
+pub(crate) fn drawdowns<'py>(py: Python<'py>, nav: PyReadonlyArray1<'py, f64>) -> Bound<'py, PyArray1<f64>> {
+    arrays::vector(py, openoutcry_score::drawdowns_of_nav(&nav.as_array().to_vec()))
+}
+
+/// Return gross exposure per bar of weights, shape `(n_bars, n_symbols)`.
+#[pyfunction]
+pub(crate) fn gross_exposure<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (rows, n_symbols) = rows(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::gross_exposure(&rows, n_symbols)))
+}
+
+/// Return net exposure per bar of weights, shape `(n_bars, n_symbols)`.
+#[pyfunction]
+pub(crate) fn net_exposure<'py>(
+    py: Python<'py>,
+    weights: PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (rows, n_symbols) = rows(&weights)?;
+    Ok(arrays::vector(py, openoutcry_score::net_exposure(&rows, n_symbols)))
+}
+
+/// Return whether returns are constant except for rounding.
+#[pyfunction]
+pub(crate) fn is_riskless(returns: PyReadonlyArray1<'_, f64>) -> bool {
+    openoutcry_score::is_riskless(&returns.as_array().to_vec())
+}
+
+fn rows(weights: &PyReadonlyArray2<'_, f64>) -> PyResult<(Vec<f64>, usize)> {
+    let [n_bars, n_symbols] = [weights.shape()[0], weights.shape()[1]];
+    if n_symbols == 0 {
+        let message = format!("`weights` must have one column per symbol, at least 1; received shape ({n_bars}, 0)");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok((weights.as_array().iter().copied().collect(), n_symbols))
+}

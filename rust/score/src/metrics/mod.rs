@@ -1,0 +1,13 @@
+//! Metrics of one series of returns, of its weights and of its trades.
+//!
+//! Imports `error`.
+
+pub(crate) mod drawdown;
+pub(crate) mod exposure;
+pub(crate) mod moments;
+pub(crate) mod rates;
+pub(crate) mod ratios;
+pub(crate) mod sharpe_error;
+pub(crate) mod summary;
+pub(crate) mod tails;
+pub mod trades;

@@ -1,0 +1,115 @@
+//! A market in JSON: columns by name, one row per bar, `null` for a missing value.
+
+use openoutcry::{Columns, Fundamental, NewsItem, Origin};
+use serde::Deserialize;
+use wasm_bindgen::JsValue;
+
+use crate::error::raise;
+use crate::json_number::{Number, given};
+
+type Table = Vec<Vec<Option<Number>>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Market {
+    dates: Vec<String>,
+    symbols: Vec<String>,
+    #[serde(default, deserialize_with = "given")]
+    periods_per_year: Option<Number>,
+    close: Table,
+    #[serde(default, deserialize_with = "given")]
+    open: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    high: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    low: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    volume: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    dividends: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    splits: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    tradable: Option<Vec<Vec<bool>>>,
+    #[serde(default, deserialize_with = "given")]
+    delistings: Option<Table>,
+    #[serde(default, deserialize_with = "given")]
+    risk_free: Option<Vec<Number>>,
+    #[serde(default)]
+    fundamentals: Vec<Known>,
+    #[serde(default)]
+    news: Vec<Heard>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    symbol: String,
+    available_at: String,
+    name: String,
+    value: Number,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Heard {
+    symbol: String,
+    available_at: String,
+    headline: String,
+}
+
+impl Market {
+    pub(crate) fn columns(self) -> Result<Columns, JsValue> {
+        let shape = (self.dates.len(), self.symbols.len());
+        let place = |name: &str| {
+            let found = self.symbols.iter().position(|symbol| symbol == name);
+            found.ok_or_else(|| {
+                raise("symbol_invalid", &format!("a symbol of the dataset is required; received {name:?}"))
+            })
+        };
+        let known = self.fundamentals.into_iter().map(|Known { symbol, available_at, name, value }| {
+            Ok(Fundamental { symbol: place(&symbol)?, available_at, name, value: value.0 })
+        });
+        let fundamentals = known.collect::<Result<_, JsValue>>()?;
+        let heard = self.news.into_iter().map(|Heard { symbol, available_at, headline }| {
+            Ok(NewsItem { symbol: place(&symbol)?, available_at, headline })
+        });
+        let news = heard.collect::<Result<_, JsValue>>()?;
+        let table = |name: &str, table: Option<Table>| table.map(|table| numbers(name, &table, shape)).transpose();
+        Ok(Columns {
+            close: numbers("close", &self.close, shape)?,
+            open: table("open", self.open)?,
+            high: table("high", self.high)?,
+            low: table("low", self.low)?,
+            volume: table("volume", self.volume)?,
+            dividends: table("dividends", self.dividends)?,
+            splits: table("splits", self.splits)?,
+            tradable: self.tradable.map(|mask| cells("tradable", &mask, shape)).transpose()?,
+            delistings: table("delistings", self.delistings)?,
+            risk_free: self.risk_free.map(|rates| rates.into_iter().map(|Number(rate)| rate).collect()),
+            periods_per_year: self.periods_per_year.map_or(openoutcry::DEFAULT_PERIODS_PER_YEAR, |Number(bars)| bars),
+            origin: Origin::default(),
+            dates: self.dates,
+            symbols: self.symbols,
+            fundamentals,
+            news,
+        })
+    }
+}
+
+fn numbers(name: &str, table: &Table, shape: (usize, usize)) -> Result<Vec<f64>, JsValue> {
+    let values = cells(name, table, shape)?;
+    Ok(values.into_iter().map(|cell| cell.map_or(f64::NAN, |Number(value)| value)).collect())
+}
+
+/// Returns the cells of a table, row by row.
+///
+/// A row of another length would shift the rows after it.
+fn cells<T: Copy>(name: &str, table: &[Vec<T>], (n_bars, n_symbols): (usize, usize)) -> Result<Vec<T>, JsValue> {
+    let odd = table.iter().find(|row| row.len() != n_symbols).map_or(n_symbols, Vec::len);
+    if table.len() != n_bars || odd != n_symbols {
+        let wanted = format!("`{name}` must have shape ({n_bars}, {n_symbols})");
+        return Err(raise("shape_mismatch", &format!("{wanted}; received ({}, {odd})", table.len())));
+    }
+    Ok(table.concat())
+}
