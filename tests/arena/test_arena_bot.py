@@ -96,7 +96,7 @@ def test_pauses_double_up_to_a_minute_and_respect_retry_after() -> None:
         assert retry_request(client.markets, lines.append, pauses.append) == {"as_of": None}
     assert pauses == [90, 2, 4, 8, 16, 32, 60, 60]
     assert lines[0] == "retry in 90 s: unavailable: full"
-    assert "received status 502 from http://arena/v2/competition/markets" in lines[1]
+    assert "received status 502 of http://arena/v2/competition/markets" in lines[1]
 
 
 def test_a_permanent_error_is_not_retried() -> None:

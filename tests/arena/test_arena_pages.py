@@ -138,9 +138,7 @@ def test_the_pages_state_the_limits_of_the_server(tmp_path: Path) -> None:
         assert "requests a minute" not in page(ground, "/first-agent").said
 
 
-def test_the_leaderboard_page_matches_the_protocol_in_every_order(
-    ground: Floor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_leaderboard_page_matches_the_protocol(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-33, R-34: rows by rank, other columns best first, with paging."""
     monkeypatch.setattr(agent_pages, "PAGE", 4)
     season(ground, "no", "no", "yes", "no", "no", "yes", "no", "no")
@@ -171,9 +169,9 @@ def test_the_leaderboard_page_matches_the_protocol_in_every_order(
 def test_every_state_of_an_agent_is_shown(ground: Floor) -> None:
     """No agent, no score, provisional, tied, suspended, reference always 50, stale snapshot."""
     assert "No snapshot is published yet" in page(ground, "/").said
-    assert "Nobody has registered yet" in page(ground, "/").said
+    assert "No agent is registered yet" in page(ground, "/").said
     season(ground)
-    assert "Nobody has a score yet" in page(ground, "/").said
+    assert "No agent has a score yet" in page(ground, "/").said
     assert "more than 20 minutes old" not in page(ground, "/").said
     markets = ground.markets()
     ground.register("four")
@@ -183,15 +181,15 @@ def test_every_state_of_an_agent_is_shown(ground: Floor) -> None:
     found = page(ground, "/").said
     assert "more than 20 minutes old" in found
     assert "provisional 1 not final" in found
-    assert "Nobody has a score yet" in found
-    assert "1 more decision on markets whose result is known and not final" in page(ground, "/agents/one").said
+    assert "No agent has a score yet" in found
+    assert "1 more decision on markets whose result is known but not final" in page(ground, "/agents/one").said
     ground.resolve(markets[0], "no")
     found = page(ground, "/").said
-    assert "compares with always saying 50%" in found
+    assert "compares with a constant forecast of 50%" in found
     assert found.count("tied") == 2, "one and four"
     ground.arena.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
     assert "suspended" in page(ground, "/").words
-    assert "nothing of it is scored" in page(ground, "/agents/one").said
+    assert "its decisions are not scored" in page(ground, "/agents/one").said
 
 
 def test_an_agent_is_found_by_its_slug_in_any_case(ground: Floor) -> None:
@@ -226,7 +224,7 @@ def test_a_market_page_shows_its_result(ground: Floor) -> None:
     assert "YES" in page(ground, f"/markets/{markets[0]}").words
     found = page(ground, f"/markets/{markets[1]}").said
     assert "no result yet" in found
-    assert "3 agents decided. Their mean is 0.500." in found
+    assert "3 agents decided. The mean probability is 0.500." in found
 
 
 @pytest.mark.parametrize(
@@ -258,7 +256,7 @@ def test_the_calibration_is_a_chart_and_a_table(ground: Floor) -> None:
     """R-31: the chart and the table have the same numbers."""
     season(ground, "no", "no", "yes", "no", "yes", "no", "no", "no")
     found = page(ground, "/agents/one")
-    assert "Probability of YES, share that came true, and count: 0.20 came true 0.25 (8)." in found.said
+    assert "Probability of YES, observed frequency of YES, and count: 0.20 came true 0.25 (8)." in found.said
     assert "0.2 to 0.3 8 0.20 25%" in found.said
 
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: axe, a phone, no script, the keyboard, and a proof that is checked there (R-42)."""
+"""The pages in a real browser: accessibility, narrow screens, no JavaScript, keyboard, proof verification (R-42)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PATHS += ("/snapshots/2026-05-08T12:00:00Z", "/registry?date=2026-05-08", "/firs
 
 @contextmanager
 def served(ground: Floor) -> Iterator[str]:
-    """Serve a floor on a port of its own, in a thread."""
+    """Serve a floor on a free port, in a thread."""
     server = uvicorn.Server(
         uvicorn.Config(create_app(ground.arena, ground.settings), port=0, log_level="error", ws="none")
     )
@@ -56,7 +56,7 @@ def served(ground: Floor) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[str]]]:
-    """A season that is settled but for one market, and the submissions in it."""
+    """Serve a season with all markets settled but one; return its address and submission ids."""
     with floor(tmp_path_factory.mktemp("site")) as ground:
         ground.publish()
         made = []
@@ -79,7 +79,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, site: tuple[str, list[str]]) -> Iterator[Callable[..., Any]]:
-    """Open a page by its path; what it logs, or asks of others, fails the test."""
+    """Open a page by its path; console messages and requests to other hosts fail the test."""
     contexts, faults = [], []
 
     def opened(path: str, width: int = DESK, **options: Any) -> Any:
@@ -87,7 +87,7 @@ def visit(browser: Any, site: tuple[str, list[str]]) -> Iterator[Callable[..., A
         page = contexts[-1].new_page()
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda asked: faults.append(asked.url) if not asked.url.startswith(site[0]) else None)
+        page.on("request", lambda each: faults.append(each.url) if not each.url.startswith(site[0]) else None)
         page.goto(site[0] + path)
         return page
 
@@ -98,13 +98,13 @@ def visit(browser: Any, site: tuple[str, list[str]]) -> Iterator[Callable[..., A
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(
+def test_axe_finds_no_violation_and_no_page_scrolls_sideways(
     visit: Callable[..., Any], site: tuple[str, list[str]], width: int, scheme: str
 ) -> None:
     page = visit("/", width, color_scheme=scheme, bypass_csp=True)
     found, wide = {}, {}
     paths = (*PATHS, f"/submissions/{site[1][0]}")
-    # In an ordinary run each page in one of the two ways.
+    # The short run tests each page in one of the two configurations.
     for path in paths[(width == DESK) * count(0, 1) :: count(1, 2)]:
         page.goto(site[0] + path)
         page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
@@ -117,7 +117,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     assert (found, wide) == ({}, {})
 
 
-def test_the_pages_are_whole_without_a_script(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
+def test_the_pages_work_without_javascript(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
     page = visit("/", PHONE, java_script_enabled=False)
     for path in PATHS:
         page.goto(site[0] + path)
@@ -130,10 +130,10 @@ def test_the_pages_are_whole_without_a_script(visit: Callable[..., Any], site: t
     assert page.locator("h1").inner_text() == "Leaderboard of Iran"
     page.get_by_role("button", name="Brier").click()
     assert page.locator("[aria-sort=ascending]").inner_text().startswith("Brier")
-    assert page.locator("h1").inner_text() == "Leaderboard of Iran", "the order keeps the region"
+    assert page.locator("h1").inner_text() == "Leaderboard of Iran", "sorting keeps the region"
 
 
-def test_the_keyboard_reaches_what_is_there(visit: Callable[..., Any]) -> None:
+def test_the_keyboard_reaches_every_control(visit: Callable[..., Any]) -> None:
     page = visit("/")
     page.keyboard.press("Tab")
     skip = page.locator(":focus")
@@ -147,9 +147,9 @@ def test_the_keyboard_reaches_what_is_there(visit: Callable[..., Any]) -> None:
     assert page.evaluate(outline) == "solid"
 
 
-# Which check is the first to find each lie.
+# Index of the first check that finds each forgery.
 PLACES = {"record": 0, "leaf_index": 0, "proof": 1, "checkpoint": 2, "salts": 3}
-LIES: dict[str, Callable[[Any], Any]] = {
+FORGERIES: dict[str, Callable[[Any], Any]] = {
     "record": lambda told: told.replace('"one"', '"own"'),
     "proof": lambda told: [*told[:-1], "00" * 32],
     "checkpoint": lambda told: told[:-6] + ("A" if told[-6] != "A" else "B") + told[-5:],
@@ -158,20 +158,20 @@ LIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def lying(member: str) -> Callable[[Any], None]:
-    """Return what hands on an answer of the server with one member of it changed."""
+def forging(member: str) -> Callable[[Any], None]:
+    """Return a route handler that changes one member of the server's response."""
 
     def answer(route: Any) -> None:
         told = route.fetch().json()
-        changed = told | {member: LIES[member](told[member])}
+        changed = told | {member: FORGERIES[member](told[member])}
         assert changed != told
         route.fulfill(body=json.dumps(changed), content_type="application/json")
 
     return answer
 
 
-def test_a_browser_checks_a_proof_and_finds_every_lie(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
-    """R-42: record, way to the root, signature, commitments; and a key that the reader kept."""
+def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
+    """R-42: record, inclusion, signature and commitments, with the reader's own key."""
     page = visit(f"/submissions/{site[1][0]}")
 
     def checked() -> tuple[str, str, list[str]]:
@@ -181,22 +181,22 @@ def test_a_browser_checks_a_proof_and_finds_every_lie(visit: Callable[..., Any],
         outcome = page.locator(".outcome")
         return outcome.get_attribute("data-is"), outcome.inner_text(), lines
 
-    assert checked() == ("yes", "It holds", ["yes"] * 4)
-    for member in LIES:
-        page.route("**/registry/proof/*", lying(member))
+    assert checked() == ("yes", "Valid", ["yes"] * 4)
+    for member in FORGERIES:
+        page.route("**/registry/proof/*", forging(member))
         told = checked()
-        assert (told[0], told[1].startswith("It does not hold: ")) == ("no", True), member
+        assert (told[0], told[1].startswith("Invalid: ")) == ("no", True), member
         assert told[2].index("no") == PLACES[member], member
         page.unroute("**/registry/proof/*")
     page.get_by_label("Key of the log").fill("openoutcry.arena/local+00000000+AQ==")
     assert checked()[0] == "no"
     page.goto(f"{site[0]}/registry?date=2026-05-08")
     page.get_by_role("button", name=f"Check {site[1][2]}").click()
-    assert page.locator("tr", has_text="three").locator(".outcome[data-is=yes]").inner_text() == "It holds"
+    assert page.locator("tr", has_text="three").locator(".outcome[data-is=yes]").inner_text() == "Valid"
 
 
-def test_the_board_says_what_the_protocol_says(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
-    """R-33: the same agents in the same order, as a reader sees them."""
+def test_the_page_shows_the_rows_of_the_leaderboard(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
+    """R-33: the same agents in the same order."""
     page = visit("/")
     rows = page.request.get(f"{site[0]}{BASE}/leaderboard").json()["rows"]
     shown = page.locator("tbody tr th a").evaluate_all("all => all.map((each) => each.getAttribute('href'))")

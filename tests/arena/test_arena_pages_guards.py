@@ -1,4 +1,4 @@
-"""What the pages keep back, and whom they do not trust: R-03, R-06, R-32."""
+"""Secrecy of the pages, escaping of untrusted text, and rate limits: R-03, R-06, R-32."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
         yield found
 
 
-def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor) -> None:
-    """R-32: probability, confidence, reason and salt; also with a result, and with the agent's own key."""
+def test_no_page_shows_a_decision_before_the_cutoff(ground: Floor) -> None:
+    """R-32: probability, confidence, reasoning and salt; also after a result, and with the agent's own key."""
     ground.publish()
     ground.register("one")
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
@@ -52,7 +52,7 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
         assert [each for each in secrets if each.encode() in shown] == []
         ground.resolve(market["market_id"], "yes")
     said = page(ground, f"/markets/{market['market_id']}").said
-    assert "Hidden until the cutoff" in said, "a result opens nothing"
+    assert "Hidden until the cutoff" in said, "a result reveals nothing"
     assert "1 of 1 decision is hidden" in page(ground, f"/submissions/{name}").said
     assert "1 decision is hidden" in page(ground, "/agents/one").said
     ground.clock[0] += 1
@@ -60,8 +60,8 @@ def test_nothing_that_is_decided_is_on_any_page_before_the_cutoff(ground: Floor)
         assert {str(SHARE), WORDS} <= set(page(ground, path).words), path
 
 
-def test_what_others_wrote_is_text(ground: Floor) -> None:
-    """Names, questions, news and reasons: no tag, no other direction, no address but of the web."""
+def test_untrusted_text_is_escaped(ground: Floor) -> None:
+    """Names, questions, news and reasoning cannot add tags, text direction or non-http links."""
     ground.publish()
     as_of = parse_timestamp("t", ground.as_of) + CADENCE
     ground.clock[0] = as_of
@@ -80,7 +80,7 @@ def test_what_others_wrote_is_text(ground: Floor) -> None:
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), body)
     ground.arena.writer.write(PublishSnapshot(as_of, bodies, [listing], as_of))
     ground.register("one", display_name=HOSTILE)
-    # As somebody was let in before such names were refused.
+    # Written directly, as if it were registered before such names were refused.
     ground.arena.writer.write(RegisterAgent("two", "\u202egnorw \u2066isolated", None, as_of))
     reason = {"market_id": "kalshi:HOSTILE", "yes_probability": 0.5, "reasoning": HOSTILE}
     name = ground.submit("one", reason).json()["submission_id"]
@@ -97,8 +97,8 @@ def test_what_others_wrote_is_text(ground: Floor) -> None:
     assert not re.search("[\u202a-\u202e\u2066-\u2069]", board)
 
 
-def test_a_page_loads_nothing_from_elsewhere_and_no_script_of_its_own(ground: Floor) -> None:
-    """The policy, and names of files that change with their content."""
+def test_a_page_loads_no_external_resource_and_has_no_inline_script(ground: Floor) -> None:
+    """Content security policy, and file names with a hash of the content."""
     ground.publish()
     for path in (*NOTHING, "/nothing"):
         answer = ground.client.get(path, headers=HTML)
@@ -114,8 +114,8 @@ def test_a_page_loads_nothing_from_elsewhere_and_no_script_of_its_own(ground: Fl
     page(ground, "/static/arena.css", 404)
 
 
-def test_a_refusal_is_a_page_for_people_and_json_for_programs(ground: Floor) -> None:
-    """R-03: below the protocol's path it is JSON whatever is accepted."""
+def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) -> None:
+    """R-03: below the protocol's base path errors are always JSON."""
     ground.publish()
     wrong = {"/nothing": 404, "/agents/none": 404, "/markets/kalshi:NONE": 404, "/submissions/0": 404}
     wrong |= {"/snapshots/2026-05-08T12:30:00Z": 404, "/snapshots/x": 404, "/registry/proof/0": 404, "/?page=0": 400}
@@ -131,15 +131,15 @@ def test_a_refusal_is_a_page_for_people_and_json_for_programs(ground: Floor) -> 
         assert str(status) in found.words
         told = ground.client.get(path, headers={"Accept": "application/json"})
         assert (told.status_code, set(told.json())) == (status, {"error", "detail", "field"})
-    assert "No market of a region of that name is open." in page(ground, "/markets?theater=mars").said, "R-07"
+    assert "No market of an unknown region is open." in page(ground, "/markets?theater=mars").said, "R-07"
     for path in (f"{BASE}/nothing", f"{BASE}/agents/none", f"{BASE}/intel?as_of=x", f"{BASE}/decisions"):
         told = ground.client.get(path, headers=HTML)
         assert set(told.json()) == {"error", "detail", "field"}, path
     assert ground.client.post("/", headers=HTML).json()["error"] == "method_not_allowed"
 
 
-def test_pages_are_counted_as_other_requests_are(tmp_path: Path) -> None:
-    """R-06: and whoever is turned away is told when to come again."""
+def test_pages_count_against_the_rate_limit(tmp_path: Path) -> None:
+    """R-06: the error has a Retry-After header."""
     with floor(tmp_path, rate_anon=2) as ground:
         ground.publish()
         page(ground, "/")
@@ -147,7 +147,7 @@ def test_pages_are_counted_as_other_requests_are(tmp_path: Path) -> None:
         answer = ground.client.get("/", headers=HTML)
         assert (answer.status_code, answer.headers["Retry-After"]) == (429, "60")
         assert "Too many requests" in answer.text
-        assert ground.client.get(page_asset(answer.text)).status_code == 200, "the look of that page comes with it"
+        assert ground.client.get(page_asset(answer.text)).status_code == 200, "static files do not count"
         ground.clock[0] += MINUTE
         page(ground, "/")
 

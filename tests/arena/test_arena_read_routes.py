@@ -21,7 +21,7 @@ from openoutcry.arena.timestamps import CADENCE, HOUR, format_timestamp, parse_t
 pytestmark = pytest.mark.once
 
 
-def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: Floor) -> None:
+def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(ground: Floor) -> None:
     """R-16, R-39."""
     key = {"Authorization": f"bearer {ground.keys['one']}"}
     first = ground.client.get(f"{BASE}/intel", headers={"Accept-Encoding": "identity"})
@@ -34,7 +34,7 @@ def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: 
     assert (again.content, again.headers["ETag"]) == (first.content, first.headers["ETag"])
     assert again.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     plain = f"{BASE}/intel?as_of={moment.replace('Z', '+00:00')}"
-    assert ground.client.get(plain).content == first.content, "R-01: a plus sign may come as a space"
+    assert ground.client.get(plain).content == first.content, "R-01: an unencoded plus sign is decoded as a space"
     known = ground.client.get(f"{BASE}/intel", headers={"If-None-Match": f'"x", W/"{digest}"'})
     assert (known.status_code, known.content) == (304, b"")
     ground.arena.close()
@@ -58,7 +58,7 @@ def test_a_snapshot_is_the_same_bytes_for_everybody_and_after_a_restart(ground: 
         ("gzip;q=x", None),
     ],
 )
-def test_a_snapshot_comes_in_the_coding_that_is_asked_for(ground: Floor, accepted: str, coding: str | None) -> None:
+def test_a_snapshot_is_sent_in_the_accepted_content_coding(ground: Floor, accepted: str, coding: str | None) -> None:
     """R-16."""
     with ground.client.stream("GET", f"{BASE}/intel", headers={"Accept-Encoding": accepted}) as answer:
         raw = b"".join(answer.iter_raw())
@@ -70,7 +70,7 @@ def test_a_snapshot_comes_in_the_coding_that_is_asked_for(ground: Floor, accepte
             zlib.decompress(raw)
 
 
-def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor, tmp_path: Path) -> None:
+def test_an_unpublished_snapshot_is_not_found(ground: Floor, tmp_path: Path) -> None:
     """R-14, R-15."""
     with floor(tmp_path / "empty") as empty:
         answer = empty.client.get(f"{BASE}/intel")
@@ -88,8 +88,8 @@ def test_a_snapshot_that_nobody_published_is_not_there(ground: Floor, tmp_path: 
     assert ground.client.get(f"{BASE}/intel", params={"as_of": moment}).status_code == 200
 
 
-def test_whoever_comes_with_a_key_must_have_one(ground: Floor) -> None:
-    """R-02: anonymous is open, a key that is none is not."""
+def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None:
+    """R-02: anonymous reads are allowed; reads with an invalid key are not."""
     for path in ("/markets", "/intel", "/leaderboard"):
         assert ground.client.get(BASE + path).status_code == 200
         for wrong in ("Bearer x", "Basic x", "Bearer", ""):
@@ -98,7 +98,7 @@ def test_whoever_comes_with_a_key_must_have_one(ground: Floor) -> None:
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor) -> None:
+def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
     """R-07 to R-10, R-40, R-44."""
     told = ground.client.get(f"{BASE}/markets").json()
     assert told["as_of"] == ground.as_of
@@ -110,7 +110,7 @@ def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor)
         assert each["yes_bid"] <= each["yes_mid_price"] <= each["yes_ask"]
     first = told["markets"][0]["market_id"]
     ground.clock[0] = parse_timestamp("t", told["markets"][0]["decision_cutoff"])
-    assert ground.markets()[0] == first, "R-27: the cutoff itself is open"
+    assert ground.markets()[0] == first, "R-27: a market is open at the cutoff itself"
     ground.clock[0] += 1
     assert ground.markets("closed") == [first]
     ground.resolve(first, "yes", "determined")
@@ -131,7 +131,7 @@ def test_markets_are_open_then_closed_then_settled_and_never_lost(ground: Floor)
     assert all("iran" in each["theaters"] for each in iran)
 
 
-def test_a_market_that_was_closed_does_not_open_anew(ground: Floor) -> None:
+def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
     """R-32: its decisions are public by then."""
     from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot
 
@@ -184,10 +184,10 @@ def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) 
         )
     ground.resolve(markets[0], "no", "amended")
     again = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
-    assert again[0]["brier"] == pytest.approx((7 * 0.01 + 0.81) / 8), "R-44: an amendment scores anew"
+    assert again[0]["brier"] == pytest.approx((7 * 0.01 + 0.81) / 8), "R-44: an amendment recomputes the scores"
 
 
-def test_what_is_no_route_has_the_form_of_every_error(ground: Floor) -> None:
+def test_an_unknown_route_returns_an_error_in_the_common_form(ground: Floor) -> None:
     """R-03."""
     assert said(ground.client.get("/v2/competition/nothing"))[:2] == (404, "not_found")
     wrong = ground.client.post(f"{BASE}/markets")
@@ -197,12 +197,12 @@ def test_what_is_no_route_has_the_form_of_every_error(ground: Floor) -> None:
     assert said(ground.client.get("/registry/consistency"))[:2] == (400, "invalid_payload")
 
 
-def test_a_fault_of_the_server_says_nothing_of_what_came(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_reveals_nothing_of_the_request(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-03, R-32."""
     monkeypatch.setattr(ground.arena.state, "markets", None)
     assert said(ground.client.get(f"{BASE}/markets"))[:2] == (500, "internal_error")
 
 
-def test_text_of_moments() -> None:
+def test_timestamps_are_formatted_in_utc() -> None:
     """R-01."""
     assert format_timestamp(parse_timestamp("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"

@@ -1,4 +1,4 @@
-"""Who takes part, and how often: R-06, R-35 to R-38, Q-9, and slugs that only look right."""
+"""Registration, API keys and rate limits: R-06, R-35 to R-38, Q-9."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def register(ground: Floor, **headers: str) -> Any:
     return ground.client.post(f"{BASE}/register", json={"slug": slug}, headers=headers)
 
 
-def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
+def test_a_key_is_shown_once_and_stored_as_its_hash(ground: Floor) -> None:
     """R-36."""
     answer = ground.client.post(f"{BASE}/register", json={"slug": "One_1-x", "contact_email": "secret@example.org"})
     told = answer.json()
@@ -49,7 +49,7 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
         digest = base.execute("SELECT key_sha256 FROM agents WHERE slug = 'one_1-x'").fetchone()[0]
         records = b"".join(row[0] for row in base.execute("SELECT record FROM records"))
     assert digest == hashlib.sha256(told["api_key"].encode()).digest()
-    assert digest.hex().encode() not in records, "the log has a fingerprint that is no credential"
+    assert digest.hex().encode() not in records, "the log contains a fingerprint, which is no credential"
     assert b"example.org" not in records
 
 
@@ -77,19 +77,19 @@ def test_a_key_is_shown_once_and_kept_as_its_hash(ground: Floor) -> None:
         ({"slug": "a", "contact_email": f"{'x' * 200}@example.org"}, "contact_email"),
     ],
 )
-def test_a_registration_of_another_form_is_refused(ground: Floor, body: dict[str, Any], field: str) -> None:
-    """R-35: the sign of Kelvin has a small k as its lower case, and is no k."""
+def test_an_invalid_registration_is_refused(ground: Floor, body: dict[str, Any], field: str) -> None:
+    """R-35: the Kelvin sign, whose lower case is an ASCII k, is refused."""
     assert said(ground.client.post(f"{BASE}/register", json=body)) == (422, "invalid_registration", field)
 
 
 @given(st.text(max_size=45))
-def test_a_slug_is_of_the_letters_that_everybody_can_type(text: str) -> None:
+def test_a_slug_is_ascii(text: str) -> None:
     """R-35."""
     slug = slug_of(text)
     assert slug is None or (text.isascii() and re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", slug) is not None)
 
 
-def test_a_slug_is_of_whoever_came_first_and_for_good(ground: Floor) -> None:
+def test_a_slug_belongs_to_its_first_agent(ground: Floor) -> None:
     """R-37."""
     with ThreadPoolExecutor(16) as pool:
         answers = list(
@@ -100,7 +100,7 @@ def test_a_slug_is_of_whoever_came_first_and_for_good(ground: Floor) -> None:
     assert said(ground.client.post(f"{BASE}/register", content=b"{"))[:2] == (400, "invalid_payload")
 
 
-def test_an_address_registers_so_often_a_day_and_failures_do_not_count(tmp_path: Path) -> None:
+def test_registrations_per_address_are_limited_and_failures_do_not_count(tmp_path: Path) -> None:
     """R-38."""
     proxies = parse_networks(("10.0.0.0/8",))
     with floor(tmp_path, register_cap=2, proxies=proxies) as ground:
@@ -109,7 +109,7 @@ def test_an_address_registers_so_often_a_day_and_failures_do_not_count(tmp_path:
         assert ground.client.post(f"{BASE}/register", json={"slug": "agent-0"}).status_code == 409
         assert register(ground).status_code == 201
         refused = register(ground, **{"X-Forwarded-For": "192.0.2.9"})
-        assert said(refused)[:2] == (429, "rate_limited"), "who is no proxy is not believed"
+        assert said(refused)[:2] == (429, "rate_limited"), "only known proxies are trusted"
         wait = int(refused.headers["Retry-After"])
         assert wait == -(-(DAY - ground.clock[0] % DAY) // SECOND)
         ground.clock[0] += wait * SECOND
@@ -119,8 +119,8 @@ def test_an_address_registers_so_often_a_day_and_failures_do_not_count(tmp_path:
         assert sorted(codes) == [201] * 2 + [429] * 14
 
 
-def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path) -> None:
-    """R-38: IPv6 by its /64; the address that the last proxy saw."""
+def test_addresses_of_an_ipv6_network_share_a_bucket_and_proxies_are_trusted(tmp_path: Path) -> None:
+    """R-38: IPv6 counts by /64; the address is the one that the last trusted proxy saw."""
     from starlette.testclient import TestClient
 
     from openoutcry.arena.app import create_app
@@ -128,10 +128,10 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
     with floor(tmp_path, register_cap=1, proxies=parse_networks(("2001:db8:ffff::/48", "10.0.0.0/8"))) as ground:
         app = create_app(ground.arena, ground.settings)
 
-        def code(host: str, told: str | None = None) -> int:
+        def code(host: str, forwarded: str | None = None) -> int:
             client = TestClient(app, client=(host, 1))
             slug = f"s{len(ground.arena.state.agents)}"
-            headers = {} if told is None else {"X-Forwarded-For": told}
+            headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
             return client.post(f"{BASE}/register", json={"slug": slug}, headers=headers).status_code
 
         assert [code("2001:db8::1"), code("2001:db8::2"), code("2001:db8:0:1::1")] == [201, 429, 201]
@@ -141,11 +141,13 @@ def test_addresses_of_one_network_are_one_and_a_proxy_is_believed(tmp_path: Path
         assert [code("10.0.0.1", "192.0.2.3:4711"), code("10.0.0.1", "192.0.2.3:4712")] == [201, 429], "with a port"
         assert [code("10.0.0.1", "[2001:db8:7::1]:9"), code("10.0.0.1", "2001:db8:7::2")] == [201, 429]
         assert [code("::ffff:10.0.0.1", "192.0.2.5"), code("10.0.0.1", "192.0.2.5")] == [201, 429], "a mapped proxy"
-        assert [code("10.0.0.8", "192.0.2.9, unknown"), code("10.0.0.8", "192.0.2.9, _x")] == [201, 429], "no address"
+        assert [code("10.0.0.8", "192.0.2.9, unknown"), code("10.0.0.8", "192.0.2.9, _x")] == [201, 429], (
+            "not an address"
+        )
 
 
-def test_each_line_of_the_header_of_proxies_is_read(tmp_path: Path) -> None:
-    """R-38: a proxy that adds a line of its own, below the one that its client made up, is believed."""
+def test_repeated_forwarding_headers_are_joined(tmp_path: Path) -> None:
+    """R-38: a proxy may add its own header line after a forged one of its client."""
     from starlette.requests import HTTPConnection
 
     with floor(tmp_path, proxies=parse_networks(("10.0.0.0/8",))) as ground:
@@ -155,8 +157,8 @@ def test_each_line_of_the_header_of_proxies_is_read(tmp_path: Path) -> None:
         assert authenticator.address_bucket(HTTPConnection(scope)) == "192.0.2.1"
 
 
-def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
-    """R-06: wrong keys, requests without one and registrations, whatever comes of them."""
+def test_requests_without_a_valid_key_count_by_address(tmp_path: Path) -> None:
+    """R-06: invalid keys, missing keys and registrations count, whatever their result."""
     with floor(tmp_path, rate_anon=6) as ground:
         wrong = {"Authorization": "Bearer tarena_none"}
         codes = [ground.client.get(f"{BASE}/markets", headers=wrong).status_code for _ in range(2)]
@@ -169,8 +171,8 @@ def test_whom_nobody_knows_is_counted_by_his_address(tmp_path: Path) -> None:
             assert said(answer)[:2] == (429, "rate_limited"), path
 
 
-def test_of_more_names_than_are_remembered_the_quietest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-06: a flood of addresses neither fills the memory nor lets those through who keep asking."""
+def test_the_least_recently_seen_client_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-06: a flood of addresses neither fills the memory nor resets the limit of an active client."""
     monkeypatch.setattr(rate_limit, "MAX_NAMES", 100)
     window, through = SlidingWindow(3), 0
     for at in range(10_000):
@@ -181,7 +183,7 @@ def test_of_more_names_than_are_remembered_the_quietest_is_forgotten(monkeypatch
     assert len(window._hits) == 100
 
 
-def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:
+def test_a_rotated_key_replaces_the_old_one_at_once(ground: Floor) -> None:
     """Q-9."""
     old = ground.keys["one"]
     answer = ground.client.post(f"{BASE}/keys/rotate", headers={"Authorization": f"Bearer {old}"})
@@ -191,7 +193,7 @@ def test_a_key_is_replaced_and_the_old_one_dies_at_once(ground: Floor) -> None:
     assert ground.client.post(f"{BASE}/keys/rotate").status_code == 401
 
 
-def test_who_is_suspended_does_not_submit(ground: Floor) -> None:
+def test_a_suspended_agent_cannot_submit(ground: Floor) -> None:
     """R-04."""
     from openoutcry.arena.store.entry_writes import SuspendAgent
 
@@ -202,8 +204,8 @@ def test_who_is_suspended_does_not_submit(ground: Floor) -> None:
     assert ground.submit("one", (ground.markets()[0], 0.5)).status_code == 200
 
 
-def test_the_61st_request_of_a_minute_waits_as_long_as_it_is_told(tmp_path: Path) -> None:
-    """R-06: what was refused counts, what was turned away does not."""
+def test_the_61st_request_of_a_minute_is_admitted_after_retry_after(tmp_path: Path) -> None:
+    """R-06: invalid requests count, rate-limited ones do not."""
     with floor(tmp_path, rate_key=60) as ground:
         ground.publish()
         ground.register("one")
@@ -214,7 +216,7 @@ def test_the_61st_request_of_a_minute_waits_as_long_as_it_is_told(tmp_path: Path
         assert said(refused)[:2] == (429, "rate_limited")
         ground.clock[0] += int(refused.headers["Retry-After"]) * SECOND
         assert ground.post("one", b"{").status_code == 400
-        assert ground.client.get(f"{BASE}/markets").status_code == 200, "others have their own"
+        assert ground.client.get(f"{BASE}/markets").status_code == 200, "other clients have their own limit"
 
 
 def refused(window: SlidingWindow, moment: int) -> int | None:
@@ -226,7 +228,7 @@ def refused(window: SlidingWindow, moment: int) -> int | None:
 
 
 @given(st.lists(st.integers(0, 20 * SECOND), max_size=60), st.integers(1, 5))
-def test_no_minute_has_more_than_its_requests_and_waiting_helps(gaps: list[int], most: int) -> None:
+def test_no_minute_exceeds_the_limit_and_waiting_helps(gaps: list[int], most: int) -> None:
     """R-06."""
     window, now, through = SlidingWindow(most), 0, list[int]()
     for gap in gaps:
@@ -235,20 +237,20 @@ def test_no_minute_has_more_than_its_requests_and_waiting_helps(gaps: list[int],
         if wait is not None:
             assert wait >= 1
             now += wait * SECOND
-            assert refused(window, now) is None, "whoever waits as long as he is told gets through"
+            assert refused(window, now) is None, "a client that waits for `retry_after` is admitted"
         through.append(now)
     for at, moment in enumerate(through):
         assert sum(moment - MINUTE < each <= moment for each in through[: at + 1]) <= most
 
 
 @pytest.mark.parametrize("name", ["\u0639\u0644\u06cc", "7", "O'Neill \U0001f98a", "Zo\u0065\u0308", "\u674e"])
-def test_a_name_is_in_any_alphabet(name: str, ground: Floor) -> None:
+def test_a_display_name_may_use_any_alphabet(name: str, ground: Floor) -> None:
     """R-35."""
     ground.register("named", display_name=f" {name} ")
     assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] == name
 
 
-def test_a_name_of_spaces_is_none(ground: Floor) -> None:
+def test_a_blank_display_name_is_none(ground: Floor) -> None:
     """R-35."""
     ground.register("named", display_name=" \u3000 ")
     assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] is None

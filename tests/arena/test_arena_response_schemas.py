@@ -1,4 +1,4 @@
-"""The bodies that the documentation shows are those of the OpenAPI document, each of them once, and true."""
+"""The documentation shows one valid example of every schema of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BLOCK = re.compile(r"^```json\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def shown() -> dict[str, Any]:
-    """Return the bodies of the page, by the name that stands before each."""
+    """Return the examples of the page by the schema name before each."""
     found = dict[str, Any]()
     for match in BLOCK.finditer(PAGE):
         name = re.findall(r"`([A-Z][A-Za-z]+)`", PAGE[: match.start()])[-1]
@@ -39,8 +39,8 @@ def shown() -> dict[str, Any]:
     return found
 
 
-def test_every_body_that_the_document_names_is_shown_and_valid(ground: Floor) -> None:
-    """R-03, R-08, R-17, R-21, R-28, R-31, R-33, R-36: with every member, and none that is not there."""
+def test_every_schema_has_a_valid_example(ground: Floor) -> None:
+    """R-03, R-08, R-17, R-21, R-28, R-31, R-33, R-36: examples have all members and no others."""
     document = Contract(ground.client.get("/openapi.json").json()).document
     routes = [operation for told in document["paths"].values() for operation in told.values()]
     bodies = [{"requestBody": each.get("requestBody"), "responses": each["responses"]} for each in routes]
@@ -52,8 +52,8 @@ def test_every_body_that_the_document_names_is_shown_and_valid(ground: Floor) ->
         Draft202012Validator(schema).validate(body)
 
 
-def test_the_receipt_that_is_shown_verifies() -> None:
-    """R-42: and so does the proof, which is of the same record."""
+def test_the_example_receipt_verifies() -> None:
+    """R-42: the example proof, for the same record, verifies too."""
     found = shown()
     named = re.search(r"`(openoutcry\.arena/local\+\S+)`", PAGE)
     assert named is not None
@@ -64,8 +64,8 @@ def test_the_receipt_that_is_shown_verifies() -> None:
     verifier.check_receipt(proof | {"record": json.loads(proof["record"])}, key)
 
 
-def test_the_files_that_a_command_takes_are_shown_and_taken() -> None:
-    """Decisions to submit, and the plan of a live season."""
+def test_the_example_input_files_of_commands_are_valid() -> None:
+    """A file of decisions, and the plan of a live season."""
     decisions, plan = BLOCK.findall((DOCS / "arena.md").read_text(encoding="utf-8"))
     assert len(TypeAdapter(list[DecisionBody]).validate_json(decisions)) == 2
     told = json.loads(plan)

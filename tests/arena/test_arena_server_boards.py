@@ -1,4 +1,4 @@
-"""Boards, proofs and moments where an edge is: R-26, R-33, R-42, R-44."""
+"""Leaderboards and proofs at boundary times and under concurrency: R-26, R-33, R-42, R-44."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from openoutcry.arena.timestamps import DAY, SECOND, format_timestamp, parse_tim
 pytestmark = pytest.mark.once
 
 
-def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) -> None:
-    """R-44, Q-1: a day without dispute, to the microsecond."""
+def test_a_result_is_final_on_the_board_when_its_market_is_settled(ground: Floor) -> None:
+    """R-44, Q-1: after a day without dispute, to the microsecond."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.submit("one", (market["market_id"], 0.5))
     ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + SECOND
@@ -38,8 +38,8 @@ def test_a_result_is_final_on_the_board_when_it_is_in_the_list(ground: Floor) ->
         ground.clock[0] += 1
 
 
-def test_a_market_is_on_the_board_of_the_season_in_which_it_was_final(ground: Floor) -> None:
-    """R-33, Q-4: a quarter by itself, and all of them; an amendment in the next one moves nothing."""
+def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> None:
+    """R-33, Q-4: one quarter, and all time; an amendment in a later quarter does not move a market."""
     first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
     ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
     ground.clock[0] = parse_timestamp("t", second["decision_cutoff"]) + 1
@@ -60,18 +60,18 @@ def test_a_market_is_on_the_board_of_the_season_in_which_it_was_final(ground: Fl
     assert "0.250" in page
 
 
-def test_a_board_of_another_region_or_season_is_refused(ground: Floor) -> None:
-    """R-33: a name that is none is not another word for all, and fills no memory."""
+def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
+    """R-33: an unknown name does not mean all, and is not cached."""
     for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
         told = ground.client.get(f"{BASE}/leaderboard", params={name: value})
         assert said(told) == (400, "invalid_payload", name)
     assert ground.client.get(f"{BASE}/leaderboard?season=all&theater=iran").json()["theater"] == "iran"
 
 
-def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
+def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
     ground: Floor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R-33: what is submitted is on no board before its cutoff, and then it is."""
+    """R-33: a submission enters a board at its cutoff."""
     made = list[Any]()
     first = board_cache.select
     monkeypatch.setattr(board_cache, "select", lambda facts: made.append(0) or first(facts))
@@ -96,13 +96,13 @@ def test_a_board_is_made_anew_when_it_changes_and_not_for_a_submission(
     rows(5)
 
 
-def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-33: a board that is made while a transaction commits is not kept as that of after it."""
+def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: a board computed during a commit must not be served as the board after it."""
     asked = list[list[str]]()
     first = write_queue.full_tiles
 
     def between(*told: int) -> Any:
-        # The log has the record, and the tables have it not.
+        # The log contains the record, and the tables do not yet.
         if not asked:
             asked.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
         return first(*told)
@@ -113,8 +113,8 @@ def test_what_is_not_on_the_disk_yet_is_on_the_next_board(ground: Floor, monkeyp
     assert [row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]] == ["one", "two"]
 
 
-def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-33: one long reckoning does not hold up everybody."""
+def test_a_board_being_computed_is_served_in_its_last_version(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-33: a slow computation does not block other requests."""
     found = board_cache.Boards(ground.arena, ground.settings)
     before, first = found.board(), board_cache.board
     meanwhile = list[Any]()
@@ -130,16 +130,16 @@ def test_while_a_board_is_made_others_are_shown_the_one_before(ground: Floor, mo
     assert meanwhile == [before]
 
 
-def test_the_document_says_what_a_season_is_called(ground: Floor) -> None:
-    """OpenAPI is true to what is served."""
+def test_the_openapi_document_has_the_pattern_of_a_season(ground: Floor) -> None:
+    """The parameter has the pattern and the default of the server."""
     asked = ground.client.get("/openapi.json").json()["paths"][f"{BASE}/leaderboard"]["get"]["parameters"]
     (season,) = (each["schema"] for each in asked if each["name"] == "season")
     assert season["pattern"] == "^(all|[0-9]{4}Q[1-4])$"
     assert season["default"] == "all"
 
 
-def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
-    """R-33: also where nothing else has changed."""
+def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
+    """R-33: also if nothing else has changed."""
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
     rules = replace(Parameters(), fee_model="none").to_record()
     ground.arena.writer.write(SetScoringRules("2", rules, b"[]", ground.clock[0]))
@@ -147,8 +147,8 @@ def test_a_board_is_of_the_newest_rules(ground: Floor) -> None:
     assert (told["scoring_version"], told["fee_model"]) == ("2", "none")
 
 
-def test_a_decision_that_was_shown_is_not_copied_by_turning_the_clock_back(ground: Floor) -> None:
-    """R-27, R-32: a cutoff that has passed stays so, whatever the clock says."""
+def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
+    """R-27, R-32: a passed cutoff stays passed; otherwise public decisions could be copied."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.register("two")
     ground.submit("one", (market["market_id"], 0.25))
@@ -158,8 +158,8 @@ def test_a_decision_that_was_shown_is_not_copied_by_turning_the_clock_back(groun
     assert said(ground.submit("two", (market["market_id"], 0.25)))[:2] == (410, "decision_cutoff_passed")
 
 
-def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
-    """R-42: a record that is written while a proof is made does not part the two."""
+def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -> None:
+    """R-42: a record written during the computation of a proof does not invalidate it."""
     told = ground.submit("one", (ground.markets()[0], 0.5)).json()
     key = verifier.parse_key(str(ground.arena.key.verifier))
     path = f"/registry/proof/{told['submission_id']}"
@@ -178,8 +178,8 @@ def test_a_proof_is_of_the_checkpoint_that_it_comes_with(ground: Floor) -> None:
         verifier.check_receipt(told | each | {"record": told["record"], "salts": told["salts"]}, key)
 
 
-def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-26: also where many decide at once and more agents are known than are remembered."""
+def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-26: also with concurrent submissions of more agents than the cache holds."""
     monkeypatch.setattr(write_batch, "MAX_CACHED", 0)
     ground.register("two")
     markets = ground.markets()
@@ -189,8 +189,8 @@ def test_of_one_agent_what_is_forgotten_is_asked_for_anew(ground: Floor, monkeyp
     assert sorted(codes) == [200] * 2 + [422] * 30
 
 
-def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
-    """R-27: what is decided on a snapshot was received after it, whatever the clock says."""
+def test_setting_the_clock_back_does_not_break_a_board(ground: Floor) -> None:
+    """R-27: a decision is received after its snapshot, whatever the clock says."""
     ground.publish()
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.clock[0] = parse_timestamp("t", ground.as_of) - SECOND
@@ -201,8 +201,8 @@ def test_a_clock_that_was_set_back_breaks_no_board(ground: Floor) -> None:
     assert format_timestamp(ground.clock[0]) > ground.as_of
 
 
-def test_what_is_asked_of_the_log_is_there_or_refused(ground: Floor) -> None:
-    """R-03: whatever is asked for, the answer has a form."""
+def test_invalid_requests_to_the_log_are_refused(ground: Floor) -> None:
+    """R-03: every error has the common form."""
     size = ground.arena.writer.log.end.seq
     for path in (
         f"tile/0/000.p/{size + 1}",

@@ -1,4 +1,4 @@
-"""What is decided is nobody's before the cutoff, and everybody's after it: R-32, R-42, and exports that verify."""
+"""Decisions are secret before the cutoff and public after it; exports verify: R-32, R-42."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ground(ground: Floor) -> Floor:
 
 
 def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
-    """Return every path that is served to anybody, with what its parts can be; a new part must be added here."""
+    """Return all public paths with values for their parameters; new parameters must be added here."""
     size, record = ground.arena.writer.log.end.seq, told["record"]
     parts = {
         "{slug}": ["one", "two"],
@@ -46,7 +46,7 @@ def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
         "{market_id}": [each["market_id"] for each in told["salts"]],
         "{as_of}": [ground.as_of],
         "{path:path}": [f"entries/000.p/{size}", f"0/000.p/{size}"],
-        "{named}": ["x"],
+        "{file}": ["x"],
         "{key_id}": ["00000000"],
     }
     found = [f"/registry?date={record['received_at'][:10]}", f"{BASE}/intel?as_of={ground.as_of}"]
@@ -63,7 +63,7 @@ def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
 
 
 def public_bytes(ground: Floor, folder: Path, told: dict[str, Any]) -> bytes:
-    """Return every byte that anybody can ask for, as a guest, as a browser and as another agent."""
+    """Return all public bytes as served to a guest, to a browser and to another agent."""
     paths = public_paths(ground, told)
     plain = {"Accept-Encoding": "identity"}
     kinds = (
@@ -75,7 +75,7 @@ def public_bytes(ground: Floor, folder: Path, told: dict[str, Any]) -> bytes:
     assert 500 not in {answer.status_code for answer in answers}
     assert sum(answer.status_code == 200 for answer in answers) > len(answers) * 0.8
     found = [answer.content + str(answer.headers).encode() for answer in answers]
-    # Refusals, too.
+    # Error responses, too.
     wrong = (ground.body("two", ("kalshi:NONE", 0.5)), ground.body("one", ("kalshi:NONE", 0.5)), {})
     found += [ground.post("two", body).content for body in wrong]
     export(ground.arena, folder, ground.clock[0])
@@ -83,10 +83,10 @@ def public_bytes(ground: Floor, folder: Path, told: dict[str, Any]) -> bytes:
     return b"\n".join(found + files)
 
 
-def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
+def test_no_public_byte_contains_a_decision_before_the_cutoff(
     ground: Floor, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """R-32: probability, reason and salt, in answers, headers, tiles, exports and the server's log."""
+    """R-32: probability, reasoning and salt in responses, headers, tiles, exports and the server's log."""
     caplog.set_level(logging.DEBUG)
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
@@ -101,20 +101,18 @@ def test_what_is_decided_is_in_no_public_byte_before_the_cutoff(
     other = ground.client.get(f"{BASE}/agents/one")
     assert [each.headers["Cache-Control"] for each in (own, other)] == ["no-store", "no-cache"]
     assert [each.headers["Vary"] for each in (own, other)] == ["Authorization"] * 2
-    assert WORDS in own.text, "whoever decided may see it"
+    assert WORDS in own.text, "the agent itself may see it"
     ground.resolve(market["market_id"], "yes")
     again = public_bytes(ground, tmp_path / "resolved", told)
-    assert WORDS.encode() not in again, "a result opens nothing before the cutoff"
+    assert WORDS.encode() not in again, "a result reveals nothing before the cutoff"
     ground.clock[0] += 1
     after = public_bytes(ground, tmp_path / "after", told)
     assert [secret for secret in secrets if secret.encode() not in after] == []
 
 
 @pytest.mark.parametrize("table", ["submissions", "decisions"])
-def test_a_database_that_fails_tells_the_log_nothing_of_what_was_decided(
-    ground: Floor, caplog: pytest.LogCaptureFixture, table: str
-) -> None:
-    """R-32: a statement that fails is logged without its values."""
+def test_a_failing_database_logs_no_decision(ground: Floor, caplog: pytest.LogCaptureFixture, table: str) -> None:
+    """R-32: a failing statement is logged without its parameters."""
     connection = ground.arena.writer.connection()
     with connection.begin():
         does = f"BEFORE INSERT ON main.{table} BEGIN SELECT RAISE(FAIL, 'a fault'); END"
@@ -125,8 +123,8 @@ def test_a_database_that_fails_tells_the_log_nothing_of_what_was_decided(
     assert [secret for secret in (str(SHARE), WORDS) if secret in caplog.text] == []
 
 
-def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:
-    """R-32: of all markets and all shares of two places none gives it; with the salt, the one that was decided does."""
+def test_a_commitment_cannot_be_guessed(ground: Floor) -> None:
+    """R-32: no combination of market and two-digit probability gives it without the salt."""
     markets = ground.markets()
     told = ground.submit("one", (markets[3], 0.37)).json()
     commitment = told["record"]["commitments"][0]
@@ -138,16 +136,16 @@ def test_a_commitment_cannot_be_found_by_trying(ground: Floor) -> None:
             assert hashlib.sha256(canonical(tried).encode()).hexdigest() != commitment
 
 
-def test_the_order_of_commitments_says_nothing_of_markets(ground: Floor) -> None:
+def test_the_order_of_commitments_reveals_nothing(ground: Floor) -> None:
     """R-32."""
     told = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
     commitments = told["record"]["commitments"]
     assert commitments == sorted(commitments)
-    assert [body["market_id"] for body in told["salts"]] != ground.markets(), "8 of them, by their hashes"
+    assert [body["market_id"] for body in told["salts"]] != ground.markets(), "8 decisions, ordered by hash"
 
 
-def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor, tmp_path: Path) -> None:
-    """R-42, R-44: the log, what was opened, the snapshots and the days, before and after the cutoffs."""
+def test_an_export_verifies_with_both_verifiers_and_has_the_boards_scores(ground: Floor, tmp_path: Path) -> None:
+    """R-42, R-44: log, revealed decisions, snapshots and days, before and after the cutoffs."""
     markets = ground.markets()
     for slug, share in (("one", 0.8), ("two", 0.3)):
         ground.submit(slug, *((market, share) for market in markets))
@@ -174,7 +172,7 @@ def test_an_export_verifies_with_both_and_scores_as_the_board_does(ground: Floor
     assert verifier.main(["export", str(tmp_path / "late")]) == 1
 
 
-def test_a_proof_is_a_text_that_others_read_too(ground: Floor) -> None:
+def test_a_proof_is_valid_tlog_proof_text(ground: Floor) -> None:
     """R-42: `tlog-proof`."""
     from openoutcry.arena.log.log_proofs import Proof
 

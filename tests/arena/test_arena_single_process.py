@@ -1,4 +1,4 @@
-"""One process serves an arena in a file; what an operator types goes on beside it."""
+"""Only one process serves an arena in a file; operator commands still work."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from openoutcry.arena.store.arena_store import serving_lock
 
 pytestmark = pytest.mark.once
 
-HOLD = "import sys; from pathlib import Path; from openoutcry.arena.store.arena_store import served_alone\n"
-HOLD += "with served_alone(Path('arena')): print('held', flush=True); sys.stdin.read()"
+HOLD = "import sys; from pathlib import Path; from openoutcry.arena.store.arena_store import serving_lock\n"
+HOLD += "with serving_lock(Path('arena')): print('held', flush=True); sys.stdin.read()"
 
 
-def test_a_second_server_is_refused_in_a_line_and_an_operator_is_not(tmp_path: Path) -> None:
-    """Two would publish two snapshots of an edge, and each would hold limits of its own."""
+def test_a_second_server_is_refused_and_operator_commands_are_not(tmp_path: Path) -> None:
+    """Two servers would publish two snapshots of one time, with separate rate limits."""
     with served(tmp_path):
         second = typed("arena", "serve", "--port", "0", cwd=tmp_path)
         assert (second.returncode, second.stdout) == (2, "")
@@ -41,7 +41,7 @@ def test_a_second_server_is_refused_in_a_line_and_an_operator_is_not(tmp_path: P
         pass
 
 
-def test_a_server_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+def test_a_killed_server_releases_the_lock(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""What was acknowledged is there after a crash; a disk that is full acknowledges nothing."""
+"""Acknowledged records survive a crash; a full disk acknowledges nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from openoutcry.arena.timestamps import HOUR, format_timestamp
 pytestmark = pytest.mark.once
 
 N_KILLS = 100 if os.environ.get("OPENOUTCRY_FULL") else 2
-# Registers, then submits from several threads as fast as it can, and says what was acknowledged.
+# Registers and submits from several threads as fast as possible, and prints acknowledged records.
 WRITER = """
 import os
 import sys
@@ -51,7 +51,7 @@ with floor(Path(sys.argv[1])) as ground:
         ground.register(name)
         answer = ground.submit(name, (market, 0.5))
         told = answer.json()
-        # At once: lines of several threads must not mix.
+        # One write call, so that lines of several threads do not mix.
         os.write(1, "{submission_id} {leaf_index}\\n".format(**told).encode())
 
     with ThreadPoolExecutor(4) as pool:
@@ -59,11 +59,11 @@ with floor(Path(sys.argv[1])) as ground:
 """
 
 
-def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
-    """R-28, G5: kill -9 at random moments, again and again on the same file."""
+def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+    """R-28, G5: SIGKILL at random times, repeatedly on the same file."""
     drawn, told = random.Random(8), dict[str, int]()
-    # The package that this process has, wherever it is installed from.
-    paths = (Path(__file__).parent, Path(openoutcry.__file__).parents[1])
+    # The package of this process, wherever it is installed.
+    paths = (Path(__file__).parents[1] / "support", Path(openoutcry.__file__).parents[1])
     surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     for turn in range(N_KILLS):
         words = [sys.executable, "-c", WRITER, str(tmp_path / "arena"), f"t{turn}"]
@@ -73,7 +73,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(tmp_pat
             time.sleep(drawn.random() * 0.4)
             process.send_signal(signal.SIGKILL)
             lines = [first, *process.stdout.read().splitlines(keepends=True)]
-        # A line that was cut may not have been told.
+        # A truncated line was not acknowledged.
         told |= {name: int(at) for name, at in (line.split() for line in lines if line.endswith("\n"))}
     assert len(told) >= N_KILLS
     with Arena(tmp_path / "arena") as arena:
@@ -86,8 +86,8 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(tmp_pat
     assert {name: at for name, at in told.items() if kept.get(name) != at} == {}
 
 
-def test_a_full_disk_acknowledges_nothing_and_is_survived(tmp_path: Path) -> None:
-    """R-28: an error and no receipt, and once there is room again the log goes on where it was."""
+def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: Path) -> None:
+    """R-28: an error and no receipt; with free space the log continues."""
     with floor(tmp_path) as ground:
         ground.publish()
         ground.register("one")
@@ -109,13 +109,13 @@ def test_a_full_disk_acknowledges_nothing_and_is_survived(tmp_path: Path) -> Non
         assert answers[-1].headers["Retry-After"]
         n_kept = len(answers) - 1
         assert ground.arena.writer.log.end.seq == size + n_kept
-        # The connection that had the bound was closed with the failure.
+        # The failure closed the connection that had the page limit.
         assert ground.submit("one", (market, 0.5)).status_code == 200
         export(ground.arena, tmp_path / "export", ground.clock[0])
     assert verifier.main(["export", str(tmp_path / "export")]) == 0
 
 
-def test_of_32_that_decide_the_same_one_is_accepted(tmp_path: Path) -> None:
+def test_one_of_32_concurrent_equal_decisions_is_accepted(tmp_path: Path) -> None:
     """R-25, R-26, under concurrency."""
     with floor(tmp_path) as ground:
         ground.publish()
@@ -131,7 +131,7 @@ def test_of_32_that_decide_the_same_one_is_accepted(tmp_path: Path) -> None:
         assert len({answer.json()["submission_id"] for answer in answers}) == 1
 
 
-def test_an_arena_goes_on_after_a_restart_as_it_was(tmp_path: Path) -> None:
+def test_an_arena_continues_after_a_restart(tmp_path: Path) -> None:
     with floor(tmp_path) as ground:
         ground.publish()
         key = ground.register("one")
@@ -147,8 +147,8 @@ def test_an_arena_goes_on_after_a_restart_as_it_was(tmp_path: Path) -> None:
         assert ground.submit("one", (ground.markets()[1], 0.5)).json()["leaf_index"] == end.seq
 
 
-def test_a_key_that_another_process_has_replaced_opens_nothing(tmp_path: Path) -> None:
-    """Q-9: the old key dies at once, also where the server has not heard of it."""
+def test_a_key_rotated_by_another_process_is_invalid(tmp_path: Path) -> None:
+    """Q-9: the old key is invalid at once, even before the server has reloaded the state."""
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         ground.publish()
         ground.register("one")
@@ -162,8 +162,8 @@ def test_a_key_that_another_process_has_replaced_opens_nothing(tmp_path: Path) -
         assert ground.submit("one", (ground.markets()[0], 0.5)).status_code == 200
 
 
-def test_a_market_that_another_process_has_published_is_as_secret(tmp_path: Path) -> None:
-    """R-32: who has not heard of a market shows no decision on it."""
+def test_a_market_published_by_another_process_is_secret_too(tmp_path: Path) -> None:
+    """R-32: a process with an outdated state reveals no decision."""
     with floor(tmp_path) as ground, Arena(tmp_path) as other:
         late = Floor(other, ground.clock, ground.demo, ground.settings)
         ground.publish()
@@ -178,12 +178,12 @@ def test_a_market_that_another_process_has_published_is_as_secret(tmp_path: Path
         assert b"0.123456" not in (tmp_path / "export" / "reveals.jsonl").read_bytes()
 
 
-def test_a_log_without_its_key_is_not_opened_with_another(tmp_path: Path) -> None:
-    """R-28: nothing is made in the place of the lost key."""
+def test_a_log_without_its_key_does_not_open(tmp_path: Path) -> None:
+    """R-28: no new key replaces a lost one."""
     with floor(tmp_path):
         pass
     (tmp_path / "log.key").rename(tmp_path / "kept")
-    with pytest.raises(OpenOutcryError, match=r"`log.key`, which signs the log that is there, is required"):
+    with pytest.raises(OpenOutcryError, match=r"`log.key`, the key of the existing log, is required"):
         Arena(tmp_path)
     assert not (tmp_path / "log.key").exists()
     (tmp_path / "kept").rename(tmp_path / "log.key")
@@ -191,8 +191,8 @@ def test_a_log_without_its_key_is_not_opened_with_another(tmp_path: Path) -> Non
         ground.publish()
 
 
-def test_a_key_signs_no_second_history(tmp_path: Path) -> None:
-    """R-28: an empty database beside a key, such as where `--database` was forgotten, begins no other log."""
+def test_a_key_cannot_sign_a_second_history(tmp_path: Path) -> None:
+    """R-28: an empty database next to an existing key, for example without `--database`, starts no second log."""
     url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
     with floor(tmp_path / "arena", url) as ground:
         ground.publish()
@@ -203,24 +203,24 @@ def test_a_key_signs_no_second_history(tmp_path: Path) -> None:
         assert ground.arena.writer.log.end.seq == size
 
 
-@pytest.mark.parametrize("is_begun", [False, True])
-def test_a_first_start_that_was_killed_is_gone_on_with(is_begun: bool, tmp_path: Path) -> None:
-    """G5: the key is there before the log is, and becomes the log's own when that has begun."""
+@pytest.mark.parametrize("has_log", [False, True])
+def test_a_killed_first_start_is_resumed(has_log: bool, tmp_path: Path) -> None:
+    """G5: the key exists before the log and is final once the log has records."""
     with floor(tmp_path) as ground:
         vkey = str(ground.arena.key.verifier)
     (tmp_path / "log.key").rename(tmp_path / "log.tmp")
-    if not is_begun:
+    if not has_log:
         for each in tmp_path.glob("arena.sqlite*"):
             each.unlink()
     with floor(tmp_path) as ground:
-        assert (str(ground.arena.key.verifier) == vkey) is is_begun
+        assert (str(ground.arena.key.verifier) == vkey) is has_log
         ground.publish()
     assert (tmp_path / "log.key").exists()
     assert not (tmp_path / "log.tmp").exists()
 
 
-def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_path: Path) -> None:
-    """R-20, R-27, R-42: times rise, whatever is written, also behind another process and after a restart."""
+def test_setting_the_clock_back_does_not_decrease_log_times(ground: Floor, tmp_path: Path) -> None:
+    """R-20, R-27, R-42: log times never decrease, also after writes of another process and after a restart."""
     ground.register("two")
     ground.clock[0] += 7 * HOUR
     ground.register("late")
@@ -232,7 +232,7 @@ def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_
         operator.writer.write(SuspendAgent("two", True, "a test", ground.clock[0]))
         operator.writer.write(ResolveMarket(market, "finalized", "yes", None, "operator", ground.clock[0]))
     ground.register("three")
-    # Its cutoff was at a moment that the log has passed.
+    # The log's time is past this cutoff.
     first = "kalshi:KXIRANSTRIKE-DEMO1"
     assert ground.submit("one", (first, 0.5)).json()["error"] == "decision_cutoff_passed"
     assert ground.submit("one", ("kalshi:KXISRAELIRANTALKS-DEMO1", 0.5)).status_code == 200
@@ -242,8 +242,8 @@ def test_a_clock_that_was_set_back_does_not_set_the_log_back(ground: Floor, tmp_
     assert [each.get("at") or each["received_at"] for each in lines[-5:]] == [format_timestamp(newest)] * 5
 
 
-def test_an_operator_writes_while_the_arena_is_served(tmp_path: Path) -> None:
-    """R-44: `arena resolve` is another process; the server goes on behind its record, and knows what it said."""
+def test_an_operator_writes_while_a_server_runs(tmp_path: Path) -> None:
+    """R-44: `arena resolve` is another process; the server continues after its record and uses its result."""
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         first = ground.publish()
         market = ground.markets()[0]

@@ -1,4 +1,4 @@
-"""What the writer cannot write fails by itself, and nothing of it is kept."""
+"""An entry that cannot be written fails alone and leaves no trace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ulid import ULID
 from openoutcry.arena import verifier
 from openoutcry.arena.season_export import export
 from openoutcry.arena.store.backup import backup
-from openoutcry.arena.store.entry_writes import RegisterAgent, Told
+from openoutcry.arena.store.entry_writes import RegisterAgent, StateChange
 from openoutcry.arena.store.submission_writes import SubmitDecisions
 from openoutcry.arena.store.write_batch import UlidGenerator
 from openoutcry.arena.submission_schema import Decided, Submission, parse_submission
@@ -30,8 +30,8 @@ from openoutcry.arena.timestamps import HOUR
 pytestmark = pytest.mark.once
 
 
-def test_what_an_arena_keeps_is_for_its_operator_alone(tmp_path: Path) -> None:
-    """R-32: decisions and their salts are in the tables, before anybody may see them; and in a backup of them."""
+def test_only_the_operator_can_read_an_arenas_files(tmp_path: Path) -> None:
+    """R-32: the tables and their backup contain decisions and salts before they are public."""
     with floor(tmp_path / "new" / "arena") as ground:
         ground.publish()
         paths = [ground.arena.folder, *ground.arena.folder.iterdir()]
@@ -42,8 +42,8 @@ def test_what_an_arena_keeps_is_for_its_operator_alone(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "copy").iterdir()} == {0}
 
 
-def test_names_of_submissions_go_on_after_a_restart_with_a_clock_set_back(tmp_path: Path) -> None:
-    """R-28: a later one is greater, as pages that are read by name rely on."""
+def test_submission_ids_increase_after_a_restart_with_a_clock_set_back(tmp_path: Path) -> None:
+    """R-28: later ids are greater, which the paging of the registry relies on."""
     names = list[str]()
     for back in range(3):
         with floor(tmp_path) as ground:
@@ -55,52 +55,52 @@ def test_names_of_submissions_go_on_after_a_restart_with_a_clock_set_back(tmp_pa
     assert names == sorted(set(names))
 
 
-class Waiting(Told):
-    """An entry that holds the writer, so that what comes meanwhile shares the next transaction."""
+class BlockingEntry(StateChange):
+    """An entry that blocks the writer, so that later entries share the next transaction."""
 
     def __init__(self) -> None:
-        self.has_begun, self.may_go = threading.Event(), threading.Event()
+        self.has_started, self.may_go = threading.Event(), threading.Event()
 
     def plan(self, batch: Any) -> None:
-        self.has_begun.set()
+        self.has_started.set()
         self.may_go.wait(10)
 
 
 def together(ground: Floor, *entries: Any) -> list[Any]:
-    """Write entries in one transaction; return what each is told, or its error."""
-    writer, waiting = ground.arena.writer, Waiting()
+    """Write entries in one transaction; return their results or errors."""
+    writer, blocking = ground.arena.writer, BlockingEntry()
 
     async def write() -> list[Any]:
-        told = asyncio.gather(*map(writer.write_async, entries), return_exceptions=True)
-        # All of them are queued then.
+        outcomes = asyncio.gather(*map(writer.write_async, entries), return_exceptions=True)
+        # All entries are queued now.
         await asyncio.sleep(0)
-        waiting.may_go.set()
-        return await told
+        blocking.may_go.set()
+        return await outcomes
 
-    holder = threading.Thread(target=writer.write, args=(waiting,))
+    holder = threading.Thread(target=writer.write, args=(blocking,))
     holder.start()
-    waiting.has_begun.wait(10)
-    told = asyncio.run(write())
+    blocking.has_started.wait(10)
+    outcomes = asyncio.run(write())
     holder.join()
-    return told
+    return outcomes
 
 
 def submitting(ground: Floor, slug: str, reasoning: str | None = None) -> SubmitDecisions:
-    """Return a submission that came past the checks of the route, whatever its text."""
+    """Return a submission entry that bypasses the checks of the route."""
     read = parse_submission(json.dumps(ground.body(slug, (ground.markets()[0], 0.25))).encode())
     decided = Decided(read.decisions[0].market_id, "0.25", None, reasoning)
     known = Submission(slug, read.snapshot_as_of, (decided,), read.body_sha256)
     return SubmitDecisions(ground.arena.state.agents[slug], known, ground.clock[0])
 
 
-def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
-    """One that cannot be encoded, between others of the same transaction."""
+def test_an_entry_that_cannot_be_written_fails_alone(tmp_path: Path) -> None:
+    """Two entries with text that cannot be encoded share a transaction with valid entries."""
     with floor(tmp_path) as ground:
         ground.publish()
         for slug in ("one", "two", "three"):
             ground.register(slug)
         size = ground.arena.writer.log.end.seq
-        told = together(
+        outcomes = together(
             ground,
             submitting(ground, "one"),
             RegisterAgent("four", "\ud800", None, ground.clock[0]),
@@ -108,24 +108,30 @@ def test_an_entry_that_nobody_foresaw_fails_alone(tmp_path: Path) -> None:
             RegisterAgent("five", "Five", None, ground.clock[0]),
             submitting(ground, "three"),
         )
-        assert [type(each).__name__ for each in told] == ["Answered", "ArenaError", "ArenaError", "str", "Answered"]
-        assert [told[place].code for place in (1, 2)] == ["internal_error"] * 2
+        assert [type(each).__name__ for each in outcomes] == [
+            "SubmissionReply",
+            "ArenaError",
+            "ArenaError",
+            "str",
+            "SubmissionReply",
+        ]
+        assert [outcomes[place].code for place in (1, 2)] == ["internal_error"] * 2
         assert ground.arena.writer.log.end.seq == size + 3
         assert sorted(ground.arena.state.agents) == ["five", "one", "three", "two"]
-        # What failed has left nothing behind: the same agent may do the same, and well.
+        # The failed entries left nothing behind, so the same agents can write again.
         assert ground.submit("two", (ground.markets()[0], 0.5)).status_code == 200
         ground.register("four")
         export(ground.arena, tmp_path / "export", ground.clock[0])
     assert verifier.main(["export", str(tmp_path / "export")]) == 0
 
 
-def test_an_id_is_greater_than_all_before_whatever_the_clock_does() -> None:
-    """R-28: 26 characters of Crockford's base 32, first the millisecond."""
+def test_ids_increase_even_if_the_clock_runs_backwards() -> None:
+    """R-28: ULIDs are 26 characters of Crockford's base 32, starting with the millisecond."""
     ids, moment = UlidGenerator(), 1_778_241_600_000_000
     moments = [moment] * 50 + [moment + 1_000_000, moment, moment - 10**9, moment + 2_000_000]
-    told = [ids.next(each) for each in moments]
-    assert told == sorted(set(told))
-    assert {len(each) for each in told} == {26}
-    assert all(set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in told)
-    assert [ULID.from_str(each).milliseconds for each in told[:51]] == [each // 1000 for each in moments[:51]]
-    assert ULID.from_str(told[-1]).milliseconds == moment // 1000 + 2000
+    outcomes = [ids.next(each) for each in moments]
+    assert outcomes == sorted(set(outcomes))
+    assert {len(each) for each in outcomes} == {26}
+    assert all(set(each) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for each in outcomes)
+    assert [ULID.from_str(each).milliseconds for each in outcomes[:51]] == [each // 1000 for each in moments[:51]]
+    assert ULID.from_str(outcomes[-1]).milliseconds == moment // 1000 + 2000

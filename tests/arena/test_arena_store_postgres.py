@@ -1,4 +1,4 @@
-"""An arena in PostgreSQL keeps what one in SQLite keeps; skipped where there is no server."""
+"""An arena in PostgreSQL behaves like one in SQLite; skipped without PostgreSQL."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def url(server: str) -> str:
-    """A database of its own."""
+    """Create an empty database and return its URL."""
     from sqlalchemy import create_engine
 
     engine = create_engine(server, isolation_level="AUTOCOMMIT")
@@ -47,7 +47,7 @@ def url(server: str) -> str:
     return server.replace("/postgres?", f"/arena_{n}?")
 
 
-def begun(ground: Floor) -> list[str]:
+def started(ground: Floor) -> list[str]:
     """Publish and register two agents; return the markets."""
     ground.publish()
     for slug in ("one", "two"):
@@ -55,9 +55,9 @@ def begun(ground: Floor) -> list[str]:
     return ground.markets()
 
 
-def test_a_season_is_kept_and_goes_on_after_a_restart(tmp_path: Path, url: str) -> None:
+def test_a_season_continues_after_a_restart(tmp_path: Path, url: str) -> None:
     with floor(tmp_path, url) as ground:
-        markets = begun(ground)
+        markets = started(ground)
         first = ground.as_of
         reasoning = {"market_id": markets[0], "yes_probability": 0.25, "reasoning": "é \0 \U0001f600"}
         body = json.dumps(ground.body("one", reasoning, (markets[1], 0.5)))
@@ -81,9 +81,9 @@ def test_a_season_is_kept_and_goes_on_after_a_restart(tmp_path: Path, url: str) 
 
 
 def test_two_processes_write_one_log(tmp_path: Path, url: str) -> None:
-    """R-44: of an operator's command and the server, each goes on behind the other."""
+    """R-44: an operator's command and the server append to the same log in turn."""
     with floor(tmp_path, url) as ground, Arena(tmp_path, url) as operator:
-        markets = begun(ground)
+        markets = started(ground)
         operator.writer.write(ResolveMarket(markets[0], "finalized", "yes", None, "operator", ground.clock[0]))
         assert ground.submit("one", (markets[0], 0.5)).status_code == 410
 
@@ -97,15 +97,15 @@ def test_two_processes_write_one_log(tmp_path: Path, url: str) -> None:
         assert ground.arena.writer.write(RegisterAgent("last", None, None, ground.clock[0]))
         with ground.arena.reading.connect() as connection:
             size = connection.execute(select(func.count()).select_from(records)).scalar_one()
-            # A reader stays at its moment.
+            # A transaction reads one consistent snapshot.
             operator.writer.write(RegisterAgent("later", None, None, ground.clock[0]))
             assert connection.execute(select(func.count()).select_from(records)).scalar_one() == size
     assert verifier.main(["export", str(tmp_path / "export")]) == 0
 
 
-def test_what_fails_fails_alone_and_a_lost_connection_is_made_anew(tmp_path: Path, url: str) -> None:
+def test_a_failing_entry_fails_alone_and_a_lost_connection_is_reopened(tmp_path: Path, url: str) -> None:
     with floor(tmp_path, url) as ground:
-        markets = begun(ground)
+        markets = started(ground)
 
         async def write() -> list[object]:
             entries = [RegisterAgent(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]

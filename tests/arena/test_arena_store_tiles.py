@@ -1,4 +1,4 @@
-"""A log goes on after a restart without its leaves, and proves all of them from its tiles (G5)."""
+"""After a restart a log holds no leaves and computes all proofs from its stored tiles (G5)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.once
 
 
 def registered(ground: Floor, first: int, n: int) -> None:
-    """Register agents, many in a transaction."""
+    """Register agents, many per transaction."""
 
     async def write() -> None:
         entries = (RegisterAgent(f"a{at}", None, None, ground.clock[0]) for at in range(first, first + n))
@@ -44,7 +44,7 @@ def registered(ground: Floor, first: int, n: int) -> None:
 
 
 def public(ground: Floor, size: int) -> dict[str, Any]:
-    """Return what the registry says of a log's first records."""
+    """Return the registry's tiles and consistency proofs for the first records of a log."""
     get = ground.client.get
     said: dict[str, Any] = {tile.path: get(f"/registry/tile/{tile.path}").content for tile in tiles_of(size)}
     for old in (1, 5, 256, 300, 512, size):
@@ -52,7 +52,7 @@ def public(ground: Floor, size: int) -> dict[str, Any]:
     return said
 
 
-def test_a_log_proves_after_a_restart_what_it_proved_before(tmp_path: Path) -> None:
+def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     with floor(tmp_path) as ground:
         ground.publish()
         key = ground.register("one")
@@ -72,7 +72,7 @@ def test_a_log_proves_after_a_restart_what_it_proved_before(tmp_path: Path) -> N
         assert ground.arena.writer.log.tree.n_cold == 768
         assert public(ground, ground.arena.writer.log.end.seq) == grown
         assert ground.client.get("/registry/tile/0/002.p/9").content == grown["0/002"][: 9 * 32]
-        # What a witness saw before may be cosigned yet, though the tree does without its leaves.
+        # An older checkpoint can still be cosigned, although its leaves are not in memory.
         seen = open_checkpoint(checkpoint, ground.arena.key.verifier)
         registry = Registry(ground.arena, ground.settings)
         assert seen.size == size < 768
@@ -86,7 +86,7 @@ def test_a_log_proves_after_a_restart_what_it_proved_before(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("size", [0, 1, 256, 300, 65_536, 65_536 + 256, 65_536 + 700])
-def test_a_tree_is_read_from_its_tiles(tmp_path: Path, size: int) -> None:
+def test_a_tree_is_loaded_from_its_tiles(tmp_path: Path, size: int) -> None:
     texts = [str(at).encode() for at in range(size)]
     whole = MerkleTree(b"".join(map(leaf_hash, texts)))
     database = Database.in_file(tmp_path / "arena.sqlite")
@@ -110,8 +110,8 @@ def test_a_tree_is_read_from_its_tiles(tmp_path: Path, size: int) -> None:
         assert tree.inclusion(7, size, given) == whole.inclusion(7, size)
 
 
-def test_an_arena_without_its_last_records_does_not_open(tmp_path: Path) -> None:
-    """What was acknowledged is in the last checkpoint: a file that was set back is no arena to go on with."""
+def test_an_arena_with_missing_last_records_does_not_open(tmp_path: Path) -> None:
+    """The last checkpoint covers all acknowledged records, so a database with missing records is refused."""
     with floor(tmp_path) as ground:
         ground.publish()
         ground.register("one")
@@ -122,8 +122,8 @@ def test_an_arena_without_its_last_records_does_not_open(tmp_path: Path) -> None
         Arena(tmp_path)
 
 
-def test_the_migrations_make_the_tables_that_are_asked(tmp_path: Path) -> None:
-    """R-28: with their indexes; and a database of the newest version is left as it is."""
+def test_the_migrations_create_the_tables_of_the_schema(tmp_path: Path) -> None:
+    """R-28: tables and indexes match; a database of the newest version is not changed."""
     from alembic.autogenerate import compare_metadata
     from alembic.config import Config
     from alembic.migration import MigrationContext

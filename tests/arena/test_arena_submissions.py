@@ -1,4 +1,4 @@
-"""`POST /decisions`: R-05 and R-21 to R-30, with the traps of JSON."""
+"""`POST /decisions`: R-05 and R-21 to R-30, including ambiguous JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from openoutcry.arena.timestamps import HOUR, SECOND, format_timestamp, parse_ti
 pytestmark = pytest.mark.once
 
 
-def test_a_submission_is_answered_with_a_receipt_that_verifies_offline(ground: Floor) -> None:
+def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> None:
     """R-28, R-42."""
     markets = ground.markets()
     answer = ground.submit(
@@ -45,7 +45,7 @@ def test_a_submission_is_answered_with_a_receipt_that_verifies_offline(ground: F
         verifier.check_receipt(told, key)
 
 
-def test_checks_come_in_their_order(ground: Floor) -> None:
+def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
     """R-05: a bad token with a bad body is 401."""
     market = ground.markets()[0]
     ground.keys["none"] = "tarena_none"
@@ -59,7 +59,7 @@ def test_checks_come_in_their_order(ground: Floor) -> None:
     assert said(ground.post("one", wrong)) == (404, "unknown_snapshot", "snapshot_as_of")
     wrong["snapshot_as_of"] = ground.as_of
     assert said(ground.post("one", wrong)) == (422, "duplicate_market", "decisions[1].market_id")
-    assert ground.arena.writer.log.end.seq == 4, "R-25: nothing of it is kept"
+    assert ground.arena.writer.log.end.seq == 4, "R-25: nothing is stored"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_checks_come_in_their_order(ground: Floor) -> None:
         ({"decisions": {}}, "decisions"),
     ],
 )
-def test_a_body_of_another_form_is_refused_by_its_field(ground: Floor, change: dict[str, Any], field: str) -> None:
+def test_an_invalid_body_is_refused_with_its_field(ground: Floor, change: dict[str, Any], field: str) -> None:
     """R-21."""
     body = ground.body("one", (ground.markets()[0], 0.1)) | change
     assert said(ground.post("one", body)) == (400, "invalid_payload", field)
@@ -84,7 +84,7 @@ def test_a_body_of_another_form_is_refused_by_its_field(ground: Floor, change: d
 @pytest.mark.parametrize(
     "probability", ['"0.4"', "true", "null", "1.0000001", "-0.1", "NaN", "Infinity", "1e999", "[]"]
 )
-def test_what_is_no_probability_is_refused(ground: Floor, probability: str) -> None:
+def test_an_invalid_probability_is_refused(ground: Floor, probability: str) -> None:
     """R-21: numbers are JSON numbers from 0 to 1."""
     text = json.dumps(ground.body("one", (ground.markets()[0], 0.123))).replace("0.123", probability)
     status, code, _ = said(ground.post("one", text))
@@ -105,13 +105,13 @@ def test_what_is_no_probability_is_refused(ground: Floor, probability: str) -> N
         "kalshi:\u212a",
     ],
 )
-def test_what_is_no_market_id_is_refused_and_never_cut(ground: Floor, market_id: str) -> None:
+def test_an_invalid_market_id_is_refused_and_never_truncated(ground: Floor, market_id: str) -> None:
     """R-13."""
     assert said(ground.submit("one", (market_id, 0.1))) == (400, "invalid_payload", "decisions[0].market_id")
 
 
-def test_two_parsers_cannot_read_a_body_in_two_ways(ground: Floor) -> None:
-    """R-21, R-24: fields that come twice, half surrogates and bytes that are no UTF-8."""
+def test_ambiguous_json_is_refused(ground: Floor) -> None:
+    """R-21, R-24: duplicate keys, lone surrogates and invalid UTF-8."""
     market = ground.markets()[0]
     text = json.dumps(ground.body("one", {"market_id": market, "yes_probability": 0.25, "reasoning": "R"}))
     for wrong in (
@@ -128,7 +128,7 @@ def test_two_parsers_cannot_read_a_body_in_two_ways(ground: Floor) -> None:
     assert ground.post("one", text).status_code == 200
 
 
-def test_unknown_fields_are_left_and_reasoning_is_cut_by_code_points(ground: Floor) -> None:
+def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(ground: Floor) -> None:
     """R-21, R-24."""
     market = ground.markets()[0]
     decision = {"market_id": market, "yes_probability": -0.0, "reasoning": "\0" + "\U0001f600" * 600, "extra": [1]}
@@ -137,7 +137,7 @@ def test_unknown_fields_are_left_and_reasoning_is_cut_by_code_points(ground: Flo
     assert told["salts"][0]["yes_probability"] == "0"
 
 
-def test_a_market_is_decided_anew_only_on_a_newer_snapshot(ground: Floor) -> None:
+def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> None:
     """R-23, R-26, R-27."""
     one, two = ground.markets()[:2]
     first = ground.as_of
@@ -157,8 +157,8 @@ def test_a_market_is_decided_anew_only_on_a_newer_snapshot(ground: Floor) -> Non
     assert said(ground.submit("one", (one, 0.5), snapshot_as_of=later))[:2] == (404, "unknown_snapshot")
 
 
-def test_what_was_decided_before_is_read_once_for_a_submission(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-26: an old snapshot with many markets does not hold up the one writer."""
+def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-26: a submission on an old snapshot with many markets does not block the writer."""
     markets, first = ground.markets(), ground.as_of
     assert ground.submit("one", (markets[0], 0.1)).status_code == 200
     ground.publish()
@@ -175,8 +175,8 @@ def test_what_was_decided_before_is_read_once_for_a_submission(ground: Floor, mo
         assert "submissions_by_snapshot" in str(connection.exec_driver_sql(asked).all())
 
 
-def test_a_cutoff_is_the_last_moment_at_which_a_decision_is_taken(ground: Floor) -> None:
-    """R-27, R-12: 410 where all is too late, the status of the first where reasons differ."""
+def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) -> None:
+    """R-27, R-12: 410 if all decisions are late; with mixed reasons the status of the first."""
     told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     market, cutoff = told["market_id"], parse_timestamp("t", told["decision_cutoff"])
     assert parse_timestamp("t", told["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
@@ -195,7 +195,7 @@ def test_a_cutoff_is_the_last_moment_at_which_a_decision_is_taken(ground: Floor)
     assert ground.submit("two", unknown, (market, 0.1), (other, 0.2)).json()["n_markets_accepted"] == 1
 
 
-def test_the_same_key_of_idempotence_is_told_the_same(ground: Floor) -> None:
+def test_a_repeated_idempotency_key_returns_the_same_response(ground: Floor) -> None:
     """R-29."""
     body = ground.body("one", (ground.markets()[0], 0.1))
     first = ground.post("one", body, **{"Idempotency-Key": "a"})
@@ -209,11 +209,11 @@ def test_the_same_key_of_idempotence_is_told_the_same(ground: Floor) -> None:
     assert said(ground.post("one", other, **{"Idempotency-Key": "\t"}))[:2] == (400, "invalid_payload")
     ground.register("two")
     theirs = ground.post("two", ground.body("two", (ground.markets()[0], 0.1)), **{"Idempotency-Key": "a"})
-    assert theirs.status_code == 200, "a key is of one agent"
+    assert theirs.status_code == 200, "idempotency keys are per agent"
 
 
-def test_a_slug_is_the_keys_whatever_its_case_and_no_letter_only_looks_so(ground: Floor) -> None:
-    """R-22: ASCII is made lower; the sign of Kelvin is no k."""
+def test_the_slug_must_match_the_key_in_any_case_without_homoglyphs(ground: Floor) -> None:
+    """R-22: ASCII is lower-cased; the Kelvin sign is not a k."""
     ground.register("kay")
     one, two = ground.markets()[:2]
     assert ground.post("kay", ground.body("KaY", (one, 0.5))).json()["record"]["agent_slug"] == "kay"
@@ -221,7 +221,7 @@ def test_a_slug_is_the_keys_whatever_its_case_and_no_letter_only_looks_so(ground
         assert said(ground.post("kay", ground.body(other, (two, 0.5)))) == (401, "bad_auth", "agent_slug")
 
 
-def test_a_body_has_a_mebibyte_and_says_to_be_json_or_nothing(ground: Floor) -> None:
+def test_a_body_is_limited_to_one_mebibyte_of_json(ground: Floor) -> None:
     """R-30."""
     text = json.dumps(ground.body("one", ("kalshi:NONE", 0.5))).encode()
     whole = text.ljust(1 << 20)
@@ -230,7 +230,7 @@ def test_a_body_has_a_mebibyte_and_says_to_be_json_or_nothing(ground: Floor) -> 
     parts = (whole[at : at + 65_536] for at in range(0, len(whole), 65_536))
     headers = {"Authorization": f"Bearer {ground.keys['one']}"}
     chunked = ground.client.post(f"{BASE}/decisions", content=(part * 2 for part in parts), headers=headers)
-    assert said(chunked)[:2] == (413, "payload_too_large"), "without a length, too"
+    assert said(chunked)[:2] == (413, "payload_too_large"), "also without a content length"
     for kind in ("application/json", "Application/JSON; charset=utf-8", ""):
         assert said(ground.post("one", text, **{"Content-Type": kind}))[:2] == (400, "invalid_payload")
     for kind in ("text/plain", "application/jsonx", "application/x-www-form-urlencoded", "json"):

@@ -1,4 +1,4 @@
-"""A witness signs what only grows, and keeps the evidence of what does not (5.3)."""
+"""A witness cosigns consistent checkpoints and stores evidence of inconsistent ones (5.3)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def log_of(*lines: bytes) -> LogWriter:
 
 @dataclass
 class Shown:
-    """A server that shows a log as somebody pleases, and what was posted to it."""
+    """A server that shows any log, and records the posted cosignatures."""
 
     log: LogWriter
     checkpoint: str = ""
@@ -82,7 +82,7 @@ def witness(folder: Path, shown: Shown) -> Witness:
     return found
 
 
-def test_a_log_that_grows_is_cosigned_each_time(tmp_path: Path) -> None:
+def test_a_growing_log_is_cosigned_each_time(tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:7]))
     for size in (7, 7, 8, 13, 20):
         shown.log.tree.append(LINES[len(shown.log.tree) : size])
@@ -126,10 +126,10 @@ BROKEN = httpx.Response(200, json={"proof": ["00" * 32]})
         ),
     ],
 )
-def test_a_log_that_was_rewritten_is_refused_and_the_evidence_kept(
+def test_a_rewritten_log_is_refused_and_evidence_is_stored(
     change: Callable[[Shown], object], why: str, tmp_path: Path
 ) -> None:
-    """Whoever has the log's key can check the evidence: it signed both."""
+    """The log's key has signed both checkpoints of the evidence."""
     shown = Shown(log_of(*LINES[:10]))
     witness(tmp_path, shown).cosign(NOW)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -158,7 +158,7 @@ def test_a_log_that_was_rewritten_is_refused_and_the_evidence_kept(
     ],
     ids=["another key", "another origin", "no note", "too long", "an empty log"],
 )
-def test_what_is_no_checkpoint_of_the_log_is_not_signed(note: str, tmp_path: Path) -> None:
+def test_an_invalid_checkpoint_is_not_signed(note: str, tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), checkpoint=note)
     with pytest.raises(OpenOutcryError):
         witness(tmp_path, shown).cosign(NOW)
@@ -167,8 +167,8 @@ def test_what_is_no_checkpoint_of_the_log_is_not_signed(note: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_path: Path) -> None:
-    """A limit, or a fault of a server, says nothing of the log."""
+def test_a_temporary_failure_is_no_evidence_and_signs_nothing(status: int, tmp_path: Path) -> None:
+    """A rate limit or a server error says nothing about the log."""
     shown = Shown(log_of(*LINES[:10]))
     witness(tmp_path, shown).cosign(NOW)
     shown.log.tree.append(LINES[10:])
@@ -180,7 +180,7 @@ def test_who_is_turned_away_signs_nothing_and_accuses_nobody(status: int, tmp_pa
     assert witness(tmp_path, shown).cosign(NOW).size == len(LINES)
 
 
-def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) -> None:
+def test_a_signed_checkpoint_is_stored_even_if_the_log_rejects_it(tmp_path: Path) -> None:
     shown = Shown(log_of(*LINES[:10]), status=503)
     seen = witness(tmp_path, shown).cosign(NOW)
     assert (seen.size, seen.rejection) == (10, "a response of an Arena is required; received status 503")
@@ -195,13 +195,13 @@ def test_what_was_signed_is_not_forgotten_though_nobody_took_it(tmp_path: Path) 
     assert witness(tmp_path, shown).cosign(NOW).size == 20
 
 
-def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) -> None:
-    """Each is shown another log, of the same size; whoever comes second finds the first."""
+def test_two_processes_with_one_key_cannot_sign_two_histories(tmp_path: Path) -> None:
+    """Each sees a different log of the same size; the second one detects the first."""
     shown = Shown(log_of(*LINES[:7]))
     witness(tmp_path, shown).cosign(NOW)
     both = [Shown(log_of(*LINES[:10])), Shown(log_of(*LINES[:7], *OTHER[5:8]))]
 
-    def look(each: Shown) -> bool:
+    def cosign(each: Shown) -> bool:
         try:
             witness(tmp_path, each).cosign(NOW)
         except Misbehaviour:
@@ -209,11 +209,11 @@ def test_two_processes_with_one_key_do_not_sign_two_histories(tmp_path: Path) ->
         return True
 
     with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(look, both)) == [False, True]
+        assert sorted(pool.map(cosign, both)) == [False, True]
     assert sorted(len(each.posted) for each in both) == [0, 1]
 
 
-def test_the_key_of_a_log_stands_once_it_is_known(tmp_path: Path) -> None:
+def test_the_key_of_a_log_is_pinned_at_first_use(tmp_path: Path) -> None:
     found = witness(tmp_path, Shown(log_of(*LINES[:10])))
     with pytest.raises(OpenOutcryError, match="the key of the witnessed log"):
         found.pin_log_key(str(OTHER_KEY.verifier))
@@ -235,15 +235,15 @@ def cosigned(ground: Floor) -> str:
 
 
 def faults(folder: Path, key: VerifierKey) -> set[str]:
-    """Return the files in which both verifiers find a fault, where a witness must have signed."""
+    """Return the files in which both verifiers find a fault, with a required witness."""
     alone = verifier.Export(folder)
     alone.check(None, [str(key)])
     assert {each.file for each in audit(folder, None, [str(key)])} == {each.file for each in alone.faults}
     return {each.file for each in alone.faults}
 
 
-def test_an_export_holds_what_a_witness_has_signed(ground: Floor, tmp_path: Path) -> None:
-    """From the server's checkpoint to both verifiers; a witness may be behind, but not by a day."""
+def test_an_export_is_verified_against_a_cosigned_checkpoint(ground: Floor, tmp_path: Path) -> None:
+    """A witness may lag behind the log, but by less than a day."""
     path = f"/registry/cosignatures/{WITNESS_KEY.verifier.key_id.hex()}"
     assert ground.client.get(path).status_code == 404
     export(ground.arena, tmp_path / "none", ground.clock[0])
@@ -262,30 +262,30 @@ def test_an_export_holds_what_a_witness_has_signed(ground: Floor, tmp_path: Path
     assert ground.client.post("/registry/cosignatures", content=cosigned(ground).encode()).status_code == 200
     export(ground.arena, tmp_path / "again", ground.clock[0])
     assert faults(tmp_path / "again", WITNESS_KEY.verifier) == set()
-    # What is older is taken as such, and does not take the place of the newest.
+    # An older checkpoint is accepted, but does not replace the newest.
     assert ground.client.post("/registry/cosignatures", content=old.encode()).status_code == 200
     assert ground.client.get(path).text == cosigned(ground)
 
 
-def asked(ground: Floor) -> Callable[[httpx.Request], httpx.Response]:
-    """Return what carries a request to the floor's server, and its answer back."""
+def forwarding(ground: Floor) -> Callable[[httpx.Request], httpx.Response]:
+    """Return an httpx handler that forwards requests to the floor's server."""
 
-    def ask(request: httpx.Request) -> httpx.Response:
+    def forward(request: httpx.Request) -> httpx.Response:
         answer = ground.client.request(request.method, request.url.raw_path.decode(), content=request.content)
         return httpx.Response(answer.status_code, content=answer.content, request=request)
 
-    return ask
+    return forward
 
 
-def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -> None:
-    """A server that has started anew has no leaves of full tiles in memory."""
+def test_a_witness_follows_a_log_that_is_loaded_from_tiles(tmp_path: Path) -> None:
+    """A restarted server has no leaves of full tiles in memory."""
     seen = []
     for n_records in (100, 300):
         with floor(tmp_path / "arena") as ground:
             while ground.arena.writer.log.end.seq < n_records:
                 ground.arena.writer.write(SetScoringRules("1", Parameters().to_record(), b"[]", ground.clock[0]))
         with floor(tmp_path / "arena") as ground:
-            found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(asked(ground)))
+            found = Witness(tmp_path / "witness", "http://arena", transport=httpx.MockTransport(forwarding(ground)))
             found.pin_log_key()
             assert found.cosign(NOW).rejection.startswith(
                 "bad_auth: a cosignature of a known witness (none) is required"
@@ -306,7 +306,7 @@ def test_a_witness_follows_a_log_whose_tree_is_read_from_tiles(tmp_path: Path) -
         (lambda note: "\udcff", 400, "invalid_payload"),
     ],
 )
-def test_a_cosignature_of_nobody_or_of_another_log_is_refused(
+def test_an_unknown_or_foreign_cosignature_is_refused(
     change: Callable[[str], str], status: int, code: str, ground: Floor
 ) -> None:
     """R-03."""
@@ -316,14 +316,14 @@ def test_a_cosignature_of_nobody_or_of_another_log_is_refused(
     assert not (ground.arena.folder / "cosignatures").exists()
 
 
-def test_a_log_is_no_witness_of_itself() -> None:
+def test_a_log_key_is_no_witness_key() -> None:
     assert parse_witnesses((str(WITNESS_KEY.verifier),)) == (WITNESS_KEY.verifier,)
     with pytest.raises(OpenOutcryError, match="keys of witnesses are required"):
         parse_witnesses((VKEY,))
 
 
-def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: Path) -> None:
-    """From the command alone: key, cosignature, export, verification, and a rollback that exits with 1."""
+def test_a_witness_detects_a_rolled_back_log(tmp_path: Path) -> None:
+    """By the command: key, cosignature, export, verification, and a rollback with exit code 1."""
     words = ("arena", "witness", "http://127.0.0.1:1", "--once", "--name", "witness.example/w1")
     nobody = typed(*words, cwd=tmp_path)
     assert (nobody.returncode, nobody.stderr.startswith("error: an Arena server")) == (2, True)
@@ -336,7 +336,7 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
             assert process.stdout is not None
             assert [process.stdout.readline().split(":")[0] for _ in range(3)][1:] == ["cosigned"] * 2
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0, "who stops a witness has found nothing"
+            assert process.wait(30) == 0, "an interrupt is not a finding"
         saved = typed("arena", "backup", "saved", cwd=tmp_path)
         assert re.fullmatch(r"backed up: \d records to saved; .*\n", saved.stdout), saved.stderr
         assert typed("arena", "register", "one", "--url", url, cwd=tmp_path).returncode == 0
@@ -349,13 +349,13 @@ def test_an_operator_that_serves_an_older_log_is_found_by_the_witness(tmp_path: 
         caught = typed("arena", "witness", url, "--once", cwd=tmp_path)
         assert caught.returncode == 1
         other = typed("arena", "witness", url, "--once", "--dir", "other", cwd=tmp_path)
-        assert other.returncode == 3, "it has signed, and nobody has told the server of its key"
-        told = r"cosigned: \d records; the log does not take it: bad_auth: a cosignature of a known witness .*\n"
+        assert other.returncode == 3, "signed, but the server does not know its key"
+        told = r"cosigned: \d records; the log rejected it: bad_auth: a cosignature of a known witness .*\n"
         assert re.fullmatch(told, other.stderr), other.stderr
         assert Note.parse((tmp_path / "other" / "cosigned").read_text())
         renamed = typed("arena", "witness", url, "--once", "--name", "another", cwd=tmp_path)
         assert (renamed.returncode, renamed.stdout) == (2, "")
-        wanted = "the name of the key that 'witness' has, witness.example/w1, is required, or another folder"
+        wanted = "'witness.example/w1', the name of the key in 'witness', or another folder is required"
         assert renamed.stderr == f"error: argument_invalid: {wanted}; received 'another'\n"
-        # Back, or to another root where an edge came meanwhile.
+        # Shrunk, or another root if a snapshot was published meanwhile.
         assert re.match(r"MISBEHAVIOUR: .*; both checkpoints are in 'witness/evidence/", caught.stderr)

@@ -1,4 +1,4 @@
-"""An arena with a server in the test's own process, and a clock that the test turns."""
+"""An arena with a server in the test's process and a controlled clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEGAN = datetime(2026, 5, 8, 12, 3, tzinfo=timezone.utc)
 
 @dataclass
 class Floor:
-    """A server with what is asked of it most."""
+    """A server with shortcuts for common requests."""
 
     arena: Arena
     clock: list[int]
@@ -35,17 +35,17 @@ class Floor:
     keys: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # What a route has not foreseen is an answer, as it is to everybody else.
+        # Unexpected exceptions become responses, as for real clients.
         self.client = ContractClient(create_app(self.arena, self.settings), raise_server_exceptions=False)
 
     @property
     def as_of(self) -> str:
-        """The newest snapshot."""
+        """Time of the newest snapshot."""
         assert self.arena.state.latest is not None
         return format_timestamp(self.arena.state.latest)
 
     def publish(self) -> str:
-        """Publish the snapshot of the next edge, to which the clock is turned, and return its moment."""
+        """Advance the clock to the next snapshot time, publish its snapshot and return its time."""
         latest = self.arena.state.latest
         edge = self.clock[0] - self.clock[0] % CADENCE if latest is None else latest + CADENCE
         self.clock[0] = max(self.clock[0], edge)
@@ -61,12 +61,12 @@ class Floor:
         return self.keys[slug]
 
     def markets(self, status: str = "open") -> list[str]:
-        """Return the ids of markets by their cutoffs."""
+        """Return the ids of markets, ordered by cutoff."""
         told = self.client.get(f"{BASE}/markets", params={"status": status}).json()
         return [each["market_id"] for each in told["markets"]]
 
     def body(self, slug: str, *decisions: Any, **more: Any) -> dict[str, Any]:
-        """Return the body of a submission; a decision is a market and a probability, or an object."""
+        """Return the body of a submission; a decision is a pair of market and probability, or an object."""
         told = [
             each if isinstance(each, dict) else {"market_id": each[0], "yes_probability": each[1]} for each in decisions
         ]
@@ -85,13 +85,13 @@ class Floor:
         return self.post(slug, self.body(slug, *decisions, **more))
 
     def resolve(self, market_id: str, outcome: str | None, status: str = "finalized") -> None:
-        """Say what became of a market."""
+        """Record the result of a market."""
         self.arena.writer.write(ResolveMarket(market_id, status, outcome, None, "a test", self.clock[0]))
 
 
 @contextmanager
 def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
-    """Open a floor in a folder, whose clock stands three minutes after the first snapshot that is published."""
+    """Open a floor in a folder; its clock is three minutes after the time of its first snapshot."""
     clock = [to_microseconds(BEGAN)]
     settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
     with Arena(folder, url, clock=lambda: clock[0]) as arena:
@@ -99,7 +99,7 @@ def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
 
 
 def said(answer: Any) -> tuple[int, str, str | None]:
-    """Return status, code and field of a refusal, which has the one form of all."""
+    """Return the status, code and field of an error response, and check its form."""
     told = answer.json()
     assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
     return answer.status_code, told["error"], told["field"]

@@ -1,4 +1,4 @@
-"""What an arena must do, as a small model: no database, no log, no server."""
+"""Reference model of an arena: no database, no log, no server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATUS = {"decision_cutoff_passed": 410, "duplicate_market": 422, "stale_snapsho
 
 @dataclass
 class Market:
-    """What is known of a market."""
+    """State of a market."""
 
     cutoff: int
     close: int
@@ -24,7 +24,7 @@ class Market:
 
 
 class Decided(NamedTuple):
-    """A decision that was accepted."""
+    """An accepted decision."""
 
     slug: str
     market_id: str
@@ -35,7 +35,7 @@ class Decided(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a submission is answered with: a status, and why which market was not accepted."""
+    """Expected response to a submission: status, and reasons by rejected market."""
 
     status: int
     rejected: dict[str, str]
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Model:
-    """An arena at a moment."""
+    """State of an arena."""
 
     clock: int
     snapshots: list[int] = field(default_factory=list)
@@ -52,25 +52,25 @@ class Model:
     accepted: list[Decided] = field(default_factory=list)
 
     def register(self, slug: str) -> int:
-        """Return the status (R-35, R-37)."""
+        """Register an agent and return the expected status (R-35, R-37)."""
         if slug.lower() in self.suspended:
             return 409
         self.suspended[slug.lower()] = False
         return 201
 
     def publish(self, as_of: int, closes: dict[str, int | None]) -> None:
-        """Take note of a snapshot with markets and when they close, where that is known (R-10, R-11)."""
+        """Publish a snapshot with markets and their closes; None for an unknown close (R-10, R-11)."""
         self.snapshots.append(as_of)
         for market_id, close in closes.items():
             cutoff = as_of + WITHOUT_CLOSE if close is None else close - 2 * HOUR
             known = self.markets.setdefault(market_id, Market(cutoff, cutoff + 2 * HOUR))
             known.close = cutoff + 2 * HOUR
-            # What was decided is public after a cutoff: it does not move any more.
+            # A passed cutoff is fixed, because decisions are public.
             if self.clock <= known.cutoff:
                 known.cutoff = cutoff
 
     def submit(self, slug: str, as_of: int, shares: list[tuple[str, str]]) -> Answer:
-        """Accept what may be, or nothing (R-23, R-25 to R-27)."""
+        """Accept valid decisions and return the expected response (R-23, R-25 to R-27)."""
         if as_of not in self.snapshots:
             return Answer(404, {})
         if len({market_id for market_id, _ in shares}) < len(shares):
@@ -99,7 +99,7 @@ class Model:
         return "stale_snapshot" if before and as_of < max(before) else None
 
     def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> bool:
-        """Take note of a result, or refuse it; the last one stands, and a final one is amended in the open (R-44)."""
+        """Record a result, or refuse it: a final result needs an explicit correction (R-44)."""
         market = self.markets[market_id]
         is_said_again = outcome is not None and outcome == market.outcome
         may_follow = {"amended", "void", "scalar"} | ({"disputed"} if market.status == "determined" else set())
@@ -118,14 +118,14 @@ class Model:
         return "closed" if market.status == "disputed" else "settled"
 
     def shown(self, slug: str) -> list[tuple[str, str]]:
-        """Return the decisions of an agent that anybody may see (R-32)."""
+        """Return the public decisions of an agent (R-32)."""
         public = [
             each for each in self.accepted if each.slug == slug and self.clock > self.markets[each.market_id].cutoff
         ]
         return [(each.market_id, each.share) for each in public]
 
     def scores(self, slug: str) -> tuple[int, Fraction | None]:
-        """Return how many decisions of an agent count, and their mean squared error (R-43 to R-45)."""
+        """Return the number of scored decisions of an agent and their mean squared error (R-43 to R-45)."""
         counted: dict[str, Decided] = {}
         for each in [] if self.suspended[slug] else self.accepted:
             market = self.markets[each.market_id]

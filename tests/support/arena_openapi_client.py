@@ -1,4 +1,4 @@
-"""A client that holds every answer against the server's own OpenAPI document."""
+"""Test client that validates every response against the server's OpenAPI document."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 NOWHERE = ({"not_found", "method_not_allowed"}, {404, 405})
-"""What a path or a method that is not in the document is answered with."""
+"""Error codes and statuses of undocumented paths and methods."""
 
 
 class Contract:
-    """An OpenAPI document, in which no member may come that it does not name."""
+    """An OpenAPI document whose objects allow no undocumented members."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -31,10 +31,10 @@ class Contract:
         self._schema = cache(self._validator)
 
     def check(self, method: str, url: str, answer: Any) -> None:
-        """See that an answer is one that the document has.
+        """Check that a response is documented.
 
         Raises:
-            AssertionError: it has another status, kind of content, header or body.
+            AssertionError: the status, content type, headers or body are not documented.
         """
         asked = urlsplit(url).path
         path = next((path for form, path in self._paths if form.fullmatch(asked)), None)
@@ -44,7 +44,7 @@ class Contract:
             self._check_elsewhere(asked, answer)
             return
         status = str(answer.status_code)
-        assert status in told["responses"], f"{method} {path} is not documented to answer {status}: {answer.text}"
+        assert status in told["responses"], f"{method} {path} has no documented status {status}: {answer.text}"
         if not is_head:
             self.seen.add((str(path), method.lower(), status))
         response = told["responses"][status]
@@ -52,7 +52,7 @@ class Contract:
             value = answer.headers[name]
             Draft202012Validator(header["schema"]).validate(int(value) if value.isdigit() else value)
         kind = answer.headers.get("content-type", "").partition(";")[0]
-        assert kind in response.get("content", {"": {}}), f"{method} {path} is not documented to answer {kind}"
+        assert kind in response.get("content", {"": {}}), f"{method} {path} has no documented content type {kind}"
         if is_head:
             assert answer.content == b"", f"HEAD of {path} has a body"
         elif kind == "application/json":
@@ -70,20 +70,20 @@ class Contract:
 
 
 class ContractClient(TestClient):
-    """Asks a server, and sees that it answers as it says that it would."""
+    """Sends requests and validates the responses."""
 
-    # Of all servers: what they are told changes nothing of it.
+    # Shared by all servers: settings do not change the document.
     known: list[Contract] = []  # noqa: RUF012 it is shared
 
     @property
     def contract(self) -> Contract:
-        """The servers' document, asked for once."""
+        """The servers' document, requested once."""
         if not self.known:
             self.known.append(Contract(super().request("GET", "/openapi.json").json()))
         return self.known[0]
 
     def request(self, method: str, url: Any, **told: Any) -> Any:  # type: ignore[override]
-        """Ask, and check the answer."""
+        """Send a request and validate the response."""
         answer = super().request(method, url, **told)
         assert answer.headers["X-Content-Type-Options"] == "nosniff", url
         if answer.headers.get("content-encoding") is None or answer.content:

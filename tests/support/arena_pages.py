@@ -1,4 +1,4 @@
-"""Reads the Arena's pages strictly: tags, headings, tables, labels, links."""
+"""Strict parser and crawler of the Arena's HTML pages."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from openoutcry.arena.timestamps import parse_timestamp
 
 VOID = {"br", "circle", "col", "hr", "img", "input", "line", "link", "meta", "path", "rect"}
 NOTHING = ("/", "/markets", "/markets?status=closed", "/snapshots", "/registry", "/first-agent", "/docs")
-"""Pages that are there from the first moment."""
+"""Pages that exist from the start."""
 HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @dataclass
 class Page(HTMLParser):
-    """A page that is parsed, and what is wrong in it."""
+    """A parsed page with its faults in structure and accessibility."""
 
     text: str
     faults: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Page(HTMLParser):
         self.faults += [
             f"h{b} follows h{a}" for a, b in zip(self.headings, self.headings[1:], strict=False) if b > a + 1
         ]
-        self.faults += [f"id {each} comes twice" for each in {*self.ids} if self.ids.count(each) > 1]
+        self.faults += [f"id {each} is duplicated" for each in {*self.ids} if self.ids.count(each) > 1]
         for tag, told in self.tags:
             self._check_names(tag, told)
 
@@ -55,7 +55,7 @@ class Page(HTMLParser):
             self.faults.append(f"<{tag}> has an attribute twice")
         self.tags.append((tag, told))
         if self.after == "table" and tag != "caption":
-            self.faults.append(f"a table begins with its caption; received <{tag}>")
+            self.faults.append(f"a table must start with a caption; received <{tag}>")
         self.after = tag
         if re.fullmatch("h[1-6]", tag):
             self.headings.append(int(tag[1]))
@@ -64,9 +64,9 @@ class Page(HTMLParser):
         if tag == "a":
             self.links.append(told["href"])
         if tag in ("link", "script", "img"):
-            self.assets.append(told.get("href") or told.get("src") or f"none of <{tag}>")
+            self.assets.append(told.get("href") or told.get("src") or f"no address of <{tag}>")
         if tag == "style" or "style" in told or any(name.startswith("on") for name in told):
-            self.faults.append(f"<{tag}> has a style or a script of its own")
+            self.faults.append(f"<{tag}> has an inline style or script")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -77,7 +77,7 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if not self.open or self.open.pop() != tag:
-            self.faults.append(f"</{tag}> closes another one")
+            self.faults.append(f"</{tag}> does not match the open tag")
 
     def handle_data(self, data: str) -> None:
         if data.strip():
@@ -88,25 +88,25 @@ class Page(HTMLParser):
         if tag == "th" and told.get("scope") not in ("row", "col"):
             self.faults.append("a th needs a scope")
         if tag == "label" and told.get("for") not in self.ids:
-            self.faults.append(f"a label is for {told.get('for')}, which is not there")
+            self.faults.append(f"a label refers to the unknown id {told.get('for')}")
         labelled = {each.get("for") for name, each in self.tags if name == "label"}
         if tag in ("input", "select") and told.get("type") != "hidden" and told.get("id") not in labelled:
             self.faults.append(f"<{tag}> {told.get('name')} has no label")
         if tag == "time" and re.search("[T]", told["datetime"]):
             parse_timestamp("datetime", told["datetime"])
         if tag == "button" and "form" in told and told["form"] not in self.ids:
-            self.faults.append("a button is of a form that is not there")
+            self.faults.append("a button refers to an unknown form")
         if "aria-labelledby" in told and told["aria-labelledby"] not in self.ids:
-            self.faults.append("a label is not there")
+            self.faults.append("aria-labelledby refers to an unknown id")
 
     @property
     def said(self) -> str:
-        """All words, with single spaces."""
+        """The text of the page with single spaces."""
         return re.sub(r"\s+", " ", " ".join(self.words))
 
 
 def page(ground: Floor, path: str, status: int = 200, **headers: str) -> Page:
-    """Ask for a page, which must be without fault."""
+    """Fetch a page and check that it has no faults."""
     answer = ground.client.get(path, headers=HTML | headers)
     assert (answer.status_code, answer.headers["Content-Type"]) == (status, "text/html; charset=utf-8"), answer.text
     found = Page(answer.text)
@@ -115,13 +115,13 @@ def page(ground: Floor, path: str, status: int = 200, **headers: str) -> Page:
 
 
 def crawl(ground: Floor, *starts: str) -> dict[str, Any]:
-    """Return the answer of everything that the pages lead to, which must all be there."""
+    """Fetch everything that the pages link to, check it, and return the responses by path."""
     found: dict[str, Any] = {}
     parsed: dict[str, Page] = {}
     anchors = []
-    asked = [*starts]
-    while asked:
-        path = asked.pop()
+    pending = [*starts]
+    while pending:
+        path = pending.pop()
         if path in found:
             continue
         answer = found[path] = ground.client.get(path, headers=HTML)
@@ -134,9 +134,9 @@ def crawl(ground: Floor, *starts: str) -> dict[str, Any]:
             target = urlsplit(urljoin(path, link))
             if target.netloc:
                 continue
-            whole = target.path + (f"?{target.query}" if target.query else "")
-            asked.append(whole)
+            full = target.path + (f"?{target.query}" if target.query else "")
+            pending.append(full)
             if target.fragment:
-                anchors.append((whole, unquote(target.fragment)))
+                anchors.append((full, unquote(target.fragment)))
     assert [each for each in anchors if each[1] not in parsed[each[0]].ids] == []
     return found

@@ -1,4 +1,4 @@
-"""Seasons that are over, as signed exports: markets that open, close and are settled, or are not."""
+"""Signed exports of past seasons with configurable markets, snapshots and results."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ BEGAN = parse_timestamp("as_of", AS_OF)
 EACH = Sampling(every_hours=1, embargo_hours=0, settling_hours=0)
 
 
-def asked(folder: Path, sampling: Sampling = EACH) -> list[Question]:
+def questions_of(folder: Path, sampling: Sampling = EACH) -> list[Question]:
     """Return the questions of an export."""
     return list(PastSeason.read(folder).questions(sampling))
 
 
 def at(hours: float) -> str:
-    """Return a moment of the season, so many hours after its first snapshot."""
+    """Return a time of the season in hours after its first snapshot."""
     return format_timestamp(BEGAN + round(hours * HOUR))
 
 
 @dataclass(frozen=True)
-class Told:
-    """A record of what became of a market: hours, status, outcome, and hours of an early close."""
+class Result:
+    """A resolution record: hour, status, outcome, and hour of an early close."""
 
     hours: float
     status: str = "finalized"
@@ -43,14 +43,14 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A market: first and last hour in snapshots, the close that they say, and what became of it."""
+class MarketSpec:
+    """A market: first and last hour in snapshots, scheduled close, and resolutions."""
 
     ticker: str
     first: float
     last: float
     close: float
-    told: tuple[Told, ...]
+    results: tuple[Result, ...]
     theater: str = "iran"
 
     @property
@@ -60,13 +60,13 @@ class Listed:
 
 
 def news(hours: float) -> dict[str, Any]:
-    """Return an article that is of a snapshot alone; its title says which."""
+    """Return an article of one snapshot; its title contains the time."""
     title = f"Only known since {at(hours)}"
     return {"id": f"news:{hours}", "kind": "news", "title": title, "summary": "", "published_at": at(hours)}
 
 
-def state(market: Listed, hours: float) -> dict[str, Any]:
-    """Return a market as a snapshot has it; its price says when."""
+def state(market: MarketSpec, hours: float) -> dict[str, Any]:
+    """Return the market item of a snapshot; its price depends on the hour."""
     price = random.Random(f"{market.ticker} {hours}").randint(1, 99) / 100
     return {
         "id": f"market_state:{market.market_id}",
@@ -81,7 +81,7 @@ def state(market: Listed, hours: float) -> dict[str, Any]:
     }
 
 
-def snapshot(markets: list[Listed], hours: float, items: list[dict[str, Any]]) -> bytes:
+def snapshot(markets: list[MarketSpec], hours: float, items: list[dict[str, Any]]) -> bytes:
     """Return the bytes of a snapshot."""
     shown = [state(each, hours) for each in markets if each.first <= hours <= each.last]
     return json.dumps({"schema_version": "0.2.0", "as_of": at(hours), "items": [*shown, *items]}).encode()
@@ -89,17 +89,17 @@ def snapshot(markets: list[Listed], hours: float, items: list[dict[str, Any]]) -
 
 def exported(
     folder: Path,
-    markets: list[Listed],
+    markets: list[MarketSpec],
     hours: list[float],
     items: Callable[[float], list[dict[str, Any]]] = lambda hours: [news(hours)],
 ) -> Path:
-    """Write the export of a season whose log is in the order of time.
+    """Write the export of a season with a log in time order.
 
     Args:
-        folder: Where to.
+        folder: Destination.
         markets: Its markets.
-        hours: When there are snapshots.
-        items: What a snapshot has beside markets.
+        hours: Hours of its snapshots.
+        items: Returns the other items of a snapshot.
     """
     made = Season().begin()
     made.base_rates = b"[]"
@@ -109,7 +109,9 @@ def exported(
         (each, 0, partial(made.publish, at(each), snapshot(markets, each, items(each)))) for each in hours
     ]
     events += [
-        (told.hours, 1, partial(made.append, _resolved(market, told))) for market in markets for told in market.told
+        (result.hours, 1, partial(made.append, _resolved(market, result)))
+        for market in markets
+        for result in market.results
     ]
     for _, _, happen in sorted(events, key=lambda event: event[:2]):
         happen()
@@ -117,14 +119,14 @@ def exported(
     return made.export(folder)
 
 
-def _resolved(market: Listed, told: Told) -> dict[str, Any]:
-    close = None if told.closed is None else at(told.closed)
-    result = {"status": told.status, "outcome": told.outcome, "actual_close_time": close}
-    return {"type": "resolution", "market_id": market.market_id, "at": at(told.hours), "source": "kalshi", **result}
+def _resolved(market: MarketSpec, result: Result) -> dict[str, Any]:
+    close = None if result.closed is None else at(result.closed)
+    members = {"status": result.status, "outcome": result.outcome, "actual_close_time": close}
+    return {"type": "resolution", "market_id": market.market_id, "at": at(result.hours), "source": "kalshi", **members}
 
 
-def season(seed: int, n_markets: int = 60, n_days: int = 40) -> tuple[list[Listed], list[float]]:
-    """Return the markets of a random season, with every oddity, and the hours of its snapshots."""
+def season(seed: int, n_markets: int = 60, n_days: int = 40) -> tuple[list[MarketSpec], list[float]]:
+    """Return random markets with all kinds of resolutions, and the hours of the snapshots."""
     rng = random.Random(seed)
     markets = []
     for place in range(n_markets):
@@ -132,20 +134,28 @@ def season(seed: int, n_markets: int = 60, n_days: int = 40) -> tuple[list[Liste
         close = first + rng.randint(3, 120)
         end = close + rng.randint(-10, 30)
         outcome = rng.choice(["yes", "no"])
-        told = rng.choice(
+        results = rng.choice(
             [
-                (Told(end, outcome=outcome),),
-                (Told(end, outcome=outcome),),
-                (Told(end, outcome=outcome, closed=end - 1),),
-                (Told(end, "determined", outcome),),
-                (Told(end, "determined", outcome), Told(end + 5, "disputed", None), Told(end + 60, outcome=outcome)),
-                (Told(end, outcome="no"), Told(end + 40, "amended", "yes")),
-                (Told(end, "determined", outcome), Told(end + 9, outcome=outcome), Told(end + 200, outcome=outcome)),
-                (Told(end, "void", None),),
-                (Told(end, outcome=outcome), Told(end + 20, "disputed", None)),
+                (Result(end, outcome=outcome),),
+                (Result(end, outcome=outcome),),
+                (Result(end, outcome=outcome, closed=end - 1),),
+                (Result(end, "determined", outcome),),
+                (
+                    Result(end, "determined", outcome),
+                    Result(end + 5, "disputed", None),
+                    Result(end + 60, outcome=outcome),
+                ),
+                (Result(end, outcome="no"), Result(end + 40, "amended", "yes")),
+                (
+                    Result(end, "determined", outcome),
+                    Result(end + 9, outcome=outcome),
+                    Result(end + 200, outcome=outcome),
+                ),
+                (Result(end, "void", None),),
+                (Result(end, outcome=outcome), Result(end + 20, "disputed", None)),
                 (),
             ]
         )
         theater = rng.choice(["iran", "korea"])
-        markets.append(Listed(f"KX{place}", first, close - rng.choice([0, 3, 30]), close, told, theater))
+        markets.append(MarketSpec(f"KX{place}", first, close - rng.choice([0, 3, 30]), close, results, theater))
     return markets, [float(each) for each in range(0, 24 * n_days, rng.choice([4, 6]))]

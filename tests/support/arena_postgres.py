@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests, where its programs are installed."""
+"""A temporary PostgreSQL server for tests, if PostgreSQL is installed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _program(name: str) -> Path:
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """Start a server of its own on a socket, and return its URL."""
+    """Start a temporary server on a Unix socket and return its URL."""
     pytest.importorskip("psycopg")
     init, control = _program("initdb"), _program("pg_ctl")
-    # It refuses to run as root.
+    # PostgreSQL refuses to run as root.
     user = "nobody" if os.getuid() == 0 else None
     folder = Path(tempfile.mkdtemp(prefix="arena-pg-"))
     if user is not None:

@@ -1,4 +1,4 @@
-"""An arena that is served by a process of its own."""
+"""An arena served by a separate process, and a proxy in front of a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import httpx
 
 @contextmanager
 def served(folder: Path, *more: str, data: str = "arena") -> Iterator[str]:
-    """Serve the arena of a folder, and tell where."""
+    """Serve the arena of a folder and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -48,29 +48,32 @@ def served(folder: Path, *more: str, data: str = "arena") -> Iterator[str]:
 
 @contextmanager
 def between(url: str, hand: Callable[[str, Callable[[], httpx.Response]], tuple[int, bytes] | None]) -> Iterator[str]:
-    """Stand before a server, and tell where.
+    """Run a proxy in front of a server and yield its address.
 
     Args:
-        url: Where the server is.
-        hand: Is given a path and what asks the server; returns status and body, or None to break the connection.
+        url: Address of the server.
+        hand: Gets a path and a function that forwards the request; returns status and body, or None to break the
+            connection.
     """
 
     class Between(BaseHTTPRequestHandler):
-        def hand_on(self) -> None:
+        def forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = dict(self.headers)
-            told = hand(self.path, lambda: httpx.request(self.command, url + self.path, content=body, headers=headers))
-            if told is not None:
-                status, content = told
+            response = hand(
+                self.path, lambda: httpx.request(self.command, url + self.path, content=body, headers=headers)
+            )
+            if response is not None:
+                status, content = response
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
 
-        do_GET = do_POST = hand_on  # noqa: N815 the names that are called
+        do_GET = do_POST = forward  # noqa: N815 names of the base class
 
         def log_message(self, *words: object) -> None:
-            """Say nothing."""
+            """Suppress the log."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -99,7 +99,7 @@ class Pages:
 
         self._app.router.add_route("/agents", find_agent, ["GET"], include_in_schema=False)
         self._app.router.add_route("/submissions/{name}/receipt.json", receipt, ["GET"], include_in_schema=False)
-        self._app.router.add_route(f"{PREFIX}{{name}}", self._asset, ["GET"], include_in_schema=False)
+        self._app.router.add_route(f"{PREFIX}{{file}}", self._asset, ["GET"], include_in_schema=False)
 
     def _page(self, path: str, template: str, context: PageContext) -> None:
         async def respond(request: Request) -> Response:
@@ -122,7 +122,7 @@ class Pages:
         return HTMLResponse(self._renderer.html(f"{template}.html", common | context), status, HEADERS)
 
     async def _asset(self, request: Request) -> Response:
-        asset = self._assets.get(request.path_params["name"])
+        asset = self._assets.get(request.path_params["file"])
         if asset is None:
             raise ArenaError("not_found", "the name of a static file is required; received another name")
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
