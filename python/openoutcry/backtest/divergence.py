@@ -1,4 +1,4 @@
-"""Comparison of two records: setting differences and the first divergence of each run."""
+"""Setting differences and first divergences of two records."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the grid: its params, and the item to run if the sweep has no function."""
+    """A point of the grid: its params, and its item if the sweep has no function."""
 
     params: Params
     item: Any = None

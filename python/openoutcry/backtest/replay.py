@@ -1,4 +1,4 @@
-"""Replay of a record: recompute every step from its decisions and compare bit for bit."""
+"""Replay of a record: recompute every step and compare it bit for bit."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def replay(
     public_key: bytes | str | None = None,
     fill_key: bytes | str | None = None,
 ) -> Replay:
-    """Recompute the runs of a record from its decisions and compare every step bit for bit.
+    """Recompute the runs of a record and compare every step bit for bit.
 
     Runs are replayed in parallel threads. The recorded market name and commitment must be those of `dataset`. The
     recorded versions of engine and contract must be known ones; a replay cannot determine which of them wrote the

@@ -242,7 +242,10 @@ class Run:
 
     @cached_property
     def costs(self) -> dict[str, Series]:
-        """Costs per decision by kind, in units of the starting NAV; shape `(n_bars - 1,)` each."""
+        """Costs per decision by kind, in units of the starting NAV.
+
+        Shape `(n_bars - 1,)` each.
+        """
         return _frozen(self._core.costs)
 
     @cached_property

@@ -281,7 +281,7 @@ def _record_decision(agent: Agent, texts: list[str], observation: Params) -> str
 
 @dataclass(frozen=True)
 class _Block:
-    """Results of a block of points: the runs before an error, their time, and the error."""
+    """Results of a block of points: runs before an error, time, and the error."""
 
     results: list[Any]
     seconds: float
@@ -300,7 +300,7 @@ def _run_block(job: _Job, points: Sequence[Point]) -> _Block:
 
 
 def _runs_in_order(workers: Executor, job: _Job, points: Sequence[Point], n_jobs: int) -> Generator[Run, None, None]:
-    """Yield the runs in grid order; raise the error of a point after all runs before it."""
+    """Yield the runs in grid order; raise an error after all runs before it."""
     waiting: deque[tuple[int, Future]] = deque()
     taken, size = 0, 1
     try:

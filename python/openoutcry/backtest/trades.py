@@ -89,7 +89,7 @@ def annual_costs(run: Run) -> dict[str, float]:
 
 
 def trades_of(run: Run) -> Trades:
-    """Return the trades of a run, from its fills, corporate actions, settlements and liquidations.
+    """Return the trades of a run, including corporate actions and liquidations.
 
     Profits are in units of the starting NAV; `symbol` is an index into `run.dataset.symbols`.
     """

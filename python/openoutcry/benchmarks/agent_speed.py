@@ -1,4 +1,4 @@
-"""Speed of agents in other processes: round trips, start-up and parallel load, with and without the sandbox."""
+"""Speed of agents in other processes, with and without the sandbox."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ QUIET = Bounds(answer_bytes=2**22)
 
 
 def measure() -> list[Row]:
-    """Return the rows of round trips, start-up and parallel agents; takes about half a minute."""
+    """Return the rows of round trips, start-up and parallel agents.
+
+    Takes about half a minute.
+    """
     with TemporaryDirectory() as folder, _python_path(folder):
         Path(folder, f"{MODULE}.py").write_text(AGENT, encoding="utf-8")
         Path(folder).chmod(0o755)
@@ -77,7 +80,7 @@ def _observation() -> str:
 
 
 def _round_trips(sandboxes: dict[str, Sandbox | None], line: str) -> list[Row]:
-    """Return the rows of an echo and of a Python agent in each sandbox, measured in turns."""
+    """Return the rows of an echo and a Python agent per sandbox, measured in turns."""
     times: dict[str, list[float]] = {}
     peer: list[float] = []
     with ExitStack() as ends:
@@ -110,7 +113,7 @@ def _agents(sandbox: Sandbox | None) -> dict[str, Launcher]:
 
 @contextmanager
 def _blocking_echo(line: str) -> Iterator[Callable[[], object]]:
-    """Yield a function that sends a line to an echo over blocking pipes, without the harness."""
+    """Yield a function that sends a line to an echo over blocking pipes."""
     text = line.encode() + b"\n"
     with subprocess.Popen([ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdin is not None, "stdin and stdout must be pipes"

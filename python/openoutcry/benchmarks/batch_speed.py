@@ -150,10 +150,13 @@ class NumpyEnv:
 
 
 class Pace:
-    """Rate of a step function: the best of several short rounds, as other load only slows it down."""
+    """Rate of a step function: the best of several short rounds.
+
+    Other load on the machine only slows a round down.
+    """
 
     def __init__(self, step: Step, lanes: int, clock: Callable[[], float] = time.process_time, cycle: int = 1) -> None:
-        """Determine the number of steps per round; `step(k)` makes k steps of `lanes` lanes.
+        """Determine the steps per round; `step(k)` makes k steps of `lanes` lanes.
 
         If memory is reused after `cycle` steps, rounds and warm-up are multiples of a cycle.
         """
@@ -179,7 +182,10 @@ class Pace:
 
 
 def rates(*paces: Pace) -> list[float]:
-    """Return the rates of several step functions, measured in turns so that other load affects all of them."""
+    """Return the rates of several step functions, measured in turns.
+
+    Other load on the machine then affects all of them.
+    """
     n_rounds = int(SECONDS * len(paces) / sum(pace.spent for pace in paces))
     for _ in range(min(max(n_rounds, FEWEST), MOST)):
         for pace in paces:
@@ -188,7 +194,10 @@ def rates(*paces: Pace) -> list[float]:
 
 
 def measure(report: Callable[[Cell], None] | None = None, threads: tuple[int, ...] = (1, 2)) -> list[Cell]:
-    """Return all cells; takes about two minutes. `report` receives each cell when it is measured."""
+    """Return all cells; takes about two minutes.
+
+    `report` receives each cell when it is measured.
+    """
     cells = []
     store = _store_bandwidth()
     for n_symbols, num_envs in SIZES:
@@ -238,7 +247,10 @@ def _peers(close: npt.NDArray[np.float64], actions: Actions) -> list[Pace]:
 def _variant(
     dataset: Dataset, actions: Actions, costs: CostModel, limits: Limits, way: str, threads: int
 ) -> tuple[Step, int, int]:
-    """Return a step function, the numbers written per observation, and the steps until memory is reused."""
+    """Return a step function with its memory use.
+
+    The memory use is the count of numbers written per observation, and of steps until memory is reused.
+    """
     env = OpenOutcryVectorEnv(
         len(actions),
         dataset=dataset,

@@ -1,4 +1,4 @@
-"""Speed of backtests, sweeps, JSON steps, replay and reports; memory, import time and package size."""
+"""Speed of backtests, sweeps, steps, replay and reports; memory and size."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _market(n_symbols: int, n_bars: int) -> tuple[Dataset, Table, Table]:
 
 
 def numpy_backtest(close: Table, weights: Table) -> Table:
-    """Return the NAV of target weights: a plain numpy loop over bars with linear costs."""
+    """Return the NAV of target weights: a numpy loop over bars, linear costs."""
     n_bars, n_symbols = close.shape
     cash, shares = 1.0, np.zeros(n_symbols)
     nav = np.ones(n_bars)
@@ -170,7 +170,10 @@ def crossovers(close: Table) -> list[Table]:
 
 
 def numpy_sweep(close: Table, weights: Table) -> Table:
-    """Return the NAV of each column of weights in one asset: a plain numpy loop over bars with linear costs."""
+    """Return the NAV of each column of weights in one asset: a numpy loop.
+
+    It has linear costs and steps all columns together.
+    """
     n_bars, n_runs = weights.shape
     cash, shares = np.ones(n_runs), np.zeros(n_runs)
     nav = np.ones((n_bars, n_runs))
@@ -209,7 +212,10 @@ def loop_backtest(dataset: Dataset, close: Table, weights: Table) -> object:
 
 
 def peak_growth(backtest: Callable[[Dataset, Table, Table], object]) -> int:
-    """Return the bytes by which the largest backtest raises the peak memory of this process, after a small one."""
+    """Return the bytes by which the largest backtest raises the peak memory.
+
+    A small backtest runs before it.
+    """
     backtest(*_market(4, 50))
     inputs = _market(*SIZES[-1][:2])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

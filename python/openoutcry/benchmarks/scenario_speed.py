@@ -21,7 +21,9 @@ LEAK_BARS, LEAK_SYMBOLS = 2_500, 20
 
 
 def measure(report: Callable[[Row], None] | None = None) -> list[Row]:
-    """Return the rows of all tiers and families, and of a leak check; takes about half a minute.
+    """Return the rows of all tiers and families, and of a leak check.
+
+    Takes about half a minute.
 
     Args:
         report: Receives each row when it is measured.
@@ -62,9 +64,9 @@ def best_of(*works: Callable[[], object]) -> list[float]:
 
 
 def garch(n_days: int, n_symbols: int, seed: int = 0) -> Table:
-    """Return closes of GARCH(1,1) with Student t noise, shape `(n_days, n_symbols)`: a numpy loop over days.
+    """Return closes of GARCH(1,1) with Student t noise: a numpy loop over days.
 
-    Source: Bollerslev (1987).
+    Shape `(n_days, n_symbols)`. Source: Bollerslev (1987).
     """
     degrees, omega, alpha, beta = 8.0, 2e-6, 0.08, 0.9
     noise = np.random.default_rng(seed).standard_t(degrees, (n_days, n_symbols)) * np.sqrt((degrees - 2.0) / degrees)

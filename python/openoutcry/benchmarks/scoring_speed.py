@@ -1,4 +1,4 @@
-"""Speed of the multiple tests of a field of agents compared with `arch` (extra `oracle`)."""
+"""Speed of multiple testing compared with `arch` (extra `oracle`)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def measure() -> list[Row]:
 
 
 def noise_returns(n_days: int, n_agents: int, seed: int = 7) -> Table:
-    """Return daily returns of agents without skill, shape `(n_days, n_agents)`; half of their variance is common."""
+    """Return daily returns of agents without skill, shape `(n_days, n_agents)`.
+
+    Half of their variance is common.
+    """
     random = np.random.default_rng(seed)
     own, shared = random.standard_normal((n_days, n_agents)), random.standard_normal((n_days, 1))
     return np.asarray(0.01 * (own + shared) / np.sqrt(2.0))

@@ -182,7 +182,7 @@ def _argument(word: str) -> str:
 
 @contextmanager
 def _progress(dataset: Dataset, window: str) -> Iterator[Callable[[], object]]:
-    """Yield a function to call at each decision, which advances a progress bar on a terminal."""
+    """Yield a function that advances the progress bar by one decision."""
     start, end = as_window(window).resolve(dataset, DEFAULT_LOOKBACK)
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -306,7 +306,7 @@ def _event_summary(done: Run) -> str:
 
 
 def _idle_remarks(done: Run) -> list[str]:
-    """Return a remark on a program or server without any order, which is rarely intended."""
+    """Return a remark on a program or server that placed no orders."""
     if any(done.event_counts.values()) or ":" not in done.name:
         return []
     n_wrong = sum(slug == "malformed" for slug in done.faults.values())

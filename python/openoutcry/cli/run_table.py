@@ -25,7 +25,10 @@ def plain(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def metrics_table(title: str, runs: Iterable[Run], *, ranked: bool) -> Table:
-    """Return a table with one row of metrics per run; an undefined metric or rank is a dash."""
+    """Return a table with one row of metrics per run.
+
+    An undefined metric or rank is a dash.
+    """
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     if ranked:
         table.add_column("#", justify="right", style="dim")

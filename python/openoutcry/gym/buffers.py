@@ -1,4 +1,4 @@
-"""Output buffers of the vector environment: arrays that a step writes into, and their native bindings."""
+"""Output buffers of the vector environment and their native bindings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE = 64
 
 
 def allocate_buffers(kind: str, lanes: int, space: spaces.Space[Any], out: Any = None) -> BufferSet:
-    """Return a buffer set for a step; `out` is the array of the observation, or None for a new one.
+    """Return a buffer set for a step; `out` is the observation, or None for a new one.
 
     Raises:
         OpenOutcryError: `shape_mismatch`: `out` does not fit the observation space.
@@ -60,7 +60,7 @@ def allocate_buffer_sets(core: native.Batch, kind: str, lanes: int, space: space
 
 
 def _sliding_buffers(core: native.Batch, lanes: int, space: spaces.Space[Any]) -> list[BufferSet]:
-    """Return buffer sets over one array; flat observations are windows that slide along its rows."""
+    """Return buffer sets over one array, with sliding windows as observations."""
     (row_len, starts), (width,) = core.slides, space.shape or ()
     # Rows are aligned to cache lines.
     memory = np.empty(lanes * row_len + _LINE // 4 - 1, dtype=np.float32)

@@ -55,7 +55,7 @@ class Episodes:
         return isinstance(self.window, str) and self.window == RANDOM
 
     def on(self, dataset: Dataset, lookback: int) -> tuple[int, int, int | None, str]:
-        """Return start and end of the range in a dataset, the bars per episode, and the split.
+        """Return start and end of the range, the bars per episode, and the split.
 
         The bars per episode are None if an episode is the complete range.
 

@@ -88,7 +88,7 @@ class OpenOutcryVecEnv(VecEnv):  # type: ignore[misc]
         setattr(self.env, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; return its result for each requested index."""
+        """Call a method of the environment once; return its result for each index."""
         result = getattr(self.env, method_name)(*method_args, **method_kwargs)
         return [result] * len(list(self._get_indices(indices)))
 

@@ -1,4 +1,4 @@
-"""Per-lane arguments of the vector environment: one value for all lanes, or one per lane."""
+"""Per-lane arguments of the vector environment: one value, or one per lane."""
 
 from __future__ import annotations
 

@@ -321,7 +321,10 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
         raise refusal("episode_over", message)
 
     def _fill_info(self, info: dict[str, Any], flags: tuple[_Flags, _Flags, _Flags], signals: int) -> None:
-        """Add the entries of a step to `info`; bit 0 of `signals` means an episode ended, bit 1 a lane was reset."""
+        """Add the entries of a step to `info`.
+
+        Bit 0 of `signals` is set if an episode ended, bit 1 if a lane was reset.
+        """
         terminations, truncations, reset = flags
         if self._has_listing_changes:
             info["tradable"], info["_tradable"] = self._core.tradable, np.ones(self.num_envs, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Checks for use in your tests: `check_agent`, `check_vector_env`, and a pytest plugin.
+"""Checks for your tests: `check_agent`, `check_vector_env`, and a pytest plugin.
 
 Imports `harness.conformance` and Gymnasium on first use of a check: pytest loads the plugin in every project whose
 environment has the package installed.

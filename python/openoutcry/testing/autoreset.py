@@ -1,4 +1,4 @@
-"""Checks of each autoreset mode: behaviour of a vector environment at the end of an episode."""
+"""Checks of each autoreset mode: behaviour at the end of an episode."""
 
 from __future__ import annotations
 

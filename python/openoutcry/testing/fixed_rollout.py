@@ -1,4 +1,4 @@
-"""Rollouts of a vector environment over fixed actions, and the expected results of a lane."""
+"""Rollouts over fixed actions, and the expected results of a lane."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def lane_info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
 
 
 def scalar_results(env: Scalar, seed: int, actions: Sequence[Any], mode: AutoresetMode) -> Iterator[dict[str, Any]]:
-    """Yield the results that a lane must have in a mode if it equals this scalar environment."""
+    """Yield the results of a lane in a mode if it equals this scalar environment."""
     ended = False
     yield _reset_result(env.reset(seed=seed))
     for action in actions:

@@ -70,7 +70,10 @@ def check_reset(subject: Subject) -> None:
 
 
 def check_step(subject: Subject) -> None:
-    """Check that steps return finite numbers within their spaces; `parse_step` checks the structure."""
+    """Check that steps return finite numbers within their spaces.
+
+    `parse_step` checks the structure.
+    """
     for t, result in enumerate(each for each in subject.rollout() if each.is_step):
         require("step", _outside(subject, result.observation, f"the observation of step {t}"))
         if not np.isfinite(result.rewards).all():
@@ -190,7 +193,7 @@ def _wrong_actions(subject: Subject) -> Iterator[tuple[str, Any]]:
 
 
 def check_unmoved(subject: Subject) -> None:
-    """Check that invalid actions change no lane, and that no step writes to its actions."""
+    """Check that invalid actions change no lane, and steps do not write to actions."""
     wrong = [actions for _, actions in _wrong_actions(subject)]
 
     def refused(t: int) -> None:

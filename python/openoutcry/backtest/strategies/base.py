@@ -139,7 +139,10 @@ class Strategy(ABC):
         return parameter_space.typed(cls.PARAM_RANGES, {})
 
     def to_json(self) -> dict[str, Any]:
-        """Return name and parameters as a JSON object; equal strategies return equal objects."""
+        """Return name and parameters as a JSON object.
+
+        Equal strategies return equal objects.
+        """
         return {"strategy": self.name, "params": dict(self.params)}
 
     def __eq__(self, other: object) -> bool:
@@ -160,7 +163,7 @@ class Strategy(ABC):
 
 
 class WindowStrategy(Strategy):
-    """A vectorized strategy: one call decides many windows, independently of each other.
+    """A vectorized strategy: one call decides many windows independently.
 
     A subclass defines `weigh` in place of `weights`. The weights of a window must not depend on the number of windows:
     compute sums over a window with the functions of `openoutcry.backtest.strategies.rolling_windows`.

@@ -1,4 +1,4 @@
-"""Mean reversion: trade against the deviation of the close from its moving average."""
+"""Mean reversion: trade against deviations from the moving average."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Pairs(WindowStrategy):
 
 
 def _closest(ends: Array) -> tuple[Places, Places, rolling_windows.Mask]:
-    """Return the pair of symbols with the largest correlation in each window, and whether one exists."""
+    """Return the most correlated pair of each window, and whether it has one."""
     firsts, seconds = np.triu_indices(ends.shape[2], 1)
     moves = rolling_windows.fully_listed(ends)
     powers = rolling_windows.total(step * step for step in rolling_windows.simple_returns(ends))

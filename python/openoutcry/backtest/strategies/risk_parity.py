@@ -56,7 +56,7 @@ def _correlations(ends: Array, moves: rolling_windows.Mask) -> Array:
 
 
 def _balanced(correlations: Array) -> Array:
-    """Return factors of the inverse volatilities for equal risk, shape `(n, n_symbols)`.
+    """Return factors of inverse volatility for equal risk, shape `(n, n_symbols)`.
 
     Each sweep solves `x (C x) = 1 / n_symbols` for one symbol after the other, with the other factors fixed.
     """

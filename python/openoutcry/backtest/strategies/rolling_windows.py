@@ -49,7 +49,10 @@ def histories(dataset: Dataset) -> Iterator[tuple[int, int, Array]]:
 
 
 def _carried(closes: Array, splits: Array) -> Array:
-    """Return closes carried forward through halts, adjusted for splits up to their own bar."""
+    """Return closes carried forward through halts and adjusted for splits.
+
+    A close is adjusted for the splits up to its own bar.
+    """
     is_close = np.isfinite(closes)
     bars = np.arange(len(closes))[:, None]
     last = np.maximum.accumulate(np.where(is_close, bars, 0), axis=0)
@@ -71,7 +74,10 @@ def windows_of(closes: Array, lookback: int, first: int, end: int) -> Array:
 
 
 def fully_listed(windows: Array) -> Mask:
-    """Return which symbols have a close on every bar of each window, shape `(n, n_symbols)`."""
+    """Return which symbols have a close on every bar of each window.
+
+    Shape `(n, n_symbols)`.
+    """
     # A symbol has a close on every bar between its listing and its settlement.
     is_listed: Mask = np.isfinite(windows[:, 0]) & np.isfinite(windows[:, -1])
     return is_listed
@@ -111,7 +117,7 @@ def deviation(windows: Array, around: Array) -> Array:
 
 
 def volatility(windows: Array) -> Array:
-    """Return the root mean squared return per bar of each symbol, shape `(n, n_symbols)`.
+    """Return the root mean squared return of each symbol, shape `(n, n_symbols)`.
 
     The mean return is taken as 0, as it is small in comparison.
     """
