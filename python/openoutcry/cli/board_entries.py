@@ -1,4 +1,4 @@
-"""Entries of a board: records read from files, signatures checked, runs joined per agent."""
+"""Entries of a board: records from files, with signatures checked and runs joined."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ def _entry(files: list[_File]) -> tuple[RunRecord, list[str]]:
 
 
 def _check_intact(file: _File) -> None:
-    """Refuse unfinished and changed records, which a replay of the joined runs would not detect."""
+    """Refuse unfinished and changed records.
+
+    A replay of the joined runs would not detect them.
+    """
     record = file.record
     problem = record.unfinished
     if problem is not None:

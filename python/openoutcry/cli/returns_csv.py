@@ -24,7 +24,7 @@ _BETWEEN = 0.5
 class _Returns:
     path: Path
     dates: tuple[str, ...] | None
-    tracks: dict[str, npt.NDArray[np.float64]]
+    series: dict[str, npt.NDArray[np.float64]]
 
 
 def digest_of(path: Path) -> str:
@@ -32,7 +32,7 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def read_tracks(
+def read_series(
     paths: Sequence[Path], columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
 ) -> dict[str, Any]:
     """Read CSV files and return the arguments for `score`.
@@ -54,18 +54,18 @@ def read_tracks(
     if columns is not None and columns not in COLUMNS:
         raise refusal("argument_invalid", f"`--csv` must be equity or returns; received {columns!r}")
     files = [_returns(path, columns) for path in paths]
-    tracks = dict(files[0].tracks)
+    series = dict(files[0].series)
     for other in files[1:]:
         _check_dates(files[0], other)
-        tracks |= _new_columns(tracks, other, (benchmark, cash))
+        series |= _new_columns(series, other, (benchmark, cash))
     sides = {}
     for side, name in (("benchmark", benchmark), ("cash", cash)):
-        if name is not None and name not in tracks:
-            raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(tracks)}; received {name!r}")
-        sides[side] = None if name is None else tracks[name]
-    agents = {name: values for name, values in tracks.items() if name not in (benchmark, cash)}
+        if name is not None and name not in series:
+            raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(series)}; received {name!r}")
+        sides[side] = None if name is None else series[name]
+    agents = {name: values for name, values in series.items() if name not in (benchmark, cash)}
     if not agents:
-        message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(tracks)}"
+        message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(series)}"
         raise refusal("argument_invalid", message)
     n_days = len(next(iter(agents.values())))
     if n_windows > n_days:
@@ -85,12 +85,12 @@ def _is_day(text: str) -> bool:
 
 
 def _returns(path: Path, columns: str | None) -> _Returns:
-    dates, tracks = _columns(path)
-    if (columns or _kind(path, tracks)) == "returns":
-        return _Returns(path, dates, tracks)
+    dates, series = _columns(path)
+    if (columns or _kind(path, series)) == "returns":
+        return _Returns(path, dates, series)
     # A return belongs to the day of its second value.
     later = None if dates is None else dates[1:]
-    return _Returns(path, later, {name: _growth(name, values) for name, values in tracks.items()})
+    return _Returns(path, later, {name: _growth(name, values) for name, values in series.items()})
 
 
 def _check_dates(one: _Returns, other: _Returns) -> None:
@@ -107,16 +107,19 @@ def _check_dates(one: _Returns, other: _Returns) -> None:
 
 
 def _new_columns(
-    tracks: dict[str, npt.NDArray[np.float64]], other: _Returns, sides: tuple[str | None, ...]
+    series: dict[str, npt.NDArray[np.float64]], other: _Returns, sides: tuple[str | None, ...]
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Return the columns of a further file; shared benchmark and cash columns must be equal."""
-    for name, values in other.tracks.items():
-        is_the_same = name in sides and name in tracks and np.array_equal(tracks[name], values)
-        if name in tracks and not is_the_same:
+    """Return the columns of a further file.
+
+    Shared benchmark and cash columns must be equal.
+    """
+    for name, values in other.series.items():
+        is_the_same = name in sides and name in series and np.array_equal(series[name], values)
+        if name in series and not is_the_same:
             what = "different values of" if name in sides else "a second column"
             wanted = "columns of several files must have unique names"
             raise refusal("argument_invalid", f"{wanted}; received {what} `{name}` in '{other.path}'")
-    return other.tracks
+    return other.series
 
 
 def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[np.float64]]]:
@@ -157,9 +160,9 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def _kind(path: Path, tracks: dict[str, npt.NDArray[np.float64]]) -> str:
-    lowest = min(float(values.min()) for values in tracks.values())
-    highest = max(float(values.max()) for values in tracks.values())
+def _kind(path: Path, series: dict[str, npt.NDArray[np.float64]]) -> str:
+    lowest = min(float(values.min()) for values in series.values())
+    highest = max(float(values.max()) for values in series.values())
     if lowest > _BETWEEN:
         return "equity"
     if highest < _BETWEEN and lowest < 0.0:

@@ -1,4 +1,4 @@
-"""`openoutcry score`: score records or returns as a board, or run the score attacks."""
+"""`openoutcry score`: score records or returns, or run the score attacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.table import Table
 from openoutcry import data as bundled
 from openoutcry.cli.board_entries import Entries, read_entries
 from openoutcry.cli.market_options import checked_output_file, open_dataset, public_key_of
-from openoutcry.cli.returns_csv import digest_of, read_tracks
+from openoutcry.cli.returns_csv import digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
 from openoutcry.errors import refusal
@@ -56,9 +56,7 @@ MAX_SENTENCE = 400
 
 
 def score(
-    files: list[Path] = typer.Argument(
-        None, help="Record files (`.json` or `.jsonl`, optionally with `.zst`), or CSV files of returns."
-    ),
+    files: list[Path] = typer.Argument(None, help="Record files (`.json`, `.jsonl`, optionally `.zst`), or CSV files."),
     suite: str | None = typer.Option(None, help="Evaluation suite: `default`, or a JSON file."),
     keys: Path | None = KEYS,
     source: list[str] | None = typer.Option(None, "--data", help="A market that is not bundled; repeatable."),
@@ -90,14 +88,14 @@ def score(
     config = {"originals": original} if original else None
     if any(path.suffix == ".csv" for path in files):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
-        tracks = read_tracks(files, columns, benchmark, cash, windows)
-        board = score_agents(**tracks, periods_per_year=periods_per_year or 252.0, n_trials=trials, config=config)
+        series = read_series(files, columns, benchmark, cash, windows)
+        board = score_agents(**series, periods_per_year=periods_per_year or 252.0, n_trials=trials, config=config)
         result = _Result(board, tables={str(path): digest_of(path) for path in files})
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, suite, keys, source, periods_per_year)
-        floor = evaluation.luck_floor([record.agent_id for record in entries.records])
-        board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=floor, config=config)
+        nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
+        board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
         result = _Result(board, evaluation, entries)
     _check_originals(board, original or ())
     if report is not None:

@@ -199,7 +199,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _check_output(record: Path, *, force: bool, resume: bool) -> None:
-    """Check that the record can be written, and that no journal of another evaluation exists."""
+    """Check that the record can be written and has no journal of another evaluation."""
     checked_record_file(record, force=force)
     journal = journal_of(record)
     if force and not resume and journal.exists():

@@ -86,9 +86,9 @@ def view_of(run: Run) -> RunView:
 
 
 def full_view_of(run: Run, n_trials: int = 1) -> RunView:
-    """Return the view of a run for a page of its own: `view_of` plus statistics and trace.
+    """Return the view of a run for its own page.
 
-    Trace and calibration require a run with a record (`capture=True`).
+    It is `view_of` plus statistics and trace. Trace and calibration require a run with a record (`capture=True`).
     """
     trace = None
     if run._record is not None:
@@ -135,7 +135,7 @@ class Origin:
 
 
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
-    """Return the information needed to repeat a run, and to verify it if it has a record."""
+    """Return what is needed to repeat a run, and to verify its record if it has one."""
     origin = origin or Origin()
     entries = [("agent", run.name), *conditions_of(run), *versions(origin.command)]
     if run._record is None:

@@ -42,9 +42,9 @@ def rolling_of(run: Run) -> Rolling | None:
 
 
 def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
-    """Return the skill statistics of a run, deflated for `n_trials` including this run.
+    """Return the skill statistics of a run, deflated for `n_trials`.
 
-    None if the Sharpe ratio has a caveat in `run.caveats`.
+    `n_trials` includes this run. None if the Sharpe ratio has a caveat in `run.caveats`.
     """
     if "sharpe" in run.caveats:
         return None

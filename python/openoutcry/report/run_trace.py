@@ -1,4 +1,4 @@
-"""Traces: a run bar by bar with the decisions of its agent, for the report's inspector."""
+"""Traces: a run bar by bar with the decisions of its agent, for the inspector."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> Array:
 
 
 def overfit(returns: npt.ArrayLike, *, n_blocks: int = 16) -> Overfit:
-    """Estimate the probability of backtest overfitting (PBO) of selecting the best agent.
+    """Estimate the probability of backtest overfitting (PBO).
 
     Advisory: on noise alone it is 1/2 with a standard deviation of about 0.2.
 

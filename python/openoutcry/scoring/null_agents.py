@@ -1,6 +1,6 @@
-"""Random agents matched to a run's gross exposure and turnover: the null distribution of its NAV.
+"""Random agents matched to a run's gross exposure and turnover.
 
-They trade the window of the run under its costs and limits.
+They trade the window of the run under its costs and limits, and give the null distribution of its NAV.
 """
 
 from __future__ import annotations
@@ -77,9 +77,10 @@ def random_weights(run: Run, n_agents: int = N_AGENTS, seed: int = 0) -> list[Fl
 
 
 def _portfolios(held: Floats, rng: np.random.Generator) -> Floats:
-    """Return random portfolios with the gross exposure, short share and concentration of each row.
+    """Return random portfolios matched to the rows of `held`.
 
-    Weights uniform on the simplex of m symbols have the concentration (Herfindahl) of (m + 1) / 2 equal weights.
+    Each has the gross exposure, short share and concentration of its row. Weights uniform on the simplex of m symbols
+    have the concentration (Herfindahl) of (m + 1) / 2 equal weights.
     """
     absolute = np.abs(held)
     gross = absolute.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Skill statistics of one return series: standard errors, deflated Sharpe ratio, minimum track record.
+"""Skill statistics of one return series, such as the deflated Sharpe ratio.
 
 `docs/skill.md` has formulas and sources. Sharpe ratios of `Moments`, `Trials` and `Deflated` are per bar; functions
 with `periods_per_year` return annual ones. An undefined number is None, with its reason in `undefined`.
@@ -88,7 +88,11 @@ class Trials:
 
     @classmethod
     def of(cls, returns: Any) -> Trials:
-        """Return the statistics of return series, shape `(n_trials, n_returns)`, in trial order."""
+        """Return the statistics of return series in trial order.
+
+        Args:
+            returns: Shape `(n_trials, n_returns)`.
+        """
         table = np.ascontiguousarray(numbers("returns", returns, 2), dtype=np.float64)
         return cls(**native.trials(table))
 
@@ -193,7 +197,10 @@ class Decay:
 
 
 class Bin(NamedTuple):
-    """One calibration bin: orders with a confidence in [low, high); the last bin includes its upper edge."""
+    """One calibration bin: orders with a confidence in [low, high).
+
+    The last bin includes its upper edge.
+    """
 
     low: float
     high: float

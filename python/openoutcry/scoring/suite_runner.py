@@ -1,4 +1,4 @@
-"""Execution of an agent over the windows and seeds of a suite, sequential or parallel."""
+"""Sequential and parallel runs of an agent over the windows of a suite."""
 
 from __future__ import annotations
 

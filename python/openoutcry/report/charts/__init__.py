@@ -1,6 +1,7 @@
-"""Charts: pure functions from arrays to an `<svg>` string, and a rasterizer for `rgb_array` frames.
+"""Charts: pure functions from arrays to an `<svg>` string.
 
-`stylesheet(":root")` styles a page with charts; `standalone` makes a document from charts. Imports the views and the
+`stylesheet(":root")` styles a page with charts; `standalone` makes a document from charts; `raster` renders
+`rgb_array` frames. Imports the views and the
 text format of `report`, the native module and NumPy.
 """
 

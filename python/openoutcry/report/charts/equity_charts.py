@@ -148,7 +148,7 @@ def drawdown_chart(lines: Sequence[Line], *, points: int = POINTS, height: int =
 
 
 def delay_chart(dates: Sequence[str], nav: Floats, delayed_nav: Floats, *, points: int = 600) -> str:
-    """Draw the NAV with one bar of execution delay, relative to the NAV as run, less one."""
+    """Draw the NAV with one bar of execution delay over the NAV as run, less one."""
     alive = nav > 0.0
     gap = np.divide(delayed_nav, nav, out=np.ones_like(nav), where=alive) - 1.0
     line = Line("one bar later", dates, gap, "delayed")

@@ -54,7 +54,7 @@ def rolling_chart(dates: Sequence[str], rolling: Rolling, *, points: int = 600, 
 
 
 def rolling_sentence(rolling: Rolling) -> str:
-    """Return the range of the estimate and how often its band excludes zero, as a sentence."""
+    """Return a sentence on the range and on how often the band excludes zero."""
     known = np.isfinite(rolling.sharpe)
     if not known.any():
         return f"Undefined throughout: no window of {rolling.n_returns} returns has a Sharpe ratio."

@@ -145,7 +145,7 @@ def step_path(xs: Sequence[int], outer: Sequence[int], inner: Sequence[int], cla
 
 
 def note(x: float, y: float, text: str, colour: str) -> str:
-    """Return a dot at a point of the plot, with a short text on the side with more space."""
+    """Return a dot at a point of the plot with a short text next to it."""
     side = 'text-anchor="end" dx="-9"' if x > 0.55 else 'dx="9"'
     return (
         f'<g class="oo-note {colour}"><circle cx="{place(x)}" cy="{place(y)}" r="3.5"/>'

@@ -83,7 +83,7 @@ def show(
     footnotes: Footnotes | None = None,
     known: Mapping[str, Metric] = METRICS,
 ) -> str:
-    """Return a metric as HTML; an undefined one is a dash with its reason, never a zero."""
+    """Return a metric as HTML; an undefined one is a dash with its reason."""
     value = get(metrics, name)
     reason = reasons.get(name, "")
     if value is None:

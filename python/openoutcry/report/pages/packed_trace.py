@@ -111,7 +111,10 @@ class Column:
     known: npt.NDArray[np.bool_]
 
     def packed(self) -> dict[str, Any]:
-        """Return differences of consecutive values; null is undefined and does not change the running sum."""
+        """Return differences of consecutive values.
+
+        Null is undefined and does not change the running sum.
+        """
         moves = np.diff(self.integers[self.known], prepend=0).tolist()
         if self.known.all():
             return {"d": self.decimals, "v": moves}

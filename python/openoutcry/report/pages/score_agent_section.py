@@ -1,4 +1,4 @@
-"""Section of one agent on a scored board: gates, benchmarks, windows, process, diagnostics."""
+"""Section of one agent on a scored board: gates, benchmarks, windows, process."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def _ordered(values: Mapping[str, float | None], known: Mapping[str, Metric]) ->
 
 
 def least_z(window: ScoreWindow, sides: Sequence[str]) -> float | None:
-    """Return the lower `z` of a window over the benchmarks; `None` if one is undefined."""
+    """Return the lowest `z` of a window over benchmarks; `None` if one is undefined."""
     found = [get(window.z, name) for name in sides]
     known = [z for z in found if z is not None]
     return min(known) if known and len(known) == len(found) else None

@@ -71,7 +71,7 @@ def skill_section(skill: Skill, key: str) -> str:
 
 
 def skill_sentence(skill: Skill) -> str:
-    """Return the DSR against its threshold, and the length against MinTRL, as sentences."""
+    """Return sentences on the DSR and its threshold, and the length and MinTRL."""
     dsr, trials = get(skill.values, "dsr"), get(skill.values, "n_trials")
     if dsr is None:
         sentences = [f"The deflated Sharpe ratio is undefined: {skill.reasons.get('dsr', 'no reason was given')}."]

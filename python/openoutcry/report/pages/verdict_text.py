@@ -59,7 +59,7 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
 
 
 def journey(run: RunView, benchmark: RunView | None) -> str:
-    """Return the final NAV and maximum drawdown of a run, and the final NAV of the benchmark."""
+    """Return a sentence on the final NAV and maximum drawdown of a run."""
     years = (downsampling.seconds(run.dates)[-1] - downsampling.seconds(run.dates)[0]) / (365.25 * 86_400)
     end, deepest = float(run.nav[-1]), float(native.drawdowns(run.nav).min())
     span = f"{number(years, 1)} years" if years >= 1.0 else f"{len(run.dates)} bars"

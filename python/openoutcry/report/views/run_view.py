@@ -115,7 +115,7 @@ class RunView:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Conditions and versions of a page: label and value pairs, shown verbatim in order.
+    """Conditions and versions of a page, as pairs of label and value.
 
     Attributes:
         entries: Such as `("dataset fingerprint", "sha256:...")` or `("command", "openoutcry run ...")`.
