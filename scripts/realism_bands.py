@@ -123,7 +123,7 @@ def measure(name: str, tier: Tier, markets: dict[str, Dataset]) -> dict[str, Any
     rng = np.random.default_rng([SEED, list(TIERS).index(name)])
     market = markets[tier.source]
     draws = bootstrap_draws(market, tier, rng)
-    # Years selected by volatility are selected by return too, and current stocks are survivors: use an index, all years.
+    # Years selected by volatility are selected by return too, and the stocks are survivors: use an index, all years.
     sharpe_source = "index" if tier.source == "stocks" else tier.source
     sharpe = bootstrap_draws(markets[sharpe_source], Tier(sharpe_source, 500), rng)["buy_and_hold_sharpe"]
     bands = {fact: band(values, tier.source) for fact, values in draws.items() if fact != UNSIGNED}
