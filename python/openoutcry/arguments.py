@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -96,3 +96,8 @@ def read_text_file(path: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         received = f"byte 0x{content[error.start]:02x} at offset {error.start}"
         raise refusal("field_unparsable", f"line {line} must be UTF-8 text; received {received}") from error
+
+
+def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `build` with keyword arguments, which `__reduce__` cannot do. The native module pickles by this name."""
+    return build(*args, **kwargs)

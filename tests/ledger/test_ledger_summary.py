@@ -59,7 +59,7 @@ def test_an_undefined_metric_is_absent_and_never_0() -> None:
     assert set(found.to_json()) == {
         *("id", "status", "candle_interval", "total_positions", "net_pnl", "pnl_return", "max_drawdown")
     }
-    assert found.undefined["sharpe_ratio"] == "returns that vary are required; received constant ones"
+    assert found.undefined["sharpe_ratio"] == "varying returns are required; received constant returns"
     assert set(found.undefined) == set(FIELDS) - set(found.to_json())
 
 

@@ -40,7 +40,7 @@ CORE = f"{BASE} data scenarios agents records backtest"
 
 LAYERS = {
     "native": _layer("openoutcry_py", libraries=""),
-    "errors": _layer("errors arguments _pickle", "native"),
+    "errors": _layer("errors arguments", "native"),
     # The core: needs NumPy alone, and is what `import openoutcry` offers.
     "data": _layer("data data.*", BASE, deferred="pandas polars pyarrow"),
     "scenarios": _layer("scenarios scenarios.*", f"{BASE} data"),

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import tomllib
 from layers import ANY, DEFERRED, LAYERS
+from rust_graph import circles, violations
+from rust_layers import RUST_LAYERS
 
 pytestmark = pytest.mark.once
 
@@ -33,7 +35,7 @@ CRATES = {
     "openoutcry-wasm": {"openoutcry", "openoutcry-score", "js-sys", "serde", "serde_json", "wasm-bindgen"},
 }
 PURE = "engine|contract|env|score"
-POOL = "env/src/batch/pool.rs"
+POOL = "env/src/batch/thread_pool.rs"
 # Folders of `rust/` -> pattern that their sources must not hold -> why.
 BANNED = (
     (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|net|time)\b", "no clock and no input or output"),
@@ -115,32 +117,6 @@ def python_faults(module: str, text: str) -> list[str]:
         for target, later in imports(ast.parse(text))
         if not is_allowed(module, target, later)
     ]
-
-
-def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
-    """Return the groups of names that reach each other, by Tarjan's algorithm."""
-    order: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(name: str) -> None:
-        order[name] = low[name] = len(order)
-        stack.append(name)
-        for target in arrows.get(name, ()):
-            if target not in order:
-                visit(target)
-            if target in stack:
-                low[name] = min(low[name], low[target])
-        if low[name] == order[name]:
-            group = stack[stack.index(name) :]
-            del stack[stack.index(name) :]
-            found.append(sorted(group))
-
-    for name in arrows:
-        if name not in order:
-            visit(name)
-    return sorted(group for group in found if len(group) > 1)
 
 
 def arrows_of(texts: dict[str, str]) -> dict[str, set[str]]:
@@ -242,6 +218,24 @@ def test_a_planted_circle_is_found() -> None:
     assert circles(arrows_of(texts)) == [["openoutcry.arguments", "openoutcry.errors"]]
 
 
+@pytest.mark.parametrize("crate", RUST_LAYERS)
+def test_a_room_of_a_crate_uses_what_its_row_allows_and_no_circle(crate: str) -> None:
+    assert violations(ROOT / "rust" / crate / "src", RUST_LAYERS[crate]) == []
+
+
+def test_a_planted_use_and_a_planted_circle_of_rooms_are_found(tmp_path: Path) -> None:
+    for name, text in {
+        "lib": "mod a;\nmod b;",
+        "a": "use crate::b::B;\npub struct A;",
+        "b": "use crate::a::A;\npub struct B;",
+    }.items():
+        (tmp_path / f"{name}.rs").write_text(text + "\n", encoding="utf-8")
+    found = violations(tmp_path, {"a": set(), "b": {"a"}})
+    assert any(fault == "a must not use b" for fault in found)
+    assert any("use each other" in fault for fault in found)
+    assert violations(tmp_path, {"a": {"b"}}) != []
+
+
 FLAT = 8
 # A name that says the same thing in every folder, or a file that a tool looks for.
 COMMON = {"__init__", "__main__", "build", "conftest", "env", "error", "lib", "main", "mod"}
@@ -263,9 +257,10 @@ def test_every_folder_says_what_lives_there_and_what_it_imports() -> None:
 
 
 def test_no_base_name_occurs_more_than_twice() -> None:
-    # The bindings name a file after what it binds.
+    # The bindings name a file after what it binds, and a command after its verb.
     crates = [place for place in RUST if place.parts[0] not in {"python", "wasm"}]
-    names = Counter(path.stem for path in [*SOURCES.values(), *crates] if path.stem not in COMMON)
+    modules = [path for path in SOURCES.values() if path.parent.name != "cli"]
+    names = Counter(path.stem for path in [*modules, *crates] if path.stem not in COMMON)
     assert {name: count for name, count in names.items() if count > 2} == {}
 
 
@@ -347,17 +342,17 @@ def test_a_planted_dependency_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        ("engine/src/book.rs", "use std::time::Instant;"),
-        ("engine/src/book.rs", "use std::{fmt, fs};"),
-        ("engine/src/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
-        ("engine/src/book.rs", "#[derive(serde::Serialize)] struct Book;"),
-        ("env/src/run.rs", "use std::net::TcpStream;"),
-        ("env/src/batch/share.rs", "use std::thread::spawn;"),
+        ("engine/src/account/book.rs", "use std::time::Instant;"),
+        ("engine/src/account/book.rs", "use std::{fmt, fs};"),
+        ("engine/src/account/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
+        ("engine/src/account/book.rs", "#[derive(serde::Serialize)] struct Book;"),
+        ("env/src/backtest/run.rs", "use std::net::TcpStream;"),
+        ("env/src/batch/thread_share.rs", "use std::thread::spawn;"),
         ("env/src/agents/trend.rs", "fn decide(data: &Dataset) {}"),
         ("score/src/lib.rs", "use std::collections::HashMap;"),
         ("python/src/lib.rs", '#[allow(dead_code)] const A: &str = "// not a comment";'),
         ("python/src/lib.rs", "#![cfg_attr(test, allow(clippy::all))]"),
-        ("engine/src/book.rs", r'fn f(c: char) { if c == \'"\' { println!("{c}"); } }'.replace("\\'", "'")),
+        ("engine/src/account/book.rs", r'fn f(c: char) { if c == \'"\' { println!("{c}"); } }'.replace("\\'", "'")),
     ],
 )
 def test_a_planted_source_is_found(place: str, text: str) -> None:
@@ -366,4 +361,4 @@ def test_a_planted_source_is_found(place: str, text: str) -> None:
 
 def test_comments_and_strings_are_free() -> None:
     text = '// println! in std::fs\n/* HashMap */ const A: [&str; 2] = ["#[allow(x)] std::time", r#"a "HashSet""#];'
-    assert rust_faults("engine/src/book.rs", text) == []
+    assert rust_faults("engine/src/account/book.rs", text) == []

@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, checked_text, checked_texts, path_of, read_text_file
+from openoutcry.arguments import (
+    call_with_keywords,
+    checked_integer,
+    checked_text,
+    checked_texts,
+    path_of,
+    read_text_file,
+)
 from openoutcry.data import columns
 from openoutcry.data.columns import Table
 from openoutcry.errors import refusal
@@ -342,10 +349,8 @@ class Dataset:
         return self
 
     def __reduce__(self) -> Any:
-        from openoutcry._pickle import call
-
         labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
-        return call, (Dataset.from_bytes, (self.to_bytes(),), labels)
+        return call_with_keywords, (Dataset.from_bytes, (self.to_bytes(),), labels)
 
     def _known(self) -> tuple[str, bytes | None]:
         # Name and key commitment of the market, as records state them.

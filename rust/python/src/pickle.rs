@@ -15,6 +15,6 @@ pub(crate) fn fields(dict: &Bound<'_, PyDict>) -> PyResult<String> {
 
 /// Returns the pickle of a class whose fields are keyword arguments.
 pub(crate) fn reduce<'py, T: pyo3::PyTypeInfo>(py: Python<'py>, fields: Bound<'py, PyDict>) -> PyResult<Pickle<'py>> {
-    let call = py.import("openoutcry._pickle")?.getattr("call")?;
+    let call = py.import("openoutcry.arguments")?.getattr("call_with_keywords")?;
     Ok((call, (py.get_type::<T>().into_any(), (), fields)))
 }
