@@ -1,6 +1,6 @@
 """Measure the two verifiers on an exported season (G7): `python scripts/arena_audit.py [--records 100000]`.
 
-It makes a log of submissions of one decision each, and prints the processor time of a whole audit by each verifier.
+Builds a log of submissions with one decision each, and prints the CPU time of a complete audit by each verifier.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).e
 
 
 def export(folder: Path, n_records: int) -> None:
-    """Write a season of so many records, every decision of it revealed."""
+    """Write an export with `n_records` records whose decisions are all revealed."""
     key = SignerKey("arena.example/log", bytes(range(32)))
     writer, digest = LogWriter(key), sha256(SNAPSHOT).hexdigest()
     origin = {"origin": key.verifier.name, "vkey": str(key.verifier), "created_at": AS_OF, "salt_of": "a commitment"}
@@ -34,9 +34,9 @@ def export(folder: Path, n_records: int) -> None:
     for number in range(n_records - len(records)):
         name = f"01{number:024}"
         decisions = [(f"kalshi:KXA-{number % 500}", "0.04", "0.82", None)]
-        made, opened = seal_submission((name, "ada", AS_OF, AS_OF, digest), decisions, end)
-        records.append(made)
-        end = made.link
+        record, opened = seal_submission((name, "ada", AS_OF, AS_OF, digest), decisions, end)
+        records.append(record)
+        end = record.link
         reveals.append(f'{{"opened":{opened},"submission_id":"{name}"}}\n')
     batch = writer.extend(records[2:])
     (folder / "snapshots").mkdir()
@@ -48,15 +48,15 @@ def export(folder: Path, n_records: int) -> None:
 
 
 def seconds(name: str, work: Callable[[], Any], wanted: Any) -> None:
-    """Print what the work takes, which must find no fault."""
-    begun = time.process_time()
-    found = work()
-    assert found == wanted, found
-    print(f"{name:28} {time.process_time() - begun:8.2f} s")
+    """Run `work`, check its result and print its CPU time."""
+    started = time.process_time()
+    result = work()
+    assert result == wanted, result
+    print(f"{name:28} {time.process_time() - started:8.2f} s")
 
 
 def main() -> None:
-    """Print both."""
+    """Measure both verifiers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=100_000)
     n_records = parser.parse_args().records

@@ -1,7 +1,7 @@
 """Measure the Arena under load (G1 to G5): `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
 
-It serves a new arena, and beside it a plain FastAPI that keeps each request in a transaction of its own. The client is
-this process, so that it takes two cores. Other jobs on the machine change the server's processor time least.
+Serves a new arena and, for comparison, a plain FastAPI with one transaction per request. The client is this process, so
+two cores are needed. The server's CPU time depends least on other load of the machine.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def snapshot(as_of: int) -> bytes:
             "market_id": market_id(at),
             "yes_mid_price": 0.5,
         }
-        | {"question": f"Made up: will number {at} be so?", "as_of": format_timestamp(as_of), "theaters": ["iran"]}
+        | {"question": f"Synthetic: will number {at} happen?", "as_of": format_timestamp(as_of), "theaters": ["iran"]}
         for at in range(N_MARKETS)
     ]
     return json.dumps({"schema_version": "0.2.0", "as_of": format_timestamp(as_of), "items": items}).encode()
 
 
 @dataclass
-class World:
+class LoadArena:
     """An arena with agents, markets and snapshots."""
 
     folder: Path
@@ -65,11 +65,11 @@ class World:
     moments: list[int] = field(default_factory=list)
 
     def make(self) -> None:
-        """Write it."""
+        """Create the arena with its snapshots, markets and agents."""
         at = now()
         listings = [
             MarketListing(
-                market_id(number), "kalshi", "Made up", ("iran",), at + 30 * DAY, at + 31 * DAY, "0.5", "0.4", "0.6"
+                market_id(number), "kalshi", "Synthetic", ("iran",), at + 30 * DAY, at + 31 * DAY, "0.5", "0.4", "0.6"
             )
             for number in range(N_MARKETS)
         ]
@@ -78,11 +78,11 @@ class World:
             for as_of in self.moments:
                 arena.writer.write(PublishSnapshot(as_of, precompress(snapshot(as_of)).encodings, listings, at))
             slugs = [f"agent-{number}" for number in range(N_AGENTS)]
-            told = asyncio.run(_written(arena, [RegisterAgent(slug, None, None, at) for slug in slugs]))
-            self.keys = dict(zip(slugs, told, strict=True))
+            keys = asyncio.run(_write_all(arena, [RegisterAgent(slug, None, None, at) for slug in slugs]))
+            self.keys = dict(zip(slugs, keys, strict=True))
 
     def requests(self) -> Iterator[bytes]:
-        """Yield submissions of which each is accepted once."""
+        """Yield submission requests; each is accepted once."""
         for as_of, group, (slug, key) in itertools.product(
             self.moments, range(N_MARKETS // N_DECISIONS), self.keys.items()
         ):
@@ -104,12 +104,12 @@ class World:
             )
 
 
-async def _written(arena: Arena, entries: list[RegisterAgent]) -> list[str]:
+async def _write_all(arena: Arena, entries: list[RegisterAgent]) -> list[str]:
     return await asyncio.gather(*map(arena.writer.write_async, entries))
 
 
 def request(method: str, path: str, key: str = "", body: object = None, **headers: str) -> bytes:
-    """Return a request as it goes over the wire."""
+    """Return the bytes of an HTTP request."""
     content = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(content)}"]
     lines += [f"Authorization: Bearer {key}"] if key else []
@@ -118,32 +118,32 @@ def request(method: str, path: str, key: str = "", body: object = None, **header
 
 
 class Link(asyncio.Protocol):
-    """One connection, which has one request at a time on its way."""
+    """A connection with one request in flight."""
 
     def __init__(self) -> None:
-        self._held, self._waits = b"", asyncio.get_running_loop().create_future()
+        self._received, self._response = b"", asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep what is written to."""
+        """Store the transport."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """See whether an answer is whole."""
-        self._held += data
-        head, blank, rest = self._held.partition(b"\r\n\r\n")
+        """Resolve the response when it is complete."""
+        self._received += data
+        head, blank, rest = self._received.partition(b"\r\n\r\n")
         if not blank:
             return
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
         if len(rest) >= int(length or 0):
-            self._held = b""
-            self._waits.set_result(int(head[9:12]))
+            self._received = b""
+            self._response.set_result(int(head[9:12]))
 
-    async def ask(self, content: bytes) -> int:
-        """Send a request and return the status of its answer."""
-        self._waits = asyncio.get_running_loop().create_future()
+    async def send(self, content: bytes) -> int:
+        """Send a request and return the status of the response."""
+        self._response = asyncio.get_running_loop().create_future()
         self.transport.write(content)
-        status: int = await self._waits
+        status: int = await self._response
         return status
 
 
@@ -155,7 +155,7 @@ async def links(port: int, n: int) -> list[Link]:
 
 @dataclass
 class PartResult:
-    """What a part of a run measured."""
+    """Measurements of one part of a run."""
 
     name: str
     n: int
@@ -172,23 +172,23 @@ class PartResult:
 
 
 async def closed(port: int, content: Iterator[bytes], n: int, n_links: int, wanted: int) -> tuple[list[float], int]:
-    """Ask on several connections, on each the next when the last was answered."""
-    told, faults, left = list[float](), 0, itertools.islice(content, n)
+    """Closed loop: each connection sends its next request after the response to the last."""
+    latencies, faults, left = list[float](), 0, itertools.islice(content, n)
 
     async def go(link: Link) -> None:
         nonlocal faults
         for each in left:
             began = time.perf_counter()
-            faults += await link.ask(each) != wanted
-            told.append(time.perf_counter() - began)
+            faults += await link.send(each) != wanted
+            latencies.append(time.perf_counter() - began)
 
     await asyncio.gather(*map(go, await links(port, n_links)))
-    return told, faults
+    return latencies, faults
 
 
 async def opened(port: int, content: Iterator[bytes], n: int, rate: float, wanted: int) -> tuple[list[float], int]:
-    """Ask at a rate, whatever has been answered; time counts from when it was due."""
-    told, faults, free = list[float](), 0, asyncio.Queue[Link]()
+    """Open loop: send at a fixed rate; latency counts from the scheduled time."""
+    latencies, faults, free = list[float](), 0, asyncio.Queue[Link]()
     for link in await links(port, min(n, 256)):
         free.put_nowait(link)
     began = time.perf_counter()
@@ -198,37 +198,37 @@ async def opened(port: int, content: Iterator[bytes], n: int, rate: float, wante
         due = began + place / rate
         await asyncio.sleep(due - time.perf_counter())
         link = await free.get()
-        faults += await link.ask(each) != wanted
+        faults += await link.send(each) != wanted
         free.put_nowait(link)
-        told.append(time.perf_counter() - due)
+        latencies.append(time.perf_counter() - due)
 
     await asyncio.gather(*(go(place, each) for place, each in enumerate(itertools.islice(content, n))))
-    return told, faults
+    return latencies, faults
 
 
 @dataclass
 class Server:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     process: subprocess.Popen[bytes]
     port: int
 
     def cpu(self) -> float:
-        """Return the seconds of processor time that it has taken."""
+        """Return the CPU time of the server in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICK
 
-    def measure(self, name: str, run: Callable[..., object], *told: object) -> PartResult:
-        """Run a part and take its measures."""
+    def measure(self, name: str, run: Callable[..., object], *arguments: object) -> PartResult:
+        """Run a part and return its measurements."""
         before, began = self.cpu(), time.perf_counter()
-        latencies, n_faults = asyncio.run(run(self.port, *told))  # type: ignore[call-overload]
+        latencies, n_faults = asyncio.run(run(self.port, *arguments))  # type: ignore[call-overload]
         seconds, cpu = time.perf_counter() - began, self.cpu() - before
         return PartResult(name, len(latencies), seconds, 1e6 * cpu / len(latencies), latencies, n_faults)
 
 
 @contextmanager
 def serving(words: list[str]) -> Iterator[tuple[Server, float]]:
-    """Serve until the end; with the seconds until the first answer."""
+    """Start a server; yield it with the seconds until its first response."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -250,70 +250,70 @@ def serving(words: list[str]) -> Iterator[tuple[Server, float]]:
 
 
 def arena_words(folder: Path) -> list[str]:
-    """Return what serves an arena, with limits off."""
+    """Return the command that serves an arena without rate limits."""
     off = [word for name in ("rate-key", "rate-anon", "register-cap") for word in (f"--{name}", "0")]
     return ["-m", "openoutcry", "arena", "serve", "--data-dir", str(folder), *off, "--port"]
 
 
 def load(folder: Path, n: int) -> None:
-    """Print the table."""
-    world = World(folder / "arena")
-    world.make()
+    """Measure requests and print the table."""
+    target = LoadArena(folder / "arena")
+    target.make()
     plain = [str(Path(__file__).with_name("arena_plain.py")), str(folder / "plain.sqlite")]
     print("| what | a second | p50 ms | p99 ms | server CPU us | faults |\n|---|--:|--:|--:|--:|--:|")
-    with serving(arena_words(world.folder)) as (server, _):
-        posts = world.requests()
+    with serving(arena_words(target.folder)) as (server, _):
+        posts = target.requests()
         server.measure("warm", closed, posts, 500, 32, 200)
         ours = server.measure("POST /decisions, 32 closed", closed, posts, n, 32, 200)
         print(ours.row())
         print(server.measure("POST /decisions, 300/s open", opened, posts, 3_000, 300, 200).row())
         print(server.measure("POST /decisions, 1,000 in 1 s", opened, posts, 1_000, 1_000, 200).row())
-        path = f"{BASE}/intel?as_of={format_timestamp(world.moments[-1])}"
+        path = f"{BASE}/intel?as_of={format_timestamp(target.moments[-1])}"
         got = request("GET", path, Accept_Encoding="gzip, br, zstd")
         read = server.measure("GET /intel, br, 32 closed", closed, itertools.repeat(got), 2 * n, 32, 200)
         print(read.row())
-        etag = sha256(snapshot(world.moments[-1])).hexdigest()
+        etag = sha256(snapshot(target.moments[-1])).hexdigest()
         same = request("GET", path, If_None_Match=f'"{etag}"')
         print(server.measure("GET /intel, 304, 32 closed", closed, itertools.repeat(same), 2 * n, 32, 304).row())
     with serving(plain) as (server, _):
-        posts = world.requests()
+        posts = target.requests()
         server.measure("warm", closed, posts, 100, 32, 200)
         peer = server.measure("plain FastAPI: POST", closed, posts, max(n // 5, 1_000), 32, 200)
         got = server.measure(
             "plain FastAPI: GET", closed, itertools.repeat(request("GET", f"{BASE}/intel")), n, 32, 200
         )
     print(peer.row(), got.row(), sep="\n")
-    print(f"\nPOST: {peer.cpu_us / ours.cpu_us:.1f} times less CPU than plain, ", end="")
+    print(f"\nPOST: {peer.cpu_us / ours.cpu_us:.1f} times less CPU than plain FastAPI, ", end="")
     print(f"GET: {got.cpu_us / read.cpu_us:.1f} times less")
 
 
 def fill(folder: Path, n: int) -> None:
-    """Write submissions of one decision until there are so many; print what a start takes before and after."""
-    world = World(folder)
-    world.make()
+    """Write `n` submissions with one decision each; print the start time before and after."""
+    target = LoadArena(folder)
+    target.make()
     print(f"\nstart to the first 200 of a new arena: {starts(folder)}")
     with Arena(folder) as arena:
         began = time.perf_counter()
-        asyncio.run(_filled(arena, world, n))
+        asyncio.run(_fill(arena, target, n))
         print(f"{n:,} submissions through the writer: {time.perf_counter() - began:,.0f} s")
     print(f"start to the first 200 with them: {starts(folder)}")
 
 
 def starts(folder: Path) -> str:
-    """Return the seconds of three starts, by the clock and of the server's processor time."""
-    told = []
+    """Return the wall-clock and CPU seconds of three starts."""
+    measured = []
     for _ in range(3):
         with serving(arena_words(folder)) as (server, first):
-            told.append(f"{first:.2f} s (CPU {server.cpu():.2f})")
-    return ", ".join(told)
+            measured.append(f"{first:.2f} s (CPU {server.cpu():.2f})")
+    return ", ".join(measured)
 
 
-async def _filled(arena: Arena, world: World, n: int) -> None:
-    """Write as many as there are places for, and publish when there are no more."""
+async def _fill(arena: Arena, target: LoadArena, n: int) -> None:
+    """Write submissions on all open markets, and publish a snapshot when all are used."""
     left, bodies = n, precompress(b"{}").encodings
-    agents = [arena.state.agents[slug] for slug in world.keys]
+    agents = [arena.state.agents[slug] for slug in target.keys]
     at = now()
-    as_of = world.moments[-1]
+    as_of = target.moments[-1]
     while left:
         for number in range(N_MARKETS):
             decided = (Decided(market_id(number), "0.25", "0.8", None),)
@@ -326,16 +326,16 @@ async def _filled(arena: Arena, world: World, n: int) -> None:
 
 
 def main() -> None:
-    """Run both parts."""
+    """Run the load test and the restart test."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20_000, help="submissions of the closed loop; 0 for none")
     parser.add_argument("--fill", type=int, default=1_000_000, help="submissions before a restart; 0 for none")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if told.n:
-            load(Path(folder) / "load", told.n)
-        if told.fill:
-            fill(Path(folder) / "filled", told.fill)
+        if arguments.n:
+            load(Path(folder) / "load", arguments.n)
+        if arguments.fill:
+            fill(Path(folder) / "filled", arguments.fill)
 
 
 if __name__ == "__main__":

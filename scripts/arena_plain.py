@@ -1,7 +1,7 @@
-"""What `arena_load.py` is compared with: a plain FastAPI, a transaction a request.
+"""Baseline of `arena_load.py`: a plain FastAPI server with one transaction per request.
 
-It checks the body, hashes key and body, and keeps them with the decisions, as sure on the disk. It has no log, no
-commitments, no proofs, no limits and no rules of the competition: `python arena_plain.py FILE PORT`.
+It validates the body, hashes key and body, and stores them with the decisions, with the same durability. It has no log,
+commitments, proofs, rate limits or competition rules: `python arena_plain.py FILE PORT`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TABLES = (
 
 
 class Decision(BaseModel):
-    """One market."""
+    """Decision on one market."""
 
     market_id: str
     yes_probability: Annotated[float, Field(ge=0, le=1)]
@@ -36,7 +36,7 @@ class Decision(BaseModel):
 
 
 class Submission(BaseModel):
-    """What is posted."""
+    """Request body."""
 
     schema_version: str
     agent_slug: str
@@ -46,7 +46,7 @@ class Submission(BaseModel):
 
 
 def create_app(path: str) -> FastAPI:
-    """Return the application on a new file."""
+    """Create the application on a new SQLite file."""
     engine = create_engine(f"sqlite:///{path}")
 
     @event.listens_for(engine, "connect")
@@ -71,28 +71,28 @@ def create_app(path: str) -> FastAPI:
         return Response(body, media_type="application/json")
 
     @app.post(f"{BASE}/decisions")
-    def decisions(told: Submission, authorization: Annotated[str, Header()]) -> dict[str, object]:
+    def decisions(submission: Submission, authorization: Annotated[str, Header()]) -> dict[str, object]:
         if not authorization.startswith("Bearer "):
             raise HTTPException(401)
         key = sha256(authorization.removeprefix("Bearer ").encode()).digest()
-        body = told.model_dump_json()
+        body = submission.model_dump_json()
         digest = sha256(body.encode()).hexdigest()
         with engine.begin() as connection:
-            # The first submission of a key registers it: who may is no part of what is compared.
+            # The first submission of a key registers it: authentication is not part of the comparison.
             add = text("INSERT INTO agents VALUES (:key, :slug) ON CONFLICT DO NOTHING")
-            connection.execute(add, {"key": key, "slug": told.agent_slug})
-            row = {"slug": told.agent_slug, "sha256": digest, "body": body}
-            made = connection.execute(
+            connection.execute(add, {"key": key, "slug": submission.agent_slug})
+            row = {"slug": submission.agent_slug, "sha256": digest, "body": body}
+            inserted = connection.execute(
                 text("INSERT INTO submissions (slug, sha256, body) VALUES (:slug, :sha256, :body)"), row
             )
-            rows = [each.model_dump() | {"submission": made.lastrowid} for each in told.decisions]
+            rows = [each.model_dump() | {"submission": inserted.lastrowid} for each in submission.decisions]
             connection.execute(
                 text(
                     "INSERT INTO decisions VALUES (:submission, :market_id, :yes_probability, :confidence, :reasoning)"
                 ),
                 rows,
             )
-        return {"submission_id": made.lastrowid, "sha256": digest, "n_markets_accepted": len(rows)}
+        return {"submission_id": inserted.lastrowid, "sha256": digest, "n_markets_accepted": len(rows)}
 
     return app
 

@@ -14,7 +14,7 @@ pytest.importorskip("pydantic")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openoutcry.verifiers_env.forecast_parser import ABSTAINED, UNREAD, Forecast, forecast_in, metrics_of, score_of
+from openoutcry.verifiers_env.forecast_parser import ABSTAINED, UNREADABLE, Forecast, forecast_in, metrics_of, score_of
 
 pytestmark = pytest.mark.once
 
@@ -50,7 +50,7 @@ def test_nothing_scores_more_on_average_than_the_truth(truth: Fraction, other: F
     best = worth(said(truth), truth)
     # Scores are floats, which round once.
     assert abs(float(best - worth(said(other), truth) - (truth - other) ** 2)) < 1e-15
-    assert best >= ABSTAINED > UNREAD == worth(Forecast(fault="no JSON"), truth)
+    assert best >= ABSTAINED > UNREADABLE == worth(Forecast(fault="no JSON"), truth)
     assert worth(Forecast(), truth) == worth(said(Fraction(1, 2)), truth) == ABSTAINED
 
 
@@ -132,7 +132,9 @@ def test_what_the_arena_would_refuse_scores_least(name: str) -> None:
     assert found.yes_probability is None
     assert found.fault is not None
     assert re.search(wanted, found.fault), found.fault
-    assert score_of(found, "yes") == score_of(found, "no") == UNREAD < score_of(read(decided(0.5)), "yes") == ABSTAINED
+    assert (
+        score_of(found, "yes") == score_of(found, "no") == UNREADABLE < score_of(read(decided(0.5)), "yes") == ABSTAINED
+    )
 
 
 VALUES = st.recursive(
