@@ -2,6 +2,7 @@
 
 Answer each question with one path from the list of paths alone. `guessing_test.json` keeps the right files, so that a
 move shows here: update the file, and ask the question again with the new list.
+"""
 
 from __future__ import annotations
 
