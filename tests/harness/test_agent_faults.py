@@ -92,7 +92,7 @@ def test_the_record_digest_covers_the_harness_and_the_run_is_unchanged(tmp_path:
     joined = oo.RunRecord.join("x", [sandboxed, inside])
     assert [each.digest for each in joined.runs()] == [sandboxed.digest, inside.digest]
     edited = oo.RunRecord.from_json(sandboxed.to_json().replace('"tier":"T2"', '"tier":"T3"'))
-    assert (edited.is_intact(), oo.replay(edited, DATA).verified) == (False, False)
+    assert (edited.is_whole(), oo.replay(edited, DATA).verified) == (False, False)
     sandboxed.save(tmp_path / "x.jsonl.zst")
     assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == sandboxed
     ((knobs, parting),) = compare(sandboxed, inside).runs

@@ -253,4 +253,4 @@ def test_without_arguments_it_creates_records_deterministically(tmp_path: Path) 
     chosen = run(tmp_path, "sft_records", "--min-excess", repr(least), "--out", "best.jsonl")
     assert chosen.stdout == "best.jsonl: 3 conversations, 5 below the excess left out\n"
     assert lines(tmp_path / "best.jsonl") == [each for each in made if each["excess"] >= least]
-    assert all(oo.RunRecord.load(path).is_intact() for path in sorted((tmp_path / "sft_records").glob("*.json")))
+    assert all(oo.RunRecord.load(path).is_whole() for path in sorted((tmp_path / "sft_records").glob("*.json")))

@@ -117,7 +117,7 @@ def _check_intact(file: _File) -> None:
     problem = record.unfinished
     if problem is not None:
         error = refusal("record_unfinished", f"a finished record is required; received one {problem}")
-    elif not record.is_intact():
+    elif not record.is_whole():
         wanted = "an intact record is required"
         error = refusal(
             "record_differs", f"{wanted}; received one of {record.agent_id!r} that was changed after it was finished"

@@ -134,7 +134,7 @@ class RunRecord:
         """Return each run as a separate unsigned record."""
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
-    def is_intact(self) -> bool:
+    def is_whole(self) -> bool:
         """Return whether the record is finished, and its digest and signature match its content.
 
         `replay` verifies the hash chains of the runs.
