@@ -62,7 +62,7 @@ class LoadArena:
 
     folder: Path
     keys: dict[str, str] = field(default_factory=dict)
-    moments: list[int] = field(default_factory=list)
+    as_ofs: list[int] = field(default_factory=list)
 
     def make(self) -> None:
         """Create the arena with its snapshots, markets and agents."""
@@ -73,9 +73,9 @@ class LoadArena:
             )
             for number in range(N_MARKETS)
         ]
-        self.moments = [at - at % CADENCE - CADENCE * back for back in reversed(range(N_SNAPSHOTS))]
+        self.as_ofs = [at - at % CADENCE - CADENCE * back for back in reversed(range(N_SNAPSHOTS))]
         with Arena(self.folder) as arena:
-            for as_of in self.moments:
+            for as_of in self.as_ofs:
                 arena.writer.write(PublishSnapshot(as_of, precompress(snapshot(as_of)).encodings, listings, at))
             slugs = [f"agent-{number}" for number in range(N_AGENTS)]
             keys = asyncio.run(_write_all(arena, [RegisterAgent(slug, None, None, at) for slug in slugs]))
@@ -84,7 +84,7 @@ class LoadArena:
     def requests(self) -> Iterator[bytes]:
         """Yield submission requests; each is accepted once."""
         for as_of, group, (slug, key) in itertools.product(
-            self.moments, range(N_MARKETS // N_DECISIONS), self.keys.items()
+            self.as_ofs, range(N_MARKETS // N_DECISIONS), self.keys.items()
         ):
             decided = [
                 {
@@ -227,13 +227,13 @@ class Server:
 
 
 @contextmanager
-def serving(words: list[str]) -> Iterator[tuple[Server, float]]:
+def serving(command: list[str]) -> Iterator[tuple[Server, float]]:
     """Start a server; yield it with the seconds until its first response."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *words, str(port)], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, *command, str(port)], stdout=subprocess.DEVNULL)
     server = Server(process, port)
     try:
         while True:
@@ -249,7 +249,7 @@ def serving(words: list[str]) -> Iterator[tuple[Server, float]]:
         process.wait()
 
 
-def arena_words(folder: Path) -> list[str]:
+def serve_command(folder: Path) -> list[str]:
     """Return the command that serves an arena without rate limits."""
     off = [word for name in ("rate-key", "rate-anon", "register-cap") for word in (f"--{name}", "0")]
     return ["-m", "openoutcry", "arena", "serve", "--data-dir", str(folder), *off, "--port"]
@@ -261,18 +261,18 @@ def load(folder: Path, n: int) -> None:
     target.make()
     plain = [str(Path(__file__).with_name("arena_plain.py")), str(folder / "plain.sqlite")]
     print("| what | a second | p50 ms | p99 ms | server CPU us | faults |\n|---|--:|--:|--:|--:|--:|")
-    with serving(arena_words(target.folder)) as (server, _):
+    with serving(serve_command(target.folder)) as (server, _):
         posts = target.requests()
         server.measure("warm", closed, posts, 500, 32, 200)
         ours = server.measure("POST /decisions, 32 closed", closed, posts, n, 32, 200)
         print(ours.row())
         print(server.measure("POST /decisions, 300/s open", opened, posts, 3_000, 300, 200).row())
         print(server.measure("POST /decisions, 1,000 in 1 s", opened, posts, 1_000, 1_000, 200).row())
-        path = f"{BASE}/intel?as_of={format_timestamp(target.moments[-1])}"
+        path = f"{BASE}/intel?as_of={format_timestamp(target.as_ofs[-1])}"
         got = request("GET", path, Accept_Encoding="gzip, br, zstd")
         read = server.measure("GET /intel, br, 32 closed", closed, itertools.repeat(got), 2 * n, 32, 200)
         print(read.row())
-        etag = sha256(snapshot(target.moments[-1])).hexdigest()
+        etag = sha256(snapshot(target.as_ofs[-1])).hexdigest()
         same = request("GET", path, If_None_Match=f'"{etag}"')
         print(server.measure("GET /intel, 304, 32 closed", closed, itertools.repeat(same), 2 * n, 32, 304).row())
     with serving(plain) as (server, _):
@@ -303,7 +303,7 @@ def starts(folder: Path) -> str:
     """Return the wall-clock and CPU seconds of three starts."""
     measured = []
     for _ in range(3):
-        with serving(arena_words(folder)) as (server, first):
+        with serving(serve_command(folder)) as (server, first):
             measured.append(f"{first:.2f} s (CPU {server.cpu():.2f})")
     return ", ".join(measured)
 
@@ -313,7 +313,7 @@ async def _fill(arena: Arena, target: LoadArena, n: int) -> None:
     left, bodies = n, precompress(b"{}").encodings
     agents = [arena.state.agents[slug] for slug in target.keys]
     at = now()
-    as_of = target.moments[-1]
+    as_of = target.as_ofs[-1]
     while left:
         for number in range(N_MARKETS):
             decided = (Decided(market_id(number), "0.25", "0.8", None),)

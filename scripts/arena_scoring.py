@@ -17,7 +17,7 @@ HOUR_US = 3_600_000_000
 OPENED_US = parse_timestamp("opened", "2026-01-01T00:00:00Z")
 
 
-def facts(n_decisions: int, n_agents: int, n_markets: int, n_quotes: int) -> scoring.Facts:
+def facts(n_decisions: int, n_agents: int, n_markets: int, n_quotes: int) -> scoring.ScoreInputs:
     """Return a random season, from a fixed seed, in which every agent decides on equally many markets."""
     rng = random.Random(1)
     theaters = [("iran",), ("israel", "iran"), ("ukraine",), ("taiwan",), ("korea",), ("yemen",), ()]
@@ -44,7 +44,7 @@ def facts(n_decisions: int, n_agents: int, n_markets: int, n_quotes: int) -> sco
         scoring.Resolution(place, f"kalshi:M{place}", "finalized", "yes" if rng.random() < chance else "no", cutoff + 1)
         for place, chance in enumerate(chances)
     ]
-    return scoring.Facts(cutoff + 2, agents, snapshots, quotes, decisions, resolutions)
+    return scoring.ScoreInputs(cutoff + 2, agents, snapshots, quotes, decisions, resolutions)
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from arena_items import AS_OF
 from openoutcry.arena.demo_season import LABEL, PRACTICE, QUESTIONS, Demo
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.item_kinds import KINDS
-from openoutcry.arena.snapshots.market_items import markets_of
-from openoutcry.arena.snapshots.snapshot_times import UTC, last_edge
+from openoutcry.arena.snapshots.market_items import read_markets
+from openoutcry.arena.snapshots.snapshot_times import UTC, last_snapshot_time
 from openoutcry.arena.sources.captures import replay, save
 from openoutcry.arena.sources.observer import Observer
 
@@ -28,8 +28,8 @@ STARTS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000
 @pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in STARTS])
 def test_its_markets_are_open_at_any_start_time(began: datetime) -> None:
     snapshot = Demo(began).first()
-    assert snapshot.as_of == last_edge(began)
-    rows = markets_of(snapshot.body)
+    assert snapshot.as_of == last_snapshot_time(began)
+    rows = read_markets(snapshot.body)
     assert len(rows) == len(QUESTIONS)
     assert all(row.decision_cutoff > began + timedelta(hours=3) for row in rows)
     assert not any(row.degraded for row in rows)
@@ -38,12 +38,12 @@ def test_its_markets_are_open_at_any_start_time(began: datetime) -> None:
 def test_practice_cutoffs_are_within_an_hour_and_two_hours_before_the_close() -> None:
     """R-40. A second start has new markets."""
     began = AS_OF + timedelta(minutes=9, microseconds=7)
-    rows = markets_of(Demo(began, is_practice=True).first().body)
+    rows = read_markets(Demo(began, is_practice=True).first().body)
     after = [(row.decision_cutoff - began.replace(microsecond=0)).total_seconds() for row in rows]
     assert after == list(PRACTICE)
     assert {row.settlement_at - row.decision_cutoff for row in rows} == {timedelta(hours=2)}
     assert not any(row.degraded for row in rows)
-    again = markets_of(Demo(began + timedelta(minutes=1), is_practice=True).first().body)
+    again = read_markets(Demo(began + timedelta(minutes=1), is_practice=True).first().body)
     assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in again)
 
 
@@ -51,7 +51,7 @@ def test_it_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
     demo = Demo(AS_OF)
     items = json.loads(demo.first().body)["items"]
     assert set(Counter(each["kind"] for each in items)) == {kind.kind for kind in KINDS}
-    assert {row.primary_theater for row in markets_of(demo.first().body)} == set(THEATERS)
+    assert {row.primary_theater for row in read_markets(demo.first().body)} == set(THEATERS)
     told = {"news": "title", "market_state": "question", "scheduled_event": "title", "seismic": "place"}
     assert all(each[told[each["kind"]]].startswith(LABEL) for each in items if each["kind"] in told)
     observed = Observer().observe(AS_OF, demo.captures(AS_OF))
@@ -69,7 +69,7 @@ def test_the_same_start_time_gives_the_same_season(tmp_path: Path) -> None:
     assert [each.as_of for each in snapshots] == edges
     assert snapshots[0].body == Demo(began).first().body
     # Prices change between hours; articles do not.
-    prices = {tuple(row.yes_mid_price for row in markets_of(each.body)) for each in snapshots}
+    prices = {tuple(row.yes_mid_price for row in read_markets(each.body)) for each in snapshots}
     assert len(prices) > 1
 
 

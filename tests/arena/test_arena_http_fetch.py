@@ -15,13 +15,13 @@ from urllib.parse import parse_qs
 import pytest
 from arena_items import AS_OF, FETCHED, PLAN, URL, fixture, recorded
 
-from openoutcry.arena.snapshots.theaters import shipped_bytes
+from openoutcry.arena.snapshots.theaters import default_table_bytes
 from openoutcry.arena.sources import gdelt, http_fetch, kalshi, wikipedia
-from openoutcry.arena.sources.collector import gather
+from openoutcry.arena.sources.collector import fetch_all
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher, make_client
-from openoutcry.arena.sources.observer import FETCHED as SOURCES
+from openoutcry.arena.sources.observer import FETCHED_SOURCES as SOURCES
 from openoutcry.arena.sources.observer import Observer
-from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
+from openoutcry.arena.sources.source_plan import default_plan, read_plan
 
 pytestmark = pytest.mark.once
 httpx = pytest.importorskip("httpx")
@@ -84,7 +84,7 @@ def test_no_answer_is_a_capture_too(handler: Callable[[httpx.Request], httpx.Res
 
 
 def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_fetch, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(http_fetch, "MAX_BYTES", 10_000)
     bomb = gzip.compress(bytes(1_000_000))
     found = fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
         "a", "b", URL
@@ -145,14 +145,14 @@ def test_kalshi_is_asked_page_by_page() -> None:
 
 def test_pages_that_never_end_are_asked_for_to_a_bound() -> None:
     found = kalshi.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("kalshi_dollars.json"))), PLAN)
-    assert len(found) == kalshi.MOST_PAGES
+    assert len(found) == kalshi.MAX_PAGES
     edits = wikipedia.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"])
-    assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MOST_PAGES + ["views:Iran"]
+    assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MAX_PAGES + ["views:Iran"]
 
 
 def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None:
-    found = gather(fetcher(recorded), PLAN)
-    assert found == gather(fetcher(recorded), PLAN)
+    found = fetch_all(fetcher(recorded), PLAN)
+    assert found == fetch_all(fetcher(recorded), PLAN)
     assert {each.source for each in found} == {*SOURCES, "calendar", "risk", "theaters"}
     assert [each.source for each in found] == sorted(each.source for each in found)
     observed = Observer().observe(FETCHED, found)
@@ -169,7 +169,7 @@ def test_a_source_that_fails_fails_alone() -> None:
             raise httpx.ConnectError("no route")
         return recorded(request)
 
-    found = gather(fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
+    found = fetch_all(fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
     errors = {each.source: each.error for each in found if each.status == 0}
     assert errors == {"kalshi": "ConnectError: no route", "risk": "LookupError: iran"}
     assert {each.url.partition("?")[0] for each in found} >= {gdelt.SEARCH}
@@ -179,10 +179,10 @@ def test_a_source_that_fails_fails_alone() -> None:
 
 
 def test_the_plan_that_ships_is_read_and_a_wrong_one_is_refused() -> None:
-    plan = shipped_plan()
+    plan = default_plan()
     assert plan.feeds
     assert plan.series
-    assert (plan.table, plan.risk("iran")) == (shipped_bytes(), "UNKNOWN")
+    assert (plan.table, plan.risk("iran")) == (default_table_bytes(), "UNKNOWN")
     for wrong in (b"", b"[]", b'{"feeds": []}', b'{"feeds": {}, "series": 5}'):
         with pytest.raises(ValueError, match="plan cannot be read"):
             read_plan(wrong)
@@ -224,11 +224,11 @@ def test_a_plan_that_asks_for_something_else_is_refused(more: dict[str, Any], to
 
 def test_a_plan_names_a_calendar_and_a_table_beside_it_which_are_read_anew(tmp_path: Path) -> None:
     (tmp_path / "events.ics").write_bytes(fixture("calendar.ics"))
-    (tmp_path / "table.json").write_bytes(shipped_bytes())
+    (tmp_path / "table.json").write_bytes(default_table_bytes())
     told = {"feeds": FEEDS, "series": SERIES, "calendar": "events.ics", "theaters": str(tmp_path / "table.json")}
     plan = read_plan(json.dumps(told).encode(), tmp_path)
-    assert (plan.calendar, plan.table) == (fixture("calendar.ics"), shipped_bytes())
+    assert (plan.calendar, plan.table) == (fixture("calendar.ics"), default_table_bytes())
     (tmp_path / "events.ics").write_bytes(b"BEGIN:VCALENDAR")
-    assert plan.anew() == replace(plan, calendar=b"BEGIN:VCALENDAR")
+    assert plan.reload() == replace(plan, calendar=b"BEGIN:VCALENDAR")
     for each in ({"series": []}, {"feeds": {}}, {"feeds": {}, "series": [], "query": "iran"}):
         assert read_plan(json.dumps({"feeds": FEEDS, "series": SERIES} | each).encode()).calendar is None

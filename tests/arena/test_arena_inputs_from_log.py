@@ -17,16 +17,16 @@ pytestmark = pytest.mark.once
 
 @pytest.mark.parametrize("seed", range(count(200, 15)))
 def test_the_log_and_what_is_opened_give_the_same_board(seed: int) -> None:
-    facts = season(seed)
-    made = scoring.facts_of(**export(facts), at_us=facts.at_us, window=facts.window)
-    assert scoring.score(made) == scoring.score(facts)
+    inputs = season(seed)
+    made = scoring.read_score_inputs(**export(inputs), at_us=inputs.at_us, window=inputs.window)
+    assert scoring.score(made) == scoring.score(inputs)
 
 
 def test_what_is_not_opened_does_not_count() -> None:
-    facts = season(3, window=None)
-    made = export(facts)
+    inputs = season(3, window=None)
+    made = export(inputs)
     made["opened"] = {}
-    found = scoring.score(scoring.facts_of(**made, at_us=facts.at_us))
+    found = scoring.score(scoring.read_score_inputs(**made, at_us=inputs.at_us))
     assert {row.n_scored for row in found.rows} == {0}
     assert {row.coverage for row in found.rows} <= {0.0, None}
 
@@ -44,4 +44,4 @@ def test_bytes_that_are_not_those_of_the_log_are_refused(spoil: Any, message: st
     made = export(season(5))
     spoil(made)
     with pytest.raises(OpenOutcryError, match=message):
-        scoring.facts_of(**made, at_us=0)
+        scoring.read_score_inputs(**made, at_us=0)

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena.protocol import is_market_id
-from openoutcry.arena.snapshots.item_kinds import KINDS, Item, SnapshotError, exact, number, rounded
-from openoutcry.arena.snapshots.snapshot_times import is_edge, last_edge, parse_time, show_time
+from openoutcry.arena.snapshots.item_kinds import KINDS, Item, SnapshotError, json_number, parse_decimal, round_decimal
+from openoutcry.arena.snapshots.snapshot_times import format_time, is_snapshot_time, last_snapshot_time, parse_time
 
 pytestmark = pytest.mark.once
 
@@ -111,7 +111,7 @@ def test_a_theater_that_breaks_a_rule_cannot_be_made(given: dict[str, Any]) -> N
 @given(st.integers(0, 10**15))
 def test_r17_a_price_reads_back_as_what_it_was_and_without_binary_noise(units: int) -> None:
     value = Decimal(units) / 10_000
-    text = json.dumps(number(value))
+    text = json.dumps(json_number(value))
     assert Decimal(text) == value
     assert "e" not in text
     assert len(text.partition(".")[2]) <= 4
@@ -122,12 +122,12 @@ def test_r17_a_price_reads_back_as_what_it_was_and_without_binary_noise(units: i
 @pytest.mark.parametrize("value", [True, None, "", "1e3", "nan", "0x1", "\u0661", float("inf"), [], "1" * 16])
 def test_what_is_no_number_is_refused(value: object) -> None:
     with pytest.raises(SnapshotError, match="number"):
-        exact(value)
+        parse_decimal(value)
 
 
 def test_a_number_is_taken_as_its_text_says() -> None:
-    assert exact(0.1) == exact("0.1000") == Decimal("0.1")
-    assert rounded(Decimal("0.60505")) == Decimal("0.6050")
+    assert parse_decimal(0.1) == parse_decimal("0.1000") == Decimal("0.1")
+    assert round_decimal(Decimal("0.60505")) == Decimal("0.6050")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_number_is_taken_as_its_text_says() -> None:
     ],
 )
 def test_r01_a_time_is_read_in_utc_and_shown_with_z(text: str, shown: str) -> None:
-    assert show_time(parse_time(text)) == shown
+    assert format_time(parse_time(text)) == shown
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_r01_what_is_no_time_in_utc_is_refused(text: str) -> None:
 
 
 def test_r15_edges_are_whole_ten_minutes_of_utc() -> None:
-    assert is_edge(AS_OF)
-    assert is_edge(AS_OF.astimezone(timezone(timedelta(hours=5, minutes=30))))
+    assert is_snapshot_time(AS_OF)
+    assert is_snapshot_time(AS_OF.astimezone(timezone(timedelta(hours=5, minutes=30))))
     for off in (timedelta(minutes=1), timedelta(seconds=1), timedelta(microseconds=1)):
-        assert not is_edge(AS_OF + off)
-        assert last_edge(AS_OF + off) == AS_OF
+        assert not is_snapshot_time(AS_OF + off)
+        assert last_snapshot_time(AS_OF + off) == AS_OF

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from openoutcry.arena.season_scheduler import LEAD, SeasonScheduler, to_microseconds
 from openoutcry.arena.sources.captures import MEMORY, replay
-from openoutcry.arena.sources.live_season import Live
+from openoutcry.arena.sources.live_season import LiveSeason
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.tables import snapshots
 from openoutcry.arena.timestamps import CADENCE, SECOND
@@ -37,7 +37,7 @@ class LiveArena:
 
     def begin(self) -> None:
         transport = httpx.MockTransport(self.answer)
-        live = Live(PLAN, self.folder / "captures", self.time, transport)
+        live = LiveSeason(PLAN, self.folder / "captures", self.time, transport)
         self.season = SeasonScheduler(self.arena, live.snapshot, live.prepare, lambda: self.at)
 
     def time(self) -> datetime:
@@ -143,7 +143,7 @@ def test_a_calendar_is_read_before_each_snapshot_and_captured(
     file, folder, edge = world.folder / "events.ics", world.folder / "captures", to_microseconds(AS_OF)
     file.write_bytes(fixture("calendar.ics"))
     plan = replace(PLAN, calendar=None, files={"calendar": file})
-    live = Live(plan, folder, world.time, httpx.MockTransport(world.answer))
+    live = LiveSeason(plan, folder, world.time, httpx.MockTransport(world.answer))
     world.season = SeasonScheduler(world.arena, live.snapshot, live.prepare, lambda: world.at)
     world.go(edge)
     file.write_bytes(file.read_bytes().replace(b"SUMMARY:Vote", b"SUMMARY:Vote moved"))

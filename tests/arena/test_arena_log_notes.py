@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openoutcry.arena import verifier
-from openoutcry.arena.log.signed_notes import WITNESS, Checkpoint, Note, SignerKey, VerifierKey, base64, open_checkpoint
+from openoutcry.arena.log.signed_notes import (
+    WITNESS,
+    Checkpoint,
+    Note,
+    SignerKey,
+    VerifierKey,
+    encode_base64,
+    open_checkpoint,
+)
 from openoutcry.openoutcry_py import OpenOutcryError
 
 pytestmark = pytest.mark.once
@@ -143,7 +151,7 @@ CHECKPOINT = Checkpoint("arena.example/log", 7, bytes(range(32)))
 def test_a_checkpoint_is_opened_by_its_key_alone() -> None:
     note = LOG_KEY.sign(CHECKPOINT.text())
     assert open_checkpoint(note, LOG_KEY.verifier) == CHECKPOINT
-    assert verifier.open_checkpoint(note, verifier.parse_key(VKEY)) == (7, base64(CHECKPOINT.root))
+    assert verifier.open_checkpoint(note, verifier.parse_key(VKEY)) == (7, encode_base64(CHECKPOINT.root))
     foreign = SignerKey("another.example", bytes(32))
     for key in (OTHER_KEY, foreign):
         with pytest.raises(OpenOutcryError, match="a signature of"):
@@ -157,7 +165,7 @@ def test_a_bad_signature_of_a_known_key_refuses_the_note_whatever_stands_beside_
     text = CHECKPOINT.text()
     # The other key under the first one's ID.
     content = LOG_KEY.verifier.key_id + Note.parse(OTHER_KEY.sign(text)).signatures[0].signature
-    forged = f"— arena.example/log {base64(content)}\n"
+    forged = f"— arena.example/log {encode_base64(content)}\n"
     for note in (f"{text}\n{forged}", LOG_KEY.sign(text) + forged, f"{text}\n{forged}{LOG_KEY.line(text)}"):
         with pytest.raises(OpenOutcryError, match="over this text"):
             open_checkpoint(note, LOG_KEY.verifier)
@@ -210,7 +218,7 @@ def test_what_is_no_note_is_refused(note: str) -> None:
         verifier.open_checkpoint(note, verifier.parse_key(VKEY))
 
 
-ROOT = base64(bytes(32))
+ROOT = encode_base64(bytes(32))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from openoutcry.arena import verifier
 from openoutcry.arena.log.log_proofs import Proof, leaf_hash
 from openoutcry.arena.log.log_records import GENESIS, Link, canonical, decimal_text, seal, seal_submission
 from openoutcry.arena.log.log_writer import LogWriter
-from openoutcry.arena.log.tiles import WIDTH, Tile, bundle
+from openoutcry.arena.log.tiles import WIDTH, Tile, entry_bundle
 from openoutcry.openoutcry_py import MerkleTree, OpenOutcryError
 
 pytestmark = pytest.mark.once
@@ -209,17 +209,17 @@ def test_every_tile_of_a_tree_is_there_and_no_more() -> None:
     tree = MerkleTree()
     tree.append([bytes([number % 251]) for number in range(70_000)])
     for tile in tiles_of(70_000):
-        assert tile.is_of(70_000)
+        assert tile.is_complete_at(70_000)
         assert tile.level is not None
         assert len(tree.tile(tile.level, tile.index, tile.width)) == 32 * tile.width
-        assert tile.width == WIDTH or not Tile(tile.level, tile.index, tile.width + 1).is_of(70_000)
+        assert tile.width == WIDTH or not Tile(tile.level, tile.index, tile.width + 1).is_complete_at(70_000)
     assert Tile(0, 2).first == 512
     assert Tile(1, 1).first == 65_536
 
 
 @given(st.lists(st.binary(max_size=300), max_size=6))
 def test_a_bundle_has_each_entry_after_its_length(entries: list[bytes]) -> None:
-    content, found = bundle(entries), list[bytes]()
+    content, found = entry_bundle(entries), list[bytes]()
     while content:
         size = int.from_bytes(content[:2], "big")
         found.append(content[2 : 2 + size])
@@ -228,9 +228,9 @@ def test_a_bundle_has_each_entry_after_its_length(entries: list[bytes]) -> None:
 
 
 def test_an_entry_that_a_bundle_cannot_hold_is_refused() -> None:
-    assert len(bundle([bytes(65_535)])) == 65_537
+    assert len(entry_bundle([bytes(65_535)])) == 65_537
     with pytest.raises(OpenOutcryError, match=r"`entries\[1\]` must take at most"):
-        bundle([b"", bytes(65_536)])
+        entry_bundle([b"", bytes(65_536)])
 
 
 def test_a_proof_is_the_same_as_text_and_as_json() -> None:

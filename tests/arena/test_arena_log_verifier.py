@@ -36,7 +36,7 @@ from openoutcry.arena import verifier
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.log.log_records import canonical
 from openoutcry.arena.log.log_writer import LogWriter
-from openoutcry.arena.log.signed_notes import base64
+from openoutcry.arena.log.signed_notes import encode_base64
 
 pytestmark = pytest.mark.once
 
@@ -167,7 +167,7 @@ def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str
     # Two heads of one size, both signed by the log.
     other = LogWriter(LOG_KEY)
     other.tree.append([*LINES[:-1], LINES[0]])
-    text = f"arena.example/log\n20\n{base64(other.tree.root())}\n"
+    text = f"arena.example/log\n20\n{encode_base64(other.tree.root())}\n"
     kept = tmp_path / "kept"
     kept.write_text(LOG_KEY.sign(text), encoding="utf-8")
     folder = made.export(tmp_path / "export")
@@ -180,7 +180,7 @@ def test_every_earlier_checkpoint_is_a_beginning(tmp_path: Path) -> None:
     export = verifier.Export(folder)
     for size, line in enumerate(LINES, 1):
         writer.tree.append([line])
-        text = f"arena.example/log\n{size}\n{base64(writer.tree.root())}\n"
+        text = f"arena.example/log\n{size}\n{encode_base64(writer.tree.root())}\n"
         verifier.check_kept(export, LOG_KEY.sign(text), verifier.parse_key(VKEY))
         for wrong in (OTHER_KEY.sign(text), LOG_KEY.sign(text.replace(f"\n{size}\n", f"\n{size + 1}\n"))):
             with pytest.raises(verifier.Wrong):
@@ -203,7 +203,7 @@ def changed(line: int, **change: Any) -> dict[str, bytes]:
     ("line", "change", "found"),
     [
         (7, {"head_sha256": "0" * 64}, ("log.jsonl", 7)),
-        (7, {"root": base64(bytes(32))}, ("log.jsonl", 7)),
+        (7, {"root": encode_base64(bytes(32))}, ("log.jsonl", 7)),
         (7, {"tree_size": 6}, ("log.jsonl", 7)),
         (7, {"tree_size": 0}, ("log.jsonl", 7)),
         (7, {"tree_size": 8}, ("log.jsonl", 7)),

@@ -21,7 +21,7 @@ from openoutcry import OpenOutcryError
 from openoutcry.arena.demo_season import BASE_RATES
 from openoutcry.arena.log.export_audit import audit
 from openoutcry.arena.scoring import Parameters, compare, select
-from openoutcry.arena.scoring.operator_rules import chosen, table_of
+from openoutcry.arena.scoring.operator_rules import canonical_rate_table, with_fees
 from openoutcry.arena.season_export import export, facts_of_export, score_faults
 from openoutcry.arena.store.entry_writes import CloseDay
 from openoutcry.arena.timestamps import DAY, HOUR, day_of, now
@@ -105,7 +105,7 @@ def test_the_fee_model_is_chosen_and_named(ground: Floor, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("--fee-model", "flat"), "`fee_model` must be of"),
+        (("--fee-model", "flat"), "`fee_model` must be one of"),
         (("--fee-rate", "7"), "`fee_rate` from 0 to 1 and `fee_step` above 0 to 1, decimals"),
         (("--fee-step", "a cent"), "`fee_rate` from 0 to 1 and `fee_step` above 0 to 1, decimals"),
         (("--fee-step", "0"), "received '0.07' and '0'"),
@@ -131,19 +131,19 @@ def test_invalid_rules_are_refused_in_one_line(
         (b"\xff", "JSON"),
         (b"{}", "a list of rows; received dict"),
         (b"[" * 100_000, "JSON"),
-        (b"[7]", "row 0 with the members theater, rate, n, source, period and no other; received int"),
+        (b"[7]", "row 0 with the fields theater, rate, n, source, period and no other; received int"),
         (json.dumps([{"theater": "iran"}]), "and no other; received theater"),
-        (json.dumps([ROW | {"rate": 0.3}]), "a text as `rate`; received 0.3"),
+        (json.dumps([ROW | {"rate": 0.3}]), "a string as `rate`; received 0.3"),
         (json.dumps([ROW | {"rate": "1.1"}]), "a decimal from 0 to 1 as `rate`"),
         (json.dumps([ROW | {"rate": "NaN"}]), "a decimal from 0 to 1 as `rate`"),
-        (json.dumps([ROW | {"n": True}]), "a whole number as `n`; received True"),
+        (json.dumps([ROW | {"n": True}]), "an integer as `n`; received True"),
         (json.dumps([ROW | {"n": -1}]), "`n` from 0 to 1,000,000,000; received -1"),
-        (json.dumps([ROW | {"source": " "}]), "that names its `source` and `period`"),
-        (json.dumps([ROW | {"source": "a\u202eb"}]), "that names its `source` and `period`"),
-        (json.dumps([ROW | {"theater": "mars"}]), "of a theater of iran, "),
-        (json.dumps([ROW, ROW]), "one row a theater; received more of iran"),
-        (json.dumps([ROW]).replace("40", "9" * 5_000), "JSON that names each member once"),
-        (json.dumps([ROW]).replace('"n": 40', '"n": 40, "n": 41'), "'n' comes twice"),
+        (json.dumps([ROW | {"source": " "}]), "with a `source` and `period`"),
+        (json.dumps([ROW | {"source": "a\u202eb"}]), "with a `source` and `period`"),
+        (json.dumps([ROW | {"theater": "mars"}]), "with one of the theaters iran, "),
+        (json.dumps([ROW, ROW]), "one row per theater; received several for iran"),
+        (json.dumps([ROW]).replace("40", "9" * 5_000), "valid JSON without duplicate keys"),
+        (json.dumps([ROW]).replace('"n": 40', '"n": 40, "n": 41'), "duplicate key 'n'"),
         *(
             (json.dumps([ROW | {"rate": each}]), "a decimal from 0 to 1 as `rate`")
             for each in (".5", "+0.07", " 0.07", "00.07", "1.", "1e0", "-0", "0_1", "\uff10.\uff17", "0.1234567", "")
@@ -151,26 +151,28 @@ def test_invalid_rules_are_refused_in_one_line(
     ],
 )
 def test_an_invalid_table_of_base_rates_is_refused(content: str | bytes, wanted: str) -> None:
-    with pytest.raises(OpenOutcryError, match="a table of past rates needs") as refused:
-        table_of(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(OpenOutcryError, match="a base-rate table needs") as refused:
+        canonical_rate_table(content if isinstance(content, bytes) else content.encode())
     assert wanted in str(refused.value)
 
 
 def test_a_table_has_the_same_bytes_in_any_order() -> None:
     rows = [ROW, ROW | {"theater": "korea"}]
-    assert table_of(json.dumps(rows).encode()) == table_of(json.dumps(rows[::-1], indent=2).encode())
-    assert table_of(b"[]") == b"[]"
-    assert chosen(Parameters(), {"fee_model": None}) == Parameters()
-    assert json.loads(table_of(json.dumps([ROW | {"rate": "0.300", "n": 0}]).encode()))[0]["rate"] == "0.3"
-    assert chosen(Parameters(), {"fee_rate": "0.100", "fee_step": "1.0"}) == replace(
+    assert canonical_rate_table(json.dumps(rows).encode()) == canonical_rate_table(
+        json.dumps(rows[::-1], indent=2).encode()
+    )
+    assert canonical_rate_table(b"[]") == b"[]"
+    assert with_fees(Parameters(), {"fee_model": None}) == Parameters()
+    assert json.loads(canonical_rate_table(json.dumps([ROW | {"rate": "0.300", "n": 0}]).encode()))[0]["rate"] == "0.3"
+    assert with_fees(Parameters(), {"fee_rate": "0.100", "fee_step": "1.0"}) == replace(
         Parameters(), fee_rate="0.1", fee_step="1"
     )
-    assert chosen(Parameters(), {"fee_rate": "0.1"}) == replace(Parameters(), fee_rate="0.1")
+    assert with_fees(Parameters(), {"fee_rate": "0.1"}) == replace(Parameters(), fee_rate="0.1")
 
 
 def test_the_base_rates_of_the_demo_are_labelled_synthetic() -> None:
     """R-46: a synthetic rate must not be mistaken for a real one."""
-    assert {each["theater"] for each in json.loads(table_of(json.dumps(BASE_RATES).encode()))} == {
+    assert {each["theater"] for each in json.loads(canonical_rate_table(json.dumps(BASE_RATES).encode()))} == {
         "iran", "israel", "ukraine", "taiwan", "korea", "yemen",
     }  # fmt: skip
     assert all("synthetic" in str(each["source"]) for each in BASE_RATES)

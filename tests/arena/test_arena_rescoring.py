@@ -42,11 +42,11 @@ def leaves(value: Any, path: str = "scores") -> Iterator[tuple[str, Any, Any]]:
 
 def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
     """All by the package, and by the standard library those that no chance, fit or logarithm made."""
-    facts = season(7, n_agents=5, n_markets=16, window=None, parameters=Parameters(min_markets=2))
-    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
-    folder = write(tmp_path, export_of(facts), scores)
+    inputs = season(7, n_agents=5, n_markets=16, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(inputs).to_json()))
+    folder = write(tmp_path, export_of(inputs), scores)
     assert score_faults(folder) == rescoring.faults(folder) == []
-    again = rescoring.Board(rescoring.Season(folder, facts.at_us, None), None).to_json()
+    again = rescoring.Board(rescoring.Season(folder, inputs.at_us, None), None).to_json()
     board = json.loads(json.dumps(scores))
     paths = []
     for path, held, name in list(leaves(scores)):
@@ -77,10 +77,10 @@ def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_path: Path) -> None:
-    facts = season(7, window=None, parameters=Parameters(min_markets=2))
-    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
+    inputs = season(7, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(inputs).to_json()))
     change(scores)
-    folder = write(tmp_path, export_of(facts), scores)
+    folder = write(tmp_path, export_of(inputs), scores)
     found = rescoring.faults(folder)
     assert score_faults(folder), "the package finds it, too"
     assert (found == []) if told is None else (told in found[0]), found
@@ -99,9 +99,9 @@ def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_
 def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
     file: str, kind: str | None, change: Any, tmp_path: Path
 ) -> None:
-    facts = season(7, window=None, parameters=Parameters(min_markets=2))
-    scores = json.loads(json.dumps(scoring.score(facts).to_json()))
-    folder = write(tmp_path, export_of(facts), scores)
+    inputs = season(7, window=None, parameters=Parameters(min_markets=2))
+    scores = json.loads(json.dumps(scoring.score(inputs).to_json()))
+    folder = write(tmp_path, export_of(inputs), scores)
     lines = [json.loads(line) for line in (folder / file).read_bytes().splitlines()]
     change(next(each for each in lines if each.get("type") == kind))
     (folder / file).write_text("".join(json.dumps(each) + "\n" for each in lines))

@@ -10,7 +10,7 @@ from scipy import stats
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena import scoring
-from openoutcry.arena.scoring import Facts, Parameters
+from openoutcry.arena.scoring import Parameters, ScoreInputs
 from openoutcry.arena.scoring.forecast_calibration import wilson
 
 pytestmark = pytest.mark.once
@@ -32,7 +32,9 @@ def drawn(rng: np.random.Generator, noise: list[float], n_markets: int, share: f
     return said, rng.random(n_markets) < 1.0 / (1.0 + np.exp(-logit))
 
 
-def season(rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0, **rules: int) -> Facts:
+def season(
+    rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0, **rules: int
+) -> ScoreInputs:
     said, came = drawn(rng, noise, n_markets, share)
     return table(said, came, RATE, **rules)
 

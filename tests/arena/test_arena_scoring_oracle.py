@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openoutcry.arena import rescoring, scoring
-from openoutcry.arena.scoring import Facts, Parameters
+from openoutcry.arena.scoring import Parameters, ScoreInputs
 
 pytestmark = pytest.mark.once
 
@@ -36,10 +36,10 @@ def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
     folder: Path, seed: int, theater: str | None, fee_model: str
 ) -> None:
     """R-43 to R-53, the order of R-33 and R-34, and R-31 and R-49 of each theater of an agent."""
-    facts = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
-    found = scoring.score(facts, theater)
-    assert rescoring.faults(write(folder, export(facts), found.to_json())) == []
-    again = rescoring.Season(folder, facts.at_us, facts.window)
+    inputs = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
+    found = scoring.score(inputs, theater)
+    assert rescoring.faults(write(folder, export(inputs), found.to_json())) == []
+    again = rescoring.Season(folder, inputs.at_us, inputs.window)
     assert [(each.exact, each.source, each.n) for each in found.references] == [
         (each.rate, each.source, each.n) for each in again.references.values()
     ]
@@ -52,17 +52,17 @@ def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
             assert getattr(row.calibration, name) == rescoring.nearest(value), name
 
 
-def shuffled(facts: Facts, seed: int) -> Facts:
+def shuffled(inputs: ScoreInputs, seed: int) -> ScoreInputs:
     rng = random.Random(seed)
     names = ("agents", "snapshots_us", "quotes", "decisions", "resolutions", "base_rates")
-    return replace(facts, **{name: rng.sample(getattr(facts, name), len(getattr(facts, name))) for name in names})
+    return replace(inputs, **{name: rng.sample(getattr(inputs, name), len(getattr(inputs, name))) for name in names})
 
 
 @settings(max_examples=count(500, 30), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_facts_in_any_order_give_the_same_bits(seed: int, order: int) -> None:
-    facts = season(seed)
-    assert repr(scoring.score(shuffled(facts, order)).to_json()) == repr(scoring.score(facts).to_json())
+    inputs = season(seed)
+    assert repr(scoring.score(shuffled(inputs, order)).to_json()) == repr(scoring.score(inputs).to_json())
 
 
 def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
@@ -70,8 +70,8 @@ def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
     sources: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for seed in range(60):
-        facts = season(seed)
-        made = scoring.score(facts)
+        inputs = season(seed)
+        made = scoring.score(inputs)
         sources.update(each.source for each in made.references)
         for row in made.rows:
             seen.update(
@@ -87,10 +87,10 @@ def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
                 )
                 if holds
             )
-        again = rescoring.Season(write(folder, export(facts)), facts.at_us, facts.window)
+        again = rescoring.Season(write(folder, export(inputs)), inputs.at_us, inputs.window)
         for market_id in again.quotes:
             records = again.results[market_id]
-            seen[rescoring.standing(records, facts.at_us, 86_400_000_000).state if records else "open"] += 1
+            seen[rescoring.standing(records, inputs.at_us, 86_400_000_000).state if records else "open"] += 1
     assert set(sources) == {
         "platform_theater",
         "historical_theater",

@@ -13,7 +13,7 @@ from arena_seasons import DAY_US, HOUR_US, hour, table
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
-from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring import Agent, BaseRate, Decision, Parameters, Quote, Resolution, ScoreInputs
 from openoutcry.arena.scoring.paper_returns import fee
 from openoutcry.arena.timestamps import parse_timestamp, season_of
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.once
 M = "kalshi:M"
 
 
-def facts(decisions: Sequence[Decision], resolutions: Sequence[Resolution], **changes: Any) -> Facts:
+def inputs(decisions: Sequence[Decision], resolutions: Sequence[Resolution], **changes: Any) -> ScoreInputs:
     """Return a season of market M, open until hour 20, with a mid of 0.18."""
     quotes = [Quote(M, hour(n), hour(20), ("iran",), "0.18", "0.17", "0.19") for n in (0, 10)]
     slugs = {each.agent_slug for each in decisions} or {"a"}
@@ -34,7 +34,7 @@ def facts(decisions: Sequence[Decision], resolutions: Sequence[Resolution], **ch
         "decisions": decisions,
         "resolutions": resolutions,
     }
-    return Facts(**given | changes)
+    return ScoreInputs(**given | changes)
 
 
 def said(p: str, at: int = 1, seq: int = 0, slug: str = "a", sure: str | None = "0.9", cited: int = 0) -> Decision:
@@ -47,12 +47,12 @@ def final(
     return Resolution(seq, M, status, outcome, hour(at), close_us)
 
 
-def only(given: Facts) -> scoring.Row:
+def only(given: ScoreInputs) -> scoring.Row:
     (row,) = scoring.score(given).rows
     return row
 
 
-def brier(given: Facts) -> float | None:
+def brier(given: ScoreInputs) -> float | None:
     return only(given).brier
 
 
@@ -62,7 +62,7 @@ def brier(given: Facts) -> float | None:
 )
 def test_the_worked_positions_earn_what_the_protocol_says(p: str, outcome: str, fee_due: str, profit: str) -> None:
     """R-51."""
-    row = only(facts([said(p)], [final(outcome)]))
+    row = only(inputs([said(p)], [final(outcome)]))
     price = Fraction(18, 100) if outcome == "yes" else Fraction(82, 100)
     assert fee(price, Parameters()) == Fraction(fee_due)
     assert round(row.roi * 50, 2) == float(profit)
@@ -75,7 +75,7 @@ def test_a_fee_is_rounded_up_to_its_step_and_none_costs_nothing() -> None:
     assert fee(Fraction(1, 3), Parameters(fee_step="0.0001")) == Fraction("2.3334")
     assert fee(Fraction(18, 100), Parameters()) == Fraction("2.87")
     assert fee(Fraction(1, 3), Parameters(fee_model="none")) == 0
-    row = only(facts([said("0.3")], [final()], parameters=Parameters(fee_model="none")))
+    row = only(inputs([said("0.3")], [final()], parameters=Parameters(fee_model="none")))
     assert row.roi == float(Fraction(50) / Fraction("0.18") / 50 - 1)
 
 
@@ -93,7 +93,7 @@ def test_a_fee_is_rounded_up_to_its_step_and_none_costs_nothing() -> None:
 )
 def test_a_position_needs_more_than_the_edge_and_at_least_the_confidence(p: str, sure: str | None, n: int) -> None:
     """R-50: strict, in exact decimals; 0.23 less 0.18 is more than 0.05 in floats."""
-    row = only(facts([said(p, sure=sure)], [final()]))
+    row = only(inputs([said(p, sure=sure)], [final()]))
     assert row.n_positions == n
     assert (row.roi is None) == (n == 0)
     assert row.reasons.get("roi") == ("no_position" if n == 0 else None)
@@ -105,28 +105,28 @@ def test_the_price_is_that_of_the_last_snapshot_not_of_the_one_cited() -> None:
         Quote(M, hour(0), hour(20), ("iran",), "0.18", "0.17", "0.19"),
         Quote(M, hour(10), hour(20), ("iran",), "0.5", "0.4", "0.6"),
     ]
-    row = only(facts([said("0.9", at=10, cited=0)], [final()], quotes=quotes))
+    row = only(inputs([said("0.9", at=10, cited=0)], [final()], quotes=quotes))
     assert row.roi == float(1 / Fraction("0.5") - 1 - Fraction("1.75") / 50)
     assert row.roi_at_touch == float(1 / Fraction("0.6") - 1 - Fraction("1.4") / 50)
-    earlier = only(facts([said("0.9", at=9, cited=0)], [final()], quotes=quotes))
+    earlier = only(inputs([said("0.9", at=9, cited=0)], [final()], quotes=quotes))
     assert earlier.roi > row.roi
-    gone = only(facts([said("0.9", at=10)], [final()], quotes=quotes[:1]))
+    gone = only(inputs([said("0.9", at=10)], [final()], quotes=quotes[:1]))
     assert gone.roi is None
 
 
 def test_the_last_decision_up_to_the_cutoff_counts() -> None:
     """R-43: inclusive, by the time it was received, and by the cutoff as it was then."""
     decisions = [said("0.9", at=20, seq=3), said("0.5", at=5, seq=1), said("0.1", at=21, seq=4)]
-    assert brier(facts(decisions, [final()])) == pytest.approx(0.01)
+    assert brier(inputs(decisions, [final()])) == pytest.approx(0.01)
     later = [Quote(M, hour(0), hour(4), ("iran",)), Quote(M, hour(10), hour(20), ("iran",))]
-    assert brier(facts([said("0.5", at=5, seq=1), said("0.9", at=4)], [final()], quotes=later)) == pytest.approx(0.01)
+    assert brier(inputs([said("0.5", at=5, seq=1), said("0.9", at=4)], [final()], quotes=later)) == pytest.approx(0.01)
 
 
 def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> None:
     """R-43."""
     decisions = [said("0.9", at=12, seq=3), said("0.5", at=11, seq=1)]
-    assert brier(facts(decisions, [final(close_us=hour(14))])) == pytest.approx(0.01)
-    assert brier(facts(decisions, [final(close_us=hour(14) - 1)])) == 0.25
+    assert brier(inputs(decisions, [final(close_us=hour(14))])) == pytest.approx(0.01)
+    assert brier(inputs(decisions, [final(close_us=hour(14) - 1)])) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> Non
 )
 def test_a_market_is_settled_by_its_last_record(records: list[Resolution], scored: int, waiting: int) -> None:
     """R-44, Q-1."""
-    row = only(facts([said("0.9")], records))
+    row = only(inputs([said("0.9")], records))
     assert (row.n_scored, row.n_provisional, row.provisional) == (scored, waiting, waiting > 0)
     assert (row.brier_provisional is None) == (scored + waiting == 0)
 
@@ -154,17 +154,17 @@ def test_an_amendment_scores_again_in_the_season_of_the_settlement() -> None:
     """R-44, Q-1, Q-4."""
     records = [final(at=50), final("no", "amended", 150, 101)]
     early, late = (hour(0), hour(100)), (hour(100), hour(200))
-    assert brier(facts([said("0.9")], records)) == pytest.approx(0.81)
-    assert brier(facts([said("0.9")], records, window=early)) == pytest.approx(0.81)
-    assert brier(facts([said("0.9")], records, window=late)) is None
-    assert brier(facts([said("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
+    assert brier(inputs([said("0.9")], records)) == pytest.approx(0.81)
+    assert brier(inputs([said("0.9")], records, window=early)) == pytest.approx(0.81)
+    assert brier(inputs([said("0.9")], records, window=late)) is None
+    assert brier(inputs([said("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
 
 
 def test_a_dispute_after_a_day_comes_too_late_to_move_a_market_to_another_season() -> None:
     """Q-1, Q-4: after exactly 24 hours, too."""
     for disputed, n in ((74, 1), (73, 0)):
         records = [final(status="determined"), final(None, "disputed", disputed, 101), final("no", "amended", 150, 102)]
-        assert only(facts([said("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
+        assert only(inputs([said("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
 
 
 def many(n: int, n_yes: int, rates: Sequence[BaseRate] = (), **changes: Any) -> scoring.Board:
@@ -266,7 +266,7 @@ def test_a_suspended_agent_is_listed_last_and_moves_nobody() -> None:
 def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
     """R-52, R-32: a live market is neither in the count nor in what it is divided by."""
     live = Quote("kalshi:LIVE", hour(0), hour(300), ("iran",))
-    made = facts([said("0.9")], [final()])
+    made = inputs([said("0.9")], [final()])
     both = replace(made, quotes=[*made.quotes, live])
     secret = Decision(7, "a", "kalshi:LIVE", hour(2), hour(0), "0.5")
     assert scoring.score(replace(both, decisions=[*both.decisions, secret])) == scoring.score(both)
@@ -294,9 +294,9 @@ def test_a_quarter_is_a_season_of_half_open_days() -> None:
 def test_a_quote_is_read_from_a_snapshot_and_degrades() -> None:
     """R-10, R-11."""
     item = {"market_id": M, "yes_mid_price": "0.185", "yes_bid": "0.18", "yes_ask": None, "theaters": ["iran"]}
-    full = scoring.quote_of(item | {"close_time": "2026-01-02T00:00:00Z"}, hour(0))
+    full = scoring.parse_quote(item | {"close_time": "2026-01-02T00:00:00Z"}, hour(0))
     assert full == Quote(M, hour(0), hour(22), ("iran",), "0.185", "0.18", None)
-    assert scoring.quote_of({"market_id": M}, hour(0)) == Quote(M, hour(0), hour(0) + 14 * DAY_US)
+    assert scoring.parse_quote({"market_id": M}, hour(0)) == Quote(M, hour(0), hour(0) + 14 * DAY_US)
 
 
 def test_parameters_are_texts_and_whole_numbers_and_come_back() -> None:
@@ -322,12 +322,12 @@ def test_parameters_are_texts_and_whole_numbers_and_come_back() -> None:
         ({"snapshots_us": [hour(0)]}, "published snapshot"),
         ({"quotes": [Quote(M, hour(0), hour(20))] * 2}, "received two"),
         ({"resolutions": [final("maybe")]}, "known status and outcome"),
-        ({"base_rates": [BaseRate("iran", "0.5", 10, "a", "b")] * 2}, "one row a theater"),
+        ({"base_rates": [BaseRate("iran", "0.5", 10, "a", "b")] * 2}, "one row per theater"),
         ({"parameters": Parameters(n_draws=1_998)}, "`n_draws` must be from 1999"),
     ],
 )
 def test_what_no_log_can_say_is_refused(changes: dict[str, Any], message: str) -> None:
-    made = replace(facts([said("0.5")], [final()]), **changes)
+    made = replace(inputs([said("0.5")], [final()]), **changes)
     with pytest.raises(OpenOutcryError, match=message):
         scoring.score(made)
 
@@ -341,6 +341,6 @@ def test_a_time_that_is_no_moment_is_refused(text: str) -> None:
 
 
 def test_nothing_gives_an_empty_board() -> None:
-    assert scoring.score(Facts(hour(0), [], [], [], [], [])).rows == ()
-    (row,) = scoring.score(Facts(HOUR_US, [Agent("a", 0)], [], [], [], [])).rows
+    assert scoring.score(ScoreInputs(hour(0), [], [], [], [], [])).rows == ()
+    (row,) = scoring.score(ScoreInputs(HOUR_US, [Agent("a", 0)], [], [], [], [])).rows
     assert row.rank is None

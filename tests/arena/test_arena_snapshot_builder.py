@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.compression import precompress
 from openoutcry.arena.snapshots.item_kinds import Item, News, SnapshotError
-from openoutcry.arena.snapshots.item_ranking import WEIGHTS, choose, score
+from openoutcry.arena.snapshots.item_ranking import WEIGHTS, score, select_items
 from openoutcry.arena.snapshots.snapshot_builder import SCHEMA_VERSION, build
-from openoutcry.arena.snapshots.time_leaks import LeakError, Seen
+from openoutcry.arena.snapshots.time_leaks import LeakError, ObservedItem
 
 pytestmark = pytest.mark.once
 brotli = pytest.importorskip("brotli")
@@ -68,14 +68,14 @@ def test_r19_an_item_from_after_the_snapshot_is_named_and_nothing_is_built(item:
 
 def test_r19_an_item_that_was_first_seen_after_the_snapshot_is_named_and_nothing_is_built() -> None:
     with pytest.raises(LeakError, match=r"first_seen_at of 'news:1'"):
-        build(AS_OF, [*seen(*theaters()), Seen(news(), AS_OF + LATE)])
-    assert build(AS_OF, [*seen(*theaters()), Seen(news(age=timedelta(0)), AS_OF)]).n_items == 7
+        build(AS_OF, [*seen(*theaters()), ObservedItem(news(), AS_OF + LATE)])
+    assert build(AS_OF, [*seen(*theaters()), ObservedItem(news(age=timedelta(0)), AS_OF)]).n_items == 7
 
 
 def test_r19_a_dropped_item_is_checked_too() -> None:
     crowd = [news(str(n)) for n in range(300)]
     with pytest.raises(LeakError):
-        build(AS_OF, [*seen(*crowd, *theaters()), Seen(news("late", HOUR * 1000), AS_OF + LATE)])
+        build(AS_OF, [*seen(*crowd, *theaters()), ObservedItem(news("late", HOUR * 1000), AS_OF + LATE)])
 
 
 def test_r18_the_score_is_weight_times_decay() -> None:
@@ -91,7 +91,7 @@ def test_r18_ties_go_to_the_newer_and_then_by_id() -> None:
     assert ids(built(*same, news("z", HOUR - LATE))) == ["news:z", "news:a", "news:b", "news:c"]
     # Ages below zero weigh the same.
     future = seen(news("a", timedelta(0)), news("b", -LATE), news("c", -2 * LATE))
-    assert [each.item.id for each in choose(future, AS_OF)] == ["news:c", "news:b", "news:a"]
+    assert [each.item.id for each in select_items(future, AS_OF)] == ["news:c", "news:b", "news:a"]
 
 
 def test_r18_at_most_200_items_and_markets_and_theaters_stay() -> None:

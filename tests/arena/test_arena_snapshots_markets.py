@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.item_kinds import SnapshotError
-from openoutcry.arena.snapshots.market_items import market_of, markets_of
+from openoutcry.arena.snapshots.market_items import market_from_item, read_markets
 from openoutcry.arena.snapshots.snapshot_builder import build
 from openoutcry.arena.snapshots.snapshot_times import parse_time
-from openoutcry.arena.snapshots.theaters import canonical, read_table, shipped, shipped_bytes
+from openoutcry.arena.snapshots.theaters import default_table, default_table_bytes, read_table, theater_of_region
 
 pytestmark = pytest.mark.once
 TWO_HOURS = timedelta(hours=2)
@@ -27,14 +27,14 @@ ROW = "market_id exchange question yes_mid_price decision_cutoff settlement_at t
 def test_r08_rows_are_by_cutoff_and_then_by_id() -> None:
     later = AS_OF + timedelta(days=9)
     items = [market("KXB"), market("KXA"), market("KXC", close_time=later), market("KX0", close_time=later)]
-    rows = markets_of(build(AS_OF, seen(*items, news(), *theaters())).body)
+    rows = read_markets(build(AS_OF, seen(*items, news(), *theaters())).body)
     assert [row.market_id for row in rows] == ["kalshi:KXA", "kalshi:KXB", "kalshi:KX0", "kalshi:KXC"]
     assert " ".join(rows[0].to_json()) == ROW
 
 
 def test_r10_the_cutoff_is_two_hours_before_the_close() -> None:
     item = market(theaters=("israel", "iran"), yes_bid=Decimal("0.1234"))
-    row = market_of(json.loads(json.dumps(item.to_json())), AS_OF)
+    row = market_from_item(json.loads(json.dumps(item.to_json())), AS_OF)
     assert row.settlement_at == item.close_time
     assert row.decision_cutoff == item.close_time - TWO_HOURS
     assert (row.question, row.theaters, row.primary_theater) == ("Is it?", ("israel", "iran"), "israel")
@@ -43,7 +43,7 @@ def test_r10_the_cutoff_is_two_hours_before_the_close() -> None:
 
 @pytest.mark.parametrize("close", [None, 5, "soon", "2026-05-31T14:00:00", "0001-01-01T01:00:00Z"])
 def test_r11_without_a_close_the_cutoff_is_two_weeks_after_the_snapshot(close: object) -> None:
-    row = market_of(market().to_json() | {"close_time": close}, AS_OF)
+    row = market_from_item(market().to_json() | {"close_time": close}, AS_OF)
     assert row.decision_cutoff == AS_OF + timedelta(days=14)
     assert row.settlement_at == row.decision_cutoff + TWO_HOURS
     assert row.degraded == ("close_time",)
@@ -51,14 +51,14 @@ def test_r11_without_a_close_the_cutoff_is_two_weeks_after_the_snapshot(close: o
 
 def test_r11_an_old_item_gets_its_id_for_a_question_and_theaters_from_the_table() -> None:
     old = {"kind": "market_state", "market_id": "kalshi:KXUSAIRANAGREEMENT-27", "yes_mid_price": "?"}
-    row = market_of(old, AS_OF)
+    row = market_from_item(old, AS_OF)
     assert row.question == row.market_id
     assert row.theaters == ("iran",)
     assert row.yes_mid_price is None
     assert row.degraded == ("question", "close_time", "theaters")
-    assert market_of(old | {"market_id": "kalshi:KXRAINNYC-26"}, AS_OF).primary_theater is None
+    assert market_from_item(old | {"market_id": "kalshi:KXRAINNYC-26"}, AS_OF).primary_theater is None
     # What the snapshot says stands, be it nothing.
-    assert market_of(old | {"theaters": []}, AS_OF).theaters == ()
+    assert market_from_item(old | {"theaters": []}, AS_OF).theaters == ()
 
 
 ANYTHING = st.recursive(
@@ -72,7 +72,7 @@ NAMES = ["question", "close_time", "theaters", "yes_mid_price", "yes_bid", "yes_
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING) | {"close_time": ANYTHING | TIMES}))
 def test_r40_whatever_an_item_holds_the_cutoff_is_two_hours_before_settlement(item: dict[str, Any]) -> None:
-    row = market_of(item | {"market_id": "kalshi:KXA"}, AS_OF)
+    row = market_from_item(item | {"market_id": "kalshi:KXA"}, AS_OF)
     assert row.settlement_at - row.decision_cutoff == TWO_HOURS
     assert set(row.theaters) <= set(THEATERS)
     parse_time(str(row.to_json()["decision_cutoff"]))
@@ -80,7 +80,7 @@ def test_r40_whatever_an_item_holds_the_cutoff_is_two_hours_before_settlement(it
 
 def test_an_item_without_a_markets_id_is_no_row() -> None:
     body = {"as_of": "2026-05-08T12:00:00Z", "items": [{"kind": "market_state", "market_id": "kalshi:kx"}, 5, {}]}
-    assert markets_of(json.dumps(body).encode()) == []
+    assert read_markets(json.dumps(body).encode()) == []
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,13 @@ def test_an_item_without_a_markets_id_is_no_row() -> None:
     ],
 )
 def test_q6_the_whole_series_of_a_ticker_says_its_theaters(ticker: str, expected: tuple[str, ...]) -> None:
-    assert shipped().of_ticker(ticker) == expected
+    assert default_table().theaters_of_ticker(ticker) == expected
 
 
 def test_other_regions_count_to_a_theater() -> None:
-    named = {name: canonical(name) for name in ("Russia", "china", "DPRK", "lebanon", "yemen", "mars", "\u212aorea")}
+    named = {
+        name: theater_of_region(name) for name in ("Russia", "china", "DPRK", "lebanon", "yemen", "mars", "\u212aorea")
+    }
     expected = {"Russia": "ukraine", "china": "taiwan", "DPRK": "korea", "lebanon": "israel", "yemen": "yemen"}
     assert named == expected | {"mars": None, "\u212aorea": None}
 
@@ -121,7 +123,7 @@ def test_other_regions_count_to_a_theater() -> None:
     ],
 )
 def test_a_table_that_is_wrong_is_refused(old: str, new: str) -> None:
-    text = shipped_bytes().decode()
+    text = default_table_bytes().decode()
     assert old in text
     with pytest.raises(SnapshotError, match="table of theaters cannot be read"):
         read_table(text.replace(old, new, 1).encode())

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from openoutcry.arena.snapshots.item_kinds import Item
 from openoutcry.arena.snapshots.snapshot_builder import build
-from openoutcry.arena.snapshots.theaters import shipped
+from openoutcry.arena.snapshots.theaters import default_table
 from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 from openoutcry.arena.sources.observer import Observer
 from openoutcry.arena.sources.parse_result import Parsed
-from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
+from openoutcry.arena.sources.text_sanitizer import clean_text, html_to_text, http_url
 
 pytestmark = pytest.mark.once
 
@@ -30,8 +30,8 @@ PARSERS: dict[str, tuple[Callable[[bytes], Parsed[Any]], bytes]] = {
     "wikipedia_edits": (lambda raw: wikipedia.parse_edits(raw, FETCHED), fixture("wikipedia_edits.json")),
     "wikipedia_views": (lambda raw: wikipedia.parse_views(raw, FETCHED), fixture("wikipedia_views.json")),
     "usgs": (lambda raw: usgs.parse(raw, FETCHED), fixture("usgs.geojson")),
-    "kalshi": (lambda raw: kalshi.parse(raw, FETCHED, shipped()), fixture("kalshi_dollars.json")),
-    "kalshi_cents": (lambda raw: kalshi.parse(raw, FETCHED, shipped()), fixture("kalshi_cents.json")),
+    "kalshi": (lambda raw: kalshi.parse(raw, FETCHED, default_table()), fixture("kalshi_dollars.json")),
+    "kalshi_cents": (lambda raw: kalshi.parse(raw, FETCHED, default_table()), fixture("kalshi_cents.json")),
     "calendar": (lambda raw: icalendar.parse(raw, FETCHED), fixture("calendar.ics")),
     "risk": (financial_risk.parse, b'{"iran": "HIGH"}'),
 }
@@ -92,8 +92,10 @@ def feed_of(*items: str) -> bytes:
     return f'<rss version="2.0"><channel><title>x</title>{"".join(items)}</channel></rss>'.encode()
 
 
-def entry(title: str, link: str = "https://example.org/x", date: str = "Fri, 08 May 2026 11:00:00 GMT") -> str:
-    return f"<item><title>{title}</title><link>{link}</link><guid>{title[:9]}</guid><pubDate>{date}</pubDate></item>"
+def entry(title: str, http_url: str = "https://example.org/x", date: str = "Fri, 08 May 2026 11:00:00 GMT") -> str:
+    return (
+        f"<item><title>{title}</title><link>{http_url}</link><guid>{title[:9]}</guid><pubDate>{date}</pubDate></item>"
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ def test_a_bad_date_costs_only_the_date(date: str) -> None:
 
 def test_a_feed_that_never_ends_gives_a_bounded_number_of_articles() -> None:
     many = feed_of(*(entry(f"{n:05}") for n in range(1000)))
-    assert len(rss.parse(many, FETCHED, "Paper").items) == rss.MOST_ENTRIES
+    assert len(rss.parse(many, FETCHED, "Paper").items) == rss.MAX_ENTRIES
 
 
 def test_depth_costs_only_the_answer() -> None:
@@ -145,24 +147,24 @@ def test_an_entity_that_grows_is_not_followed(tmp_path: Any) -> None:
 
 
 def test_an_archive_that_grows_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gdelt, "MOST_CSV", 1000)
+    monkeypatch.setattr(gdelt, "MAX_CSV_BYTES", 1000)
     row = fixture("gdelt_export.CSV").splitlines()[0] + b"\n"
     parsed = gdelt.parse_events(zipped(row * 100_000), FETCHED)
     assert 0 < len(parsed.items) <= 1000 // len(row)
 
 
 def test_text_is_shown_on_one_line_without_what_reorders_it() -> None:
-    assert plain("<p>a<br>b</p><style>c</style>&amp;&#8238;d", 100) == "a b &d"
-    assert tidy(f"a\t\r\n b{BIDI}\x00\x1b[31m\u2028c\ud800\ue000", 100) == "a b[31m c"
+    assert html_to_text("<p>a<br>b</p><style>c</style>&amp;&#8238;d", 100) == "a b &d"
+    assert clean_text(f"a\t\r\n b{BIDI}\x00\x1b[31m\u2028c\ud800\ue000", 100) == "a b[31m c"
     # A joiner is spelling in Persian, and an accent is one character with its letter.
-    assert tidy("\u0645\u06cc\u200c\u062e e\u0301", 100) == "\u0645\u06cc\u200c\u062e \u00e9"
-    assert tidy("a" * 50 + " " + "b" * 50, 51) == "a" * 50
-    assert plain(None, 10) == plain(5, 10) == ""
+    assert clean_text("\u0645\u06cc\u200c\u062e e\u0301", 100) == "\u0645\u06cc\u200c\u062e \u00e9"
+    assert clean_text("a" * 50 + " " + "b" * 50, 51) == "a" * 50
+    assert html_to_text(None, 10) == html_to_text(5, 10) == ""
 
 
 @given(st.text(), st.integers(1, 50))
 def test_whatever_a_text_holds_it_is_fit_for_an_item(text: str, most: int) -> None:
-    for shown in (plain(text, most), tidy(text, most)):
+    for shown in (html_to_text(text, most), clean_text(text, most)):
         assert len(shown) <= most
         assert shown == shown.strip()
         shown.encode()
@@ -171,20 +173,20 @@ def test_whatever_a_text_holds_it_is_fit_for_an_item(text: str, most: int) -> No
 @pytest.mark.parametrize("piece", ["<", "<a ", "&", "<!--", "<![", "<!DOCTYPE", "</", "<a b='", "<script>", "&#9"])
 def test_markup_is_read_to_a_bound_and_once(piece: str) -> None:
     # What reads again from each beginning would take longer here than anyone would wait.
-    assert len(plain(piece * 1_000_000, 100)) <= 100
+    assert len(html_to_text(piece * 1_000_000, 100)) <= 100
     parsed = rss.parse(feed_of(*(entry(f"{n}" + escape(piece * 3000)) for n in range(15))), FETCHED, "Paper")
     assert len(parsed.items) == 15
 
 
 def test_a_character_of_thousands_of_digits_is_left_as_it_is() -> None:
-    assert plain("<b>a</b> &#" + "9" * 5000 + ";", 6) == "a &#99"
+    assert html_to_text("<b>a</b> &#" + "9" * 5000 + ";", 6) == "a &#99"
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a?b=c#d", "http://example.org"])
 def test_a_link_is_a_web_address(address: str) -> None:
-    assert link(f" {address}\n") == address
+    assert http_url(f" {address}\n") == address
     for bad in ("", None, 5, "//example.org", "HTTPS://", address.replace("http", "gopher"), f"{address}\u202e"):
-        assert link(bad) is None
+        assert http_url(bad) is None
 
 
 def test_a_hostile_feed_loses_only_its_own_items() -> None:

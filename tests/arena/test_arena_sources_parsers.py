@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 from arena_items import AS_OF, FETCHED, fixture, zipped
 
-from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
-from openoutcry.arena.snapshots.theaters import shipped
+from openoutcry.arena.snapshots.snapshot_times import format_time, parse_time
+from openoutcry.arena.snapshots.theaters import default_table
 from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 
 pytestmark = pytest.mark.once
@@ -86,15 +86,15 @@ def test_only_gdelts_own_host_names_a_file_of_events() -> None:
 def test_wikipedias_edits_rise_against_four_weeks() -> None:
     edits = wikipedia.parse_edits(fixture("wikipedia_edits.json"), FETCHED).items
     assert len(edits) == 28
-    rise = wikipedia.edits_rise(edits, AS_OF)
+    ratio = wikipedia.edit_ratio(edits, AS_OF)
     # 8 of 28 in the last of 112 spans of six hours.
-    assert rise == wikipedia.Rise(Decimal("32.00"), True)
+    assert ratio == wikipedia.ActivityRatio(Decimal("32.00"), True)
     # An answer that comes twice counts once.
-    assert wikipedia.edits_rise([*edits, *edits], AS_OF) == rise
+    assert wikipedia.edit_ratio([*edits, *edits], AS_OF) == ratio
     # Four recent edits are no spike, whatever the ratio.
-    few = wikipedia.edits_rise(edits[:4], AS_OF)
-    assert few == wikipedia.Rise(Decimal("112.00"), False)
-    assert wikipedia.edits_rise([], AS_OF) is None
+    few = wikipedia.edit_ratio(edits[:4], AS_OF)
+    assert few == wikipedia.ActivityRatio(Decimal("112.00"), False)
+    assert wikipedia.edit_ratio([], AS_OF) is None
 
 
 def test_r19_an_edit_after_the_answer_is_left_out() -> None:
@@ -106,7 +106,7 @@ def test_a_page_that_is_missing_or_has_no_views_gives_none() -> None:
     missing = wikipedia.parse_edits(fixture("wikipedia_missing.json"), FETCHED)
     assert (missing.items, missing.lost["missing"], missing.is_readable) == ([], 1, True)
     none = wikipedia.parse_views(fixture("wikipedia_no_views.json"), FETCHED)
-    assert (none.items, wikipedia.views_rise(none.items)) == ([], None)
+    assert (none.items, wikipedia.view_ratio(none.items)) == ([], None)
 
 
 def test_r19_views_are_of_days_that_are_over() -> None:
@@ -114,7 +114,7 @@ def test_r19_views_are_of_days_that_are_over() -> None:
     assert max(each.until for each in parsed.items) == AS_OF.replace(hour=0)
     assert parsed.lost == {"day": 1}
     # 5,000 on the last of 28 days, and 1,000 on each of the others.
-    assert wikipedia.views_rise(parsed.items) == wikipedia.Rise(Decimal("4.38"), True)
+    assert wikipedia.view_ratio(parsed.items) == wikipedia.ActivityRatio(Decimal("4.38"), True)
 
 
 def test_usgs_gives_earthquakes_with_longitude_first() -> None:
@@ -122,7 +122,7 @@ def test_usgs_gives_earthquakes_with_longitude_first() -> None:
     assert [each.id for each in parsed.items] == ["seismic:us7000a001", "seismic:ci4000b002", "seismic:us7000g007"]
     first, second, third = parsed.items
     assert (first.lon, first.lat, first.depth_km) == (Decimal("51.4"), Decimal("35.3"), Decimal(10))
-    assert show_time(first.occurred_at) == "2026-05-08T11:00:00Z"
+    assert format_time(first.occurred_at) == "2026-05-08T11:00:00Z"
     assert (second.lon, second.place) == (Decimal("-116.7952"), "")
     assert third.depth_km is None
     # Without a magnitude, an explosion, a deleted one and one from tomorrow.
@@ -131,7 +131,7 @@ def test_usgs_gives_earthquakes_with_longitude_first() -> None:
 
 def test_kalshi_in_dollars_gives_open_markets() -> None:
     raw = fixture("kalshi_dollars.json")
-    parsed = kalshi.parse(raw, FETCHED, shipped())
+    parsed = kalshi.parse(raw, FETCHED, default_table())
     first, second, third = parsed.items
     assert first.market_id == "kalshi:KXIRANSTRIKE-26-MAY"
     assert (first.yes_bid, first.yes_ask, first.yes_mid_price) == (Decimal("0.6"), Decimal("0.67"), Decimal("0.635"))
@@ -147,27 +147,27 @@ def test_kalshi_in_dollars_gives_open_markets() -> None:
     # of no theater, listed all the same, and told; one that is decided and one of a bad id are not.
     assert third.theaters == ()
     assert +parsed.lost == {"unmapped": 1, "market": 2}
-    assert kalshi.cursor_of(raw) == "CgwI"
+    assert kalshi.next_cursor(raw) == "CgwI"
 
 
 def test_kalshi_in_cents_gives_the_same_prices() -> None:
     raw = fixture("kalshi_cents.json")
-    first, crossed, one_sided = kalshi.parse(raw, FETCHED, shipped()).items
+    first, crossed, one_sided = kalshi.parse(raw, FETCHED, default_table()).items
     assert (first.yes_bid, first.yes_ask, first.yes_mid_price) == (Decimal("0.6"), Decimal("0.67"), Decimal("0.635"))
     assert (crossed.yes_mid_price, crossed.yes_bid) == (None, Decimal("0.7"))
     assert (one_sided.yes_mid_price, one_sided.yes_bid) == (None, None)
-    assert kalshi.cursor_of(raw) == ""
+    assert kalshi.next_cursor(raw) == ""
 
 
 def test_a_calendar_gives_events_with_a_zone() -> None:
     parsed = icalendar.parse(fixture("calendar.ics"), FETCHED)
     council, vote = parsed.items
     assert council.title == "Security Council, briefing on Yemen"
-    assert (show_time(council.scheduled_at), council.published_at) == (
+    assert (format_time(council.scheduled_at), council.published_at) == (
         "2026-05-09T14:00:00Z",
         parse_time("2026-05-01T09:00:00Z"),
     )
-    assert (show_time(vote.scheduled_at), vote.published_at) == ("2026-05-10T18:00:00Z", None)
+    assert (format_time(vote.scheduled_at), vote.published_at) == ("2026-05-10T18:00:00Z", None)
     # In no zone, all day, every week, called off.
     assert parsed.lost == {"event": 4}
     # an announcement after the file was read is none.

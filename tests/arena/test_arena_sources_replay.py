@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from openoutcry.arena.snapshots.item_kinds import SnapshotError, TheaterIntel
 from openoutcry.arena.snapshots.snapshot_builder import build
 from openoutcry.arena.snapshots.snapshot_times import parse_time
-from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
+from openoutcry.arena.snapshots.theaters import default_table, default_table_bytes
 from openoutcry.arena.snapshots.time_leaks import LeakError
 from openoutcry.arena.sources import observer
-from openoutcry.arena.sources.captures import folder_name, load, remember, replay, resume, save
+from openoutcry.arena.sources.captures import folder_name, load, replay, resume, save, save_state
 from openoutcry.arena.sources.http_fetch import Capture
-from openoutcry.arena.sources.observer import FETCHED as SOURCES
+from openoutcry.arena.sources.observer import FETCHED_SOURCES as SOURCES
 from openoutcry.arena.sources.observer import Observation, Observer
-from openoutcry.arena.sources.theater_assessment import Facts, assess
+from openoutcry.arena.sources.theater_assessment import SourceItems, assess
 
 pytestmark = pytest.mark.once
 STEP = timedelta(minutes=10)
@@ -144,10 +144,12 @@ def test_an_earthquake_stays_as_it_was_first_seen_until_it_is_withdrawn() -> Non
 @pytest.mark.parametrize(("age", "counts"), [(timedelta(hours=24), 0), (timedelta(hours=24) - timedelta(seconds=1), 1)])
 def test_news_and_earthquakes_count_for_a_day(age: timedelta, counts: int) -> None:
     shaken = quake(age=age, magnitude=Decimal(4), lat=Decimal(32), lon=Decimal(53))
-    facts = Facts(news=(news(age=age, title="In Tehran"), news(title="Elsewhere")), quakes=(shaken,), events=())
-    iran = next(each for each in assess(facts, shipped(), AS_OF) if each.theater == "iran")
+    facts = SourceItems(news=(news(age=age, title="In Tehran"), news(title="Elsewhere")), quakes=(shaken,), events=())
+    iran = next(each for each in assess(facts, default_table(), AS_OF) if each.theater == "iran")
     assert (iran.news_count, iran.seismic_alert) == (counts, bool(counts))
-    assert not any(each.news_count or each.seismic_alert for each in assess(facts, shipped(), AS_OF) if each != iran)
+    assert not any(
+        each.news_count or each.seismic_alert for each in assess(facts, default_table(), AS_OF) if each != iran
+    )
 
 
 def test_events_are_shown_until_they_begin_and_a_month_ahead() -> None:
@@ -190,7 +192,7 @@ def test_prices_are_of_the_edge_alone_and_a_market_that_closed_is_gone() -> None
 
 
 def test_r18_markets_beyond_the_limit_are_those_that_close_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observer, "MOST_MARKETS", 2)
+    monkeypatch.setattr(observer, "MAX_MARKETS", 2)
     observed = Observer().observe(AS_OF, answers())
     found = [each.item.id.rpartition(":")[2] for each in observed.seen if each.item.kind == "market_state"]
     assert found == ["KXRAINNYC-26MAY09", "KXIRANSTRIKE-26-MAY"]
@@ -198,7 +200,7 @@ def test_r18_markets_beyond_the_limit_are_those_that_close_last(monkeypatch: pyt
 
 
 def test_r18_the_most_markets_leave_room_for_news() -> None:
-    assert observer.MOST_MARKETS + 6 < 200
+    assert observer.MAX_MARKETS + 6 < 200
 
 
 def test_an_answer_that_still_holds_is_the_last_one() -> None:
@@ -274,9 +276,9 @@ def test_r16_an_observer_that_begins_anew_goes_on_as_if_it_had_not(n_remembered:
     for n, (as_of, captures) in enumerate(load(tmp_path), 1):
         whole.observe(as_of, captures)
         if n == n_remembered:
-            remember(tmp_path, whole)
+            save_state(tmp_path, whole)
     anew = resume(tmp_path)
-    assert anew.memory == whole.memory
+    assert anew.state == whole.state
     edge = AS_OF + 9 * STEP
     assert anew.observe(edge, answers(edge)) == whole.observe(edge, answers(edge))
     # What is remembered is no edge, and nothing is left beside it.
@@ -302,7 +304,7 @@ def test_r16_the_order_of_captures_changes_no_byte(random: random.Random) -> Non
 
 
 def test_r16_a_replay_reads_the_table_of_theaters_of_its_time(tmp_path: Path) -> None:
-    table = shipped_bytes().replace(b'"theaters": ["iran"]', b'"theaters": ["yemen"]')
+    table = default_table_bytes().replace(b'"theaters": ["iran"]', b'"theaters": ["yemen"]')
     save(tmp_path, AS_OF, [*answers(), capture("theaters", "table", table)])
     (snapshot,) = replay(tmp_path)
     markets = [each for each in json.loads(snapshot.body)["items"] if each["kind"] == "market_state"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from arena_seasons import HOUR_US
 
-from openoutcry.arena.scoring import Facts
+from openoutcry.arena.scoring import ScoreInputs
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 Export = dict[str, Any]
@@ -25,27 +25,27 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def snapshot(facts: Facts, at_us: int) -> bytes:
+def snapshot(inputs: ScoreInputs, at_us: int) -> bytes:
     """Return a snapshot whose prices are JSON numbers, as the protocol has them."""
     items = [
         f'{{"kind": "market_state", "market_id": "{q.market_id}", "close_time": "{text(q.cutoff_us + 2 * HOUR_US)}",'
         f' "theaters": {json.dumps(q.theaters)}, "yes_mid_price": {q.mid or "null"}, "yes_bid": {q.bid or "null"},'
         f' "yes_ask": {q.ask or "null"}}}'
-        for q in facts.quotes
+        for q in inputs.quotes
         if q.snapshot_us == at_us
     ]
     return f'{{"items": [{", ".join([*items, json.dumps({"kind": "news"})])}]}}'.encode()
 
 
-def export(facts: Facts) -> Export:
+def export(inputs: ScoreInputs) -> Export:
     """Return what an export of a season holds, for `facts_of`."""
-    rates = json.dumps([each._asdict() for each in facts.base_rates]).encode()
-    snapshots = {text(at): snapshot(facts, at) for at in facts.snapshots_us}
+    rates = json.dumps([each._asdict() for each in inputs.base_rates]).encode()
+    snapshots = {text(at): snapshot(inputs, at) for at in inputs.snapshots_us}
     records: list[Any] = [{"type": "log", "created_at": text(0)}]
-    records += [{"type": "agent", "agent_slug": a.slug, "at": text(a.registered_us)} for a in facts.agents]
+    records += [{"type": "agent", "agent_slug": a.slug, "at": text(a.registered_us)} for a in inputs.agents]
     records += [
         {"type": "suspension", "agent_slug": a.slug, "suspended": suspended, "at": text(a.registered_us)}
-        for a in facts.agents
+        for a in inputs.agents
         for suspended in ((True, False, True) if a.suspended else (True, False))
     ]
     records += [
@@ -61,7 +61,7 @@ def export(facts: Facts) -> Export:
             "snapshot_as_of": text(d.snapshot_us),
             "commitments": ["0" * 64],
         }
-        for d in facts.decisions
+        for d in inputs.decisions
     ]
     records += [
         {
@@ -73,12 +73,12 @@ def export(facts: Facts) -> Export:
             "at": text(r.at_us),
             "actual_close_time": None if r.actual_close_us is None else text(r.actual_close_us),
         }
-        for r in facts.resolutions
+        for r in inputs.resolutions
     ]
-    rules = {"scoring_version": facts.scoring_version, "parameters": facts.parameters.to_record(), "at": text(0)}
+    rules = {"scoring_version": inputs.scoring_version, "parameters": inputs.parameters.to_record(), "at": text(0)}
     records += [{"type": "scoring", "base_rates": json.loads(rates), "base_rates_sha256": sha256(rates), **rules}]
     names = ("market_id", "yes_probability", "confidence")
-    opened = {str(d.seq): [{name: getattr(d, name) for name in names}] for d in facts.decisions}
+    opened = {str(d.seq): [{name: getattr(d, name) for name in names}] for d in inputs.decisions}
     return {"records": records, "opened": opened, "snapshots": snapshots, "base_rates": rates}
 
 

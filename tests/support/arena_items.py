@@ -21,7 +21,7 @@ import httpx
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.item_kinds import Item, MarketState, News, ScheduledEvent, Seismic, TheaterIntel
 from openoutcry.arena.snapshots.snapshot_builder import build
-from openoutcry.arena.snapshots.time_leaks import Seen
+from openoutcry.arena.snapshots.time_leaks import ObservedItem
 from openoutcry.arena.sources import gdelt, kalshi, usgs, wikipedia
 from openoutcry.arena.sources.http_fetch import Capture
 from openoutcry.arena.sources.source_plan import Plan
@@ -95,8 +95,8 @@ def theaters(as_of: datetime = AS_OF) -> list[TheaterIntel]:
     return [TheaterIntel(f"theater_intel:{name}", name, *unknown, as_of) for name in THEATERS]
 
 
-def seen(*items: Item, at: datetime = FETCHED) -> list[Seen]:
-    return [Seen(item, at) for item in items]
+def seen(*items: Item, at: datetime = FETCHED) -> list[ObservedItem]:
+    return [ObservedItem(item, at) for item in items]
 
 
 def built(*items: Item) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ pytest.importorskip("cryptography")
 
 from openoutcry.arena import verifier
 from openoutcry.arena.log.export_audit import audit
-from openoutcry.arena.log.log_records import Record, canonical, decimal_text, fingerprint, seal_submission
+from openoutcry.arena.log.log_records import Record, canonical, decimal_text, key_fingerprint, seal_submission
 from openoutcry.arena.log.log_writer import Batch, LogWriter
-from openoutcry.arena.log.signed_notes import WITNESS, SignerKey, base64
+from openoutcry.arena.log.signed_notes import WITNESS, SignerKey, encode_base64
 from openoutcry.arena.log.tiles import WIDTH, Tile
 
 LOG_KEY = SignerKey("arena.example/log", bytes(range(32)))
@@ -88,7 +88,7 @@ class Season:
         self.snapshots[as_of] = content
 
     def register(self, slug: str = "ada", kind: str = "agent") -> None:
-        key = fingerprint(sha256(slug.encode()).digest())
+        key = key_fingerprint(sha256(slug.encode()).digest())
         self.append({"type": kind, "agent_slug": slug, "display_name": f"{slug} é\n", "at": AS_OF, "key_sha256": key})
 
     def submit(
@@ -118,7 +118,7 @@ class Season:
 
     def end_day(self, date: str = "2026-05-08") -> None:
         size, head = self.writer.end
-        entry = {"type": "day", "date": date, "tree_size": size, "root": base64(self.writer.tree.root())}
+        entry = {"type": "day", "date": date, "tree_size": size, "root": encode_base64(self.writer.tree.root())}
         self.append({**entry, "head_sha256": head, "at": "2026-05-09T00:00:00Z"})
 
     def suspend(self, slug: str = "ada") -> None:
@@ -163,7 +163,7 @@ def resigned(files: dict[str, bytes], lines: Sequence[bytes], key: SignerKey = L
     """Return an export whose log is other lines, and whose operator has signed them."""
     writer = LogWriter(key)
     writer.tree.append(list(lines))
-    text = f"arena.example/log\n{len(lines)}\n{base64(writer.tree.root())}\n"
+    text = f"arena.example/log\n{len(lines)}\n{encode_base64(writer.tree.root())}\n"
     return {**files, "log.jsonl": b"".join(line + b"\n" for line in lines), "checkpoint": key.sign(text).encode()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from openoutcry.arena.scoring import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring import Agent, BaseRate, Decision, Parameters, Quote, Resolution, ScoreInputs
 from openoutcry.arena.timestamps import parse_timestamp
 
 HOUR_US = 3_600_000_000
@@ -27,7 +27,7 @@ def millionths(n: int) -> str:
     return f"{n // 10**6}.{n % 10**6:06}".rstrip("0").removesuffix(".")
 
 
-def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) -> Facts:
+def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) -> ScoreInputs:
     """Return a small season with revised quotes, late and stale decisions, disputes, gaps and suspensions."""
     rng = random.Random(seed)
     snapshots = [hour(n) for n in range(0, 40, rng.choice([4, 8]))]
@@ -73,8 +73,8 @@ def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) ->
         for theater in rng.sample(["iran", "israel", "yemen", "korea"], rng.randint(0, 3))
     ]
     window = rng.choice([None, None, (hour(40), hour(90))])
-    facts = {"base_rates": rates, "window": window, "parameters": Parameters(min_markets=2)} | changes
-    return Facts(hour(100), agents, snapshots, quotes, decisions, resolutions, **facts)
+    inputs = {"base_rates": rates, "window": window, "parameters": Parameters(min_markets=2)} | changes
+    return ScoreInputs(hour(100), agents, snapshots, quotes, decisions, resolutions, **inputs)
 
 
 def prices(rng: random.Random) -> tuple[str | None, str | None, str | None]:
@@ -87,7 +87,7 @@ def prices(rng: random.Random) -> tuple[str | None, str | None, str | None]:
     return texts[0], *(None if rng.random() < 0.1 else text for text in texts[1:])
 
 
-def table(said: np.ndarray, came: np.ndarray, rate: str, **parameters: Any) -> Facts:
+def table(said: np.ndarray, came: np.ndarray, rate: str, **parameters: Any) -> ScoreInputs:
     """Return a season in which agents said `said`, shape `(n_agents, n_markets)`, and NaN nothing.
 
     The theater's rate is a historical one: outcomes are too few to qualify, and so are chosen parameters.
@@ -106,4 +106,4 @@ def table(said: np.ndarray, came: np.ndarray, rate: str, **parameters: Any) -> F
     agents = [Agent(slug, hour(0)) for slug in slugs]
     rules = Parameters(**{"min_rate_n": 10**9, "min_rate": "0", "max_rate": "1"} | parameters)
     rates = [BaseRate("iran", rate, 10**9, "made up", "2020-2025")]
-    return Facts(hour(30), agents, [hour(0)], quotes, decisions, resolutions, rates, parameters=rules)
+    return ScoreInputs(hour(30), agents, [hour(0)], quotes, decisions, resolutions, rates, parameters=rules)

@@ -19,8 +19,8 @@ from html import escape
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots.market_items import BEFORE_CLOSE
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
-from openoutcry.arena.snapshots.snapshot_times import UTC, check_time, last_edge, show_time
-from openoutcry.arena.snapshots.theaters import shipped, shipped_bytes
+from openoutcry.arena.snapshots.snapshot_times import UTC, format_time, last_snapshot_time, to_utc
+from openoutcry.arena.snapshots.theaters import default_table, default_table_bytes
 from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 from openoutcry.arena.sources.http_fetch import Capture
 from openoutcry.arena.sources.observer import CURATED, Observer
@@ -92,22 +92,22 @@ class Demo:
 
     def captures(self, as_of: datetime) -> list[Capture]:
         """Return the responses of the sources just before a snapshot time."""
-        now = check_time("as_of", as_of) - timedelta(seconds=5)
+        now = to_utc("as_of", as_of) - timedelta(seconds=5)
         headers = {"content-type": "application/octet-stream"}
 
         def capture(source: str, part: str, body: bytes) -> Capture:
             return Capture(source, part, f"{SITE}/{source}/{part.replace(':', '/')}", now, 200, headers, body)
 
         captures = [
-            Capture(CURATED, "table", "", now, 200, body=shipped_bytes()),
+            Capture(CURATED, "table", "", now, 200, body=default_table_bytes()),
             icalendar.fetch(self._calendar(), now),
             capture(gdelt.SOURCE, "events", self._events(as_of)),
             capture(kalshi.SOURCE, "markets", self._markets(as_of)),
-            financial_risk.fetch(financial_risk.unknown, now),
+            financial_risk.fetch(financial_risk.unknown_risk, now),
             capture(rss.SOURCE, f"{LABEL} news", self._feed()),
             capture(usgs.SOURCE, "day", self._quakes()),
         ]
-        for known in shipped().known.values():
+        for known in default_table().profiles.values():
             captures += [capture(wikipedia.SOURCE, f"edits:{page}", self._edits(page, now)) for page in known.pages]
         return captures
 
@@ -117,11 +117,11 @@ class Demo:
 
     def first(self) -> Snapshot:
         """Return the last snapshot before the start of the demo."""
-        return self.snapshot(last_edge(self.began_at))
+        return self.snapshot(last_snapshot_time(self.began_at))
 
     def _ago(self, minutes: int) -> datetime:
         """Return the time `minutes` before the demo's first snapshot."""
-        return last_edge(self.began_at) - timedelta(minutes=minutes)
+        return last_snapshot_time(self.began_at) - timedelta(minutes=minutes)
 
     def _markets(self, as_of: datetime) -> bytes:
         # Each start of a practice season adds new markets; those of earlier starts are closed.
@@ -132,7 +132,7 @@ class Demo:
                 "event_ticker": each.ticker.rpartition("-")[0],
                 "title": f"{LABEL}: will it be so that {each.title}?",
                 "status": "active",
-                "close_time": show_time(self._close(place, each)),
+                "close_time": format_time(self._close(place, each)),
                 **_quotes(each, as_of),
             }
             for place, each in enumerate(QUESTIONS)
@@ -141,7 +141,7 @@ class Demo:
 
     def _close(self, place: int, question: Question) -> datetime:
         if not self.is_practice:
-            return last_edge(self.began_at) + timedelta(hours=question.hours)
+            return last_snapshot_time(self.began_at) + timedelta(hours=question.hours)
         # The cutoff is two hours before the close in practice seasons too.
         return self.began_at.replace(microsecond=0) + BEFORE_CLOSE + timedelta(seconds=PRACTICE[place])
 
@@ -157,7 +157,7 @@ class Demo:
     def _events(self, as_of: datetime) -> bytes:
         added = as_of.astimezone(UTC) - timedelta(minutes=5)
         rows = []
-        for name, known in shipped().known.items():
+        for name, known in default_table().profiles.items():
             for count in range(_draw(name, as_of.isoformat()) % 5):
                 row = [""] * gdelt.COLUMNS
                 row[gdelt.ID], row[gdelt.IS_ROOT] = f"{name}{added:%m%d%H%M}{count}", "1"
@@ -202,7 +202,7 @@ class Demo:
         times = [now - timedelta(hours=8 * count + _draw(page, count) % 5) for count in range(80)]
         times += [now - timedelta(minutes=20 * count) for count in range(12)] * (_draw(page) % 4 == 0)
         revisions = [
-            {"revid": count + 1, "timestamp": show_time(at.replace(microsecond=0))} for count, at in enumerate(times)
+            {"revid": count + 1, "timestamp": format_time(at.replace(microsecond=0))} for count, at in enumerate(times)
         ]
         return json.dumps({"query": {"pages": [{"title": page, "revisions": revisions}]}}).encode()
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openoutcry.agents.untrusted_text import cleaned, fenced
-from openoutcry.arena.snapshots.item_ranking import MOST_ITEMS
-from openoutcry.arena.snapshots.market_items import Market, markets_of
-from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
+from openoutcry.arena.snapshots.item_ranking import MAX_ITEMS
+from openoutcry.arena.snapshots.market_items import Market, read_markets
+from openoutcry.arena.snapshots.snapshot_times import format_time, parse_time
 from openoutcry.errors import refusal
 
 # Longest item: title, summary and address of maximum length, with the other members.
@@ -29,11 +29,11 @@ def prompt_of(body: bytes, market_id: str) -> str:
     Raises:
         OpenOutcryError: `argument_invalid`: the snapshot does not list the market.
     """
-    markets = markets_of(body, {market_id})
+    markets = read_markets(body, {market_id})
     if not markets:
         raise refusal("argument_invalid", f"a market of the snapshot is required; received {market_id[:80]!r}")
     market, snapshot = markets[0], json.loads(body)
-    as_of = show_time(parse_time(snapshot["as_of"]))
+    as_of = format_time(parse_time(snapshot["as_of"]))
     items = "\n".join(_line(each) for each in _relevant_items(snapshot["items"], market))
     return "\n\n".join(
         (
@@ -50,7 +50,7 @@ def prompt_of(body: bytes, market_id: str) -> str:
 def _instructions(market: Market) -> str:
     example = f'{{"decisions":[{{"market_id":"{market.market_id}","yes_probability":0.5,"reasoning":"..."}}]}}'
     return (
-        f"State the probability that the market resolves YES. It closes at {show_time(market.settlement_at)}. End "
+        f"State the probability that the market resolves YES. It closes at {format_time(market.settlement_at)}. End "
         f"your message with your decisions, a JSON object such as {example}; text may come before it, and the last "
         "JSON object counts. `yes_probability` is a number from 0 to 1; `reasoning` and `confidence` are optional "
         "and do not affect the score. Your score is 1 - (yes_probability - y)^2, where y is 1 for YES and 0 for NO. "
@@ -60,7 +60,7 @@ def _instructions(market: Market) -> str:
 
 def _relevant_items(items: list[Any], market: Market) -> Iterator[Mapping[str, Any]]:
     """Yield the items of a snapshot without other markets, unless they share a theater."""
-    for item in items[:MOST_ITEMS]:
+    for item in items[:MAX_ITEMS]:
         if not isinstance(item, dict):
             continue
         if item.get("kind") == "market_state" and item.get("market_id") != market.market_id:

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 from openoutcry.arena.dataset_splits import SPLITS, Layout, MarketTimes, Sampling
 from openoutcry.arena.forecast_prompt import prompt_of
-from openoutcry.arena.scoring import facts_of
+from openoutcry.arena.scoring import read_score_inputs
 from openoutcry.arena.scoring.score_inputs import Resolution as LogResolution
-from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, settle, standing
-from openoutcry.arena.snapshots.market_items import Market, markets_of
-from openoutcry.arena.snapshots.snapshot_times import show_time
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, market_state, settle
+from openoutcry.arena.snapshots.market_items import Market, read_markets
+from openoutcry.arena.snapshots.snapshot_times import format_time
 from openoutcry.arena.timestamps import HOUR, SECOND, format_timestamp, parse_timestamp
 from openoutcry.arena.verifier import Export
 from openoutcry.errors import refusal
@@ -175,7 +175,7 @@ class PastSeason:
         unseen = _NotIn(closes)
         for snapshot in self._snapshots:
             with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
-                markets = markets_of(self._body(snapshot), unseen)
+                markets = read_markets(self._body(snapshot), unseen)
             for market in markets:
                 closes.setdefault(market.market_id, _close_us(market))
         return closes
@@ -197,7 +197,7 @@ class PastSeason:
             due = {each for each in places if snapshot.as_of_us >= last_asked.get(each, -every) + every}
             with _refuse_malformed(f"a snapshot of {snapshot.as_of}"):
                 body = self._body(snapshot)
-                markets = markets_of(body, due)
+                markets = read_markets(body, due)
             for market in markets:
                 known = self._known[market.market_id]
                 is_new = last_asked.get(market.market_id) != snapshot.as_of_us
@@ -219,13 +219,13 @@ class PastSeason:
 
 def _close_us(market: Market) -> int:
     """Return the scheduled close of a market in microseconds."""
-    return parse_timestamp("settlement_at", show_time(market.settlement_at))
+    return parse_timestamp("settlement_at", format_time(market.settlement_at))
 
 
 def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[dict[str, _KnownResult], set[str]]:
     """Return the final results and the void markets of a log."""
     used = [each for each in records if each["type"] in ("scoring", "resolution")]
-    facts = facts_of(used, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
+    facts = read_score_inputs(used, {}, {}, (folder / "base_rates.json").read_bytes(), at_us=at_us)
     grace_us, margin_us = (n * SECOND for n in (facts.parameters.grace_s, facts.parameters.close_margin_s))
     of_market: dict[str, list[LogResolution]] = {}
     for resolution in facts.resolutions:
@@ -251,7 +251,7 @@ def _known_us(resolutions: Sequence[LogResolution], at_us: int, grace_us: int) -
     """Return the time when a result became final; a repeated result counts from its first record."""
 
     def is_same_result(each: LogResolution) -> bool:
-        is_final = standing(each.status, each.outcome, each.at_us, at_us, grace_us) == SETTLED
+        is_final = market_state(each.status, each.outcome, each.at_us, at_us, grace_us) == SETTLED
         return is_final and each.outcome == resolutions[-1].outcome
 
     repeated = takewhile(is_same_result, reversed(resolutions))
@@ -263,7 +263,7 @@ def _is_open(market: Market, known: _KnownResult, snapshot: _Published) -> bool:
     # Also by log order: a snapshot published after a result may contain it, whatever its time says.
     if snapshot.as_of_us >= known.first_us or snapshot.seq > known.first_seq:
         return False
-    cutoff_us = parse_timestamp("decision_cutoff", show_time(market.decision_cutoff))
+    cutoff_us = parse_timestamp("decision_cutoff", format_time(market.decision_cutoff))
     return snapshot.as_of_us <= min(cutoff_us, known.last_us)
 
 
@@ -274,7 +274,7 @@ def _question(body: bytes, market: Market, known: _KnownResult, snapshot: _Publi
         split=split,
         as_of=snapshot.as_of,
         market_id=market.market_id,
-        decision_cutoff=show_time(market.decision_cutoff),
+        decision_cutoff=format_time(market.decision_cutoff),
         yes_mid_price=None if price is None else float(price),
         snapshot_sha256=snapshot.sha256,
         prompt=prompt_of(body, market.market_id),

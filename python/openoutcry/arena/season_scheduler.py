@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.snapshots.compression import precompress
-from openoutcry.arena.snapshots.market_items import Market, markets_of
+from openoutcry.arena.snapshots.market_items import Market, read_markets
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.entry_writes import CloseDay, MarketListing, PublishSnapshot, StateChange
@@ -27,13 +27,13 @@ LEAD = 75 * SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def to_microseconds(moment: datetime) -> int:
+def to_microseconds(timestamp: datetime) -> int:
     """Return a time as integer microseconds since 1970."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (timestamp - _EPOCH) // timedelta(microseconds=1)
 
 
-def _time(moment: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=moment)
+def _time(timestamp: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=timestamp)
 
 
 def publish_entry(snapshot: Snapshot, at: int) -> PublishSnapshot:
@@ -44,7 +44,7 @@ def publish_entry(snapshot: Snapshot, at: int) -> PublishSnapshot:
         at: Time of publication.
     """
     bodies = precompress(snapshot.body).encodings
-    listings = tuple(_listing(each) for each in markets_of(snapshot.body))
+    listings = tuple(_listing(each) for each in read_markets(snapshot.body))
     return PublishSnapshot(to_microseconds(snapshot.as_of), bodies, listings, at)
 
 
@@ -111,23 +111,23 @@ class SeasonScheduler:
 
     def tick(self) -> None:
         """Publish and close what is due now."""
-        moment = self._clock()
+        timestamp = self._clock()
         try:
-            self._publish(moment)
+            self._publish(timestamp)
         finally:
             # Writes once a day. Every call makes the writer reload what operator commands have written.
-            self._arena.writer.write(CloseDay(day_of(moment - DAY), moment))
+            self._arena.writer.write(CloseDay(day_of(timestamp - DAY), timestamp))
 
-    def _publish(self, moment: int) -> None:
-        edge, latest = moment - moment % CADENCE, self._arena.state.latest
+    def _publish(self, timestamp: int) -> None:
+        edge, latest = timestamp - timestamp % CADENCE, self._arena.state.latest
         if latest is None or edge > latest:
             snapshot = self._snapshot(_time(edge))
             if snapshot is not None:
-                entry = publish_entry(snapshot, moment)
+                entry = publish_entry(snapshot, timestamp)
                 # Compression takes time, so the time of publication is read after it.
                 self._arena.writer.write(replace(entry, at=self._clock()))
         upcoming = edge + CADENCE
-        if self._prepare is not None and moment >= upcoming - LEAD and self._prepared < upcoming:
+        if self._prepare is not None and timestamp >= upcoming - LEAD and self._prepared < upcoming:
             # Once per snapshot, even if it fails: a failing source is not fetched again every second.
             self._prepared = upcoming
             self._prepare(_time(upcoming))

@@ -45,9 +45,9 @@ def parse_timestamp(name: str, text: object) -> int:
     raise refusal("argument_invalid", f"{wanted}; received {str(text)[:64]!r}")
 
 
-def format_timestamp(moment: int) -> str:
+def format_timestamp(timestamp: int) -> str:
     """Format a timestamp as ISO 8601 in UTC, with microseconds if they are not zero."""
-    whole, part = divmod(moment, SECOND)
+    whole, part = divmod(timestamp, SECOND)
     return f"{_second(whole)}.{part:06d}Z" if part else f"{_second(whole)}Z"
 
 
@@ -56,14 +56,14 @@ def _second(whole: int) -> str:
     return (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
 
 
-def day_of(moment: int) -> str:
+def day_of(timestamp: int) -> str:
     """Return the UTC day of a timestamp, such as `2026-05-08`."""
-    return format_timestamp(moment)[:10]
+    return format_timestamp(timestamp)[:10]
 
 
-def season_of(moment: int) -> tuple[str, Window]:
+def season_of(timestamp: int) -> tuple[str, Window]:
     """Return the quarter of a timestamp, such as `2026Q2`, and its window (Q-4)."""
-    at = _EPOCH + timedelta(microseconds=moment)
+    at = _EPOCH + timedelta(microseconds=timestamp)
     quarter = (at.month - 1) // 3
     edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]
     start, end = ((edge - _EPOCH) // timedelta(microseconds=1) for edge in edges)
@@ -76,11 +76,11 @@ ALL = "all"
 """Name of the season that covers all time."""
 
 
-def seasons(began: str, moment: int) -> dict[str, Window | None]:
+def seasons(began: str, timestamp: int) -> dict[str, Window | None]:
     """Return the windows of `all` (None) and of each season from a day to a timestamp."""
     windows: dict[str, Window | None] = {ALL: None}
     at = parse_timestamp("began", f"{began}T00:00:00Z")
-    while at <= moment:
+    while at <= timestamp:
         name, window = season_of(at)
         windows[name], at = window, window[1]
     return windows

@@ -108,11 +108,11 @@ class Witness:
         if vkey not in (None, str(self.log)):
             raise refusal("argument_invalid", f"the key of the witnessed log, {self.log}, is required; received {vkey}")
 
-    def cosign(self, moment: int) -> Cosigned:
+    def cosign(self, timestamp: int) -> Cosigned:
         """Cosign the newest checkpoint and submit the cosignature to the log.
 
         Args:
-            moment: Current time, which the cosignature contains.
+            timestamp: Current time, which the cosignature contains.
 
         Raises:
             Misbehaviour: the checkpoint is inconsistent with the stored one; nothing is signed.
@@ -130,7 +130,7 @@ class Witness:
                 raise refusal("argument_invalid", "a log with a record is required; received an empty one")
             # Durable before it is signed, so that a signed checkpoint is never forgotten.
             _write_durably(place, note)
-            signed = note + self.key.line(Note.parse(note).text, moment // SECOND)
+            signed = note + self.key.line(Note.parse(note).text, timestamp // SECOND)
             _write_durably(self._folder / "cosigned", signed)
         return Cosigned(received.size, signed, self._submit(signed))
 

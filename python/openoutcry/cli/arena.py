@@ -55,7 +55,7 @@ WATCH_EXAMPLES = """
 """
 REGISTER_EXAMPLES = "**Example** `openoutcry arena register my-agent --name 'My agent'`, which prints the key once."
 SUBMIT_EXAMPLES = """
-**Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`, for
+**Example** `OPENOUTCRY_ARENA_KEY=tarena_... openoutcry arena submit my-agent decisions.json --receipt receipt.json`:
 `[{"market_id": "kalshi:...", "yes_probability": 0.04}]`. `openoutcry-verify receipt receipt.json --vkey ...` checks it.
 """
 WITNESS_EXAMPLES = """
@@ -105,12 +105,12 @@ def serve(
 
     from openoutcry.arena.app import create_app
     from openoutcry.arena.demo_season import BASE_RATES
-    from openoutcry.arena.scoring.operator_rules import table_of
+    from openoutcry.arena.scoring.operator_rules import canonical_rate_table
     from openoutcry.arena.season_scheduler import SetSeasonKind
     from openoutcry.arena.server.server_settings import Settings, parse_networks, parse_public_url, parse_witnesses
 
     # A synthetic season has synthetic base rates, labelled as such.
-    rates = table_of(json.dumps(BASE_RATES if plan is None else []).encode())
+    rates = canonical_rate_table(json.dumps(BASE_RATES if plan is None else []).encode())
     settings = Settings(
         parse_public_url(public),
         rate_key,
@@ -153,16 +153,16 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
     """Return the scheduler of a season, and its kind: `demo`, `practice` or `live`."""
     from openoutcry.arena.demo_season import Demo
     from openoutcry.arena.season_scheduler import SeasonScheduler
-    from openoutcry.arena.sources.live_season import Live
-    from openoutcry.arena.sources.source_plan import read_plan, shipped_plan
+    from openoutcry.arena.sources.live_season import LiveSeason
+    from openoutcry.arena.sources.source_plan import default_plan, read_plan
 
     if plan is None:
         demo = Demo(datetime.now(timezone.utc), is_sandbox)
         return SeasonScheduler(arena, demo.snapshot), "practice" if is_sandbox else "demo"
     if is_sandbox:
         raise refusal("argument_invalid", "one of `--sandbox` and `--plan` is required; received both")
-    sources = shipped_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
-    live = Live(sources, folder / "captures")
+    sources = default_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
+    live = LiveSeason(sources, folder / "captures")
     return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
 
 

@@ -139,12 +139,12 @@ def season(
         wanted = f"`--theater` must be one of {', '.join(THEATERS)}, of a season"
         raise refusal("argument_invalid", f"{wanted}; received {theater!r}")
     with open_arena(folder, database) as arena:
-        moment, state = now(), arena.state
-        windows = seasons(state.began, moment)
+        timestamp, state = now(), arena.state
+        windows = seasons(state.began, timestamp)
         if name is not None:
             if name not in windows:
                 raise refusal("argument_invalid", f"a season of {', '.join(windows)} is required; received {name!r}")
-            for row in board_at(arena, moment, windows[name], theater).rows:
+            for row in board_at(arena, timestamp, windows[name], theater).rows:
                 scores = (row.brier, row.brier_skill_score, row.roi)
                 columns = "  ".join(_score(each) for each in scores)
                 typer.echo(f"{row.rank or '-':>5}  {row.slug:40}  {row.n_scored:>6}  {columns}")
@@ -153,7 +153,7 @@ def season(
         n_records = arena.writer.log.end.seq
         typer.echo(f"log: {arena.key.verifier.name}, {n_records:,} records since {state.began}")
         typer.echo(f"agents: {len(state.agents):,}, snapshots: {len(state.snapshots):,}, newest {latest}")
-        for each, (settled, scored) in standings(arena, moment, windows).items():
+        for each, (settled, scored) in standings(arena, timestamp, windows).items():
             best = f", first {scored[0].slug}" if scored else ""
             typer.echo(f"{each}: {settled:,} markets with a result, {len(scored):,} agents scored{best}")
 

@@ -31,7 +31,7 @@ def rules(
     """Show or change the scoring rules."""
     import json
 
-    from openoutcry.arena.scoring.operator_rules import chosen, table_of
+    from openoutcry.arena.scoring.operator_rules import canonical_rate_table, with_fees
     from openoutcry.arena.store.initialization import SetScoringRules
     from openoutcry.arena.store.read_queries import scoring_rules
     from openoutcry.arena.timestamps import now
@@ -39,8 +39,8 @@ def rules(
     with open_arena(folder, database) as arena:
         with arena.reading.connect() as connection:
             version, before, rates = scoring_rules(connection)
-        after = chosen(before, {"fee_model": fee_model, "fee_rate": fee_rate, "fee_step": fee_step})
-        table = rates if base_rates is None else table_of(base_rates.read_bytes())
+        after = with_fees(before, {"fee_model": fee_model, "fee_rate": fee_rate, "fee_step": fee_step})
+        table = rates if base_rates is None else canonical_rate_table(base_rates.read_bytes())
         if (after, table) != (before, rates):
             with report_score_changes(arena):
                 seq = arena.writer.write(SetScoringRules(version, after.to_record(), table, now()))

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openoutcry.arena.log.signed_notes import Note, VerifierKey, base64, open_checkpoint
+from openoutcry.arena.log.signed_notes import Note, VerifierKey, encode_base64, open_checkpoint
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import LogAudit, OpenOutcryError
 
@@ -49,12 +49,12 @@ class _Audit:
 
     def _read(self, file: str) -> bytes:
         found = list[bytes]()
-        with self._place(file):
+        with self._collect_faults(file):
             found.append((self._folder / file).read_bytes())
         return b"".join(found)
 
     @contextmanager
-    def _place(self, file: str, line: int | None = None) -> Iterator[None]:
+    def _collect_faults(self, file: str, line: int | None = None) -> Iterator[None]:
         try:
             yield
         except OpenOutcryError as error:
@@ -71,23 +71,25 @@ class _Audit:
         first = self._others[0][1] if self._others else {}
         own = first.get("vkey")
         vkey = vkey or (own if isinstance(own, str) else "")
-        with self._place("vkey"):
-            _need("the log's key", f"{vkey}\n", (self._folder / "vkey").read_bytes().decode())
-        with self._place("checkpoint"):
+        with self._collect_faults("vkey"):
+            _require_equal("the log's key", f"{vkey}\n", (self._folder / "vkey").read_bytes().decode())
+        with self._collect_faults("checkpoint"):
             key, size = VerifierKey.parse(vkey), len(self._log)
             found = open_checkpoint((self._folder / "checkpoint").read_bytes().decode(), key)
-            _need("`origin` of the first record", key.name, first.get("origin"))
-            _need("`vkey` of the first record", vkey, first.get("vkey"))
-            _need("the size, as of `log.jsonl`,", size, found.size)
-            _need("the root, as of `log.jsonl`,", base64(self._log.root(size)), base64(found.root))
+            _require_equal("`origin` of the first record", key.name, first.get("origin"))
+            _require_equal("`vkey` of the first record", vkey, first.get("vkey"))
+            _require_equal("the size, as of `log.jsonl`,", size, found.size)
+            _require_equal(
+                "the root, as of `log.jsonl`,", encode_base64(self._log.root(size)), encode_base64(found.root)
+            )
         for line, record in self._others:
             if record.get("type") == "day":
-                with self._place("log.jsonl", line):
+                with self._collect_faults("log.jsonl", line):
                     self._check_day(line, record)
         # By the records' own times: an operator that closes no day would else need no witness.
         ended = max(1, self._log.n_before_today)
         for witness in witnesses:
-            with self._place("cosignatures"):
+            with self._collect_faults("cosignatures"):
                 self._check_witness(VerifierKey.parse(witness), VerifierKey.parse(vkey), ended)
         self._check_files()
         self._faults += [Fault("reveals.jsonl", *fault) for fault in self._log.reveal(self._read("reveals.jsonl"))]
@@ -100,14 +102,14 @@ class _Audit:
         if not ended <= seen.size <= len(self._log):
             wanted = f"a cosignature of {ended} to {len(self._log)} records is required"
             raise refusal("argument_invalid", f"{wanted}; received that of {seen.size}")
-        _need("the cosigned root", base64(self._log.root(seen.size)), base64(seen.root))
+        _require_equal("the cosigned root", encode_base64(self._log.root(seen.size)), encode_base64(seen.root))
 
     def _check_day(self, line: int, day: dict[str, Any]) -> None:
         size = day.get("tree_size")
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= line:
-            raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {_shown(size)}")
-        _need("`root`", base64(self._log.root(size)), day.get("root"))
-        _need("`head_sha256`", self._log.digest(size - 1).hex(), day.get("head_sha256"))
+            raise refusal("argument_invalid", f"`tree_size` must be from 1 to {line}; received {_to_json(size)}")
+        _require_equal("`root`", encode_base64(self._log.root(size)), day.get("root"))
+        _require_equal("`head_sha256`", self._log.digest(size - 1).hex(), day.get("head_sha256"))
 
     def _check_files(self) -> None:
         digests: dict[str, Any] = {}
@@ -121,16 +123,16 @@ class _Audit:
             digests.setdefault(f"snapshots/{path.name}", None)
         for file, wanted in digests.items():
             # Of a name that the log made up: on one line, whatever it is.
-            with self._place(json.dumps(file)[1:-1]):
+            with self._collect_faults(json.dumps(file)[1:-1]):
                 content = (self._folder / file).read_bytes()
-                _need("its SHA-256", wanted, sha256(content).hexdigest())
+                _require_equal("its SHA-256", wanted, sha256(content).hexdigest())
 
 
-def _need(name: str, wanted: object, received: object) -> None:
+def _require_equal(name: str, wanted: object, received: object) -> None:
     if wanted != received:
-        raise refusal("argument_invalid", f"{name} must be {_shown(wanted)}; received {_shown(received)}")
+        raise refusal("argument_invalid", f"{name} must be {_to_json(wanted)}; received {_to_json(received)}")
 
 
-def _shown(value: object) -> str:
+def _to_json(value: object) -> str:
     """Return a value as JSON has it, on one line."""
     return json.dumps(value)[:160]

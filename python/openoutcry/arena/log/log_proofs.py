@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.log.signed_notes import Checkpoint, VerifierKey, base64, open_checkpoint, unbase64
+from openoutcry.arena.log.signed_notes import Checkpoint, VerifierKey, decode_base64, encode_base64, open_checkpoint
 from openoutcry.errors import refusal
 
 _HEAD = "c2sp.org/tlog-proof@v1"
@@ -53,7 +53,7 @@ class Proof:
 
     def text(self) -> str:
         """Return the proof as `tlog-proof`."""
-        lines = [_HEAD, f"index {self.index}", *map(base64, self.hashes)]
+        lines = [_HEAD, f"index {self.index}", *map(encode_base64, self.hashes)]
         return "\n".join(lines) + "\n\n" + self.checkpoint
 
     @classmethod
@@ -66,11 +66,11 @@ class Proof:
         head, blank, checkpoint = text.partition("\n\n")
         lines = head.split("\n")
         if len(lines) > 1 and lines[1].startswith("extra "):
-            unbase64(lines.pop(1).removeprefix("extra "))
+            decode_base64(lines.pop(1).removeprefix("extra "))
         index = re.fullmatch(r"index (0|[1-9][0-9]{0,15})", lines[1]) if len(lines) > 1 else None
         if not blank or lines[0] != _HEAD or index is None:
             raise refusal("argument_invalid", f"a proof must begin as `{_HEAD}` does; received {text[:80]!r}")
-        hashes = tuple(map(unbase64, lines[2:]))
+        hashes = tuple(map(decode_base64, lines[2:]))
         if any(len(each) != 32 for each in hashes):
             raise refusal("argument_invalid", "hashes of 32 bytes are required; received others")
         return cls(int(index[1]), hashes, checkpoint)

@@ -117,6 +117,6 @@ def seal_submission(
     return Record(link.seq, text, digest), opened
 
 
-def fingerprint(key_digest: bytes) -> str:
+def key_fingerprint(key_digest: bytes) -> str:
     """Return the `key_sha256` of a key whose SHA-256 digest is kept: no credential."""
     return sha256(key_digest).hexdigest()

@@ -19,7 +19,7 @@ from openoutcry.errors import refusal
 class Batch:
     """Records that were appended at once, and the checkpoint after them."""
 
-    begin: Link
+    start: Link
     records: tuple[Record, ...]
     root: bytes
     checkpoint: str
@@ -32,7 +32,7 @@ class Batch:
     @property
     def end(self) -> Link:
         """The end of the log after the batch."""
-        return self.records[-1].link if self.records else self.begin
+        return self.records[-1].link if self.records else self.start
 
 
 class LogWriter:
@@ -63,7 +63,7 @@ class LogWriter:
             for entry in entries:
                 records.append(seal(entry, end))
                 end = records[-1].link
-            return self._appended(records)
+            return self._append_records(records)
 
     def extend(self, records: Sequence[Record]) -> Batch:
         """Append records that are sealed, the first of them to the end of the log.
@@ -75,13 +75,13 @@ class LogWriter:
             if records and records[0].seq != self.end.seq:
                 wanted = f"a record in place {self.end.seq} is required"
                 raise refusal("argument_invalid", f"{wanted}; received {records[0].seq}")
-            return self._appended(records)
+            return self._append_records(records)
 
-    def _appended(self, records: Sequence[Record]) -> Batch:
+    def _append_records(self, records: Sequence[Record]) -> Batch:
         self.tree.append([record.text for record in records])
-        begin, self.end = self.end, records[-1].link if records else self.end
+        start, self.end = self.end, records[-1].link if records else self.end
         root = self.tree.root()
-        return Batch(begin, tuple(records), root, signed(self._key, self.end.seq, root))
+        return Batch(start, tuple(records), root, sign_checkpoint(self._key, self.end.seq, root))
 
     def undo(self, batch: Batch) -> None:
         """Take back the last batch, which could not be stored and was shown to nobody.
@@ -92,8 +92,8 @@ class LogWriter:
         with self._lock:
             if batch.end != self.end:
                 raise refusal("argument_invalid", f"the last batch is required; received one before {batch.end.seq}")
-            self.tree.truncate(batch.begin.seq)
-            self.end = batch.begin
+            self.tree.truncate(batch.start.seq)
+            self.end = batch.start
 
     def receipt(self, batch: Batch, record: Record, opened: str) -> str:
         """Return what an agent keeps of its submission, as JSON.
@@ -109,13 +109,13 @@ class LogWriter:
         return f'{{"record":{record.text.decode()},"salts":{opened},{told},"proof":[{proof}]}}'
 
 
-def signed(key: SignerKey, size: int, root: bytes) -> str:
+def sign_checkpoint(key: SignerKey, size: int, root: bytes) -> str:
     """Return the checkpoint of a tree, signed by its log."""
     return key.sign(Checkpoint(key.verifier.name, size, root).text())
 
 
-def checkpoint_of(key: SignerKey, records: Sequence[bytes]) -> str:
+def checkpoint_of_records(key: SignerKey, records: Sequence[bytes]) -> str:
     """Return the checkpoint of records, from the first on, as they are hashed."""
     tree = native.MerkleTree()
     tree.append(records)
-    return signed(key, len(tree), tree.root())
+    return sign_checkpoint(key, len(tree), tree.root())

@@ -27,18 +27,18 @@ except ModuleNotFoundError as error:
 LOG, WITNESS = 1, 4
 """What a key signs: notes of a log, or cosignatures with a time (`cosignature/v1`)."""
 
-_LONGEST = 1_000_000
+_MAX_NOTE = 1_000_000
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _NAME = re.compile(r"[^\s+]+")
 _SIGNATURE = re.compile(r"— ([^\s+]+) (\S+)")
 _PRIVATE = "PRIVATE+KEY+"
 
 
-def _refused(wanted: str, received: object) -> OpenOutcryError:
+def _invalid(wanted: str, received: object) -> OpenOutcryError:
     return refusal("argument_invalid", f"{wanted}; received {str(received)[:80]!r}")
 
 
-def unbase64(text: str) -> bytes:
+def decode_base64(text: str) -> bytes:
     """Return the bytes of standard base 64, which has one text for them.
 
     Raises:
@@ -47,13 +47,13 @@ def unbase64(text: str) -> bytes:
     try:
         content = b64decode(text, validate=True)
     except ValueError as error:
-        raise _refused("base 64 is required", text) from error
-    if base64(content) != text:
-        raise _refused("base 64 in its one form is required", text)
+        raise _invalid("base 64 is required", text) from error
+    if encode_base64(content) != text:
+        raise _invalid("base 64 in its one form is required", text)
     return content
 
 
-def base64(content: bytes) -> str:
+def encode_base64(content: bytes) -> str:
     """Return bytes as standard base 64."""
     return b64encode(content).decode()
 
@@ -76,7 +76,7 @@ class VerifierKey:
         return _key_id(self.name, self.kind, self.public)
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.key_id.hex()}+{base64(bytes([self.kind]) + self.public)}"
+        return f"{self.name}+{self.key_id.hex()}+{encode_base64(bytes([self.kind]) + self.public)}"
 
     @classmethod
     def parse(cls, vkey: str) -> VerifierKey:
@@ -88,13 +88,13 @@ class VerifierKey:
         wanted = "a verifier key `NAME+ID+KEY` is required"
         parts = vkey.split("+", 2)
         if len(parts) != 3 or not _NAME.fullmatch(parts[0]):
-            raise _refused(wanted, vkey)
-        key = unbase64(parts[2])
+            raise _invalid(wanted, vkey)
+        key = decode_base64(parts[2])
         if len(key) != 33 or key[0] not in (LOG, WITNESS):
-            raise _refused(wanted, vkey)
+            raise _invalid(wanted, vkey)
         found = cls(parts[0], key[1:], key[0])
         if str(found) != vkey:
-            raise _refused(wanted, vkey)
+            raise _invalid(wanted, vkey)
         return found
 
     def verify(self, text: str, signature: bytes) -> bool:
@@ -116,7 +116,7 @@ class SignerKey:
 
     def __init__(self, name: str, seed: bytes, kind: int = LOG) -> None:
         if not _NAME.fullmatch(name):
-            raise _refused("the name of a key must have no space or plus", name)
+            raise _invalid("the name of a key must have no space or plus", name)
         if len(seed) != 32 or kind not in (LOG, WITNESS):
             raise refusal("argument_invalid", "a key of 32 bytes for a log or a witness is required; received another")
         self._key, self._seed = Ed25519PrivateKey.from_private_bytes(seed), seed
@@ -132,7 +132,7 @@ class SignerKey:
         parts = skey.removeprefix(_PRIVATE).split("+", 2)
         # What was received is a secret, so that no refusal says it.
         with suppress(OpenOutcryError):
-            key = unbase64(parts[-1])
+            key = decode_base64(parts[-1])
             found = cls(parts[0], key[1:], key[0] if key else 0)
             if found.private_text() == skey:
                 return found
@@ -141,7 +141,7 @@ class SignerKey:
     def private_text(self) -> str:
         """Return the key as `parse` reads it: a secret."""
         kind, name = self.verifier.kind, self.verifier.name
-        return f"{_PRIVATE}{name}+{self.verifier.key_id.hex()}+{base64(bytes([kind]) + self._seed)}"
+        return f"{_PRIVATE}{name}+{self.verifier.key_id.hex()}+{encode_base64(bytes([kind]) + self._seed)}"
 
     def line(self, text: str, timestamp: int | None = None) -> str:
         """Return the signature line over the text of a note.
@@ -166,7 +166,7 @@ class SignerKey:
         """
         _check(text)
         if not text.endswith("\n"):
-            raise _refused("a text that ends with a line end is required", text)
+            raise _invalid("a text that ends with a line end is required", text)
         return f"{text}\n{self.line(text)}"
 
 
@@ -175,7 +175,7 @@ def _cosigned(text: str, timestamp: int) -> str:
 
 
 def _check(text: str) -> None:
-    if len(text) > _LONGEST or _CONTROL.search(text):
+    if len(text) > _MAX_NOTE or _CONTROL.search(text):
         raise refusal("argument_invalid", "a note must be short and without control characters; received another")
 
 
@@ -188,7 +188,7 @@ class Signature(NamedTuple):
 
     def line(self) -> str:
         """Return the line as it stands below a note."""
-        return f"— {self.name} {base64(self.key_id + self.signature)}\n"
+        return f"— {self.name} {encode_base64(self.key_id + self.signature)}\n"
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Note:
         _check(note)
         text, blank, lines = note.rpartition("\n\n")
         if not blank or not lines.endswith("\n"):
-            raise _refused("a text, a blank line and signatures are required", note)
+            raise _invalid("a text, a blank line and signatures are required", note)
         return cls(text + "\n", parse_signatures(lines))
 
     def verify(self, key: VerifierKey) -> Signature:
@@ -219,7 +219,7 @@ class Note:
         """
         own = [each for each in self.signatures if (each.name, each.key_id) == (key.name, key.key_id)]
         if not own:
-            raise _refused(f"a signature of {key.name} is required", ", ".join(each.name for each in self.signatures))
+            raise _invalid(f"a signature of {key.name} is required", ", ".join(each.name for each in self.signatures))
         if not all(key.verify(self.text, each.signature) for each in own):
             raise refusal("argument_invalid", f"a signature of {key.name} over this text is required; received another")
         return own[0]
@@ -234,9 +234,9 @@ def parse_signatures(lines: str) -> tuple[Signature, ...]:
     found = []
     for line in lines.split("\n")[:-1]:
         match = _SIGNATURE.fullmatch(line)
-        content = unbase64(match[2]) if match else b""
+        content = decode_base64(match[2]) if match else b""
         if match is None or len(content) < 5:
-            raise _refused("a line `— NAME SIGNATURE` is required", line)
+            raise _invalid("a line `— NAME SIGNATURE` is required", line)
         found.append(Signature(match[1], content[:4], content[4:]))
     return tuple(found)
 
@@ -251,7 +251,7 @@ class Checkpoint:
 
     def text(self) -> str:
         """Return the text of the note."""
-        return f"{self.origin}\n{self.size}\n{base64(self.root)}\n"
+        return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
@@ -262,10 +262,10 @@ class Checkpoint:
         """
         lines = text.split("\n")
         if len(lines) < 4 or not lines[0] or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
-            raise _refused("an origin, a size and a root are required, a line each", text)
-        root = unbase64(lines[2])
+            raise _invalid("an origin, a size and a root are required, a line each", text)
+        root = decode_base64(lines[2])
         if len(root) != 32:
-            raise _refused("a root of 32 bytes is required", lines[2])
+            raise _invalid("a root of 32 bytes is required", lines[2])
         return cls(lines[0], int(lines[1]), root)
 
 
@@ -279,5 +279,5 @@ def open_checkpoint(note: str, key: VerifierKey) -> Checkpoint:
     parsed.verify(key)
     found = Checkpoint.parse(parsed.text)
     if found.origin != key.name:
-        raise _refused(f"a checkpoint of {key.name} is required", found.origin)
+        raise _invalid(f"a checkpoint of {key.name} is required", found.origin)
     return found

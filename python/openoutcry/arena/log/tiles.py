@@ -59,12 +59,12 @@ class Tile:
         """The number of the first record below it."""
         return int(self.index * WIDTH ** ((self.level or 0) + 1))
 
-    def is_of(self, size: int) -> bool:
+    def is_complete_at(self, size: int) -> bool:
         """Return whether a tree of this size has all of it."""
         return bool((self.index * WIDTH + self.width) * WIDTH ** (self.level or 0) <= size)
 
 
-def bundle(entries: Iterable[bytes]) -> bytes:
+def entry_bundle(entries: Iterable[bytes]) -> bytes:
     """Return entries as the content of a bundle: each after its length in two bytes.
 
     Raises:

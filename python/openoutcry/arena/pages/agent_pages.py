@@ -116,10 +116,10 @@ class AgentPages:
         }
 
     def _submission(self, each: dict[str, Any]) -> dict[str, Any]:
-        moments = {name: parse_timestamp(name, each[name]) for name in ("received_at", "snapshot_as_of")}
+        times = {name: parse_timestamp(name, each[name]) for name in ("received_at", "snapshot_as_of")}
         now = self._settings.clock()
         decisions = [with_market(self._state, body, now) for body in each["decisions"][:SHOWN]]
-        return each | moments | {"decisions": decisions, "n_more": max(0, len(each["decisions"]) - SHOWN)}
+        return each | times | {"decisions": decisions, "n_more": max(0, len(each["decisions"]) - SHOWN)}
 
 
 def _skill(row: Row) -> svg_charts.Span:

@@ -44,9 +44,9 @@ def address(path: str, **query: object) -> str:
     return quote(path, safe="/:") + (f"?{parameters}" if parameters else "")
 
 
-def display_time(moment: int) -> str:
+def display_time(timestamp: int) -> str:
     """Format a timestamp for display: `8 May 2026, 12:00 UTC`."""
-    day, clock = format_timestamp(moment)[:-1].split("T")
+    day, clock = format_timestamp(timestamp)[:-1].split("T")
     whole, _, part = clock.partition(".")
     exact = whole if part or not whole.endswith(":00") else whole[:5]
     return f"{display_day(day)}, {exact}{part and f'.{part[:3]}'} UTC"

@@ -13,8 +13,8 @@ from sqlalchemy import select
 from ulid import ULID
 
 from openoutcry.arena.log.log_proofs import leaf_hash
-from openoutcry.arena.log.log_writer import signed
-from openoutcry.arena.log.signed_notes import Checkpoint, unbase64
+from openoutcry.arena.log.log_writer import sign_checkpoint
+from openoutcry.arena.log.signed_notes import Checkpoint, decode_base64
 from openoutcry.arena.pages import query_parameters
 from openoutcry.arena.pages.html_rendering import address
 from openoutcry.arena.protocol import ArenaError
@@ -95,7 +95,7 @@ class LogPages:
                 return {"date": day, "seq": None, "size": size, "head": sha256(bytes(last)).hexdigest(), "note": note}
         closing = json.loads(bytes(row.record))
         # Ed25519 is deterministic, so this is the note that was served at that time.
-        note = signed(self._arena.key, closing["tree_size"], unbase64(closing["root"]))
+        note = sign_checkpoint(self._arena.key, closing["tree_size"], decode_base64(closing["root"]))
         return {
             "date": day,
             "seq": row.seq,

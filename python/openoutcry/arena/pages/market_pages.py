@@ -46,8 +46,8 @@ class MarketPages:
         """Return the context of the list of markets (R-07 to R-09)."""
         # As in the protocol, an unknown region gives an empty list (R-07).
         status, theater = query_parameters.choice(query, "status", STATUSES) or "open", query.get("theater") or None
-        state, moment = self._arena.state, self._settings.clock()
-        rows = list_markets(state, self._arena.reading, status, theater, moment)["markets"]
+        state, timestamp = self._arena.state, self._settings.clock()
+        rows = list_markets(state, self._arena.reading, status, theater, timestamp)["markets"]
         kept = {"status": None if status == "open" else status, "theater": theater}
         listed = [(state.markets[row["market_id"]], row) for row in rows]
         return {
@@ -60,13 +60,13 @@ class MarketPages:
 
     def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
         """Return the context of a market's page, without decisions before the cutoff (R-32)."""
-        state, moment = self._arena.state, self._settings.clock()
+        state, timestamp = self._arena.state, self._settings.clock()
         market = state.markets.get(market_id)
         if market is None:
             detail = f"a market of a published snapshot is required; received {market_id[:64]!r}"
             raise ArenaError("not_found", detail)
         with self._arena.reading.connect() as connection:
-            is_hidden = market_id not in public_markets(connection, moment)
+            is_hidden = market_id not in public_markets(connection, timestamp)
             newest = select(quotes).where(quotes.c.market == market.id).order_by(quotes.c.as_of.desc())
             prices = list(connection.execute(newest.limit(QUOTES)))
             rows = [] if is_hidden else _last_decisions(connection, market)
@@ -76,7 +76,7 @@ class MarketPages:
         shares = [float(row.yes_probability) for row in rows]
         return {
             "market": market,
-            "status": status_of(market, moment),
+            "status": status_of(market, timestamp),
             "is_hidden": is_hidden,
             "quotes": prices[:LISTED],
             "chart": svg_charts.prices(drawn),
@@ -87,8 +87,8 @@ class MarketPages:
 
     def example(self) -> dict[str, Any]:
         """Return the values of the first-agent guide: a free slug and the open market with the last cutoff."""
-        moment, state = self._settings.clock(), self._arena.state
-        open_markets = [each for each in state.markets.values() if each.accepts_decision_at(moment)]
+        timestamp, state = self._settings.clock(), self._arena.state
+        open_markets = [each for each in state.markets.values() if each.accepts_decision_at(timestamp)]
         last = max(open_markets, key=lambda each: (each.decision_cutoff, each.market_id), default=None)
         slugs = ("my-agent" + (f"-{n}" if n > 1 else "") for n in count(1))
         return {
@@ -108,21 +108,21 @@ class MarketPages:
         """Return the context of a snapshot's page (R-16, R-17)."""
         published = self._arena.state.snapshots
         try:
-            moment = time_field("as_of", text)
+            timestamp = time_field("as_of", text)
         except ArenaError as error:
             raise ArenaError("unknown_snapshot", error.detail, "as_of") from error
-        if moment not in published:
-            raise unknown_snapshot(moment, "as_of")
+        if timestamp not in published:
+            raise unknown_snapshot(timestamp, "as_of")
         order = sorted(published)
-        place = order.index(moment)
+        place = order.index(timestamp)
         with self._arena.reading.connect() as connection:
-            body = connection.execute(select(snapshots.c.body).where(snapshots.c.as_of == moment)).scalar_one()
+            body = connection.execute(select(snapshots.c.body).where(snapshots.c.as_of == timestamp)).scalar_one()
             leaf = self._leaves.of(connection, place)
             record = bytes(connection.execute(select(records.c.record).where(records.c.seq == leaf)).scalar_one())
         items = json.loads(bytes(body))["items"]
         return {
-            "moment": moment,
-            "sha256": published[moment],
+            "moment": timestamp,
+            "sha256": published[timestamp],
             "size": len(body),
             "leaf": leaf,
             "leaf_hash": leaf_hash(record).hex(),

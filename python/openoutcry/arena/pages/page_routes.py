@@ -109,14 +109,14 @@ class Pages:
         self._app.router.add_route(path, respond, ["GET"], include_in_schema=False)
 
     def _response(self, request: Request, template: str, status: int, context: dict[str, Any]) -> Response:
-        latest, moment = self._arena.state.latest, self._settings.clock()
+        latest, timestamp = self._arena.state.latest, self._settings.clock()
         common = {
             "path": request.url.path,
             "public": self._settings.public or str(request.base_url).rstrip("/"),
             "base": BASE,
-            "now": moment,
+            "now": timestamp,
             "latest": latest,
-            "is_stale": latest is None or moment - latest > self._settings.stale_after,
+            "is_stale": latest is None or timestamp - latest > self._settings.stale_after,
             "stale_minutes": self._settings.stale_after // MINUTE,
         }
         return HTMLResponse(self._renderer.html(f"{template}.html", common | context), status, HEADERS)

@@ -69,7 +69,7 @@ def prices(quotes: Sequence[tuple[int, float]]) -> str:
     """Draw the price of YES over time; empty with fewer than two prices."""
     if len(quotes) < 2:
         return ""
-    times = np.array([moment // SECOND for moment, _ in quotes], dtype=np.int64)
+    times = np.array([timestamp // SECOND for timestamp, _ in quotes], dtype=np.int64)
     mids = np.array([mid for _, mid in quotes], dtype=np.float64)
     dates, values = date_scale([times]), ValueScale(0.0, 1.0, False)
     canvas = Canvas(

@@ -1,4 +1,4 @@
-"""Scores of each agent without uncertainty, as exact ratios (R-45 to R-48, R-53)."""
+"""Brier scores, skill and peer scores of each agent, as exact ratios (R-45 to R-48, R-53)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from fractions import Fraction
 import numpy as np
 
 from openoutcry.arena.scoring.decision_selection import Forecasts
-from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, Whole, fraction_sum, group_counts, group_sums
+from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, Int64Array, fraction_sum, group_counts, group_sums
 from openoutcry.arena.scoring.reference_rates import Reference, primary_theaters
 
 _HALF_LOSS = Fraction(1, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """What an agent lost over `n` forecasts, and what its references would have.
+class PointScore:
+    """Sums of an agent's squared errors, and of its reference rates' squared errors.
 
-    `expected` is the sum of `b(1 - b)`, `realized` that of `(b - y)^2`; `sources` are those of the references.
+    `loss` sums `(p - y)^2` over `n` forecasts, `expected` sums `b(1 - b)` and `realized` sums `(b - y)^2`, where `b` is
+    the reference rate. `sources` holds the sources of the rates.
     """
 
     n: int
@@ -35,31 +36,31 @@ class Point:
 
     @property
     def skill(self) -> Fraction | None:
-        """Skill over the references' expected loss (R-47)."""
+        """Brier skill score against the reference's expected loss (R-47)."""
         return 1 - self.loss / self.expected if self.expected else None
 
     @property
     def skill_paired(self) -> Fraction | None:
-        """Skill over what the references lost on the same decisions (R-47)."""
+        """Brier skill score against the reference's loss on the same decisions (R-47)."""
         return 1 - self.loss / self.realized if self.realized else None
 
     @property
     def skill_vs_50(self) -> Fraction | None:
-        """Skill over always saying 1/2 (R-48)."""
+        """Brier skill score against a constant forecast of 1/2 (R-48)."""
         return 1 - self.brier / _HALF_LOSS if self.brier is not None else None
 
     @property
     def skill_reference(self) -> str | None:
-        """The source of all its references, or `mixed`."""
+        """Source of the reference rates, or `mixed` if there are several."""
         return None if not self.n else next(iter(self.sources)) if len(self.sources) == 1 else "mixed"
 
 
-def reference_places(
+def assign_references(
     forecasts: Forecasts, found: Mapping[str | None, Reference], theater: str | None
-) -> tuple[list[Reference], Whole]:
-    """Return references, and the place of each forecast's.
+) -> tuple[list[Reference], Int64Array]:
+    """Return reference rates, and the index of the rate of each forecast.
 
-    It is that of the board's theater, else of the forecast's primary one.
+    A forecast's rate is that of the board's theater; on the board of all theaters, that of its primary theater.
     """
     if theater is not None:
         return [found[theater]], np.zeros_like(forecasts.agent)
@@ -67,8 +68,8 @@ def reference_places(
     return [found[each] for each in theaters], primary
 
 
-def points(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> list[Point]:
-    """Return the point of each agent."""
+def point_scores(forecasts: Forecasts, used: Sequence[Reference], place: Int64Array) -> list[PointScore]:
+    """Return the sums of losses of each agent."""
     n_agents, n_used = len(forecasts.agents), len(used)
     losses = group_sums(forecasts.agent, forecasts.loss, n_agents)
     groups = forecasts.agent * n_used + place
@@ -79,7 +80,7 @@ def points(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> lis
         own = range(agent * n_used, (agent + 1) * n_used)
         parts = [(reference, counts[at], true[at]) for reference, at in zip(used, own, strict=True) if counts[at]]
         found.append(
-            Point(
+            PointScore(
                 n=sum(n for _, n, _ in parts),
                 loss=Fraction(loss, LOSS_UNIT),
                 expected=sum((reference.expected(n) for reference, n, _ in parts), Fraction(0)),
@@ -90,10 +91,10 @@ def points(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> lis
     return found
 
 
-def peers(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
-    """Return how much less than its peers each agent lost.
+def peer_scores(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
+    """Return the peer score of each agent, and the number of markets in it.
 
-    It is the mean over the markets that others forecast, too; with it is their count.
+    The score is the mean, over markets that other agents also forecast, of the others' mean loss minus the own loss.
     """
     n_agents = len(forecasts.agents)
     n_of = np.bincount(forecasts.market, minlength=forecasts.n_markets)
@@ -103,7 +104,7 @@ def peers(forecasts: Forecasts) -> list[tuple[Fraction | None, int]]:
     has = others > 0
     agent, own, others = forecasts.agent[has], forecasts.loss[has], others[has]
     theirs = total[forecasts.market[has]] - own
-    # Means of as many others are added as whole numbers first.
+    # Terms with the same number of peers are summed as integers first.
     sizes = np.flatnonzero(np.bincount(others))
     size = np.searchsorted(sizes, others)
     sums = group_sums(agent * len(sizes) + size, theirs, n_agents * len(sizes))

@@ -1,4 +1,4 @@
-"""Of how many markets that were open to it an agent forecast any (R-52)."""
+"""Coverage: the share of the markets open to an agent that it forecast (R-52)."""
 
 from __future__ import annotations
 
@@ -6,28 +6,33 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact_arithmetic import Whole
+from openoutcry.arena.scoring.exact_arithmetic import Int64Array
 from openoutcry.arena.scoring.market_quotes import Quotes
-from openoutcry.arena.scoring.score_inputs import Agent, Facts
+from openoutcry.arena.scoring.score_inputs import Agent, ScoreInputs
 
 
-def covered(
-    facts: Facts, agents: Sequence[Agent], quotes: Quotes, agent: Whole, market: Whole, resolved: Whole
+def coverage_counts(
+    inputs: ScoreInputs,
+    agents: Sequence[Agent],
+    quotes: Quotes,
+    agent: Int64Array,
+    market: Int64Array,
+    resolved: Int64Array,
 ) -> tuple[tuple[int, int], ...]:
-    """Return how many markets each agent forecast, and how many were open to it.
+    """Return the number of markets each agent forecast, and the number open to it.
 
-    Open to it are those open in a snapshot since it registered.
-    Only markets whose cutoff is past count: before it nobody may know who forecast them.
+    A market is open to an agent if a snapshot after its registration lists it as open. Only markets with a past cutoff
+    count, because forecasts are secret until then.
 
     Args:
-        facts: For the moment of the board and its season.
-        agents: In their order.
-        quotes: Of all snapshots.
-        agent: Agent of each accepted decision. Shape `(n_decisions,)`.
-        market: Its market. Shape `(n_decisions,)`.
-        resolved: When the first record of a market's resolution came. Shape `(n_markets,)`.
+        inputs: Time of the board, and its season.
+        agents: Agents, in the order of the result.
+        quotes: Quotes of all snapshots.
+        agent: Index of the agent of each accepted decision. Shape `(n_decisions,)`, int64.
+        market: Index of its market. Shape `(n_decisions,)`, int64.
+        resolved: Time of the first resolution record of each market. Shape `(n_markets,)`, int64, microseconds.
     """
-    last_open = _last_open(facts, quotes, resolved)
+    last_open = _last_open(inputs, quotes, resolved)
     registered = np.array([each.registered_us for each in agents], dtype=np.int64)
     open_since = np.sort(last_open)
     n_open = len(open_since) - np.searchsorted(open_since, registered)
@@ -38,16 +43,16 @@ def covered(
     return tuple(zip(n_decided.tolist(), n_open.tolist(), strict=True))
 
 
-def _last_open(facts: Facts, quotes: Quotes, resolved: Whole) -> Whole:
-    """Return the last snapshot in which each market was open, or the least number."""
+def _last_open(inputs: ScoreInputs, quotes: Quotes, resolved: Int64Array) -> Int64Array:
+    """Return the last snapshot in which each market was open, or the smallest int64."""
     found = np.full(len(quotes.markets), np.iinfo(np.int64).min)
     of_quote = quotes.snapshots[quotes.snapshot]
-    is_open = (of_quote <= quotes.cutoff) & (of_quote < resolved[quotes.market]) & (of_quote <= facts.at_us)
-    if facts.window is not None:
-        is_open &= (facts.window[0] <= of_quote) & (of_quote < facts.window[1])
+    is_open = (of_quote <= quotes.cutoff) & (of_quote < resolved[quotes.market]) & (of_quote <= inputs.at_us)
+    if inputs.window is not None:
+        is_open &= (inputs.window[0] <= of_quote) & (of_quote < inputs.window[1])
     last = np.append(np.diff(quotes.market) != 0, np.ones(min(1, len(quotes.market)), dtype=np.bool_))
     cutoff = np.full(len(quotes.markets), np.iinfo(np.int64).max)
     cutoff[quotes.market[last]] = quotes.cutoff[last]
-    is_open &= (cutoff < facts.at_us)[quotes.market]
+    is_open &= (cutoff < inputs.at_us)[quotes.market]
     np.maximum.at(found, quotes.market[is_open], of_quote[is_open])
     return found

@@ -1,7 +1,4 @@
-"""Arithmetic without rounding.
-
-Decimals are whole millionths, sums are whole numbers, and ratios are rounded once.
-"""
+"""Exact arithmetic: decimals as integer millionths, sums as integers, ratios rounded once."""
 
 from __future__ import annotations
 
@@ -14,30 +11,30 @@ import numpy.typing as npt
 
 from openoutcry.errors import refusal
 
-Whole = npt.NDArray[np.int64]
+Int64Array = npt.NDArray[np.int64]
 UNIT = 1_000_000
 """Millionths in 1."""
 LOSS_UNIT = UNIT * UNIT
 """Units of a squared error in 1."""
 NONE = -1
-"""What stands in a column of millionths where there is no number."""
+"""Missing value in a column of millionths."""
 
 
 class Millionths(dict[str | None, int]):
-    """Reads decimal texts from 0 to 1, each once."""
+    """A cache of decimal texts from 0 to 1, converted to millionths."""
 
-    def column(self, texts: Sequence[str | None]) -> Whole:
-        """Return the millionths of texts, and `NONE` where there is none."""
-        return whole(map(self.__getitem__, texts), len(texts))
+    def column(self, texts: Sequence[str | None]) -> Int64Array:
+        """Return texts as millionths; None becomes `NONE`."""
+        return int64_array(map(self.__getitem__, texts), len(texts))
 
     def __missing__(self, text: str | None) -> int:
-        """Return the millionths of a text, and `NONE` of None."""
+        """Return a text as millionths; None becomes `NONE`."""
         self[text] = found = NONE if text is None else millionths(text)
         return found
 
 
 def millionths(text: str) -> int:
-    """Return a decimal from 0 to 1 in millionths."""
+    """Return a decimal from 0 to 1 as millionths."""
     try:
         scaled = Decimal(text) * UNIT
         found = int(scaled)
@@ -48,18 +45,18 @@ def millionths(text: str) -> int:
     return found
 
 
-def whole(values: Iterable[int], n: int) -> Whole:
-    """Return `n` whole numbers as an array."""
+def int64_array(values: Iterable[int], n: int) -> Int64Array:
+    """Return `n` integers as an int64 array."""
     return np.fromiter(values, dtype=np.int64, count=n)
 
 
-def group_sums(groups: Whole, values: Whole, n_groups: int) -> list[int]:
-    """Return the sum of the values of each group, however large.
+def group_sums(groups: Int64Array, values: Int64Array, n_groups: int) -> list[int]:
+    """Return the sum of the values of each group, without overflow.
 
     Args:
-        groups: Group of each value, from 0. Shape `(n,)`.
-        values: At least 0. Shape `(n,)`.
-        n_groups: Groups there are.
+        groups: Group of each value, from 0. Shape `(n,)`, int64.
+        values: Values of at least 0. Shape `(n,)`, int64.
+        n_groups: Number of groups.
     """
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
@@ -67,23 +64,23 @@ def group_sums(groups: Whole, values: Whole, n_groups: int) -> list[int]:
     sums = [0] * n_groups
     if len(starts) == 0:
         return sums
-    # In halves: a sum of fewer than 2^31 of either cannot overflow.
+    # The high and low halves are summed separately: fewer than 2^31 terms cannot overflow.
     halves = [np.add.reduceat(half[order], starts).tolist() for half in (values >> 32, values & 0xFFFFFFFF)]
     for group, high, low in zip(ordered[starts].tolist(), *halves, strict=True):
         sums[group] = (high << 32) + low
     return sums
 
 
-def group_counts(groups: Whole, n_groups: int) -> list[int]:
-    """Return how many values are in each group."""
+def group_counts(groups: Int64Array, n_groups: int) -> list[int]:
+    """Return the number of values in each group."""
     counts: list[int] = np.bincount(groups, minlength=n_groups).tolist()
     return counts
 
 
 def fraction_sum(terms: Iterable[tuple[int, int]]) -> Fraction:
-    """Return the sum of ratios of whole numbers.
+    """Return the sum of ratios of integers.
 
-    Pairs of neighbours are added until one is left: numbers stay short, and are reduced once.
+    Neighbours are added pairwise, which keeps the integers short, and the result is reduced once.
     """
     level: Sequence[tuple[int, int]] = list(terms) or [(0, 1)]
     while len(level) > 1:
@@ -94,5 +91,5 @@ def fraction_sum(terms: Iterable[tuple[int, int]]) -> Fraction:
 
 
 def to_float(value: Fraction | None) -> float | None:
-    """Return the nearest float, and None of None."""
+    """Return the nearest float; None stays None."""
     return None if value is None else value.numerator / value.denominator

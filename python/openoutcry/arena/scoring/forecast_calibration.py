@@ -1,4 +1,4 @@
-"""How forecasts agree with what came true, in bins of the forecast (R-53)."""
+"""Calibration of forecasts: binned reliability, resolution and ECE (R-53)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from fractions import Fraction
 import numpy as np
 
 from openoutcry.arena.scoring.decision_selection import Forecasts
-from openoutcry.arena.scoring.exact_arithmetic import UNIT, Whole, fraction_sum, group_counts, group_sums, to_float
+from openoutcry.arena.scoring.exact_arithmetic import UNIT, Int64Array, fraction_sum, group_counts, group_sums, to_float
 
 N_BINS = 10
 Z = 1.959963984540054
-"""97.5 % point of the normal distribution."""
+"""97.5 % quantile of the normal distribution."""
 
 Tally = tuple[int, int, int]
-"""Forecasts of a bin, their sum in millionths, and how many came true."""
+"""Number of forecasts in a bin, their sum in millionths, and the number of YES outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Forecasts from `low` to below `high`, the last bin with 1.
+    """Forecasts from `low` to below `high`; the last bin includes 1.
 
-    Without forecasts there is no mean and no share: they are None.
+    `observed` is the share of YES, with its 95 % interval. In an empty bin, means and shares are None.
     """
 
     low: float
@@ -38,9 +38,10 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Bins of forecasts, and the Brier score of binned forecasts taken apart.
+    """Bins of forecasts, the calibration error, and the decomposed Brier score.
 
-    That score is `reliability - resolution + uncertainty`, where each forecast is replaced by the mean of its bin.
+    `binned_brier`, the Brier score with each forecast replaced by the mean of its bin, is `reliability - resolution +
+    uncertainty`. `ece` is the expected calibration error.
     """
 
     bins: tuple[Bin, ...]
@@ -52,9 +53,9 @@ class Calibration:
 
 
 def tallies(forecasts: Forecasts) -> list[list[Tally]]:
-    """Return the tally of each bin of each agent."""
+    """Return the tallies of each agent, one per bin."""
     n_agents = len(forecasts.agents)
-    bins: Whole = np.minimum(forecasts.probability * N_BINS // UNIT, N_BINS - 1)
+    bins: Int64Array = np.minimum(forecasts.probability * N_BINS // UNIT, N_BINS - 1)
     groups = forecasts.agent * N_BINS + bins
     counts = group_counts(groups, n_agents * N_BINS)
     sums = group_sums(groups, forecasts.probability, n_agents * N_BINS)
@@ -64,7 +65,7 @@ def tallies(forecasts: Forecasts) -> list[list[Tally]]:
 
 
 def calibrate(tally: Sequence[Tally]) -> Calibration:
-    """Return the calibration of the tally of each bin.
+    """Return the calibration of an agent from the tallies of its bins.
 
     Source: Murphy (1973); Naeini, Cooper and Hauskrecht (2015) for the error; Wilson (1927).
     """
@@ -72,15 +73,15 @@ def calibrate(tally: Sequence[Tally]) -> Calibration:
     n, true = sum(each[0] for each in tally), sum(each[2] for each in tally)
     if n == 0:
         return Calibration(bins, None, None, None, None, None)
-    held = [each for each in tally if each[0]]
-    # Sums over bins of squared gaps, and of squared counts of what came true, each over the bin's count.
-    gaps = fraction_sum([((total - yes * UNIT) ** 2, count) for count, total, yes in held]) / UNIT**2
-    shares = fraction_sum([(yes**2, count) for count, _, yes in held])
+    filled = [each for each in tally if each[0]]
+    # Sums over bins of the squared gap, and of the squared number of YES, each divided by the bin's count.
+    gaps = fraction_sum([((total - yes * UNIT) ** 2, count) for count, total, yes in filled]) / UNIT**2
+    shares = fraction_sum([(yes**2, count) for count, _, yes in filled])
     reliability, resolution = gaps / n, shares / n - Fraction(true, n) ** 2
     uncertainty = Fraction(true * (n - true), n**2)
     return Calibration(
         bins,
-        sum(abs(total - yes * UNIT) for _, total, yes in held) / (n * UNIT),
+        sum(abs(total - yes * UNIT) for _, total, yes in filled) / (n * UNIT),
         to_float(reliability),
         to_float(resolution),
         to_float(uncertainty),
@@ -96,7 +97,7 @@ def _bin(place: int, n: int, total: int, true: int) -> Bin:
 
 
 def wilson(true: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of which `true` of `n` are seen.
+    """Return the 95 % Wilson interval of a share, given `true` successes of `n`.
 
     Source: Wilson (1927).
     """

@@ -1,4 +1,4 @@
-"""Facts of a board from the public log and what was opened of it."""
+"""Score inputs read from the public log and the revealed decisions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from openoutcry.arena.scoring.market_quotes import quote_of
-from openoutcry.arena.scoring.score_inputs import Agent, BaseRate, Decision, Facts, Parameters, Quote, Resolution
+from openoutcry.arena.scoring.market_quotes import parse_quote
+from openoutcry.arena.scoring.score_inputs import Agent, BaseRate, Decision, Parameters, Quote, Resolution, ScoreInputs
 from openoutcry.arena.timestamps import parse_timestamp
 from openoutcry.errors import refusal
 
 Record = Mapping[str, Any]
 
 
-def facts_of(
+def read_score_inputs(
     records: Iterable[Record],
     opened: Mapping[str, Sequence[Record]],
     snapshots: Mapping[str, bytes],
@@ -23,19 +23,19 @@ def facts_of(
     *,
     at_us: int,
     window: tuple[int, int] | None = None,
-) -> Facts:
-    """Return the facts of a log.
+) -> ScoreInputs:
+    """Return the score inputs of a log.
 
     Args:
         records: Records of the log, each with its `type`.
-        opened: The bodies of the commitments that are open, by `submission_id`.
-        snapshots: The bytes of each snapshot, by its `as_of` as the log writes it.
-        base_rates: The table whose digest the last `scoring` record has: a list of objects, members as `BaseRate`.
-        at_us: Moment of the board.
-        window: First moment of a season, and the one after its last.
+        opened: The revealed decisions, by `submission_id`.
+        snapshots: The bytes of each snapshot, by `as_of` as written in the log.
+        base_rates: The table named in the last `scoring` record: a JSON list with the fields of `BaseRate`.
+        at_us: Time of the board, microseconds since 1970.
+        window: Start (inclusive) and end (exclusive) of a season; None for all time.
 
     Raises:
-        OpenOutcryError: there is no `scoring` record, or bytes are not those of the log.
+        OpenOutcryError: `value_invalid`: the `scoring` record is missing, or bytes do not match their digest.
     """
     by_type: dict[str, list[Record]] = {}
     for record in records:
@@ -45,7 +45,7 @@ def facts_of(
     rules = by_type["scoring"][-1]
     _check(base_rates, rules["base_rates_sha256"], "the base-rate table")
     published = by_type.get("snapshot", [])
-    return Facts(
+    return ScoreInputs(
         at_us=at_us,
         agents=_agents(by_type.get("agent", []), by_type.get("suspension", [])),
         snapshots_us=[parse_timestamp("as_of", each["as_of"]) for each in published],
@@ -65,7 +65,7 @@ def facts_of(
 
 def _check(content: bytes, digest: str, name: str) -> None:
     if hashlib.sha256(content).hexdigest() != digest:
-        raise refusal("value_invalid", f"{name} must be what the log has the digest of; received other bytes")
+        raise refusal("value_invalid", f"{name} must match its digest in the log; received other bytes")
 
 
 def _agents(registered: Iterable[Record], suspensions: Iterable[Record]) -> list[Agent]:
@@ -79,11 +79,11 @@ def _agents(registered: Iterable[Record], suspensions: Iterable[Record]) -> list
 def _quotes(published: Record, snapshots: Mapping[str, bytes]) -> list[Quote]:
     as_of = published["as_of"]
     if as_of not in snapshots:
-        raise refusal("value_invalid", f"every snapshot of the log is required; received none of {as_of}")
+        raise refusal("value_invalid", f"every snapshot of the log is required; received none for {as_of}")
     _check(snapshots[as_of], published["sha256"], f"the snapshot of {as_of}")
-    # As texts: a price is a decimal, and no float.
+    # Numbers stay text, because prices are exact decimals.
     items = json.loads(snapshots[as_of], parse_float=str)["items"]
-    return [quote_of(item, parse_timestamp("as_of", as_of)) for item in items if item["kind"] == "market_state"]
+    return [parse_quote(item, parse_timestamp("as_of", as_of)) for item in items if item["kind"] == "market_state"]
 
 
 def _decision(submission: Record, body: Record) -> Decision:

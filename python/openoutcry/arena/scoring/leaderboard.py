@@ -1,4 +1,4 @@
-"""The leaderboard: every agent with its scores, by rank (R-33, R-34)."""
+"""The leaderboard: scores of all agents, sorted by rank (R-33, R-34)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from itertools import pairwise
 from typing import Any
 
 from openoutcry.arena.scoring import score_uncertainty, theater_scores
-from openoutcry.arena.scoring.brier_scores import Point, peers, points, reference_places
+from openoutcry.arena.scoring.brier_scores import PointScore, assign_references, peer_scores, point_scores
 from openoutcry.arena.scoring.decision_selection import Forecasts, select
 from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, group_counts, group_sums, to_float
 from openoutcry.arena.scoring.forecast_calibration import Calibration, calibrate, tallies
-from openoutcry.arena.scoring.paper_returns import on_investment, sides
+from openoutcry.arena.scoring.paper_returns import return_on_investment, sides
 from openoutcry.arena.scoring.reference_rates import Reference, references
-from openoutcry.arena.scoring.score_inputs import Agent, Facts, Parameters
+from openoutcry.arena.scoring.score_inputs import Agent, Parameters, ScoreInputs
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Scores of an agent. What has no value is None, and `reasons` says why by name.
+    """Scores of an agent. An undefined score is None; `reasons` maps its name to why.
 
-    `n_provisional` decisions are on markets that are determined but not final; `brier_provisional` is the Brier score
-    if they stay so. `tied` rows differ from a neighbour by slug alone.
+    `n_provisional` decisions are on markets with a provisional result; `brier_provisional` is the Brier score with
+    these results included. `tied` marks rows ranked by slug alone.
     """
 
     slug: str
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Rows by rank, what they are measured by, and under which rules."""
+    """Rows sorted by rank, with the reference rates and the scoring rules."""
 
     scoring_version: str
     at_us: int
@@ -74,7 +74,7 @@ class Board:
     rows: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the board as JSON says it: numbers, texts, lists and objects."""
+        """Return the board as JSON values."""
         return {
             "scoring_version": self.scoring_version,
             "at_us": self.at_us,
@@ -87,66 +87,69 @@ class Board:
         }
 
 
-def score(facts: Facts, theater: str | None = None) -> Board:
-    """Return the board of facts, of one theater or of all markets."""
-    return board(select(facts), theater)
+def score(inputs: ScoreInputs, theater: str | None = None) -> Board:
+    """Return the board of one theater, or of all markets, from score inputs."""
+    return board(select(inputs), theater)
 
 
 def board(forecasts: Forecasts, theater: str | None = None) -> Board:
-    """Return the board of forecasts, of one theater or of all markets."""
+    """Return the board of one theater, or of all markets, from selected forecasts."""
     settled = forecasts.where(forecasts.is_settled)
-    named = theater_scores.names(forecasts)
+    named = theater_scores.theater_names(forecasts)
     found = references(settled, named if theater is None else {*named, theater})
     pool = forecasts if theater is None else forecasts.where(forecasts.of_theater(theater))
-    waiting = pool.where(~pool.is_settled)
-    entrants = _entrants(pool.where(pool.is_settled), waiting, found, theater)
-    rows = tuple(_rows(sorted(entrants, key=_Entrant.order)))
-    facts = forecasts.facts
+    provisional = pool.where(~pool.is_settled)
+    entrants = _entrants(pool.where(pool.is_settled), provisional, found, theater)
+    rows = tuple(_rows(sorted(entrants, key=_Entrant.sort_key)))
+    inputs = forecasts.inputs
     listed = tuple(found.values())
-    return Board(facts.scoring_version, facts.at_us, facts.window, theater, facts.parameters, listed, rows)
+    return Board(inputs.scoring_version, inputs.at_us, inputs.window, theater, inputs.parameters, listed, rows)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entrant:
-    """What an agent is ranked by, and everything else that its row says."""
+    """The scores an agent is ranked by, and the other values of its row."""
 
     agent: Agent
-    point: Point
+    point: PointScore
     roi: Fraction | None
-    said: dict[str, Any]
+    scores: dict[str, Any]
 
-    def merit(self) -> tuple[Fraction | None, Fraction | None, int]:
-        """Return what ranks an agent, but for its slug."""
+    def ranking_key(self) -> tuple[Fraction | None, Fraction | None, int]:
+        """Return the values that rank an agent; equal values are a tie."""
         return self.point.skill, self.roi, self.point.n
 
-    def order(self) -> tuple[Any, ...]:
-        """Return the key by which the best comes first, and what is None last."""
-        skill, roi, n = self.merit()
+    def sort_key(self) -> tuple[Any, ...]:
+        """Return the sort key: best first, undefined values last, then by slug."""
+        skill, roi, n = self.ranking_key()
         worse = [(each is None, -each if each is not None else 0) for each in (skill, roi)]
         return n == 0, *worse, -n, self.agent.slug
 
 
 def _entrants(
-    settled: Forecasts, waiting: Forecasts, found: dict[str | None, Reference], theater: str | None
+    settled: Forecasts, provisional: Forecasts, found: dict[str | None, Reference], theater: str | None
 ) -> Iterable[_Entrant]:
-    used, place = reference_places(settled, found, theater)
+    used, place = assign_references(settled, found, theater)
     side = sides(settled)
     by_agent = zip(
         settled.agents,
-        points(settled, used, place),
-        _provisional(waiting),
-        on_investment(settled, side),
-        on_investment(settled, side, at_touch=True),
-        peers(settled),
-        settled.covered,
+        point_scores(settled, used, place),
+        _provisional_losses(provisional),
+        return_on_investment(settled, side),
+        return_on_investment(settled, side, at_touch=True),
+        peer_scores(settled),
+        settled.coverage_counts,
         score_uncertainty.log_scores(settled),
-        score_uncertainty.adjusted(settled),
+        score_uncertainty.adjusted_scores(settled),
         score_uncertainty.intervals(settled, used, place),
         tallies(settled),
         theater_scores.per_theater(settled, found),
         strict=True,
     )
-    for agent, point, (later, n_later), roi, touch, peer, covered, log_score, adjusted, ends, tally, own in by_agent:
+    for agent, point, (
+        later,
+        n_later,
+    ), roi, touch, peer, coverage_counts, log_score, adjusted, ends, tally, own in by_agent:
         n = point.n + n_later
         yield _Entrant(
             agent,
@@ -159,7 +162,7 @@ def _entrants(
                 "n_positions": roi[1],
                 "peer_score": to_float(peer[0]),
                 "n_peer": peer[1],
-                "coverage": covered[0] / covered[1] if covered[1] else None,
+                "coverage": coverage_counts[0] / coverage_counts[1] if coverage_counts[1] else None,
                 "log_score": log_score,
                 "brier_adjusted": adjusted,
                 "calibration": calibrate(tally),
@@ -169,24 +172,29 @@ def _entrants(
         )
 
 
-def _provisional(waiting: Forecasts) -> list[tuple[Fraction, int]]:
-    """Return what each agent would lose on markets that wait, and on how many."""
-    n_agents = len(waiting.agents)
-    losses = group_sums(waiting.agent, waiting.loss, n_agents)
-    counts = group_counts(waiting.agent, n_agents)
+def _provisional_losses(provisional: Forecasts) -> list[tuple[Fraction, int]]:
+    """Return the loss on markets with provisional results, and their number."""
+    n_agents = len(provisional.agents)
+    losses = group_sums(provisional.agent, provisional.loss, n_agents)
+    counts = group_counts(provisional.agent, n_agents)
     return [(Fraction(loss, LOSS_UNIT), n) for loss, n in zip(losses, counts, strict=True)]
 
 
 def _rows(entrants: Sequence[_Entrant]) -> Iterable[Row]:
-    alike = {place + at for place, (a, b) in enumerate(pairwise(entrants)) if a.merit() == b.merit() for at in (0, 1)}
+    tied_places = {
+        place + at
+        for place, (a, b) in enumerate(pairwise(entrants))
+        if a.ranking_key() == b.ranking_key()
+        for at in (0, 1)
+    }
     for place, entrant in enumerate(entrants):
         point, agent = entrant.point, entrant.agent
-        said = entrant.said | {
+        said = entrant.scores | {
             "slug": agent.slug,
             "rank": place + 1 if point.n else None,
-            "tied": place in alike and point.n > 0,
+            "tied": place in tied_places and point.n > 0,
             "suspended": agent.suspended,
-            "provisional": entrant.said["n_provisional"] > 0,
+            "provisional": entrant.scores["n_provisional"] > 0,
             "n_scored": point.n,
             "brier": to_float(point.brier),
             "brier_skill_score": to_float(point.skill),
@@ -198,7 +206,7 @@ def _rows(entrants: Sequence[_Entrant]) -> Iterable[Row]:
         yield Row(**said, reasons=_reasons(said))
 
 
-_WHY = {
+_REASON_BY_SCORE = {
     "brier_adjusted": "not_connected",
     "brier_skill_score": "reference_zero",
     "brier_skill_score_paired": "reference_zero",
@@ -210,9 +218,9 @@ _WHY = {
 
 
 def _reasons(said: dict[str, Any]) -> dict[str, str]:
-    """Return why each score that is None has no value."""
+    """Return the reason for each score that is None."""
     missing = [each.name for each in fields(Row) if said.get(each.name, "") is None]
     if not said["n_scored"]:
         why = "suspended" if said["suspended"] else "no_scored_decision"
         return {name: "no_open_market" if name == "coverage" else why for name in missing}
-    return {name: _WHY.get(name, "too_few_markets") for name in missing}
+    return {name: _REASON_BY_SCORE.get(name, "too_few_markets") for name in missing}

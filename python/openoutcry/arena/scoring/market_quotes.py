@@ -1,4 +1,4 @@
-"""What snapshots say of markets, by market and moment (R-10, R-11, R-49, R-50)."""
+"""Market quotes of snapshots, as columns by market and time (R-10, R-11, R-49, R-50)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from openoutcry.arena.scoring.exact_arithmetic import Millionths, Whole, whole
+from openoutcry.arena.scoring.exact_arithmetic import Int64Array, Millionths, int64_array
 from openoutcry.arena.scoring.score_inputs import Quote
 from openoutcry.arena.timestamps import DAY, HOUR, parse_timestamp
 from openoutcry.errors import refusal
@@ -19,10 +19,10 @@ _CUTOFF_BEFORE_CLOSE_US = 2 * HOUR
 _CUTOFF_WITHOUT_CLOSE_US = 14 * DAY
 
 
-def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
+def parse_quote(item: Mapping[str, Any], snapshot_us: int) -> Quote:
     """Return the quote of a `market_state` item of a snapshot.
 
-    Its numbers must be exact: read the snapshot with `json.loads(text, parse_float=str)`.
+    Prices must be exact decimals: read the snapshot with `json.loads(text, parse_float=str)`.
     """
     close = item.get("close_time")
     cutoff_us = (
@@ -37,28 +37,31 @@ def quote_of(item: Mapping[str, Any], snapshot_us: int) -> Quote:
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """Quotes as columns, by market and then by snapshot.
+    """Quotes as columns, sorted by market and then by snapshot.
 
-    A market, a snapshot and a set of theaters are their places among the sorted ones.
+    `market`, `snapshot` and `theaters` are indices into `markets`, `snapshots` and `theater_sets`. `cutoff` is in
+    microseconds, prices in millionths.
     """
 
     markets: dict[str, int]
-    snapshots: Whole
-    market: Whole
-    snapshot: Whole
-    cutoff: Whole
-    theaters: Whole
-    prices: dict[str, Whole]
+    snapshots: Int64Array
+    market: Int64Array
+    snapshot: Int64Array
+    cutoff: Int64Array
+    theaters: Int64Array
+    prices: dict[str, Int64Array]
     theater_sets: tuple[tuple[str, ...], ...]
 
-    def key(self, market: Whole, snapshot: Whole) -> Whole:
-        """Return what quotes are sorted by."""
+    def key(self, market: Int64Array, snapshot: Int64Array) -> Int64Array:
+        """Return the sort key of quotes."""
         return market * (len(self.snapshots) + 1) + snapshot
 
-    def at(self, market: Whole, moments: Whole) -> tuple[Whole, Whole]:
-        """Return the last quote of markets, and whether the last snapshot holds it.
+    def at(self, market: Int64Array, moments: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the latest quote of markets at given times.
 
-        A quote is a place; it is -1 where there is none yet.
+        Returns:
+            Index of the quote, -1 if no earlier snapshot lists the market. Shape of `market`, int64.
+            Whether the latest snapshot at that time lists the market. Shape of `market`, bool.
         """
         snapshot = np.searchsorted(self.snapshots, moments, side="right") - 1
         place = np.searchsorted(self.key(self.market, self.snapshot), self.key(market, snapshot), side="right") - 1
@@ -66,16 +69,16 @@ class Quotes:
         return np.where(found, place, -1), found & (self.snapshot[place] == snapshot)
 
 
-def columns(quotes: Sequence[Quote], snapshots_us: Sequence[int]) -> Quotes:
+def quote_columns(quotes: Sequence[Quote], snapshots_us: Sequence[int]) -> Quotes:
     """Return the quotes of published snapshots as columns."""
     n, snapshots = len(quotes), np.unique(np.array(snapshots_us, dtype=np.int64))
     ids, moments, cutoffs, theaters, *prices = zip(*quotes, strict=True) if quotes else [()] * len(Quote._fields)
-    markets, sets = places(ids), places(theaters)
-    of_snapshot = whole(moments, n)
+    markets, sets = sorted_positions(ids), sorted_positions(theaters)
+    of_snapshot = int64_array(moments, n)
     snapshot = np.searchsorted(snapshots, of_snapshot)
     if np.any(snapshot == len(snapshots)) or np.any(snapshots[snapshot] != of_snapshot):
         raise refusal("value_invalid", "a quote must be of a published snapshot; received another")
-    market = whole(map(markets.__getitem__, ids), n)
+    market = int64_array(map(markets.__getitem__, ids), n)
     order = np.lexsort((snapshot, market))
     read = Millionths()
     found = Quotes(
@@ -83,16 +86,16 @@ def columns(quotes: Sequence[Quote], snapshots_us: Sequence[int]) -> Quotes:
         snapshots=snapshots,
         market=market[order],
         snapshot=snapshot[order],
-        cutoff=whole(cutoffs, n)[order],
-        theaters=whole(map(sets.__getitem__, theaters), n)[order],
+        cutoff=int64_array(cutoffs, n)[order],
+        theaters=int64_array(map(sets.__getitem__, theaters), n)[order],
         prices={name: read.column(texts)[order] for name, texts in zip(PRICES, prices, strict=True)},
         theater_sets=tuple(sets),
     )
     if np.any(np.diff(found.key(found.market, found.snapshot)) == 0):
-        raise refusal("value_invalid", "a snapshot must have one quote of a market; received two")
+        raise refusal("value_invalid", "a snapshot must have one quote per market; received two")
     return found
 
 
-def places(names: Iterable[Name]) -> dict[Name, int]:
-    """Return the place of each name among the sorted ones."""
+def sorted_positions(names: Iterable[Name]) -> dict[Name, int]:
+    """Return the index of each distinct name in sorted order."""
     return {name: place for place, name in enumerate(sorted(set(names)))}

@@ -1,6 +1,6 @@
-"""What an operator chooses of the rules: fees, and rates of the past.
+"""Scoring rules that an operator sets: fees, and the table of historical base rates.
 
-What is refused here never comes into a log.
+They are validated here, before they are written to the log.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from openoutcry.arena.scoring.score_inputs import BaseRate, Parameters
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
-MOST_TEXT, MOST_N = 200, 1_000_000_000
+MAX_TEXT, MAX_N = 200, 1_000_000_000
 _KINDS: Mapping[str, type] = {"theater": str, "rate": str, "n": int, "source": str, "period": str}
 
 
-def chosen(before: Parameters, told: Mapping[str, str | None]) -> Parameters:
-    """Return parameters with other fees.
+def with_fees(before: Parameters, fees: Mapping[str, str | None]) -> Parameters:
+    """Return parameters with some fee settings replaced.
 
     Args:
-        before: What is in force.
-        told: `fee_model`, `fee_rate` and `fee_step`, by these names; None leaves one as it is.
+        before: Current parameters.
+        fees: New `fee_model`, `fee_rate` and `fee_step`, by name; None keeps the current value.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a model that does not exist, or a number that is none.
+        OpenOutcryError: `argument_invalid`: the fee model is unknown, or a number is invalid.
     """
     kept = {each.name: getattr(before, each.name) for each in fields(before)}
-    after = Parameters(**kept | {name: value for name, value in told.items() if value is not None})
+    after = Parameters(**kept | {name: value for name, value in fees.items() if value is not None})
     rate, step = _share(after.fee_rate), _share(after.fee_step)
     if rate is None or step in (None, "0"):
         wanted = "`fee_rate` from 0 to 1 and `fee_step` above 0 to 1, decimals of at most 6 places, are required"
@@ -41,63 +41,63 @@ def chosen(before: Parameters, told: Mapping[str, str | None]) -> Parameters:
 
 
 def _share(text: str) -> str | None:
-    """Return a decimal from 0 to 1 in its one form; None where it is none."""
+    """Return a decimal from 0 to 1 in canonical form, or None if it is invalid."""
     if not re.fullmatch(r"0(\.[0-9]{1,6})?|1(\.0{1,6})?", text, re.ASCII):
         return None
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
 
 
-def table_of(content: bytes) -> bytes:
-    """Return a table of past rates, read, as the bytes that the log's digest is of.
+def canonical_rate_table(content: bytes) -> bytes:
+    """Return a table of historical base rates as canonical JSON, for the log's digest.
 
     Args:
-        content: A JSON list, one row a theater at most, members as `BaseRate`.
+        content: A JSON list with at most one row per theater; rows have the fields of `BaseRate`.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is no such table.
+        OpenOutcryError: `argument_invalid`: the table is invalid.
     """
     try:
-        rows = json.loads(content, object_pairs_hook=_members_once)
+        rows = json.loads(content, object_pairs_hook=_unique_keys)
     except (RecursionError, ValueError) as error:
-        raise _wanted("JSON that names each member once", str(error).partition("\n")[0]) from error
+        raise _invalid("valid JSON without duplicate keys", str(error).partition("\n")[0]) from error
     if not isinstance(rows, list):
-        raise _wanted("a list of rows", type(rows).__name__)
+        raise _invalid("a list of rows", type(rows).__name__)
     table = [_row(place, each) for place, each in enumerate(rows)]
     named = [each.theater for each in table]
     if len(set(named)) < len(named):
-        raise _wanted("one row a theater", f"more of {max(named, key=named.count)}")
+        raise _invalid("one row per theater", f"several for {max(named, key=named.count)}")
     return native.canonicalize(json.dumps([each._asdict() for each in sorted(table)])).encode()
 
 
-def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise ValueError(f"{max(names, key=names.count)!r} comes twice")
+        raise ValueError(f"duplicate key {max(names, key=names.count)!r}")
     return dict(pairs)
 
 
-def _row(place: int, told: Any) -> BaseRate:
-    if not isinstance(told, dict) or told.keys() != _KINDS.keys():
-        raise _wanted(f"row {place} with the members {', '.join(_KINDS)} and no other", _members(told))
+def _row(place: int, fields_: Any) -> BaseRate:
+    if not isinstance(fields_, dict) or fields_.keys() != _KINDS.keys():
+        raise _invalid(f"row {place} with the fields {', '.join(_KINDS)} and no other", _field_names(fields_))
     for name, kind in _KINDS.items():
-        if type(told[name]) is not kind:
-            raise _wanted(f"row {place} with a {'whole number' if kind is int else 'text'} as `{name}`", told[name])
-    row = BaseRate(**told)
+        if type(fields_[name]) is not kind:
+            raise _invalid(f"row {place} with {'an integer' if kind is int else 'a string'} as `{name}`", fields_[name])
+    row = BaseRate(**fields_)
     if row.theater not in THEATERS:
-        raise _wanted(f"row {place} of a theater of {', '.join(THEATERS)}", repr(row.theater))
-    if not 0 <= row.n <= MOST_N:
-        raise _wanted(f"row {place} with `n` from 0 to {MOST_N:,}", row.n)
-    if not all(each.isprintable() and 0 < len(each.strip()) <= MOST_TEXT for each in (row.source, row.period)):
-        raise _wanted(f"row {place} that names its `source` and `period`, in at most {MOST_TEXT} characters", "another")
+        raise _invalid(f"row {place} with one of the theaters {', '.join(THEATERS)}", repr(row.theater))
+    if not 0 <= row.n <= MAX_N:
+        raise _invalid(f"row {place} with `n` from 0 to {MAX_N:,}", row.n)
+    if not all(each.isprintable() and 0 < len(each.strip()) <= MAX_TEXT for each in (row.source, row.period)):
+        raise _invalid(f"row {place} with a `source` and `period` of 1 to {MAX_TEXT} characters", "another")
     rate = _share(row.rate)
     if rate is None:
-        raise _wanted(f"row {place} with a decimal from 0 to 1 as `rate`, of at most 6 places", repr(row.rate))
+        raise _invalid(f"row {place} with a decimal from 0 to 1 as `rate`, of at most 6 places", repr(row.rate))
     return row._replace(rate=rate)
 
 
-def _members(told: Any) -> str:
-    return ", ".join(map(str, told)) or "none" if isinstance(told, dict) else type(told).__name__
+def _field_names(row: Any) -> str:
+    return ", ".join(map(str, row)) or "none" if isinstance(row, dict) else type(row).__name__
 
 
-def _wanted(what: str, came: object) -> OpenOutcryError:
-    return refusal("argument_invalid", f"a table of past rates needs {what}; received {came}")
+def _invalid(required: str, received: object) -> OpenOutcryError:
+    return refusal("argument_invalid", f"a base-rate table needs {required}; received {received}")

@@ -1,4 +1,4 @@
-"""Whether one agent forecasts better than another, on the markets of both (R-54)."""
+"""Paired comparison of two agents on their common markets (R-54)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from openoutcry.errors import refusal
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The Brier score of `first` less that of `second` on their common markets.
+    """Mean loss of `first` minus that of `second` on their common settled markets.
 
-    They are settled. Below 0 `first` is better. `low` and `high` are the 95 % interval by resampled markets, `p_better`
-    the share of resamples below 0, and `p_value` that of random signs, two-sided. On too few markets all are None, and
-    `reason` says so.
+    Below 0, `first` is better. `low` and `high` are the 95 % bootstrap interval over markets, `p_better` is the share
+    of resamples below 0, and `p_value` is that of the two-sided sign-flip test. With too few common markets all are
+    None and `reason` is `too_few_markets`.
     """
 
     first: str
@@ -33,12 +33,12 @@ class Comparison:
 
 
 def compare(forecasts: Forecasts, first: str, second: str) -> Comparison:
-    """Return how two agents differ, by their slugs."""
+    """Return the paired comparison of two agents, given by slug."""
     slugs = [agent.slug for agent in forecasts.agents]
     for slug in (first, second):
         if slug not in slugs:
             raise refusal("argument_invalid", f"a registered slug is required; received {slug!r}")
-    rules, settled = forecasts.facts.parameters, forecasts.where(forecasts.is_settled)
+    rules, settled = forecasts.inputs.parameters, forecasts.where(forecasts.is_settled)
     one, other = (settled.where(settled.agent == slugs.index(slug)) for slug in (first, second))
     _, of_one, of_other = np.intersect1d(one.market, other.market, assume_unique=True, return_indices=True)
     differences = one.loss[of_one] - other.loss[of_other]

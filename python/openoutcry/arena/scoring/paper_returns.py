@@ -1,4 +1,4 @@
-"""Paper positions against the mid, and what they earned (R-50, R-51)."""
+"""Paper positions against the market price, and their returns (R-50, R-51)."""
 
 from __future__ import annotations
 
@@ -7,54 +7,63 @@ from fractions import Fraction
 import numpy as np
 
 from openoutcry.arena.scoring.decision_selection import Forecasts
-from openoutcry.arena.scoring.exact_arithmetic import UNIT, Whole, fraction_sum, group_counts, group_sums, millionths
+from openoutcry.arena.scoring.exact_arithmetic import (
+    UNIT,
+    Int64Array,
+    fraction_sum,
+    group_counts,
+    group_sums,
+    millionths,
+)
 from openoutcry.arena.scoring.score_inputs import Parameters
 
 
 def fee(price: Fraction, rules: Parameters) -> Fraction:
-    """Return the fee of a stake at a price.
+    """Return the fee of one stake at a price, in account currency.
 
-    It is a share of contracts times the prices of both sides, rounded up to a step.
+    The fee is `fee_rate * contracts * price * (1 - price)`, rounded up to a multiple of `fee_step`.
     """
     if rules.fee_model == "none":
         return Fraction(0)
     step = Fraction(rules.fee_step)
-    # Contracts times price is the stake.
+    # Contracts times price equals the stake.
     exact = Fraction(rules.fee_rate) * Fraction(rules.stake) * (1 - price)
     return -(-exact // step) * step
 
 
-def sides(forecasts: Forecasts) -> Whole:
-    """Return the side of each forecast: 1 for YES, -1 for NO, 0 for none."""
-    rules = forecasts.facts.parameters
+def sides(forecasts: Forecasts) -> Int64Array:
+    """Return the side of each forecast: 1 for YES, -1 for NO, 0 for no position."""
+    rules = forecasts.inputs.parameters
     edge, mid = millionths(rules.edge), forecasts.prices["mid"]
     sure = (forecasts.confidence >= millionths(rules.min_confidence)) & (mid > 0) & (mid < UNIT)
     away = forecasts.probability - mid
     return np.where(sure & (away > edge), 1, np.where(sure & (away < -edge), -1, 0))
 
 
-def entries(forecasts: Forecasts, side: Whole, at_touch: bool) -> Whole:
-    """Return the price of each position in millionths.
+def entry_prices(forecasts: Forecasts, side: Int64Array, at_touch: bool) -> Int64Array:
+    """Return the entry price of each position, in millionths.
 
-    It is not above 0, or not below 1, where there is none. At the touch YES is bought at the ask and NO at 1 less the
-    bid, else both at the mid.
+    At the touch, YES is bought at the ask and NO at 1 minus the bid; otherwise both at the mid. A price outside (0, 1)
+    means no position.
     """
     yes, no = (forecasts.prices[name] for name in (("ask", "bid") if at_touch else ("mid", "mid")))
     return np.where(side > 0, yes, np.where((side < 0) & (no >= 0), UNIT - no, UNIT))
 
 
-def on_investment(forecasts: Forecasts, side: Whole, at_touch: bool = False) -> list[tuple[Fraction | None, int]]:
-    """Return the profit over the stakes of each agent, and how many positions.
+def return_on_investment(
+    forecasts: Forecasts, side: Int64Array, at_touch: bool = False
+) -> list[tuple[Fraction | None, int]]:
+    """Return each agent's return on investment and number of positions.
 
-    Without a position there is no profit: it is None.
+    The return is total profit divided by total stakes, or None without a position.
     """
-    rules, n_agents = forecasts.facts.parameters, len(forecasts.agents)
-    entry = entries(forecasts, side, at_touch)
+    rules, n_agents = forecasts.inputs.parameters, len(forecasts.agents)
+    entry = entry_prices(forecasts, side, at_touch)
     taken = (entry > 0) & (entry < UNIT)
     agent, price, won = forecasts.agent[taken], entry[taken], (forecasts.yes == (side > 0))[taken]
     counts = group_counts(agent, n_agents)
     fees = _fees(agent, price, n_agents, rules)
-    shares = _shares(agent[won], price[won], n_agents)
+    shares = _inverse_price_sums(agent[won], price[won], n_agents)
     stake = Fraction(rules.stake)
     return [
         (share / n - 1 - paid / (n * stake) if n else None, n)
@@ -62,8 +71,8 @@ def on_investment(forecasts: Forecasts, side: Whole, at_touch: bool = False) -> 
     ]
 
 
-def _fees(agent: Whole, price: Whole, n_agents: int, rules: Parameters) -> list[Fraction]:
-    """Return the fees of each agent, each price's computed once."""
+def _fees(agent: Int64Array, price: Int64Array, n_agents: int, rules: Parameters) -> list[Fraction]:
+    """Return the total fees of each agent; the fee of each price is computed once."""
     prices = np.flatnonzero(np.bincount(price, minlength=UNIT))
     step = Fraction(rules.fee_step)
     steps = [int(fee(Fraction(each, UNIT), rules) / step) for each in prices.tolist()]
@@ -71,8 +80,8 @@ def _fees(agent: Whole, price: Whole, n_agents: int, rules: Parameters) -> list[
     return [total * step for total in group_sums(agent, paid, n_agents)]
 
 
-def _shares(agent: Whole, price: Whole, n_agents: int) -> list[Fraction]:
-    """Return the sum of 1 over the prices of each agent."""
+def _inverse_price_sums(agent: Int64Array, price: Int64Array, n_agents: int) -> list[Fraction]:
+    """Return the sum of `1 / price` of each agent."""
     keys = np.sort(agent * UNIT + price)
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     counts = np.diff(firsts, append=len(keys))

@@ -1,4 +1,4 @@
-"""What skill is measured by: reference rates and where they come from (R-46)."""
+"""Reference rates that skill is measured against, and their sources (R-46)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from openoutcry.arena.scoring.decision_selection import Flags, Forecasts
-from openoutcry.arena.scoring.exact_arithmetic import UNIT, Whole, group_counts, millionths, to_float
+from openoutcry.arena.scoring.decision_selection import BoolArray, Forecasts
+from openoutcry.arena.scoring.exact_arithmetic import UNIT, Int64Array, group_counts, millionths, to_float
 from openoutcry.arena.scoring.score_inputs import BaseRate, Parameters
 from openoutcry.errors import refusal
 
@@ -22,9 +22,10 @@ ALWAYS_50 = "always_50"
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A rate, and what it is the share of YES of.
+    """A reference rate: a share of YES, with its source and sample size.
 
-    `n` counts decisions on the platform and questions in history; `n_markets` only the former's distinct markets.
+    `n` counts decisions for platform rates and past questions for historical rates; `n_markets` counts the distinct
+    markets of a platform rate.
     """
 
     theater: str | None
@@ -36,25 +37,25 @@ class Reference:
 
     @property
     def rate(self) -> float:
-        """The rate, rounded once."""
+        """The rate as a float."""
         return self.exact.numerator / self.exact.denominator
 
     def expected(self, n: int) -> Fraction:
-        """Return what `n` forecasts of the rate lose in sum, where it is the truth."""
+        """Return the expected total loss of `n` forecasts of the rate if it is true."""
         return n * self.exact * (1 - self.exact)
 
     def realized(self, n: int, n_yes: int) -> Fraction:
-        """Return what `n` forecasts of the rate lost in sum, of which `n_yes` came true."""
+        """Return the total loss of `n` forecasts of the rate, given `n_yes` YES outcomes."""
         return n_yes * (1 - self.exact) ** 2 + (n - n_yes) * self.exact**2
 
     def to_json(self) -> dict[str, object]:
-        """Return the reference as a board says it."""
+        """Return the reference as a board's JSON."""
         names = ("theater", "source", "n", "n_markets", "citation")
         return {"rate": to_float(self.exact)} | {name: getattr(self, name) for name in names}
 
 
-def primary_theaters(forecasts: Forecasts) -> tuple[list[str | None], Whole]:
-    """Return primary theaters, none first, and the place of each forecast's."""
+def primary_theaters(forecasts: Forecasts) -> tuple[list[str | None], Int64Array]:
+    """Return the primary theaters, None first, and the index of each forecast's."""
     firsts = [each[0] if each else None for each in forecasts.theater_sets]
     theaters = [None, *sorted({each for each in firsts if each is not None})]
     of_set = np.array([theaters.index(each) for each in firsts], dtype=np.int64)
@@ -62,10 +63,10 @@ def primary_theaters(forecasts: Forecasts) -> tuple[list[str | None], Whole]:
 
 
 def references(forecasts: Forecasts, also: Iterable[str] = ()) -> dict[str | None, Reference]:
-    """Return the reference of every primary theater, of none, and of those named."""
+    """Return the reference rate of every primary theater, of None, and of `also`."""
     theaters, primary = primary_theaters(forecasts)
-    rules = forecasts.facts.parameters
-    table = _table(forecasts.facts.base_rates)
+    rules = forecasts.inputs.parameters
+    table = _table(forecasts.inputs.base_rates)
     fallback = [_blend(table, rules), _platform(forecasts, None, np.ones(len(primary), dtype=np.bool_), rules)]
     found: dict[str | None, Reference] = {}
     for theater in [*theaters, *(each for each in sorted(also) if each not in theaters)]:
@@ -82,7 +83,7 @@ def references(forecasts: Forecasts, also: Iterable[str] = ()) -> dict[str | Non
 def _table(rows: Sequence[BaseRate]) -> list[BaseRate]:
     table = sorted(rows)
     if len({each.theater for each in table}) < len(table):
-        raise refusal("value_invalid", "base rates must have one row a theater; received two")
+        raise refusal("value_invalid", "base rates must have one row per theater; received two")
     return table
 
 
@@ -91,7 +92,7 @@ def _qualifies(rate: Fraction, n: int, rules: Parameters) -> bool:
     return n >= rules.min_rate_n and least <= rate <= most
 
 
-def _platform(forecasts: Forecasts, theater: str | None, own: Flags, rules: Parameters) -> Reference | None:
+def _platform(forecasts: Forecasts, theater: str | None, own: BoolArray, rules: Parameters) -> Reference | None:
     n, n_yes = int(own.sum()), int((own & forecasts.yes).sum())
     if n == 0 or not _qualifies(Fraction(n_yes, n), n, rules):
         return None
@@ -108,7 +109,7 @@ def _historical(row: BaseRate, rules: Parameters) -> Reference | None:
 
 
 def _blend(table: Sequence[BaseRate], rules: Parameters) -> Reference | None:
-    """Return the rate of all questions of the table together, each row by its count."""
+    """Return the mean rate of the table, with rows weighted by their counts."""
     n = sum(row.n for row in table)
     if n == 0:
         return None

@@ -1,6 +1,6 @@
-"""What a score depends on, as log, snapshots and base-rate table say it.
+"""Inputs of the scores: agents, quotes, decisions, resolutions, base rates, parameters.
 
-Moments are whole microseconds since 1970 in UTC. Probabilities and prices are decimal texts of at most six places.
+Times are integer microseconds since 1970, UTC. Probabilities and prices are decimal strings of at most six places.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ STATUSES = ("determined", "disputed", "amended", "finalized", "void", "scalar")
 
 
 class Agent(NamedTuple):
-    """A registered agent.
-
-    Decisions of a suspended one do not count, for it or for others.
-    """
+    """A registered agent. Decisions of a suspended agent do not count in any score."""
 
     slug: str
     registered_us: int
@@ -27,7 +24,7 @@ class Agent(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A forecast that was accepted. `seq` is the place of its submission in the log."""
+    """An accepted forecast. `seq` is the index of its submission in the log."""
 
     seq: int
     agent_slug: str
@@ -39,7 +36,7 @@ class Decision(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """What a snapshot says of a market. The first of `theaters` is its primary one."""
+    """A market's entry in a snapshot. The first of `theaters` is the primary one."""
 
     market_id: str
     snapshot_us: int
@@ -51,7 +48,7 @@ class Quote(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """A record of what became of a market. The last one by `seq` stands."""
+    """A resolution record of a market. The record with the largest `seq` applies."""
 
     seq: int
     market_id: str
@@ -62,7 +59,7 @@ class Resolution(NamedTuple):
 
 
 class BaseRate(NamedTuple):
-    """A historical rate: the share of YES among `n` past questions."""
+    """A historical base rate: the share of YES among `n` past questions."""
 
     theater: str
     rate: str
@@ -73,24 +70,24 @@ class BaseRate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What the rules leave open, as the log's record of a scoring version holds it.
+    """Parameters of the scoring rules, as stored in a `scoring` record of the log.
 
     Attributes:
-        min_rate_n: Decisions below which a rate is no reference.
-        min_rate: Least rate that is a reference, inclusive.
-        max_rate: Largest rate that is a reference, inclusive.
-        min_confidence: Least confidence that takes a position, inclusive.
-        edge: Distance from the mid that a position needs more than.
-        stake: Account currency of a position.
+        min_rate_n: Minimum number of decisions (or questions) of a reference rate.
+        min_rate: Minimum reference rate, inclusive.
+        max_rate: Maximum reference rate, inclusive.
+        min_confidence: Minimum confidence of a paper position, inclusive.
+        edge: Minimum distance of the forecast from the mid price, exclusive.
+        stake: Stake of a position, in account currency.
         fee_model: `kalshi_taker` or `none`.
-        fee_rate: Of contracts times price times the other side's price.
-        fee_step: What a fee is rounded up to a multiple of.
-        log_clip: Least probability that a log score takes; the largest is 1 less it.
-        close_margin_s: Seconds before the actual close after which no decision counts.
-        grace_s: Seconds without dispute after which `determined` is final.
-        min_markets: Markets below which an agent has no interval and is no candidate for the best.
-        n_draws: Resamples of an interval, at least 1,999.
-        seed: What resamples are a function of.
+        fee_rate: Fee as a fraction of `contracts * price * (1 - price)`.
+        fee_step: Fees are rounded up to a multiple of this, in account currency.
+        log_clip: The log score clips probabilities to `[log_clip, 1 - log_clip]`.
+        close_margin_s: Decisions within this many seconds before the actual close do not count.
+        grace_s: Seconds without a dispute after which a `determined` result is final.
+        min_markets: Minimum number of markets for an interval and for a rank probability.
+        n_draws: Number of bootstrap resamples, at least 1,999.
+        seed: Seed of the resamples.
     """
 
     min_rate_n: int = 10
@@ -110,38 +107,38 @@ class Parameters:
     seed: int = 20260101
 
     def __post_init__(self) -> None:
-        """Refuse a fee model that does not exist."""
+        """Raise if the fee model is unknown."""
         if self.fee_model not in FEE_MODELS:
-            raise refusal("argument_invalid", f"`fee_model` must be of {FEE_MODELS}; received {self.fee_model!r}")
+            raise refusal("argument_invalid", f"`fee_model` must be one of {FEE_MODELS}; received {self.fee_model!r}")
 
     @classmethod
     def of_record(cls, record: Mapping[str, str | int]) -> Parameters:
-        """Return the parameters of a `scoring` record, which names each of them."""
+        """Return the parameters of a `scoring` record, which must have all of them."""
         kinds = {each.name: int if each.type == "int" else str for each in fields(cls)}
         if set(record) != set(kinds) or any(type(record[name]) is not kind for name, kind in kinds.items()):
             raise refusal("argument_invalid", f"parameters must be {kinds}; received {dict(record)}")
         return cls(**record)  # type: ignore[arg-type]
 
     def to_record(self) -> dict[str, str | int]:
-        """Return the parameters as the log holds them: texts and whole numbers."""
+        """Return the parameters as strings and integers, as the log stores them."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that a board depends on.
+class ScoreInputs:
+    """Everything that a board is computed from.
 
     Attributes:
-        at_us: Moment of the board: later resolutions are not known, and `determined` waits until it for a dispute.
-        agents: All that are registered.
+        at_us: Time of the board. Later resolutions are ignored; disputes may arrive until then.
+        agents: All registered agents.
         snapshots_us: `as_of` of every published snapshot.
-        quotes: Every market of every snapshot.
-        decisions: Every accepted decision that may be known.
-        resolutions: Records of resolutions.
-        base_rates: Table of historical rates, one row a theater at most.
-        window: First moment of a season, and the one after its last; all time if None.
-        scoring_version: Name of these rules.
-        parameters: What the rules leave open.
+        quotes: All markets of all snapshots.
+        decisions: All accepted decisions that are public.
+        resolutions: All resolution records.
+        base_rates: Historical rates, at most one row per theater.
+        window: Start (inclusive) and end (exclusive) of a season, or None for all time.
+        scoring_version: Version of the formulas.
+        parameters: Parameters of the rules.
     """
 
     at_us: int

@@ -1,6 +1,6 @@
-"""How sure scores are, and what they would be on the same markets (R-53 to R-55).
+"""Bootstrap intervals, log scores and difficulty-adjusted scores (R-53 to R-55).
 
-The native core computes; this converts.
+The Rust core computes them; this module converts arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.scoring.decision_selection import Forecasts
-from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, UNIT, Whole, millionths
+from openoutcry.arena.scoring.exact_arithmetic import LOSS_UNIT, UNIT, Int64Array, millionths
 from openoutcry.arena.scoring.reference_rates import Reference
 
 INTERVALS = {
@@ -28,7 +28,7 @@ INTERVALS = {
     "p_top": "top",
     "p_rank": "holds",
 }
-"""Names on a board of what the native core says by its own."""
+"""Field of a board to field of the Rust core's result."""
 
 
 def _losses(forecasts: Forecasts) -> npt.NDArray[np.float64]:
@@ -40,29 +40,34 @@ def _markets(forecasts: Forecasts) -> npt.NDArray[np.uint32]:
 
 
 def log_scores(forecasts: Forecasts) -> list[float | None]:
-    """Return the mean logarithm of what each agent gave to what came true, clipped."""
-    least = millionths(forecasts.facts.parameters.log_clip)
-    given = np.where(forecasts.yes, forecasts.probability, UNIT - forecasts.probability)
-    return _known(native.forecast_log_scores(forecasts.starts, np.clip(given, least, UNIT - least) / UNIT))
+    """Return each agent's mean log probability of the outcome, clipped."""
+    least = millionths(forecasts.inputs.parameters.log_clip)
+    outcome_probability = np.where(forecasts.yes, forecasts.probability, UNIT - forecasts.probability)
+    return _known(
+        native.forecast_log_scores(forecasts.starts, np.clip(outcome_probability, least, UNIT - least) / UNIT)
+    )
 
 
-def adjusted(forecasts: Forecasts) -> list[float | None]:
-    """Return Brier scores as though all agents had forecast the same markets."""
+def adjusted_scores(forecasts: Forecasts) -> list[float | None]:
+    """Return each agent's Brier score adjusted for the difficulty of its markets."""
     found = native.forecast_effects(forecasts.starts, _markets(forecasts), _losses(forecasts), forecasts.n_markets)
     return _known(found)
 
 
-def intervals(forecasts: Forecasts, used: Sequence[Reference], place: Whole) -> list[dict[str, float | None]]:
-    """Return what resamples say of each agent; nothing on too few markets."""
-    rules = forecasts.facts.parameters
+def intervals(forecasts: Forecasts, used: Sequence[Reference], place: Int64Array) -> list[dict[str, float | None]]:
+    """Return each agent's bootstrap intervals and rank probabilities.
+
+    All are None for agents with fewer than `min_markets` markets.
+    """
+    rules = forecasts.inputs.parameters
     enough = np.diff(forecasts.starts) >= rules.min_markets
-    kept = enough[forecasts.agent]
+    is_included = enough[forecasts.agent]
     expected = np.array([_rounded(each.expected(1)) for each in used], dtype=np.float64)
     found = native.forecast_intervals(
         [0, *np.cumsum(np.diff(forecasts.starts)[enough]).tolist()],
-        _markets(forecasts)[kept],
-        _losses(forecasts)[kept],
-        expected[place[kept]],
+        _markets(forecasts)[is_included],
+        _losses(forecasts)[is_included],
+        expected[place[is_included]],
         forecasts.n_markets,
         n_draws=rules.n_draws,
         seed=rules.seed,

@@ -1,4 +1,4 @@
-"""What became of each market, by its records (R-44)."""
+"""Settlement of markets from their resolution records (R-44)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SETTLED, PROVISIONAL, DISPUTED, EXCLUDED = "settled", "provisional", "disputed",
 
 
 class Settlement(NamedTuple):
-    """What stands of a market.
+    """The settlement of a market.
 
-    `state` is `settled`, `provisional` (determined, but it may be disputed yet), `disputed` or `excluded`. `settled_us`
-    is the first moment at which it was final, or will be where nobody disputes it.
+    `state` is `settled`, `provisional` (determined, but still open to dispute), `disputed` or `excluded`. `settled_us`
+    is the first time at which the result is final, assuming no dispute until then.
     """
 
     state: str
@@ -28,26 +28,26 @@ class Settlement(NamedTuple):
 
 
 def settle(resolutions: Iterable[Resolution], at_us: int, grace_s: int) -> dict[str, Settlement]:
-    """Return what stands of each market at a moment."""
+    """Return the settlement of each market at a given time."""
     known = sorted((each for each in resolutions if each.at_us <= at_us), key=lambda each: (each.market_id, each.seq))
     for each in known:
         if each.status not in STATUSES or each.outcome not in ("yes", "no", None):
             raise refusal("value_invalid", f"a resolution must have a known status and outcome; received {each}")
     by_market = groupby(known, key=lambda each: each.market_id)
-    return {market_id: _stands(list(records), at_us, grace_s * SECOND) for market_id, records in by_market}
+    return {market_id: _settlement(list(records), at_us, grace_s * SECOND) for market_id, records in by_market}
 
 
-def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlement:
+def _settlement(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlement:
     last = records[-1]
     finals = [_final_us(each.status, each.outcome, each.at_us, grace_us) for each in records]
-    # A determination is final only where the record after it came later than that.
+    # A determination becomes final only if the next record arrives after the grace period.
     until = [*(each.at_us for each in records[1:]), None]
     reached = (
         final for final, end in zip(finals, until, strict=True) if final is not None and (end is None or final <= end)
     )
     closes = [each.actual_close_us for each in records if each.actual_close_us is not None]
     return Settlement(
-        state=standing(last.status, last.outcome, last.at_us, at_us, grace_us),
+        state=market_state(last.status, last.outcome, last.at_us, at_us, grace_us),
         yes=last.outcome == "yes",
         first_us=records[0].at_us,
         settled_us=next(reached, None),
@@ -55,8 +55,8 @@ def _stands(records: Sequence[Resolution], at_us: int, grace_us: int) -> Settlem
     )
 
 
-def standing(status: str, outcome: str | None, since_us: int, at_us: int, grace_us: int) -> str:
-    """Return the state of a market, by its last record and when that came."""
+def market_state(status: str, outcome: str | None, since_us: int, at_us: int, grace_us: int) -> str:
+    """Return the state of a market from its last record and the record's time."""
     final_us = _final_us(status, outcome, since_us, grace_us)
     if final_us is not None:
         return SETTLED if final_us <= at_us else PROVISIONAL
@@ -64,7 +64,7 @@ def standing(status: str, outcome: str | None, since_us: int, at_us: int, grace_
 
 
 def _final_us(status: str, outcome: str | None, since_us: int, grace_us: int) -> int | None:
-    """Return when a record is final by itself; none that has no outcome ever is."""
+    """Return the time at which a record's result is final; None without an outcome."""
     if outcome is None or status not in ("determined", "amended", "finalized"):
         return None
     return since_us + grace_us if status == "determined" else since_us

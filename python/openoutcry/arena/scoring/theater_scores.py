@@ -1,4 +1,4 @@
-"""Scores of an agent in each theater that its markets name (R-31, R-49)."""
+"""Scores of each agent by theater (R-31, R-49)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from openoutcry.arena.scoring.brier_scores import points
+from openoutcry.arena.scoring.brier_scores import point_scores
 from openoutcry.arena.scoring.decision_selection import Forecasts
 from openoutcry.arena.scoring.exact_arithmetic import to_float
 from openoutcry.arena.scoring.forecast_calibration import Calibration, calibrate, tallies
@@ -16,7 +16,7 @@ from openoutcry.arena.scoring.reference_rates import Reference
 
 @dataclass(frozen=True, slots=True)
 class TheaterScore:
-    """Scores of an agent over a theater's markets, all against its one rate."""
+    """Scores of an agent on a theater's markets, against the theater's reference rate."""
 
     theater: str
     n: int
@@ -28,18 +28,18 @@ class TheaterScore:
     calibration: Calibration
 
 
-def names(forecasts: Forecasts) -> list[str]:
-    """Return every theater that a market of a snapshot names."""
+def theater_names(forecasts: Forecasts) -> list[str]:
+    """Return all theaters named by markets, sorted."""
     return sorted({theater for each in forecasts.theater_sets for theater in each})
 
 
 def per_theater(forecasts: Forecasts, found: Mapping[str | None, Reference]) -> list[tuple[TheaterScore, ...]]:
-    """Return the scores of each agent in the theaters where it has any."""
+    """Return the scores of each agent in the theaters where it has settled forecasts."""
     rows: list[list[TheaterScore]] = [[] for _ in forecasts.agents]
-    for theater in names(forecasts):
+    for theater in theater_names(forecasts):
         own = forecasts.where(forecasts.of_theater(theater))
         reference = found[theater]
-        scored = zip(points(own, [reference], np.zeros_like(own.agent)), tallies(own), strict=True)
+        scored = zip(point_scores(own, [reference], np.zeros_like(own.agent)), tallies(own), strict=True)
         for row, (point, tally) in zip(rows, scored, strict=True):
             if point.n:
                 skill, brier = to_float(point.skill), to_float(point.brier)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from openoutcry.arena.protocol import THEATERS, ArenaError
-from openoutcry.arena.scoring import Board, Facts, Forecasts, Row, board, select
+from openoutcry.arena.scoring import Board, Forecasts, Row, ScoreInputs, board, select
 from openoutcry.arena.server.market_routes import status_of
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
@@ -33,7 +33,7 @@ class _CachedBoards(NamedTuple):
     """Boards by season and theater, with the facts and forecasts they were computed from."""
 
     key: _Key
-    facts: Facts
+    facts: ScoreInputs
     forecasts: dict[str, Forecasts]
     boards: dict[tuple[str, str | None], Board]
 
@@ -80,11 +80,11 @@ class Boards:
             self._lock.release()
 
     def _compute(self, theater: str | None, season: str) -> Board:
-        moment, cached = self._settings.clock(), self._cached
-        key = self._key(moment)
+        timestamp, cached = self._settings.clock(), self._cached
+        key = self._key(timestamp)
         if cached is None or cached.key != key:
             with self._arena.reading.connect() as connection:
-                cached = _CachedBoards(key, facts_at(connection, moment), {}, {})
+                cached = _CachedBoards(key, facts_at(connection, timestamp), {}, {})
         if season not in cached.forecasts:
             cached.forecasts[season] = select(replace(cached.facts, window=self.seasons()[season]))
         name = season, theater
@@ -93,7 +93,7 @@ class Boards:
         self._cached = cached
         return cached.boards[name]
 
-    def _key(self, moment: int) -> _Key:
+    def _key(self, timestamp: int) -> _Key:
         """Return the cache key of a timestamp.
 
         Decisions enter a board when their market's cutoff passes. A submission received just before the cutoff may be
@@ -101,9 +101,9 @@ class Boards:
         """
         state = self._arena.state
         changes, markets = state.changes, list(state.markets.values())
-        n_final = sum(status_of(market, moment) == "settled" for market in markets)
+        n_final = sum(status_of(market, timestamp) == "settled" for market in markets)
         cutoffs = [market.decision_cutoff for market in markets]
-        n_open = sum((moment <= each) + (moment <= each + LATEST_WRITTEN) for each in cutoffs)
+        n_open = sum((timestamp <= each) + (timestamp <= each + LATEST_WRITTEN) for each in cutoffs)
         return changes, n_open, n_final
 
     def leaderboard(self, found: Board, season: str, least: int, page: range) -> dict[str, Any]:
@@ -144,9 +144,9 @@ class Boards:
             raise ArenaError("unknown_agent", f"a registered agent is required; received {slug!r}")
         scores = asdict(row)
         # The agent's own key also shows its hidden decisions.
-        moment = AFTER_ALL if is_owner else self._settings.clock()
+        timestamp = AFTER_ALL if is_owner else self._settings.clock()
         with self._arena.reading.connect() as connection:
-            recent = list(visible_submissions(connection, moment, agent=agent.id, most=RECENT))
+            recent = list(visible_submissions(connection, timestamp, agent=agent.id, most=RECENT))
             n = count_submissions(connection, agent.id)
         return {
             "slug": slug,

@@ -10,7 +10,7 @@ from openoutcry.arena.log.signed_notes import Checkpoint, Note, Signature, Signe
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.openoutcry_py import OpenOutcryError
 
-_LONGEST = 10_000
+_MAX_NOTE = 10_000
 
 
 class Cosignatures:
@@ -36,8 +36,8 @@ class Cosignatures:
             ArenaError: `invalid_payload`: the note is not a checkpoint of the log. `bad_auth`: no known witness signed
                 it. `payload_too_large`.
         """
-        if len(note) > _LONGEST:
-            raise ArenaError("payload_too_large", f"a note of at most {_LONGEST:,} bytes is required; received more")
+        if len(note) > _MAX_NOTE:
+            raise ArenaError("payload_too_large", f"a note of at most {_MAX_NOTE:,} bytes is required; received more")
         try:
             text = note.decode()
             found, parsed = open_checkpoint(text, self._key.verifier), Note.parse(text)

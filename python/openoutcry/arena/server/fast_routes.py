@@ -80,9 +80,9 @@ class Submissions(FastRoute):
         return RawResponse(200, [*response_headers, _REPLAYED] if reply.is_replayed else response_headers, reply.body)
 
 
-def unknown_snapshot(moment: int, field: str | None) -> ArenaError:
+def unknown_snapshot(timestamp: int, field: str | None) -> ArenaError:
     """Return the error of a snapshot that was not published."""
-    detail = f"the time of a published snapshot is required; received {format_timestamp(moment)}"
+    detail = f"the time of a published snapshot is required; received {format_timestamp(timestamp)}"
     return ArenaError("unknown_snapshot", detail, field)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Engine, select
 
 from openoutcry.arena.protocol import ArenaError
-from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, market_state
 from openoutcry.arena.store.cached_state import GRACE, Market, State
 from openoutcry.arena.store.tables import markets, quotes
 from openoutcry.arena.timestamps import format_timestamp
@@ -15,22 +15,22 @@ from openoutcry.arena.timestamps import format_timestamp
 STATUSES = ("open", "closed", "settled")
 
 
-def status_of(market: Market, moment: int) -> str:
+def status_of(market: Market, timestamp: int) -> str:
     """Return `open`, `closed` or `settled`: the status of a market at a time (R-09, R-44)."""
     if market.status is None:
-        return "open" if moment <= market.decision_cutoff else "closed"
+        return "open" if timestamp <= market.decision_cutoff else "closed"
     assert market.resolved_at is not None
-    state = standing(market.status, market.outcome, market.resolved_at, moment, GRACE)
+    state = market_state(market.status, market.outcome, market.resolved_at, timestamp, GRACE)
     return "settled" if state in (SETTLED, EXCLUDED) else "closed"
 
 
-def with_market(state: State, body: dict[str, Any], moment: int) -> dict[str, Any]:
+def with_market(state: State, body: dict[str, Any], timestamp: int) -> dict[str, Any]:
     """Return a revealed decision with its market and the market's status at a time."""
     market = state.markets.get(body["market_id"])
-    return body | {"market": market, "status": None if market is None else status_of(market, moment)}
+    return body | {"market": market, "status": None if market is None else status_of(market, timestamp)}
 
 
-def list_markets(state: State, engine: Engine, status: str, theater: str | None, moment: int) -> dict[str, Any]:
+def list_markets(state: State, engine: Engine, status: str, theater: str | None, timestamp: int) -> dict[str, Any]:
     """Return the markets of a status, ordered by cutoff, with their newest prices (R-07, R-08)."""
     if status not in STATUSES:
         raise ArenaError(
@@ -39,7 +39,7 @@ def list_markets(state: State, engine: Engine, status: str, theater: str | None,
     selected = [
         market
         for market in state.markets.values()
-        if status_of(market, moment) == status and (theater is None or theater in market.theaters)
+        if status_of(market, timestamp) == status and (theater is None or theater in market.theaters)
     ]
     selected.sort(key=lambda market: (market.decision_cutoff, market.market_id))
     prices = _newest(engine) if selected else {}

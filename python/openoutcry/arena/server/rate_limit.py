@@ -25,7 +25,7 @@ class SlidingWindow:
         self._most, self._span = most, span
         self._hits: dict[object, deque[int]] = {}
 
-    def hit(self, name: object, moment: int) -> None:
+    def hit(self, name: object, timestamp: int) -> None:
         """Count a request of a client.
 
         Raises:
@@ -38,10 +38,10 @@ class SlidingWindow:
         if len(self._hits) >= MAX_NAMES:
             del self._hits[next(iter(self._hits))]
         self._hits[name] = hits
-        while hits and hits[0] <= moment - self._span:
+        while hits and hits[0] <= timestamp - self._span:
             hits.popleft()
         if len(hits) >= self._most:
-            wait = max(1, -(-(hits[0] + self._span - moment) // SECOND))
+            wait = max(1, -(-(hits[0] + self._span - timestamp) // SECOND))
             wanted = f"at most {self._most} requests in any {self._span // SECOND} s are required"
             raise ArenaError("rate_limited", f"{wanted}; received one more", retry_after=wait)
-        hits.append(moment)
+        hits.append(timestamp)

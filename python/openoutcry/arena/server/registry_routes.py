@@ -10,7 +10,7 @@ from sqlalchemy import select
 from openoutcry import openoutcry_py as native
 from openoutcry.arena.log.log_proofs import Proof
 from openoutcry.arena.log.signed_notes import Checkpoint, VerifierKey
-from openoutcry.arena.log.tiles import Tile, bundle
+from openoutcry.arena.log.tiles import Tile, entry_bundle
 from openoutcry.arena.protocol import ArenaError, is_submission_id
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.arena_store import Arena
@@ -54,7 +54,7 @@ class Registry:
             tile = Tile.parse(path)
         except OpenOutcryError as error:
             raise _missing(f"tile/{path}") from error
-        if not tile.is_of(self._size()):
+        if not tile.is_complete_at(self._size()):
             raise _missing(f"tile/{path}")
         tree = self._arena.writer.log.tree
         if tile.level is not None and (tile.level > 0 or tile.first >= tree.n_cold):
@@ -62,7 +62,7 @@ class Registry:
         with self._arena.reading.connect() as connection:
             if tile.level == 0:
                 return read_tile(connection, tile.index)[: HASH * tile.width]
-            return bundle(record_texts(connection, tile.first, tile.first + tile.width))
+            return entry_bundle(record_texts(connection, tile.first, tile.first + tile.width))
 
     def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
         """Return the inclusion proof of a submission, its record and its revealed decisions."""

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
-from openoutcry.arena.snapshots.snapshot_times import check_time, show_time
+from openoutcry.arena.snapshots.snapshot_times import format_time, to_utc
 
 Lean = Literal["hostile", "cooperative", "mixed", "none"]
 Json: TypeAlias = "str | int | float | bool | list[str] | None"
@@ -24,8 +24,8 @@ LEANS: tuple[str, ...] = get_args(Lean)
 RISKS = ("LOW", "MODERATE", "HIGH", "UNKNOWN")
 PLACES = Decimal("0.0001")
 # With four decimals, a double still holds every digit below it.
-LARGEST = Decimal(10) ** 11
-LONGEST_TITLE, LONGEST_SUMMARY, LONGEST_NAME, LONGEST_URL = 300, 1000, 80, 2048
+MAX_NUMBER = Decimal(10) ** 11
+MAX_TITLE, MAX_SUMMARY, MAX_NAME, MAX_URL = 300, 1000, 80, 2048
 URL = re.compile(r"https?://[!-~]+", re.ASCII)
 # Joiners belong to the spelling of Persian and to emoji; the other format characters reorder or hide text.
 JOINERS = frozenset("\u200c\u200d")
@@ -41,7 +41,7 @@ def is_visible(character: str) -> bool:
     return unicodedata.category(character) not in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"} or character in JOINERS
 
 
-def number(value: Decimal | int | None) -> int | float | None:
+def json_number(value: Decimal | int | None) -> int | float | None:
     """Return a number for JSON: `Decimal("0.0400")` as 0.04, `Decimal("1.0")` as 1."""
     if value is None or isinstance(value, int):
         return value
@@ -69,7 +69,7 @@ class Item:
         """
         if not isinstance(self.id, str) or not self.id.startswith(f"{self.kind}:"):
             raise SnapshotError(f"an id of the kind {self.kind} must begin with it and a colon; received {self.id!r}")
-        self.text("id", 200)
+        self.check_text("id", 200)
         self.check()
 
     def check(self) -> None:
@@ -82,51 +82,51 @@ class Item:
         for name in self.members:
             value = getattr(self, name)
             if isinstance(value, datetime):
-                shown[name] = show_time(value)
+                shown[name] = format_time(value)
             elif isinstance(value, tuple):
                 shown[name] = list(value)
             else:
-                shown[name] = number(value) if isinstance(value, Decimal) else value
+                shown[name] = json_number(value) if isinstance(value, Decimal) else value
         return shown
 
-    def refuse(self, name: str, wanted: str) -> SnapshotError:
+    def invalid(self, name: str, wanted: str) -> SnapshotError:
         """Return the error of a member that breaks a rule, to be raised."""
         return SnapshotError(f"{name} of {self.id!r} must be {wanted}; received {getattr(self, name)!r}"[:500])
 
-    def text(self, name: str, most: int, least: int = 1) -> None:
+    def check_text(self, name: str, most: int, least: int = 1) -> None:
         """Refuse a member that is no clean text of a bounded number of code points."""
         value = getattr(self, name)
         if not (isinstance(value, str) and least <= len(value) <= most and all(map(is_visible, value))):
-            raise self.refuse(name, f"text of {least} to {most} characters without control characters")
+            raise self.invalid(name, f"text of {least} to {most} characters without control characters")
 
-    def moment(self, name: str) -> None:
+    def check_timestamp(self, name: str) -> None:
         """Refuse a member that is no moment with a zone."""
         value = getattr(self, name)
         if not isinstance(value, datetime):
-            raise self.refuse(name, "a time")
+            raise self.invalid(name, "a time")
         try:
-            check_time(name, value)
+            to_utc(name, value)
         except (OverflowError, ValueError) as error:
             raise SnapshotError(f"{name} of {self.id!r}: {error}") from error
 
-    def decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
+    def check_decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
         """Refuse a member that is no decimal of four places in a range."""
         value = getattr(self, name)
         if not (isinstance(value, Decimal) and value.is_finite() and low <= value <= high):
-            raise self.refuse(name, f"a decimal from {low} to {high}")
+            raise self.invalid(name, f"a decimal from {low} to {high}")
         if value != value.quantize(PLACES):
-            raise self.refuse(name, "of at most four decimals")
+            raise self.invalid(name, "of at most four decimals")
 
-    def optional(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
+    def check_optional_decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
         """Refuse a member that is neither null nor such a decimal."""
         if getattr(self, name) is not None:
-            self.decimal(name, low, high)
+            self.check_decimal(name, low, high)
 
-    def link(self, name: str) -> None:
+    def check_url(self, name: str) -> None:
         """Refuse a member that is no web address, as `javascript:` is none."""
         value = getattr(self, name)
-        if not (isinstance(value, str) and len(value) <= LONGEST_URL and URL.fullmatch(value)):
-            raise self.refuse(name, "an http or https address in ASCII")
+        if not (isinstance(value, str) and len(value) <= MAX_URL and URL.fullmatch(value)):
+            raise self.invalid(name, "an http or https address in ASCII")
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,12 @@ class News(Item):
     def check(self) -> None:
         """Refuse what no article may hold."""
         if self.source_type not in {"rss", "gdelt"}:
-            raise self.refuse("source_type", "`rss` or `gdelt`")
-        self.text("source_name", LONGEST_NAME)
-        self.text("title", LONGEST_TITLE)
-        self.text("summary", LONGEST_SUMMARY, 0)
-        self.link("url")
-        self.moment("published_at")
+            raise self.invalid("source_type", "`rss` or `gdelt`")
+        self.check_text("source_name", MAX_NAME)
+        self.check_text("title", MAX_TITLE)
+        self.check_text("summary", MAX_SUMMARY, 0)
+        self.check_url("url")
+        self.check_timestamp("published_at")
 
 
 @dataclass(frozen=True)
@@ -186,15 +186,15 @@ class MarketState(Item):
     def check(self) -> None:
         """Refuse what no market may hold."""
         if self.exchange != "kalshi" or not self.market_id.startswith("kalshi:") or not is_market_id(self.market_id):
-            raise self.refuse("market_id", "an id of `kalshi`, the one exchange that is served")
+            raise self.invalid("market_id", "an id of `kalshi`, the one exchange that is served")
         for name in ("yes_mid_price", "yes_bid", "yes_ask"):
-            self.optional(name, 0, 1)
-        self.optional("volume_24h_usd", 0, LARGEST)
-        self.moment("as_of")
-        self.moment("close_time")
-        self.text("question", LONGEST_TITLE)
+            self.check_optional_decimal(name, 0, 1)
+        self.check_optional_decimal("volume_24h_usd", 0, MAX_NUMBER)
+        self.check_timestamp("as_of")
+        self.check_timestamp("close_time")
+        self.check_text("question", MAX_TITLE)
         if not set(self.theaters) <= set(THEATERS) or len(set(self.theaters)) < len(self.theaters):
-            raise self.refuse("theaters", f"different ones of {', '.join(THEATERS)}")
+            raise self.invalid("theaters", f"different ones of {', '.join(THEATERS)}")
 
 
 @dataclass(frozen=True)
@@ -214,10 +214,10 @@ class ScheduledEvent(Item):
 
     def check(self) -> None:
         """Refuse what no event may hold."""
-        self.text("title", LONGEST_TITLE)
-        self.moment("scheduled_at")
+        self.check_text("title", MAX_TITLE)
+        self.check_timestamp("scheduled_at")
         if self.published_at is not None:
-            self.moment("published_at")
+            self.check_timestamp("published_at")
 
 
 @dataclass(frozen=True)
@@ -241,13 +241,13 @@ class Seismic(Item):
 
     def check(self) -> None:
         """Refuse what no earthquake may hold."""
-        self.decimal("magnitude", -5, 12)
-        self.optional("depth_km", -20, 1000)
-        self.decimal("lat", -90, 90)
-        self.decimal("lon", -180, 180)
-        self.text("place", LONGEST_TITLE, 0)
-        self.moment("occurred_at")
-        self.link("url")
+        self.check_decimal("magnitude", -5, 12)
+        self.check_optional_decimal("depth_km", -20, 1000)
+        self.check_decimal("lat", -90, 90)
+        self.check_decimal("lon", -180, 180)
+        self.check_text("place", MAX_TITLE, 0)
+        self.check_timestamp("occurred_at")
+        self.check_url("url")
 
 
 @dataclass(frozen=True)
@@ -278,37 +278,37 @@ class TheaterIntel(Item):
     def check(self) -> None:
         """Refuse what no theater may hold."""
         if self.theater not in THEATERS:
-            raise self.refuse("theater", f"one of {', '.join(THEATERS)}")
+            raise self.invalid("theater", f"one of {', '.join(THEATERS)}")
         if self.gdelt_lean is not None and self.gdelt_lean not in LEANS:
-            raise self.refuse("gdelt_lean", f"null or one of {', '.join(LEANS)}")
+            raise self.invalid("gdelt_lean", f"null or one of {', '.join(LEANS)}")
         if self.financial_risk not in RISKS:
-            raise self.refuse("financial_risk", f"one of {', '.join(RISKS)}")
+            raise self.invalid("financial_risk", f"one of {', '.join(RISKS)}")
         for name in ("gdelt_hostile_count", "gdelt_cooperative_count", "news_count"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not 0 <= value < 2**53):
-                raise self.refuse(name, "null or a count")
+                raise self.invalid(name, "null or a count")
         for name in ("wiki_spike", "seismic_alert"):
             if type(getattr(self, name)) not in (bool, type(None)):
-                raise self.refuse(name, "null, false or true")
-        self.optional("wiki_max_ratio", 0, LARGEST)
-        self.moment("as_of")
+                raise self.invalid(name, "null, false or true")
+        self.check_optional_decimal("wiki_max_ratio", 0, MAX_NUMBER)
+        self.check_timestamp("as_of")
 
 
 KINDS: tuple[type[Item], ...] = (News, MarketState, ScheduledEvent, Seismic, TheaterIntel)
 
 
-def rounded(value: Decimal, places: Decimal = PLACES) -> Decimal:
+def round_decimal(value: Decimal, places: Decimal = PLACES) -> Decimal:
     """Return a decimal to so many decimals, halves to even.
 
     Raises:
         SnapshotError: It is not finite, or too large for its digits to be kept.
     """
-    if not value.is_finite() or abs(value) > LARGEST:
-        raise SnapshotError(f"a number must be finite and at most {LARGEST}; received {value}")
+    if not value.is_finite() or abs(value) > MAX_NUMBER:
+        raise SnapshotError(f"a number must be finite and at most {MAX_NUMBER}; received {value}")
     return value.quantize(places)
 
 
-def exact(value: object) -> Decimal:
+def parse_decimal(value: object) -> Decimal:
     """Return a source's number as the decimal that its text shows.
 
     Raises:

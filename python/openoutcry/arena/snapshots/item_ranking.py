@@ -19,10 +19,10 @@ from openoutcry.arena.snapshots.item_kinds import (
     SnapshotError,
     TheaterIntel,
 )
-from openoutcry.arena.snapshots.snapshot_times import show_time
-from openoutcry.arena.snapshots.time_leaks import Seen
+from openoutcry.arena.snapshots.snapshot_times import format_time
+from openoutcry.arena.snapshots.time_leaks import ObservedItem
 
-MOST_ITEMS = 200
+MAX_ITEMS = 200
 WEIGHTS: dict[type[Item], Decimal] = {
     MarketState: Decimal(100),
     TheaterIntel: Decimal(100),
@@ -30,7 +30,7 @@ WEIGHTS: dict[type[Item], Decimal] = {
     Seismic: Decimal("1.5"),
     News: Decimal(1),
 }
-KEPT = (MarketState, TheaterIntel)
+NEVER_DROPPED = (MarketState, TheaterIntel)
 DAY = Decimal(24 * 3_600_000_000)
 # Decimal's `exp` is rounded correctly, so the order is the same on every platform; that of C's is not.
 EXACT = Context(prec=34)
@@ -43,7 +43,7 @@ def score(item: Item, as_of: datetime) -> Decimal:
     return EXACT.multiply(decay, WEIGHTS[type(item)])
 
 
-def choose(seen: Sequence[Seen], as_of: datetime) -> list[Seen]:
+def select_items(seen: Sequence[ObservedItem], as_of: datetime) -> list[ObservedItem]:
     """Return at most 200 items by score, then by newer time, then by id.
 
     Markets and theaters are never dropped, so the others share the room that they leave.
@@ -52,21 +52,21 @@ def choose(seen: Sequence[Seen], as_of: datetime) -> list[Seen]:
         SnapshotError: Markets and theaters alone are more than 200. Neither rule may give way unseen: whoever lists
             the markets has to list fewer.
     """
-    kept = sum(isinstance(each.item, KEPT) for each in seen)
-    if kept > MOST_ITEMS:
+    kept = sum(isinstance(each.item, NEVER_DROPPED) for each in seen)
+    if kept > MAX_ITEMS:
         raise SnapshotError(
-            f"markets and theaters, which are never dropped, must be at most {MOST_ITEMS}; "
-            f"received {kept} for {show_time(as_of)}"
+            f"markets and theaters, which are never dropped, must be at most {MAX_ITEMS}; "
+            f"received {kept} for {format_time(as_of)}"
         )
     ranked = sorted(seen, key=lambda each: _key(each.item, as_of))
-    room, chosen = MOST_ITEMS - kept, []
+    room, selected = MAX_ITEMS - kept, []
     for each in ranked:
-        if isinstance(each.item, KEPT):
-            chosen.append(each)
+        if isinstance(each.item, NEVER_DROPPED):
+            selected.append(each)
         elif room:
-            chosen.append(each)
+            selected.append(each)
             room -= 1
-    return chosen
+    return selected
 
 
 def _key(item: Item, as_of: datetime) -> tuple[Decimal, timedelta, str]:

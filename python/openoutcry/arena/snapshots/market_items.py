@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from openoutcry.arena.protocol import THEATERS, Theater, is_market_id
-from openoutcry.arena.snapshots.item_kinds import Json, SnapshotError, exact, number, rounded
-from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
-from openoutcry.arena.snapshots.theaters import shipped
+from openoutcry.arena.snapshots.item_kinds import Json, SnapshotError, json_number, parse_decimal, round_decimal
+from openoutcry.arena.snapshots.snapshot_times import format_time, parse_time
+from openoutcry.arena.snapshots.theaters import default_table
 
 BEFORE_CLOSE = timedelta(hours=2)
 WITHOUT_CLOSE = timedelta(days=14)
@@ -43,17 +43,17 @@ class Market:
             "market_id": self.market_id,
             "exchange": self.exchange,
             "question": self.question,
-            "yes_mid_price": number(self.yes_mid_price),
-            "decision_cutoff": show_time(self.decision_cutoff),
-            "settlement_at": show_time(self.settlement_at),
+            "yes_mid_price": json_number(self.yes_mid_price),
+            "decision_cutoff": format_time(self.decision_cutoff),
+            "settlement_at": format_time(self.settlement_at),
             "theaters": list(self.theaters),
             "primary_theater": self.primary_theater,
-            "yes_bid": number(self.yes_bid),
-            "yes_ask": number(self.yes_ask),
+            "yes_bid": json_number(self.yes_bid),
+            "yes_ask": json_number(self.yes_ask),
         }
 
 
-def markets_of(body: bytes, named: Container[str] | None = None) -> list[Market]:
+def read_markets(body: bytes, named: Container[str] | None = None) -> list[Market]:
     """Return the markets of a snapshot's bytes, by cutoff and then by id.
 
     An item whose id is no market's is left out: it cannot be named in a decision either.
@@ -66,7 +66,7 @@ def markets_of(body: bytes, named: Container[str] | None = None) -> list[Market]
     as_of = parse_time(read["as_of"])
     items = [each for each in read["items"] if isinstance(each, dict) and each.get("kind") == "market_state"]
     found = [
-        market_of(each, as_of)
+        market_from_item(each, as_of)
         for each in items
         if isinstance(each.get("market_id"), str)
         and (named is None or each["market_id"] in named)
@@ -75,7 +75,7 @@ def markets_of(body: bytes, named: Container[str] | None = None) -> list[Market]
     return sorted(found, key=lambda each: (each.decision_cutoff, each.market_id))
 
 
-def market_of(item: Mapping[str, object], as_of: datetime) -> Market:
+def market_from_item(item: Mapping[str, object], as_of: datetime) -> Market:
     """Return a market as its `market_state` item and the time of the snapshot say it.
 
     A cutoff is two hours before the close (R-10). Without a question the id stands for it, without a close the cutoff
@@ -97,7 +97,7 @@ def market_of(item: Mapping[str, object], as_of: datetime) -> Market:
         named = tuple(each for each in THEATERS if each in theaters)
         found = tuple(sorted(named, key=theaters.index))
     else:
-        found = shipped().of_ticker(market_id.partition(":")[2])
+        found = default_table().theaters_of_ticker(market_id.partition(":")[2])
         degraded.append("theaters")
     return Market(
         market_id=market_id,
@@ -124,7 +124,7 @@ def _close(item: Mapping[str, object]) -> datetime | None:
 
 def _price(item: Mapping[str, object], name: str) -> Decimal | None:
     try:
-        price = rounded(exact(item.get(name)))
+        price = round_decimal(parse_decimal(item.get(name)))
     except SnapshotError:
         return None
     return price if 0 <= price <= 1 else None

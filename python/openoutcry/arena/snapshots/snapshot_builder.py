@@ -12,8 +12,8 @@ from datetime import datetime
 from openoutcry.arena.protocol import THEATERS
 from openoutcry.arena.snapshots import item_ranking, time_leaks
 from openoutcry.arena.snapshots.item_kinds import KINDS, SnapshotError, TheaterIntel
-from openoutcry.arena.snapshots.snapshot_times import check_time, is_edge, show_time
-from openoutcry.arena.snapshots.time_leaks import Seen
+from openoutcry.arena.snapshots.snapshot_times import format_time, is_snapshot_time, to_utc
+from openoutcry.arena.snapshots.time_leaks import ObservedItem
 
 SCHEMA_VERSION = "0.2.0"
 
@@ -33,7 +33,7 @@ class Snapshot:
     n_dropped: int
 
 
-def build(as_of: datetime, seen: Iterable[Seen]) -> Snapshot:
+def build(as_of: datetime, seen: Iterable[ObservedItem]) -> Snapshot:
     """Return the snapshot of an edge.
 
     Args:
@@ -46,22 +46,22 @@ def build(as_of: datetime, seen: Iterable[Seen]) -> Snapshot:
             and theaters alone are too many. Nothing is to be published then.
     """
     everything = list(seen)
-    as_of = check_time("as_of", as_of)
-    if not is_edge(as_of):
-        raise SnapshotError(f"as_of must be a whole ten minutes; received {show_time(as_of)}")
+    as_of = to_utc("as_of", as_of)
+    if not is_snapshot_time(as_of):
+        raise SnapshotError(f"as_of must be a whole ten minutes; received {format_time(as_of)}")
     _check(everything)
     time_leaks.check(everything, as_of)
-    chosen = item_ranking.choose(everything, as_of)
+    selected = item_ranking.select_items(everything, as_of)
     shown = {
         "schema_version": SCHEMA_VERSION,
-        "as_of": show_time(as_of),
-        "items": [each.item.to_json() for each in chosen],
+        "as_of": format_time(as_of),
+        "items": [each.item.to_json() for each in selected],
     }
     body = json.dumps(shown, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    return Snapshot(as_of, body, hashlib.sha256(body).hexdigest(), len(chosen), len(everything) - len(chosen))
+    return Snapshot(as_of, body, hashlib.sha256(body).hexdigest(), len(selected), len(everything) - len(selected))
 
 
-def _check(seen: list[Seen]) -> None:
+def _check(seen: list[ObservedItem]) -> None:
     for each in seen:
         # Not `isinstance`: a class made from a public one could show what it likes.
         if type(each.item) not in KINDS:

@@ -21,7 +21,7 @@ REGIONS: dict[str, Theater] = {"russia": "ukraine", "china": "taiwan", "dprk": "
 
 
 @dataclass(frozen=True)
-class Known:
+class TheaterProfile:
     """How one theater is known.
 
     `fips` is its country code in GDELT, `box` the south, west, north and east of its seismic alerts in degrees, `terms`
@@ -38,16 +38,16 @@ class Known:
 class Table:
     """The curated table of theaters."""
 
-    known: dict[Theater, Known]
+    profiles: dict[Theater, TheaterProfile]
     series: tuple[tuple[re.Pattern[str], tuple[Theater, ...]], ...]
 
-    def of_ticker(self, ticker: str) -> tuple[Theater, ...]:
+    def theaters_of_ticker(self, ticker: str) -> tuple[Theater, ...]:
         """Return the theaters of a market's ticker, the primary one first, if any."""
         series = ticker.partition("-")[0]
         return next((theaters for pattern, theaters in self.series if pattern.fullmatch(series)), ())
 
 
-def canonical(region: str) -> Theater | None:
+def theater_of_region(region: str) -> Theater | None:
     """Return the theater that a region's name counts to, or None."""
     name = region.strip().lower() if region.isascii() else ""
     return REGIONS.get(name) or next((each for each in THEATERS if each == name), None)
@@ -61,30 +61,30 @@ def read_table(raw: bytes) -> Table:
     """
     try:
         read = json.loads(raw, parse_float=Decimal, parse_int=Decimal)
-        known = {name: _known(read["theaters"][name]) for name in THEATERS}
+        profiles = {name: _profile(read["theaters"][name]) for name in THEATERS}
         series = tuple((re.compile(row["series"], re.ASCII), _theaters(row["theaters"])) for row in read["series"])
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError, re.error) as error:
         raise SnapshotError(f"the table of theaters cannot be read: {type(error).__name__}: {error}") from error
-    return Table(known, series)
+    return Table(profiles, series)
 
 
-def shipped_bytes() -> bytes:
+def default_table_bytes() -> bytes:
     """Return the table that ships, as its file has it."""
     return resources.files(__package__).joinpath("theaters.json").read_bytes()
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Table:
+def default_table() -> Table:
     """Return the table that ships."""
-    return read_table(shipped_bytes())
+    return read_table(default_table_bytes())
 
 
-def _known(row: dict[str, list[str]]) -> Known:
+def _profile(row: dict[str, list[str]]) -> TheaterProfile:
     south, west, north, east = (Decimal(each) for each in row["box"])
     if not (south < north and west < east):
         raise ValueError("a box is its south, west, north and east")
     words = "|".join(re.escape(each) for each in row["terms"])
-    return Known(
+    return TheaterProfile(
         tuple(row["fips"]),
         (south, west, north, east),
         # A word that begins with a term counts, too: `Iranian` is of `Iran`.
@@ -94,7 +94,7 @@ def _known(row: dict[str, list[str]]) -> Known:
 
 
 def _theaters(names: list[str]) -> tuple[Theater, ...]:
-    found = tuple(canonical(name) for name in names)
+    found = tuple(theater_of_region(name) for name in names)
     clean = tuple(each for each in found if each is not None)
     if len(clean) < len(found) or len(set(clean)) < len(clean):
         raise ValueError(f"theaters of a series must be different ones of {', '.join(THEATERS)}; received {names}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from openoutcry.arena.snapshots.item_kinds import Item, SnapshotError
-from openoutcry.arena.snapshots.snapshot_times import check_time, show_time
+from openoutcry.arena.snapshots.snapshot_times import format_time, to_utc
 
 
 class LeakError(SnapshotError):
@@ -15,14 +15,14 @@ class LeakError(SnapshotError):
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedItem:
     """An item, and when we first had it; the second of the two is never published."""
 
     item: Item
     first_seen_at: datetime
 
 
-def check(seen: Iterable[Seen], as_of: datetime) -> None:
+def check(seen: Iterable[ObservedItem], as_of: datetime) -> None:
     """Refuse a snapshot one of whose items is from after `as_of`.
 
     `scheduled_at` and `close_time` lie ahead by nature, and are no time of an item.
@@ -33,7 +33,7 @@ def check(seen: Iterable[Seen], as_of: datetime) -> None:
     """
     for each in seen:
         for name, moment in (("first_seen_at", each.first_seen_at), ("time", each.item.time)):
-            if moment is not None and check_time(name, moment) > as_of:
+            if moment is not None and to_utc(name, moment) > as_of:
                 raise LeakError(
-                    f"{name} of {each.item.id!r} must not be after {show_time(as_of)}; received {show_time(moment)}"
+                    f"{name} of {each.item.id!r} must not be after {format_time(as_of)}; received {format_time(moment)}"
                 )

@@ -15,18 +15,18 @@ from pathlib import Path
 
 from openoutcry.arena.snapshots.item_kinds import SnapshotError
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
-from openoutcry.arena.snapshots.snapshot_times import parse_time, show_time
+from openoutcry.arena.snapshots.snapshot_times import format_time, parse_time
 from openoutcry.arena.sources.http_fetch import Capture
-from openoutcry.arena.sources.observer import FETCHED, Observer
-from openoutcry.arena.sources.observer_memory import dump, read_memory
-from openoutcry.arena.sources.operator_json import member, object_of, texts
+from openoutcry.arena.sources.observer import FETCHED_SOURCES, Observer
+from openoutcry.arena.sources.observer_state import dump_state, read_state
+from openoutcry.arena.sources.operator_json import member, parse_object, text_members
 
-MEMORY = "memory.json"
+STATE_FILE = "memory.json"
 
 
 def folder_name(as_of: datetime) -> str:
     """Return the name of an edge's folder, `2026-05-08T12-00-00Z`."""
-    return show_time(as_of).replace(":", "-")
+    return format_time(as_of).replace(":", "-")
 
 
 def save(folder: Path, as_of: datetime, captures: Iterable[Capture]) -> Path:
@@ -38,7 +38,7 @@ def save(folder: Path, as_of: datetime, captures: Iterable[Capture]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / folder_name(as_of)
     if place.exists():
-        raise SnapshotError(f"an edge is captured once; received {show_time(as_of)} again")
+        raise SnapshotError(f"an edge is captured once; received {format_time(as_of)} again")
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
         whole = Path(new, "whole")
@@ -50,7 +50,7 @@ def save(folder: Path, as_of: datetime, captures: Iterable[Capture]) -> Path:
             told = {
                 "part": each.part,
                 "url": each.url,
-                "fetched_at": show_time(each.fetched_at),
+                "fetched_at": format_time(each.fetched_at),
                 "status": each.status,
                 "headers": dict(each.headers),
                 "error": each.error,
@@ -90,19 +90,19 @@ def replay(folder: Path) -> Iterator[Snapshot]:
             n_made += 1
             yield build(as_of, observation.seen)
     if not n_made:
-        came = f"{n_edges:,}, at none of which did {', '.join(FETCHED)}"
+        came = f"{n_edges:,}, at none of which did {', '.join(FETCHED_SOURCES)}"
         raise SnapshotError(f"an edge at which a source answered is required; received {came}")
 
 
-def remember(folder: Path, observer: Observer) -> None:
+def save_state(folder: Path, observer: Observer) -> None:
     """Keep what an observer remembers, in the place of what was kept before."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
-        file = Path(new, MEMORY)
-        file.write_bytes(dump(observer.memory))
-        file.replace(folder / MEMORY)
+        file = Path(new, STATE_FILE)
+        file.write_bytes(dump_state(observer.state))
+        file.replace(folder / STATE_FILE)
 
 
-def captured(folder: Path, as_of: datetime) -> list[Capture] | None:
+def load_captures(folder: Path, as_of: datetime) -> list[Capture] | None:
     """Return the captures of an edge, or None where it has none.
 
     Raises:
@@ -124,10 +124,10 @@ def resume(folder: Path, before: datetime | None = None) -> Observer:
     Raises:
         SnapshotError: A file cannot be read. What is remembered may be deleted: it follows from the captures.
     """
-    kept = folder / MEMORY
-    observer = Observer(read_memory(kept.read_bytes()) if kept.exists() else None)
+    kept = folder / STATE_FILE
+    observer = Observer(read_state(kept.read_bytes()) if kept.exists() else None)
     for place in _places(folder):
-        last = observer.memory.as_of
+        last = observer.state.as_of
         is_due = before is None or place.name < folder_name(before)
         if is_due and (last is None or place.name > folder_name(last)):
             observer.observe(*_edge(place))
@@ -158,14 +158,14 @@ def _order(path: Path) -> tuple[str, int]:
 
 def _read(path: Path) -> Capture:
     try:
-        told = object_of(path.read_bytes())
+        told = parse_object(path.read_bytes())
         return Capture(
             source=_order(path)[0],
             part=member(told, "part", str),
             url=member(told, "url", str),
             fetched_at=parse_time(member(told, "fetched_at", str)),
             status=member(told, "status", int),
-            headers=texts(told, "headers", dict),
+            headers=text_members(told, "headers", dict),
             body=path.with_suffix(".raw").read_bytes(),
             error=member(told, "error", str, type(None)),
         )

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from openoutcry.arena.snapshots.item_kinds import SnapshotError
-from openoutcry.arena.snapshots.theaters import read_table, shipped
+from openoutcry.arena.snapshots.theaters import default_table, read_table
 from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher
 from openoutcry.arena.sources.observer import CURATED
 from openoutcry.arena.sources.source_plan import Plan
 
 
-def gather(fetcher: Fetcher, plan: Plan) -> list[Capture]:
+def fetch_all(fetcher: Fetcher, plan: Plan) -> list[Capture]:
     """Return the captures of one edge, in a fixed order; it never raises.
 
     Ask before the edge, and leave time: what arrives after it may not be shown.
     """
     try:
-        pages = [page for known in read_table(plan.table).known.values() for page in known.pages]
+        pages = [page for known in read_table(plan.table).profiles.values() for page in known.pages]
     except SnapshotError:
-        pages = [page for known in shipped().known.values() for page in known.pages]
+        pages = [page for known in default_table().profiles.values() for page in known.pages]
     jobs: dict[str, Callable[[], list[Capture]]] = {
         CURATED: lambda: [Capture(CURATED, "table", "", fetcher.now(), 200, body=plan.table)],
         icalendar.SOURCE: lambda: [] if plan.calendar is None else [icalendar.fetch(plan.calendar, fetcher.now())],
@@ -33,11 +33,11 @@ def gather(fetcher: Fetcher, plan: Plan) -> list[Capture]:
         wikipedia.SOURCE: lambda: wikipedia.fetch(fetcher, pages),
     }
     with ThreadPoolExecutor(max_workers=len(jobs), thread_name_prefix="arena-source") as pool:
-        started = {source: pool.submit(_guarded, source, job, fetcher) for source, job in jobs.items()}
+        started = {source: pool.submit(_run_job, source, job, fetcher) for source, job in jobs.items()}
         return [capture for source in sorted(started) for capture in started[source].result()]
 
 
-def _guarded(source: str, job: Callable[[], list[Capture]], fetcher: Fetcher) -> list[Capture]:
+def _run_job(source: str, job: Callable[[], list[Capture]], fetcher: Fetcher) -> list[Capture]:
     try:
         return job()
     except Exception as error:  # noqa: BLE001 an operator's provider of risks, or a fault of ours, costs one source

@@ -15,7 +15,7 @@ SOURCE = "risk"
 UNKNOWN = "UNKNOWN"
 
 
-def unknown(_: Theater) -> str:
+def unknown_risk(_: Theater) -> str:
     """Return that nobody says it: a risk is never invented."""
     return UNKNOWN
 

@@ -14,18 +14,18 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from openoutcry.arena.snapshots.item_kinds import LONGEST_NAME, LONGEST_TITLE, Lean, News, SnapshotError
+from openoutcry.arena.snapshots.item_kinds import MAX_NAME, MAX_TITLE, Lean, News, SnapshotError
 from openoutcry.arena.snapshots.snapshot_times import UTC, to_second
-from openoutcry.arena.sources.http_fetch import MOST_BYTES, Capture, Fetcher
+from openoutcry.arena.sources.http_fetch import MAX_BYTES, Capture, Fetcher
 from openoutcry.arena.sources.parse_result import Parsed, digest, read_object, rows_of, unreadable
 from openoutcry.arena.sources.source_plan import Plan
-from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
+from openoutcry.arena.sources.text_sanitizer import clean_text, html_to_text, http_url
 
 SOURCE = "gdelt"
 LATEST = "http://data.gdeltproject.org/gdeltv2/lastupdate.txt"
 EXPORT = re.compile(r"https?://data\.gdeltproject\.org/gdeltv2/\d{14}\.export\.CSV\.zip", re.ASCII)
 SEARCH = "https://api.gdeltproject.org/api/v2/doc/doc"
-MOST_ARTICLES, MOST_EVENTS, MOST_CSV = 250, 100_000, 10 * MOST_BYTES
+MAX_ARTICLES, MAX_EVENTS, MAX_CSV_BYTES = 250, 100_000, 10 * MAX_BYTES
 COLUMNS = 61
 ID, IS_ROOT, QUAD_CLASS, COUNTRY, ADDED = 0, 25, 29, 53, 59
 
@@ -88,7 +88,7 @@ def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
     if read is None:
         return unreadable()
     found: Parsed[News] = Parsed()
-    for row in rows_of(read.get("articles"), MOST_ARTICLES):
+    for row in rows_of(read.get("articles"), MAX_ARTICLES):
         found.add("article", _article(row, fetched_at, found))
     return found
 
@@ -96,22 +96,22 @@ def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
 def _rows(raw: bytes) -> Iterator[list[str]]:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(archive.infolist()[0]) as file:
         # Read no further than a bound: the size that an archive states may be a lie.
-        text = file.read(MOST_CSV).decode("utf-8", "replace")
-    for line in text.split("\n")[:MOST_EVENTS]:
+        text = file.read(MAX_CSV_BYTES).decode("utf-8", "replace")
+    for line in text.split("\n")[:MAX_EVENTS]:
         row = line.split("\t")
         if len(row) == COLUMNS:
             yield row
 
 
 def _event(row: list[str], fetched_at: datetime) -> Event | None:
-    added = _moment(row[ADDED], "%Y%m%d%H%M%S")
+    added = _parse_stamp(row[ADDED], "%Y%m%d%H%M%S")
     if added is None or added > fetched_at or row[QUAD_CLASS] not in {"1", "2", "3", "4"}:
         return None
     return Event(row[ID][:20], row[COUNTRY], row[QUAD_CLASS] in {"3", "4"}, added)
 
 
 def _article(row: dict[str, Any], fetched_at: datetime, found: Parsed[News]) -> News | None:
-    url, seen = link(row.get("url")), _moment(row.get("seendate"), "%Y%m%dT%H%M%SZ")
+    url, seen = http_url(row.get("url")), _parse_stamp(row.get("seendate"), "%Y%m%dT%H%M%SZ")
     if url is None:
         return None
     if seen is None or seen > fetched_at:
@@ -121,8 +121,8 @@ def _article(row: dict[str, Any], fetched_at: datetime, found: Parsed[News]) -> 
         return News(
             id=f"news:{digest(SOURCE, url)}",
             source_type=SOURCE,
-            source_name=tidy(row.get("domain"), LONGEST_NAME),
-            title=plain(row.get("title"), LONGEST_TITLE),
+            source_name=clean_text(row.get("domain"), MAX_NAME),
+            title=html_to_text(row.get("title"), MAX_TITLE),
             summary="",
             url=url,
             published_at=seen,
@@ -131,7 +131,7 @@ def _article(row: dict[str, Any], fetched_at: datetime, found: Parsed[News]) -> 
         return None
 
 
-def _moment(stamp: object, form: str) -> datetime | None:
+def _parse_stamp(stamp: object, form: str) -> datetime | None:
     try:
         return datetime.strptime(stamp, form).replace(tzinfo=UTC) if isinstance(stamp, str) else None
     except ValueError:

@@ -10,13 +10,13 @@ from datetime import datetime
 import httpx
 
 from openoutcry import __version__
-from openoutcry.arena.snapshots.snapshot_times import check_time
+from openoutcry.arena.snapshots.snapshot_times import to_utc
 
-MOST_BYTES = 20_000_000
-SECONDS = 10.0
+MAX_BYTES = 20_000_000
+REQUEST_TIMEOUT_S = 10.0
 # Wikimedia and GDELT refuse who does not say how to be reached.
-AGENT = f"openoutcry-arena/{__version__} (+https://openoutcry.dev)"
-KEPT_HEADERS = ("content-type", "etag", "last-modified", "retry-after")
+USER_AGENT = f"openoutcry-arena/{__version__} (+https://openoutcry.dev)"
+STORED_HEADERS = ("content-type", "etag", "last-modified", "retry-after")
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,24 @@ class Fetcher:
     known: Mapping[str, Capture] = field(default_factory=dict)
     until: datetime | None = None
     seconds: float = 60.0
-    _began: float = field(default_factory=time.monotonic, init=False)
+    _started: float = field(default_factory=time.monotonic, init=False)
 
     def get(self, source: str, part: str, url: str) -> Capture:
         """Return the answer of an address, whatever comes."""
-        left = self.seconds - (time.monotonic() - self._began)
+        left = self.seconds - (time.monotonic() - self._started)
         if left <= 0:
-            return self._none(source, part, url, "no time was left")
+            return self._failed_capture(source, part, url, "no time was left")
         conditions = self._conditions(url)
         try:
-            with self.client.stream("GET", url, headers=conditions, timeout=min(SECONDS, left)) as answer:
-                body = self._read(answer, time.monotonic() + min(SECONDS, left))
+            with self.client.stream("GET", url, headers=conditions, timeout=min(REQUEST_TIMEOUT_S, left)) as response:
+                body = self._read(response, time.monotonic() + min(REQUEST_TIMEOUT_S, left))
         # A feed's redirect may be no address at all, which `httpx` refuses with either.
-        except (httpx.HTTPError, httpx.InvalidURL, TooMuch, UnicodeError) as error:
-            return self._none(source, part, url, f"{type(error).__name__}: {error}")
+        except (httpx.HTTPError, httpx.InvalidURL, ResponseLimitExceeded, UnicodeError) as error:
+            return self._failed_capture(source, part, url, f"{type(error).__name__}: {error}")
         if self.until is not None and self.now() > self.until:
-            return self._none(source, part, url, "it came after the edge")
-        headers = {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers}
-        return Capture(source, part, url, self.now(), answer.status_code, headers, body)
+            return self._failed_capture(source, part, url, "it came after the edge")
+        headers = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
+        return Capture(source, part, url, self.now(), response.status_code, headers, body)
 
     def body(self, capture: Capture) -> bytes:
         """Return the body of a capture, or the one that its answer says still holds."""
@@ -80,17 +80,17 @@ class Fetcher:
 
     def now(self) -> datetime:
         """Return the time that captures carry, in UTC."""
-        return check_time("fetched_at", self.clock())
+        return to_utc("fetched_at", self.clock())
 
-    def _read(self, answer: httpx.Response, until: float) -> bytes:
+    def _read(self, response: httpx.Response, until: float) -> bytes:
         chunks, size = [], 0
-        for chunk in answer.iter_bytes():
+        for chunk in response.iter_bytes():
             size += len(chunk)
-            if size > MOST_BYTES:
-                raise TooMuch(f"the answer must be at most {MOST_BYTES} bytes")
+            if size > MAX_BYTES:
+                raise ResponseLimitExceeded(f"the answer must be at most {MAX_BYTES} bytes")
             # The client's own limit is of one read: who sends a byte a second never reaches it.
             if time.monotonic() > until:
-                raise TooMuch(f"the answer must be whole within {SECONDS:g} seconds")
+                raise ResponseLimitExceeded(f"the answer must be whole within {REQUEST_TIMEOUT_S:g} seconds")
             chunks.append(chunk)
         return b"".join(chunks)
 
@@ -99,11 +99,11 @@ class Fetcher:
         sent = {"etag": "if-none-match", "last-modified": "if-modified-since"}
         return {} if last is None else {sent[name]: last.headers[name] for name in sent if name in last.headers}
 
-    def _none(self, source: str, part: str, url: str, error: str) -> Capture:
+    def _failed_capture(self, source: str, part: str, url: str, error: str) -> Capture:
         return Capture(source, part, url, self.now(), 0, error=error[:300])
 
 
-class TooMuch(Exception):  # noqa: N818 it says what went wrong
+class ResponseLimitExceeded(Exception):  # noqa: N818 it says what went wrong
     """An answer that is too large, or too slow."""
 
 
@@ -111,7 +111,7 @@ def make_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
     """Return the client for sources: it says who it is, and follows few redirects."""
     limits = httpx.Limits(max_connections=10)
     return httpx.Client(
-        headers={"user-agent": AGENT},
+        headers={"user-agent": USER_AGENT},
         follow_redirects=True,
         max_redirects=3,
         limits=limits,

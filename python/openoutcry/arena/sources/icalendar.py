@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from openoutcry.arena.snapshots.item_kinds import LONGEST_TITLE, ScheduledEvent, SnapshotError
+from openoutcry.arena.snapshots.item_kinds import MAX_TITLE, ScheduledEvent, SnapshotError
 from openoutcry.arena.snapshots.snapshot_times import UTC
 from openoutcry.arena.sources.http_fetch import Capture
 from openoutcry.arena.sources.parse_result import Parsed, digest, unreadable
-from openoutcry.arena.sources.text_sanitizer import tidy
+from openoutcry.arena.sources.text_sanitizer import clean_text
 
 SOURCE = "calendar"
-MOST_EVENTS = 1000
+MAX_EVENTS = 1000
 STAMP = re.compile(r"\d{8}T\d{6}Z?", re.ASCII)
 ESCAPED = re.compile(r"\\(.)")
 Properties = dict[str, tuple[str, str]]
@@ -41,7 +41,7 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[ScheduledEvent]:
         return unreadable()
     found: Parsed[ScheduledEvent] = Parsed()
     for count, properties in enumerate(_events(lines)):
-        found.add("event", _event(properties, fetched_at) if count < MOST_EVENTS else None)
+        found.add("event", _event(properties, fetched_at) if count < MAX_EVENTS else None)
     return found
 
 
@@ -65,14 +65,14 @@ def _events(lines: list[str]) -> Iterator[Properties]:
 
 
 def _event(properties: Properties, fetched_at: datetime) -> ScheduledEvent | None:
-    scheduled, created = _moment(properties.get("DTSTART")), _moment(properties.get("CREATED"))
+    scheduled, created = _parse_stamp(properties.get("DTSTART")), _parse_stamp(properties.get("CREATED"))
     if scheduled is None or "RRULE" in properties or properties.get("STATUS", ("", ""))[1].upper() == "CANCELLED":
         return None
     summary = ESCAPED.sub(lambda match: " " if match[1] in "nN" else match[1], properties.get("SUMMARY", ("", ""))[1])
     try:
         return ScheduledEvent(
             id=f"scheduled_event:{digest(properties.get('UID', ('', summary))[1], scheduled.isoformat())}",
-            title=tidy(summary, LONGEST_TITLE),
+            title=clean_text(summary, MAX_TITLE),
             scheduled_at=scheduled,
             # Announced after it was read is a mistake of the file, and no announcement.
             published_at=created if created is not None and created <= fetched_at else None,
@@ -81,7 +81,7 @@ def _event(properties: Properties, fetched_at: datetime) -> ScheduledEvent | Non
         return None
 
 
-def _moment(told: tuple[str, str] | None) -> datetime | None:
+def _parse_stamp(told: tuple[str, str] | None) -> datetime | None:
     if told is None or not STAMP.fullmatch(told[1].strip()):
         return None
     parameters, stamp = told[0], told[1].strip()

@@ -9,17 +9,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from openoutcry.arena.protocol import Theater
-from openoutcry.arena.snapshots.item_kinds import LONGEST_TITLE, MarketState, SnapshotError, exact, rounded
-from openoutcry.arena.snapshots.snapshot_times import check_time, parse_time, to_second
+from openoutcry.arena.snapshots.item_kinds import MAX_TITLE, MarketState, SnapshotError, parse_decimal, round_decimal
+from openoutcry.arena.snapshots.snapshot_times import parse_time, to_second, to_utc
 from openoutcry.arena.snapshots.theaters import Table
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher
 from openoutcry.arena.sources.parse_result import Parsed, read_object, rows_of, unreadable
 from openoutcry.arena.sources.source_plan import Plan
-from openoutcry.arena.sources.text_sanitizer import plain
+from openoutcry.arena.sources.text_sanitizer import html_to_text
 
 SOURCE = "kalshi"
 URL = "https://api.elections.kalshi.com/trade-api/v2/markets"
-MOST_ROWS, MOST_PAGES, LONGEST_CURSOR = 1000, 10, 2000
+MAX_ROWS, MAX_PAGES, MAX_CURSOR = 1000, 10, 2000
 CENTS = Decimal("0.01")
 
 
@@ -37,19 +37,19 @@ def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
     found = []
     for series in plan.series:
         cursor = ""
-        for _ in range(MOST_PAGES):
-            query = {"limit": MOST_ROWS, "series_ticker": series, "status": "open", "cursor": cursor}
+        for _ in range(MAX_PAGES):
+            query = {"limit": MAX_ROWS, "series_ticker": series, "status": "open", "cursor": cursor}
             found.append(fetcher.get(SOURCE, series, f"{URL}?{urlencode({k: v for k, v in query.items() if v})}"))
-            cursor = cursor_of(found[-1].body)
+            cursor = next_cursor(found[-1].body)
             if not cursor:
                 break
     return found
 
 
-def cursor_of(raw: bytes) -> str:
+def next_cursor(raw: bytes) -> str:
     """Return what to ask the next page with; empty after the last one."""
     cursor = (read_object(raw) or {}).get("cursor")
-    return cursor if isinstance(cursor, str) and len(cursor) <= LONGEST_CURSOR else ""
+    return cursor if isinstance(cursor, str) and len(cursor) <= MAX_CURSOR else ""
 
 
 def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]:
@@ -66,7 +66,7 @@ def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]
     if read is None or not isinstance(read.get("markets"), list):
         return unreadable()
     found: Parsed[MarketState] = Parsed()
-    for row in rows_of(read["markets"], MOST_ROWS):
+    for row in rows_of(read["markets"], MAX_ROWS):
         try:
             market = _market(row, fetched_at, table)
         except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
@@ -83,34 +83,34 @@ def quotes(row: dict[str, Any]) -> Quotes:
     """
     bid, ask = _price(row, "yes_bid"), _price(row, "yes_ask")
     has_market = bid is not None and ask is not None and bid <= ask and not (bid == 0 and ask == 1)
-    mid = rounded((bid + ask) / 2) if has_market and bid is not None and ask is not None else None
+    mid = round_decimal((bid + ask) / 2) if has_market and bid is not None and ask is not None else None
     return Quotes(bid, ask, mid)
 
 
 def _price(row: dict[str, Any], name: str) -> Decimal | None:
     dollars, cents = row.get(f"{name}_dollars"), row.get(name)
     if dollars is not None:
-        price = exact(dollars)
+        price = parse_decimal(dollars)
     elif cents is not None:
-        price = exact(cents) / 100
+        price = parse_decimal(cents) / 100
     else:
         return None
     if not 0 <= price <= 1:
         raise SnapshotError(f"a price must be from 0 to 1; received {price}")
-    return rounded(price)
+    return round_decimal(price)
 
 
 def _volume(row: dict[str, Any], mid: Decimal | None) -> Decimal | None:
     told = row.get("volume_24h_fp", row.get("volume_24h"))
     # Contracts, not dollars: what they cost is an estimate, and none without a price.
-    return None if told is None or mid is None else rounded(exact(told) * mid, CENTS)
+    return None if told is None or mid is None else round_decimal(parse_decimal(told) * mid, CENTS)
 
 
 def _market(row: dict[str, Any], fetched_at: datetime, table: Table) -> MarketState | None:
     if row.get("status") not in {"active", "open"}:
         return None
     prices, ticker = quotes(row), str(row["ticker"])
-    theaters: tuple[Theater, ...] = table.of_ticker(ticker)
+    theaters: tuple[Theater, ...] = table.theaters_of_ticker(ticker)
     return MarketState(
         id=f"market_state:kalshi:{ticker}",
         exchange="kalshi",
@@ -119,8 +119,8 @@ def _market(row: dict[str, Any], fetched_at: datetime, table: Table) -> MarketSt
         yes_bid=prices.bid,
         yes_ask=prices.ask,
         volume_24h_usd=_volume(row, prices.mid),
-        as_of=to_second(check_time("fetched_at", fetched_at)),
-        question=plain(row.get("title"), LONGEST_TITLE) or f"kalshi:{ticker}",
+        as_of=to_second(to_utc("fetched_at", fetched_at)),
+        question=html_to_text(row.get("title"), MAX_TITLE) or f"kalshi:{ticker}",
         close_time=parse_time(row["close_time"]),
         theaters=theaters,
     )

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 
 from openoutcry.arena.snapshots.snapshot_builder import Snapshot, build
-from openoutcry.arena.snapshots.snapshot_times import UTC, show_time
-from openoutcry.arena.sources.captures import captured, remember, resume, save
-from openoutcry.arena.sources.collector import gather
+from openoutcry.arena.snapshots.snapshot_times import UTC, format_time
+from openoutcry.arena.sources.captures import load_captures, resume, save, save_state
+from openoutcry.arena.sources.collector import fetch_all
 from openoutcry.arena.sources.http_fetch import Fetcher, make_client
 from openoutcry.arena.sources.observer import Observation
 from openoutcry.arena.sources.source_plan import Plan
@@ -25,7 +25,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Live:
+class LiveSeason:
     """Asks the sources of a plan before every edge, and makes its snapshot.
 
     Args:
@@ -56,26 +56,26 @@ class Live:
 
     def prepare(self, edge: datetime) -> None:
         """Ask all sources for an edge that has not come yet, and keep what they say."""
-        found = captured(self._folder, edge)
+        found = load_captures(self._folder, edge)
         if found is None:
             fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
-            found = gather(fetcher, self._curated(edge))
+            found = fetch_all(fetcher, self._curated(edge))
             save(self._folder, edge, found)
         seen = self._observation = self._observer.observe(edge, found)
         # The operator is told of what went wrong; who reads a snapshot sees it in the snapshot.
         if seen.failed:
-            _LOGGER.warning("%s: did not answer: %s", show_time(edge), ", ".join(sorted(seen.failed)))
+            _LOGGER.warning("%s: did not answer: %s", format_time(edge), ", ".join(sorted(seen.failed)))
         if any(seen.lost.values()):
             lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
-            _LOGGER.warning("%s: left out: %s", show_time(edge), lost)
+            _LOGGER.warning("%s: left out: %s", format_time(edge), lost)
 
     def _curated(self, edge: datetime) -> Plan:
         """Return the plan with the operator's files as they are, or were last."""
         try:
-            self._plan = self._plan.anew()
+            self._plan = self._plan.reload()
         except OSError as error:
             why = f"'{error.filename}': {error.strerror}"
-            _LOGGER.warning("%s: as it was read last: %s", show_time(edge), why)
+            _LOGGER.warning("%s: as it was read last: %s", format_time(edge), why)
         return self._plan
 
     def snapshot(self, edge: datetime) -> Snapshot | None:
@@ -88,8 +88,8 @@ class Live:
             return None
         # A season asks every second until something is published: kept and told is each edge once.
         if self._kept is not seen:
-            remember(self._folder, self._observer)
+            save_state(self._folder, self._observer)
             self._kept = seen
             if seen.is_down:
-                _LOGGER.warning("%s: nothing is published, since no source answered", show_time(edge))
+                _LOGGER.warning("%s: nothing is published, since no source answered", format_time(edge))
         return None if seen.is_down else build(edge, seen.seen)

@@ -14,20 +14,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from openoutcry.arena.snapshots.item_kinds import News, Seismic, SnapshotError
-from openoutcry.arena.snapshots.snapshot_times import check_time, show_time
-from openoutcry.arena.snapshots.theaters import Table, read_table, shipped
-from openoutcry.arena.snapshots.time_leaks import LeakError, Seen
+from openoutcry.arena.snapshots.snapshot_times import format_time, to_utc
+from openoutcry.arena.snapshots.theaters import Table, default_table, read_table
+from openoutcry.arena.snapshots.time_leaks import LeakError, ObservedItem
 from openoutcry.arena.sources import financial_risk, gdelt, icalendar, kalshi, rss, usgs, wikipedia
 from openoutcry.arena.sources.http_fetch import Capture
-from openoutcry.arena.sources.observer_memory import Memory
+from openoutcry.arena.sources.observer_state import ObserverState
 from openoutcry.arena.sources.parse_result import Parsed
-from openoutcry.arena.sources.theater_assessment import Facts, assess
+from openoutcry.arena.sources.theater_assessment import SourceItems, assess
 
 CURATED = "theaters"
-FETCHED = (gdelt.SOURCE, kalshi.SOURCE, rss.SOURCE, usgs.SOURCE, wikipedia.SOURCE)
-ANSWERS = (200, 304)
-MOST_MARKETS = 120
-FORGOTTEN, EVENTS_OF, AHEAD = timedelta(hours=72), timedelta(hours=24), timedelta(days=30)
+FETCHED_SOURCES = (gdelt.SOURCE, kalshi.SOURCE, rss.SOURCE, usgs.SOURCE, wikipedia.SOURCE)
+OK_STATUSES = (200, 304)
+MAX_MARKETS = 120
+NEWS_EXPIRY, EVENT_WINDOW, CALENDAR_HORIZON = timedelta(hours=72), timedelta(hours=24), timedelta(days=30)
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,22 @@ class Observation:
     """
 
     as_of: datetime
-    seen: tuple[Seen, ...]
+    seen: tuple[ObservedItem, ...]
     failed: tuple[str, ...]
     lost: Mapping[str, int]
 
     @property
     def is_down(self) -> bool:
         """Whether no source answered: nothing is to be published then (R-14)."""
-        return set(self.failed) == set(FETCHED)
+        return set(self.failed) == set(FETCHED_SOURCES)
 
 
 @dataclass
-class _Answers:
+class _Responses:
     """The answers of one edge, and which sources and parts could be read."""
 
     captures: list[Capture]
-    answered: set[str]
+    responsive: set[str]
     lost: Counter[str]
 
     def read(self, source: str, part: str, parse: Callable[[Capture], Parsed[Any]]) -> Iterable[tuple[Capture, Any]]:
@@ -63,7 +63,7 @@ class _Answers:
                 parsed = parse(capture)
                 self.lost.update({f"{source}.{reason}": count for reason, count in parsed.lost.items() if count})
                 if parsed.is_readable:
-                    self.answered |= {source, f"{source}.{part}"}
+                    self.responsive |= {source, f"{source}.{part}"}
                 for item in parsed.items:
                     yield capture, item
 
@@ -71,14 +71,14 @@ class _Answers:
 class Observer:
     """What has been seen so far; of a slot that was missed, it is not told."""
 
-    def __init__(self, memory: Memory | None = None) -> None:
+    def __init__(self, state: ObserverState | None = None) -> None:
         """Begin with nothing seen, or with what another observer remembered."""
-        self.memory = memory or Memory()
+        self.state = state or ObserverState()
 
     @property
     def known(self) -> Mapping[str, Capture]:
         """The answers of the last edge by address, for the next `Fetcher`."""
-        return dict(self.memory.known)
+        return dict(self.state.known)
 
     def observe(self, as_of: datetime, captures: Iterable[Capture]) -> Observation:
         """Return what an edge's captures show, with what earlier ones did.
@@ -87,93 +87,95 @@ class Observer:
             LeakError: A capture is from after `as_of`. Nothing is remembered of the edge then (R-19).
             SnapshotError: The edge does not come after the last one.
         """
-        captures, as_of, last = list(captures), check_time("as_of", as_of), self.memory.as_of
+        captures, as_of, last = list(captures), to_utc("as_of", as_of), self.state.as_of
         for capture in captures:
-            if capture.status in ANSWERS and check_time("fetched_at", capture.fetched_at) > as_of:
+            if capture.status in OK_STATUSES and to_utc("fetched_at", capture.fetched_at) > as_of:
                 raise LeakError(
-                    f"a capture of {capture.source} must not be after {show_time(as_of)}; "
-                    f"received {show_time(capture.fetched_at)}"
+                    f"a capture of {capture.source} must not be after {format_time(as_of)}; "
+                    f"received {format_time(capture.fetched_at)}"
                 )
         if last is not None and as_of <= last:
-            raise SnapshotError(f"edges must come in order; received {show_time(as_of)} after {show_time(last)}")
-        self.memory.as_of = as_of
+            raise SnapshotError(f"edges must come in order; received {format_time(as_of)} after {format_time(last)}")
+        self.state.as_of = as_of
         whole = self._whole(captures)
-        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in ANSWERS)
-        answers = _Answers(whole, set(), silent)
-        table = _table(answers)
-        seen: list[Seen] = self._articles(answers, as_of)
-        seen += self._earthquakes(answers)
-        seen += _markets(answers, table, as_of)
-        seen += _scheduled(answers, as_of)
-        facts = self._facts(answers, seen, as_of)
+        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in OK_STATUSES)
+        responses = _Responses(whole, set(), silent)
+        table = _table(responses)
+        seen: list[ObservedItem] = self._articles(responses, as_of)
+        seen += self._earthquakes(responses)
+        seen += _markets(responses, table, as_of)
+        seen += _scheduled(responses, as_of)
+        facts = self._facts(responses, seen, as_of)
         newest = max((capture.fetched_at for capture in whole), default=as_of)
-        seen += [Seen(each, newest) for each in assess(facts, table, as_of)]
-        failed = tuple(source for source in FETCHED if source not in answers.answered)
-        return Observation(as_of, tuple(seen), failed, dict(sorted(answers.lost.items())))
+        seen += [ObservedItem(each, newest) for each in assess(facts, table, as_of)]
+        failed = tuple(source for source in FETCHED_SOURCES if source not in responses.responsive)
+        return Observation(as_of, tuple(seen), failed, dict(sorted(responses.lost.items())))
 
     def _whole(self, captures: list[Capture]) -> list[Capture]:
         """Return the answers in a fixed order, each with the body that holds."""
         whole = []
         for each in sorted(captures, key=lambda each: (each.source, each.part, each.url, each.fetched_at, each.body)):
-            last = self.memory.known.get(each.url)
+            last = self.state.known.get(each.url)
             if each.status == 304 and last is not None:
                 whole.append(replace(each, body=last.body, headers={**last.headers, **each.headers}))
             elif each.status == 200:
                 whole.append(each)
-        self.memory.known = {each.url: each for each in whole if each.url}
+        self.state.known = {each.url: each for each in whole if each.url}
         return whole
 
-    def _articles(self, answers: _Answers, as_of: datetime) -> list[Seen]:
+    def _articles(self, responses: _Responses, as_of: datetime) -> list[ObservedItem]:
         listed = [
-            *answers.read(rss.SOURCE, "", lambda each: rss.parse(each.body, each.fetched_at, each.part)),
-            *answers.read(gdelt.SOURCE, "articles", lambda each: gdelt.parse_articles(each.body, each.fetched_at)),
+            *responses.read(rss.SOURCE, "", lambda each: rss.parse(each.body, each.fetched_at, each.part)),
+            *responses.read(gdelt.SOURCE, "articles", lambda each: gdelt.parse_articles(each.body, each.fetched_at)),
         ]
         for capture, item in listed:
-            first = self.memory.news[item.id][0] if item.id in self.memory.news else Seen(item, capture.fetched_at)
-            self.memory.news[item.id] = (first, as_of)
-        self.memory.news = {name: each for name, each in self.memory.news.items() if as_of - each[1] < FORGOTTEN}
-        return [seen for seen, _ in self.memory.news.values()]
+            first = (
+                self.state.news[item.id][0] if item.id in self.state.news else ObservedItem(item, capture.fetched_at)
+            )
+            self.state.news[item.id] = (first, as_of)
+        self.state.news = {name: each for name, each in self.state.news.items() if as_of - each[1] < NEWS_EXPIRY}
+        return [seen for seen, _ in self.state.news.values()]
 
-    def _earthquakes(self, answers: _Answers) -> list[Seen]:
-        listed: dict[str, Seen] = {}
-        for capture, item in answers.read(usgs.SOURCE, "", lambda each: usgs.parse(each.body, each.fetched_at)):
-            listed[item.id] = self.memory.quakes.get(item.id) or Seen(item, capture.fetched_at)
+    def _earthquakes(self, responses: _Responses) -> list[ObservedItem]:
+        listed: dict[str, ObservedItem] = {}
+        for capture, item in responses.read(usgs.SOURCE, "", lambda each: usgs.parse(each.body, each.fetched_at)):
+            listed[item.id] = self.state.quakes.get(item.id) or ObservedItem(item, capture.fetched_at)
         # What is listed no more is a day old, or was no earthquake. While nobody answers, it is kept for later.
-        if usgs.SOURCE in answers.answered:
-            self.memory.quakes = listed
+        if usgs.SOURCE in responses.responsive:
+            self.state.quakes = listed
         return list(listed.values())
 
-    def _facts(self, answers: _Answers, seen: list[Seen], as_of: datetime) -> Facts:
-        events = answers.read(gdelt.SOURCE, "events", lambda each: gdelt.parse_events(each.body, each.fetched_at))
-        self.memory.events |= {item.id: item for _, item in events}
-        self.memory.events = {
-            name: each for name, each in self.memory.events.items() if as_of - each.added_at < EVENTS_OF
+    def _facts(self, responses: _Responses, seen: list[ObservedItem], as_of: datetime) -> SourceItems:
+        events = responses.read(gdelt.SOURCE, "events", lambda each: gdelt.parse_events(each.body, each.fetched_at))
+        self.state.events |= {item.id: item for _, item in events}
+        self.state.events = {
+            name: each for name, each in self.state.events.items() if as_of - each.added_at < EVENT_WINDOW
         }
-        return Facts(
-            news=_items(seen, News) if answers.answered & {rss.SOURCE, f"{gdelt.SOURCE}.articles"} else None,
-            quakes=_items(seen, Seismic) if usgs.SOURCE in answers.answered else None,
-            events=tuple(self.memory.events.values()) if f"{gdelt.SOURCE}.events" in answers.answered else None,
-            rises=_rises(answers, as_of),
+        return SourceItems(
+            news=_items(seen, News) if responses.responsive & {rss.SOURCE, f"{gdelt.SOURCE}.articles"} else None,
+            quakes=_items(seen, Seismic) if usgs.SOURCE in responses.responsive else None,
+            events=tuple(self.state.events.values()) if f"{gdelt.SOURCE}.events" in responses.responsive else None,
+            ratios=_activity_ratios(responses, as_of),
             risks=dict(
                 item
-                for _, item in answers.read(financial_risk.SOURCE, "", lambda each: financial_risk.parse(each.body))
+                for _, item in responses.read(financial_risk.SOURCE, "", lambda each: financial_risk.parse(each.body))
             ),
         )
 
 
-def _items(seen: Iterable[Seen], kind: type[Any]) -> tuple[Any, ...]:
+def _items(seen: Iterable[ObservedItem], kind: type[Any]) -> tuple[Any, ...]:
     return tuple(each.item for each in seen if isinstance(each.item, kind))
 
 
-def _table(answers: _Answers) -> Table:
+def _table(responses: _Responses) -> Table:
     """Return the captured table; for a broken one, the shipped one stands in."""
-    for capture in answers.captures:
+    for capture in responses.captures:
         if capture.source == CURATED:
             try:
                 return read_table(capture.body)
             except SnapshotError:
-                answers.lost[f"{CURATED}.unreadable"] += 1
-    return shipped()
+                responses.lost[f"{CURATED}.unreadable"] += 1
+    return default_table()
 
 
 def _first_of_each(read: Iterable[tuple[Capture, Any]]) -> list[tuple[Capture, Any]]:
@@ -183,35 +185,39 @@ def _first_of_each(read: Iterable[tuple[Capture, Any]]) -> list[tuple[Capture, A
     return list(found.values())
 
 
-def _markets(answers: _Answers, table: Table, as_of: datetime) -> list[Seen]:
+def _markets(responses: _Responses, table: Table, as_of: datetime) -> list[ObservedItem]:
     """Return those that close first, so that the list changes only as they close."""
-    read = answers.read(kalshi.SOURCE, "", lambda each: kalshi.parse(each.body, each.fetched_at, table))
+    read = responses.read(kalshi.SOURCE, "", lambda each: kalshi.parse(each.body, each.fetched_at, table))
     going_on = [(capture, item) for capture, item in _first_of_each(read) if item.close_time > as_of]
     going_on.sort(key=lambda each: (each[1].close_time, each[1].id))
-    if len(going_on) > MOST_MARKETS:
-        answers.lost["kalshi.over_limit"] = len(going_on) - MOST_MARKETS
-    return [Seen(item, capture.fetched_at) for capture, item in going_on[:MOST_MARKETS]]
+    if len(going_on) > MAX_MARKETS:
+        responses.lost["kalshi.over_limit"] = len(going_on) - MAX_MARKETS
+    return [ObservedItem(item, capture.fetched_at) for capture, item in going_on[:MAX_MARKETS]]
 
 
-def _scheduled(answers: _Answers, as_of: datetime) -> list[Seen]:
-    read = answers.read(icalendar.SOURCE, "", lambda each: icalendar.parse(each.body, each.fetched_at))
-    events = [(capture, item) for capture, item in _first_of_each(read) if as_of <= item.scheduled_at <= as_of + AHEAD]
-    return [Seen(item, capture.fetched_at) for capture, item in events]
+def _scheduled(responses: _Responses, as_of: datetime) -> list[ObservedItem]:
+    read = responses.read(icalendar.SOURCE, "", lambda each: icalendar.parse(each.body, each.fetched_at))
+    events = [
+        (capture, item)
+        for capture, item in _first_of_each(read)
+        if as_of <= item.scheduled_at <= as_of + CALENDAR_HORIZON
+    ]
+    return [ObservedItem(item, capture.fetched_at) for capture, item in events]
 
 
-def _rises(answers: _Answers, as_of: datetime) -> dict[str, list[wikipedia.Rise]]:
+def _activity_ratios(responses: _Responses, as_of: datetime) -> dict[str, list[wikipedia.ActivityRatio]]:
     edits: dict[str, list[wikipedia.Edit]] = {}
     views: dict[str, list[wikipedia.Views]] = {}
-    for capture, edit in answers.read(
+    for capture, edit in responses.read(
         wikipedia.SOURCE, "edits:", lambda each: wikipedia.parse_edits(each.body, each.fetched_at)
     ):
         edits.setdefault(capture.part.partition(":")[2], []).append(edit)
-    for capture, day in answers.read(
+    for capture, day in responses.read(
         wikipedia.SOURCE, "views:", lambda each: wikipedia.parse_views(each.body, each.fetched_at)
     ):
         views.setdefault(capture.part.partition(":")[2], []).append(day)
-    found: dict[str, list[wikipedia.Rise]] = {}
+    found: dict[str, list[wikipedia.ActivityRatio]] = {}
     for page in sorted({*edits, *views}):
-        both = (wikipedia.edits_rise(edits.get(page, []), as_of), wikipedia.views_rise(views.get(page, [])))
-        found[page] = [rise for rise in both if rise is not None]
+        both = (wikipedia.edit_ratio(edits.get(page, []), as_of), wikipedia.view_ratio(views.get(page, [])))
+        found[page] = [ratio for ratio in both if ratio is not None]
     return found

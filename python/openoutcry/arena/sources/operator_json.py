@@ -12,7 +12,7 @@ from openoutcry.arena.snapshots.item_kinds import SnapshotError
 _KINDS: dict[type, str] = {str: "a text", int: "a whole number", dict: "an object", list: "a list", type(None): "null"}
 
 
-def object_of(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes) -> dict[str, Any]:
     """Return the object of a file.
 
     Raises:
@@ -44,7 +44,7 @@ def member(told: Mapping[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def texts(told: Mapping[str, Any], name: str, kind: type) -> Any:
+def text_members(told: Mapping[str, Any], name: str, kind: type) -> Any:
     """Return a member that holds texts alone: a list, or an object by any names.
 
     Raises:

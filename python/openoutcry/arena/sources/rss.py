@@ -13,15 +13,15 @@ from typing import Any
 
 import feedparser
 
-from openoutcry.arena.snapshots.item_kinds import LONGEST_NAME, LONGEST_SUMMARY, LONGEST_TITLE, News, SnapshotError
+from openoutcry.arena.snapshots.item_kinds import MAX_NAME, MAX_SUMMARY, MAX_TITLE, News, SnapshotError
 from openoutcry.arena.snapshots.snapshot_times import to_second
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher
 from openoutcry.arena.sources.parse_result import Parsed, digest, from_epoch, unreadable
 from openoutcry.arena.sources.source_plan import Plan
-from openoutcry.arena.sources.text_sanitizer import link, plain, tidy
+from openoutcry.arena.sources.text_sanitizer import clean_text, html_to_text, http_url
 
 SOURCE = "rss"
-MOST_ENTRIES, MOST_FEED = 200, 1_000_000
+MAX_ENTRIES, MAX_FEED_BYTES = 200, 1_000_000
 
 
 def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
@@ -41,7 +41,7 @@ def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
         fetched_at: When it was received.
         name: The feed's name, which articles show.
     """
-    if len(raw) > MOST_FEED:
+    if len(raw) > MAX_FEED_BYTES:
         return unreadable()
     try:
         # As a file, since a text could be taken for an address. Its own cleaning is slow on some texts, and not ours.
@@ -51,7 +51,7 @@ def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
             resolve_relative_uris=False,
             sanitize_html=False,
         )
-        entries = list(read.get("entries", []))[:MOST_ENTRIES]
+        entries = list(read.get("entries", []))[:MAX_ENTRIES]
         version = read.get("version")
     except Exception:  # noqa: BLE001 whatever a stranger's bytes do to the library costs this feed only
         return unreadable()
@@ -65,10 +65,10 @@ def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
 
 
 def _article(told: dict[str, Any], fetched_at: datetime, name: str, found: Parsed[News]) -> News | None:
-    url, guid = link(told.get("link")), told.get("id")
+    url, guid = http_url(told.get("link")), told.get("id")
     if url is None:
         return None
-    published = _moment(told.get("published_parsed")) or _moment(told.get("updated_parsed"))
+    published = _parse_stamp(told.get("published_parsed")) or _parse_stamp(told.get("updated_parsed"))
     if published is None or published > fetched_at:
         found.lost["date"] += 1
         published = to_second(fetched_at)
@@ -76,9 +76,9 @@ def _article(told: dict[str, Any], fetched_at: datetime, name: str, found: Parse
         return News(
             id=f"news:{digest(SOURCE, name, url, guid if isinstance(guid, str) else '')}",
             source_type=SOURCE,
-            source_name=tidy(name, LONGEST_NAME),
-            title=plain(told.get("title"), LONGEST_TITLE),
-            summary=plain(told.get("summary"), LONGEST_SUMMARY),
+            source_name=clean_text(name, MAX_NAME),
+            title=html_to_text(told.get("title"), MAX_TITLE),
+            summary=html_to_text(told.get("summary"), MAX_SUMMARY),
             url=url,
             published_at=published,
         )
@@ -86,7 +86,7 @@ def _article(told: dict[str, Any], fetched_at: datetime, name: str, found: Parse
         return None
 
 
-def _moment(parsed: object) -> datetime | None:
+def _parse_stamp(parsed: object) -> datetime | None:
     if not isinstance(parsed, struct_time):
         return None
     try:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from openoutcry.arena.protocol import Theater, is_market_id, shown
 from openoutcry.arena.snapshots.item_kinds import URL, SnapshotError
 from openoutcry.arena.snapshots.snapshot_times import UTC
-from openoutcry.arena.snapshots.theaters import read_table, shipped_bytes
-from openoutcry.arena.sources.financial_risk import unknown
+from openoutcry.arena.snapshots.theaters import default_table_bytes, read_table
+from openoutcry.arena.sources.financial_risk import unknown_risk
 from openoutcry.arena.sources.icalendar import parse
-from openoutcry.arena.sources.operator_json import member, object_of, texts
+from openoutcry.arena.sources.operator_json import member, parse_object, text_members
 
 FILES = ("calendar", "theaters")
 MEMBERS = ("feeds", "series", "query", *FILES)
@@ -41,11 +41,11 @@ class Plan:
     series: tuple[str, ...]
     query: str | None = None
     calendar: bytes | None = None
-    table: bytes = field(default_factory=shipped_bytes)
-    risk: Callable[[Theater], str] = unknown
+    table: bytes = field(default_factory=default_table_bytes)
+    risk: Callable[[Theater], str] = unknown_risk
     files: Mapping[str, Path] = field(default_factory=dict)
 
-    def anew(self) -> Plan:
+    def reload(self) -> Plan:
         """Return the plan with its files as they are now.
 
         Raises:
@@ -66,7 +66,7 @@ def read_plan(raw: bytes, folder: Path | None = None) -> Plan:
         SnapshotError: It is no such file, or another that it names is not what it must be.
     """
     try:
-        return _plan(object_of(raw), folder or Path())
+        return _plan(parse_object(raw), folder or Path())
     except SnapshotError as error:
         raise SnapshotError(f"the plan cannot be read: {error}") from error
 
@@ -75,10 +75,10 @@ def _plan(told: dict[str, Any], folder: Path) -> Plan:
     for name in told:
         if name not in MEMBERS:
             raise SnapshotError(f"members must be of {', '.join(MEMBERS)}; received {shown(name)}")
-    feeds, series = texts(told, "feeds", dict), texts(told, "series", list)
+    feeds, series = text_members(told, "feeds", dict), text_members(told, "series", list)
     query = member(told, "query", str, _NONE)
     for name, url in feeds.items():
-        if not _is_address(url):
+        if not _is_http_url(url):
             raise SnapshotError(f"feeds must have addresses of http or https; received {shown(url)} of {shown(name)}")
     for each in series:
         if not is_market_id(f"kalshi:{each}"):
@@ -90,7 +90,7 @@ def _plan(told: dict[str, Any], folder: Path) -> Plan:
     paths = {name: member(told, name, str, _NONE) for name in FILES}
     files = {name: folder / path for name, path in paths.items() if path is not None}
     try:
-        plan = Plan(feeds, tuple(series), query, files=files).anew()
+        plan = Plan(feeds, tuple(series), query, files=files).reload()
     except OSError as error:
         raise SnapshotError(
             f"a file that can be read is required; received '{error.filename}': {error.strerror}"
@@ -101,13 +101,13 @@ def _plan(told: dict[str, Any], folder: Path) -> Plan:
     return plan
 
 
-def _is_address(url: str) -> bool:
+def _is_http_url(url: str) -> bool:
     try:
         return URL.fullmatch(url) is not None and bool(urlsplit(url).hostname)
     except ValueError:
         return False
 
 
-def shipped_plan() -> Plan:
+def default_plan() -> Plan:
     """Return the plan that ships: two public feeds, and a few series of every theater."""
     return read_plan(resources.files(__package__).joinpath("plan.json").read_bytes())

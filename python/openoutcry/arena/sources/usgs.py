@@ -5,15 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from openoutcry.arena.snapshots.item_kinds import LONGEST_TITLE, Seismic, SnapshotError, exact, rounded
+from openoutcry.arena.snapshots.item_kinds import MAX_TITLE, Seismic, SnapshotError, parse_decimal, round_decimal
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher
 from openoutcry.arena.sources.parse_result import Parsed, from_epoch, read_object, rows_of, unreadable
-from openoutcry.arena.sources.text_sanitizer import link, tidy
+from openoutcry.arena.sources.text_sanitizer import clean_text, http_url
 
 SOURCE = "usgs"
 # The whole day that an alert looks back on, so that a capture that failed is no gap.
 URL = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson"
-MOST_FEATURES = 2000
+MAX_FEATURES = 2000
 
 
 def fetch(fetcher: Fetcher) -> list[Capture]:
@@ -27,7 +27,7 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
     if read is None or read.get("type") != "FeatureCollection":
         return unreadable()
     found: Parsed[Seismic] = Parsed()
-    for feature in rows_of(read.get("features"), MOST_FEATURES):
+    for feature in rows_of(read.get("features"), MAX_FEATURES):
         try:
             quake = _quake(feature, fetched_at)
         except (ArithmeticError, LookupError, SnapshotError, TypeError, ValueError):
@@ -44,12 +44,12 @@ def _quake(feature: dict[str, Any], fetched_at: datetime) -> Seismic | None:
     # Longitude comes first.
     lon, lat, depth = (*feature["geometry"]["coordinates"], None)[:3]
     return Seismic(
-        id=f"seismic:{tidy(feature['id'], 60)}",
-        magnitude=rounded(exact(told["mag"])),
-        depth_km=None if depth is None else rounded(exact(depth)),
-        lat=rounded(exact(lat)),
-        lon=rounded(exact(lon)),
-        place=tidy(told.get("place"), LONGEST_TITLE),
+        id=f"seismic:{clean_text(feature['id'], 60)}",
+        magnitude=round_decimal(parse_decimal(told["mag"])),
+        depth_km=None if depth is None else round_decimal(parse_decimal(depth)),
+        lat=round_decimal(parse_decimal(lat)),
+        lon=round_decimal(parse_decimal(lon)),
+        place=clean_text(told.get("place"), MAX_TITLE),
         occurred_at=occurred,
-        url=link(told.get("url")) or "",
+        url=http_url(told.get("url")) or "",
     )

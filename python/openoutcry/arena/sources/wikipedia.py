@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from urllib.parse import quote, urlencode
 
-from openoutcry.arena.snapshots.item_kinds import rounded
-from openoutcry.arena.snapshots.snapshot_times import UTC, parse_time, show_time, to_second
+from openoutcry.arena.snapshots.item_kinds import round_decimal
+from openoutcry.arena.snapshots.snapshot_times import UTC, format_time, parse_time, to_second
 from openoutcry.arena.sources.http_fetch import Capture, Fetcher
 from openoutcry.arena.sources.parse_result import Parsed, read_object, rows_of, unreadable
 
@@ -17,7 +17,7 @@ SOURCE = "wikipedia"
 EDITS = "https://en.wikipedia.org/w/api.php"
 VIEWS = "https://wikimedia.org/api/rest_v1/metrics/pageviews/per-article/en.wikipedia/all-access/user"
 SPAN, RECENT = timedelta(days=28), timedelta(hours=6)
-MOST_PAGES, MOST_REVISIONS, MOST_DAYS = 4, 5000, 60
+MAX_PAGES, MAX_REVISIONS, MAX_DAYS = 4, 5000, 60
 SPIKE, FEWEST = 3, 5
 
 
@@ -38,7 +38,7 @@ class Views:
 
 
 @dataclass(frozen=True)
-class Rise:
+class ActivityRatio:
     """How many times its mean a page stands at, and whether that is a spike."""
 
     ratio: Decimal
@@ -58,9 +58,9 @@ def fetch(fetcher: Fetcher, pages: Iterable[str]) -> list[Capture]:
 
 def _edits(fetcher: Fetcher, page: str, now: datetime) -> list[Capture]:
     asked = {"action": "query", "prop": "revisions", "titles": page, "rvprop": "ids|timestamp", "rvlimit": "max"}
-    asked |= {"rvstart": show_time(now), "rvend": show_time(now - SPAN), "format": "json", "formatversion": "2"}
+    asked |= {"rvstart": format_time(now), "rvend": format_time(now - SPAN), "format": "json", "formatversion": "2"}
     found: list[Capture] = []
-    while len(found) < MOST_PAGES:
+    while len(found) < MAX_PAGES:
         found.append(fetcher.get(SOURCE, f"edits:{page}", f"{EDITS}?{urlencode(asked)}"))
         going_on = (read_object(found[-1].body) or {}).get("continue")
         token = going_on.get("rvcontinue") if isinstance(going_on, dict) else None
@@ -79,8 +79,8 @@ def parse_edits(raw: bytes, fetched_at: datetime) -> Parsed[Edit]:
     found: Parsed[Edit] = Parsed()
     for page in rows_of(query.get("pages"), 1):
         found.lost["missing"] += page.get("missing") is True
-        for row in rows_of(page.get("revisions"), MOST_REVISIONS):
-            at, name = _moment(row.get("timestamp")), row.get("revid")
+        for row in rows_of(page.get("revisions"), MAX_REVISIONS):
+            at, name = _parse_stamp(row.get("timestamp")), row.get("revid")
             if at is None or at > fetched_at or type(name) is not int:
                 found.lost["revision"] += 1
             else:
@@ -94,7 +94,7 @@ def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
     if read is None:
         return unreadable()
     found: Parsed[Views] = Parsed()
-    for row in rows_of(read.get("items"), MOST_DAYS):
+    for row in rows_of(read.get("items"), MAX_DAYS):
         until, count = _end_of_day(row.get("timestamp")), row.get("views")
         if until is None or until > fetched_at or type(count) is not int or not 0 <= count < 10**10:
             found.lost["day"] += 1
@@ -103,28 +103,28 @@ def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
     return found
 
 
-def edits_rise(edits: Iterable[Edit], as_of: datetime) -> Rise | None:
+def edit_ratio(edits: Iterable[Edit], as_of: datetime) -> ActivityRatio | None:
     """Return the edits of six hours against the mean of four weeks, if any."""
     # Pages of one answer may overlap.
     times = [at for at in {each.id: each.at for each in edits}.values() if as_of - SPAN < at <= as_of]
     recent = sum(at > as_of - RECENT for at in times)
-    return _rise(recent, len(times), SPAN // RECENT)
+    return _activity_ratio(recent, len(times), SPAN // RECENT)
 
 
-def views_rise(views: Iterable[Views]) -> Rise | None:
+def view_ratio(views: Iterable[Views]) -> ActivityRatio | None:
     """Return the views of the last day against the mean of all days, if any."""
     days = {each.until: each.count for each in views}
-    return _rise(days[max(days)], sum(days.values()), len(days)) if days else None
+    return _activity_ratio(days[max(days)], sum(days.values()), len(days)) if days else None
 
 
-def _rise(recent: int, total: int, spans: int) -> Rise | None:
+def _activity_ratio(recent: int, total: int, spans: int) -> ActivityRatio | None:
     if not total:
         return None
-    ratio = rounded(Decimal(recent * spans) / total, Decimal("0.01"))
-    return Rise(ratio, recent * spans >= SPIKE * total and recent >= FEWEST)
+    ratio = round_decimal(Decimal(recent * spans) / total, Decimal("0.01"))
+    return ActivityRatio(ratio, recent * spans >= SPIKE * total and recent >= FEWEST)
 
 
-def _moment(stamp: object) -> datetime | None:
+def _parse_stamp(stamp: object) -> datetime | None:
     try:
         return parse_time(stamp) if isinstance(stamp, str) else None
     except ValueError:

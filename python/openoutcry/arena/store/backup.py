@@ -11,7 +11,7 @@ from shutil import copytree
 from sqlalchemy import select
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arena.log.log_writer import checkpoint_of
+from openoutcry.arena.log.log_writer import checkpoint_of_records
 from openoutcry.arena.log.signed_notes import SignerKey
 from openoutcry.arena.store.arena_store import COSIGNATURES, FILE, KEY
 from openoutcry.arena.store.database import Database
@@ -72,7 +72,7 @@ def _checked(folder: Path) -> int:
         faults.append("the stored tiles do not match the records")
     if not texts or str(key.verifier).encode() not in texts[0]:
         faults.append("the key belongs to another log")
-    if not faults and signed != checkpoint_of(key, texts):
+    if not faults and signed != checkpoint_of_records(key, texts):
         faults.append("the stored checkpoint does not match the records")
     if faults:
         raise refusal("value_invalid", f"a copy of a complete log is required; received one with a fault: {faults[0]}")

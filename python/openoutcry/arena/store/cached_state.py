@@ -71,9 +71,9 @@ class Market:
     actual_close_time: int | None = None
     resolved_at: int | None = None
 
-    def accepts_decision_at(self, moment: int) -> bool:
+    def accepts_decision_at(self, timestamp: int) -> bool:
         """Return whether a decision received at a time is accepted (R-09, R-27)."""
-        return moment <= self.decision_cutoff and self.status is None
+        return timestamp <= self.decision_cutoff and self.status is None
 
 
 @dataclass

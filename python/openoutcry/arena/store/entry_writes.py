@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from openoutcry.arena.log.log_records import fingerprint
+from openoutcry.arena.log.log_records import key_fingerprint
 from openoutcry.arena.log.log_writer import Batch as LogBatch
 from openoutcry.arena.log.log_writer import LogWriter
 from openoutcry.arena.protocol import ArenaError
 from openoutcry.arena.scoring.score_inputs import STATUSES
-from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, standing
+from openoutcry.arena.scoring.settlement import EXCLUDED, SETTLED, market_state
 from openoutcry.arena.store.cached_state import GRACE, Agent, Market, State
 from openoutcry.arena.store.tables import agents, days, markets, quotes, registrations, snapshots
 from openoutcry.arena.store.write_batch import Batch
@@ -76,7 +76,7 @@ class RegisterAgent(StateChange):
         taken = select(agents.c.id).where(agents.c.slug == self.slug)
         if batch.connection.execute(taken).first() is not None:
             raise ArenaError("slug_taken", f"a slug that is not taken is required; received {self.slug!r}", "slug")
-        at = batch.moment(self.at)
+        at = batch.log_time(self.at)
         self._reserve(batch)
         key = new_key()
         digest = key_digest(key)
@@ -91,7 +91,7 @@ class RegisterAgent(StateChange):
         assert inserted.inserted_primary_key is not None
         agent = Agent(int(inserted.inserted_primary_key[0]), self.slug, self.display_name, at, digest)
         members = {"agent_slug": self.slug, "display_name": self.display_name or self.slug}
-        batch.record({"type": "agent"} | members | {"key_sha256": fingerprint(digest)}, at)
+        batch.record({"type": "agent"} | members | {"key_sha256": key_fingerprint(digest)}, at)
 
         def update_state(state: State) -> None:
             state.agents[self.slug] = state.keys[digest] = agent
@@ -128,7 +128,7 @@ class RotateKey(StateChange):
         digest = key_digest(key)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(key_sha256=digest))
         members = {"agent_slug": self.slug, "display_name": agent.display_name or self.slug}
-        batch.record({"type": "key"} | members | {"key_sha256": fingerprint(digest)}, batch.moment(self.at))
+        batch.record({"type": "key"} | members | {"key_sha256": key_fingerprint(digest)}, batch.log_time(self.at))
 
         def update_state(state: State) -> None:
             before = state.agents[self.slug]
@@ -153,7 +153,7 @@ class SuspendAgent(StateChange):
         agent = require_agent(batch.state, self.slug)
         batch.connection.execute(update(agents).where(agents.c.id == agent.id).values(suspended=self.suspended))
         members = {"agent_slug": self.slug, "suspended": self.suspended, "reason": self.reason}
-        written = batch.record({"type": "suspension"} | members, batch.moment(self.at))
+        written = batch.record({"type": "suspension"} | members, batch.log_time(self.at))
 
         def update_state(state: State) -> None:
             changed = replace(state.agents[self.slug], suspended=self.suspended)
@@ -230,7 +230,7 @@ class PublishSnapshot(StateChange):
         coded = [self.bodies[name] for name in ("gzip", "br", "zstd")]
         batch.add(snapshots, self.as_of, digest, body, *coded)
         sizes = {"sha256": digest, "size": len(body)}
-        at = batch.moment(max(self.at, self.as_of))
+        at = batch.log_time(max(self.at, self.as_of))
         batch.record({"type": "snapshot", "as_of": format_timestamp(self.as_of)} | sizes, at)
         updated = [self._add_market(batch, each, at) for each in self.listings]
 
@@ -315,7 +315,7 @@ class ResolveMarket(StateChange):
         if (self.outcome in ("yes", "no")) != (self.status in ("determined", "amended", "finalized")):
             wanted = "an outcome of yes or no is required for a result, and no outcome for other statuses"
             raise ArenaError("invalid_payload", f"{wanted}; received {self.outcome!r} with {self.status!r}")
-        at = batch.moment(self.at)
+        at = batch.log_time(self.at)
         if self.actual_close_time is not None and self.actual_close_time > at:
             wanted = f"a close time not after {format_timestamp(at)} is required"
             raise ArenaError("invalid_payload", f"{wanted}; received {format_timestamp(self.actual_close_time)}")
@@ -348,7 +348,7 @@ class ResolveMarket(StateChange):
 def _is_final(market: Market, at: int) -> bool:
     if market.status is None or market.resolved_at is None:
         return False
-    return standing(market.status, market.outcome, market.resolved_at, at, GRACE) in (SETTLED, EXCLUDED)
+    return market_state(market.status, market.outcome, market.resolved_at, at, GRACE) in (SETTLED, EXCLUDED)
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ class CloseDay(StateChange):
         """Return the index of the record, or None if the day is closed or before the log."""
         if self.date in batch.state.days or self.date < batch.state.began:
             return None
-        written = batch.record({"type": "day", "date": self.date} | batch.head(), batch.moment(self.at))
+        written = batch.record({"type": "day", "date": self.date} | batch.head(), batch.log_time(self.at))
         batch.connection.execute(insert(days).values(date=self.date, seq=written.seq))
         batch.after(lambda state: state.days.add(self.date))
         return written.seq

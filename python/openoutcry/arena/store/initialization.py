@@ -30,7 +30,7 @@ class SetScoringRules(StateChange):
         members: dict[str, Any] = {"scoring_version": self.version, "parameters": dict(self.parameters)}
         members |= {"base_rates": json.loads(self.base_rates), "base_rates_sha256": digest}
         batch.add(meta, "base_rates", self.base_rates.decode())
-        return batch.record({"type": "scoring"} | members, batch.moment(self.at)).seq
+        return batch.record({"type": "scoring"} | members, batch.log_time(self.at)).seq
 
 
 @dataclass(frozen=True)

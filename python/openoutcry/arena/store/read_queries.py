@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from openoutcry.arena.scoring import Facts, Parameters, facts_of
+from openoutcry.arena.scoring import Parameters, ScoreInputs, read_score_inputs
 from openoutcry.arena.store.tables import markets, meta, records, snapshots, submissions
 from openoutcry.arena.timestamps import format_timestamp
 
@@ -39,28 +39,28 @@ class VisibleSubmission:
     n_hidden: int
 
 
-def public_markets(connection: Connection, moment: int) -> frozenset[str]:
+def public_markets(connection: Connection, timestamp: int) -> frozenset[str]:
     """Return the markets whose decisions are public (R-32).
 
     Reads the tables, because another process may have published a market since the state was cached. A result does not
     reveal decisions before the cutoff: later submissions must not know more than earlier ones.
     """
-    query = select(markets.c.market_id).where(markets.c.decision_cutoff < moment)
+    query = select(markets.c.market_id).where(markets.c.decision_cutoff < timestamp)
     return frozenset(connection.execute(query).scalars())
 
 
 def visible_submissions(
-    connection: Connection, moment: int, *, agent: int | None = None, most: int | None = None
+    connection: Connection, timestamp: int, *, agent: int | None = None, most: int | None = None
 ) -> Iterator[VisibleSubmission]:
     """Yield submissions, newest first, with the decisions that are public at a time.
 
     Args:
         connection: A read connection.
-        moment: Time, in microseconds since 1970.
+        timestamp: Time, in microseconds since 1970.
         agent: Only submissions of this agent.
         most: Maximum number of submissions.
     """
-    public = public_markets(connection, moment)
+    public = public_markets(connection, timestamp)
     query = select(submissions).order_by(submissions.c.seq.desc())
     if agent is not None:
         query = query.where(submissions.c.agent == agent)
@@ -103,11 +103,11 @@ def scoring_rules(connection: Connection) -> tuple[str, Parameters, bytes]:
     return newest["scoring_version"], Parameters.of_record(newest["parameters"]), rates.encode()
 
 
-def facts_at(connection: Connection, moment: int) -> Facts:
+def facts_at(connection: Connection, timestamp: int) -> ScoreInputs:
     """Return the inputs of a leaderboard at a time: public information only."""
-    opened = {each.submission_id: each.opened for each in visible_submissions(connection, moment)}
+    opened = {each.submission_id: each.opened for each in visible_submissions(connection, timestamp)}
     rows = connection.execute(select(snapshots.c.as_of, snapshots.c.body))
     bodies = {format_timestamp(row.as_of): bytes(row.body) for row in rows}
     rates = connection.execute(select(meta.c.value).where(meta.c.key == "base_rates")).scalar_one()
     log = [json.loads(text) for text in record_texts(connection)]
-    return facts_of(log, opened, bodies, rates.encode(), at_us=moment)
+    return read_score_inputs(log, opened, bodies, rates.encode(), at_us=timestamp)

@@ -81,7 +81,7 @@ class SubmitDecisions:
         if agent.suspended:
             raise ArenaError("suspended", "an agent that is not suspended is required; received a suspended one")
         # Times in the log never decrease.
-        received_at = batch.moment(self.received_at)
+        received_at = batch.log_time(self.received_at)
         accepted, rejected = self._split(batch, received_at)
         if not accepted:
             raise _rejection(rejected)

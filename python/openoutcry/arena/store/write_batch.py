@@ -73,9 +73,9 @@ class UlidGenerator:
         pairs = [_PAIRS.index(last[place : place + 2]) for place in range(0, len(last), 2)]
         self._last = max(self._last, sum(pair << 120 - 10 * place for place, pair in enumerate(pairs)))
 
-    def next(self, moment: int) -> str:
+    def next(self, timestamp: int) -> str:
         """Return the next ULID, for a time or for the last ULID's time if that is later."""
-        drawn = (moment // 1000 << _RANDOM) + randbits(_RANDOM)
+        drawn = (timestamp // 1000 << _RANDOM) + randbits(_RANDOM)
         # Within one millisecond, increment by one.
         self._last = drawn if drawn >> _RANDOM > self._last >> _RANDOM else self._last + 1
         return "".join([_PAIRS[self._last >> shift & 1023] for shift in range(120, -1, -10)])
@@ -110,7 +110,7 @@ class Batch:
         self._after: list[Callable[[State], None]] = []
         self._is_changed, self._newest = False, state.newest
 
-    def moment(self, at: int) -> int:
+    def log_time(self, at: int) -> int:
         """Return a time, or the log's newest time if that is later: log times never decrease."""
         return max(at, self._newest)
 
@@ -140,9 +140,9 @@ class Batch:
         root = b64encode(self._log.tree.root()).decode()
         return {"tree_size": self._end.seq, "root": root, "head_sha256": self._end.sha256}
 
-    def new_id(self, moment: int) -> str:
+    def new_id(self, timestamp: int) -> str:
         """Return a ULID greater than all earlier ones, even if the clock runs backwards."""
-        return self._ids.next(moment)
+        return self._ids.next(timestamp)
 
     def add(self, table: Table, *row: Any) -> None:
         """Queue a row, one value per column in table order; it is written before the commit."""

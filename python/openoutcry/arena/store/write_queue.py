@@ -159,7 +159,7 @@ class Writer:
                         each.result = each.entry.result(plan, self.log, sealed, batch)
                 if sealed.records:
                     batch.add(meta, CHECKPOINT, sealed.checkpoint)
-                for level, place in full_tiles(sealed.begin.seq, self.log.end.seq):
+                for level, place in full_tiles(sealed.start.seq, self.log.end.seq):
                     batch.add(tiles, level, place, self.log.tree.tile(level, place))
                 batch.flush()
         except (OperationalError, self._database.operational) as error:
