@@ -111,14 +111,8 @@ def serve(
 
     # A synthetic season has synthetic base rates, labelled as such.
     rates = canonical_rate_table(json.dumps(BASE_RATES if plan is None else []).encode())
-    settings = Settings(
-        parse_public_url(public),
-        rate_key,
-        rate_anon,
-        register_cap,
-        parse_networks(tuple(proxy)),
-        parse_witnesses(tuple(witness)),
-    )
+    networks, witness_keys = parse_networks(tuple(proxy)), parse_witnesses(tuple(witness))
+    settings = Settings(parse_public_url(public), rate_key, rate_anon, register_cap, networks, witness_keys)
     with (
         _listening(host, port) as taken,
         lock_for_serving(folder, database),
@@ -160,7 +154,7 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
         demo = Demo(datetime.now(timezone.utc), is_sandbox)
         return SeasonScheduler(arena, demo.snapshot), "practice" if is_sandbox else "demo"
     if is_sandbox:
-        raise refusal("argument_invalid", "one of `--sandbox` and `--plan` is required; received both")
+        raise refusal("argument_invalid", "`--sandbox` without `--plan` is required; received both")
     sources = default_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
     live = LiveSeason(sources, folder / "captures")
     return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
