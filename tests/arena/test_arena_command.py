@@ -42,10 +42,10 @@ def test_a_new_user_registers_submits_and_verifies_a_receipt_offline(
         assert "accepted: 1 of 2" in done.stdout
         assert "rejected: kalshi:KXNOSUCH: unknown_market" in done.stdout
         (receipt,) = tmp_path.glob("*.receipt.json")
-        told = json.loads(receipt.read_text())
-        assert told["submission_id"] == receipt.name.partition(".")[0]
+        reply = json.loads(receipt.read_text())
+        assert reply["submission_id"] == receipt.name.partition(".")[0]
         # `--as-of` because the newest snapshot may have changed.
-        same = (*words, "--as-of", told["snapshot_as_of"])
+        same = (*words, "--as-of", reply["snapshot_as_of"])
         again = typed(*same, cwd=tmp_path)
         assert (again.returncode, again.stdout) == (0, done.stdout), "R-29"
         (tmp_path / "decisions.json").write_text(json.dumps([first]))

@@ -75,8 +75,8 @@ def test_an_amended_result_recomputes_all_scores_and_is_public(ground: Floor, tm
         "bob: rank 2 to 1, Brier 0.6400 to 0.0400, skill -1.5600 to 0.8400",
         "ada: rank 1 to 2, Brier 0.0100 to 0.8100, skill 0.9600 to -2.2400",
     ]
-    told = [(each["status"], each["outcome"], each["source"]) for each in records(ground, "resolution")]
-    assert told == [("finalized", "no", "operator"), ("amended", "yes", "correction")]
+    reply = [(each["status"], each["outcome"], each["source"]) for each in records(ground, "resolution")]
+    assert reply == [("finalized", "no", "operator"), ("amended", "yes", "correction")]
     assert [line.split(", 20")[0] for line in said(tmp_path, "market", MARKET)[-2:]] == [
         "record 7: finalized, no",
         "record 8: amended, yes",
@@ -109,14 +109,14 @@ def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
         found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
         found.publish()
         cutoff = format_timestamp(found.arena.state.markets[MARKET].decision_cutoff)
-        (told,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
+        (reply,) = said(tmp_path, "resolve", MARKET, "determined", "--outcome", "no")
         (stated,) = records(found, "resolution")
         after = format_timestamp(parse_timestamp("at", stated["at"]) + DAY)
-        assert told.endswith(f"is determined, no; it counts after {after}, unless it is disputed before")
-        (told,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
-        assert told.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
-        (told,) = said(tmp_path, "resolve", MARKET, "void")
-        assert told.endswith(f"{MARKET} is void")
+        assert reply.endswith(f"is determined, no; it counts after {after}, unless it is disputed before")
+        (reply,) = said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
+        assert reply.endswith(f"is finalized, no; it counts after {cutoff}, the market's cutoff")
+        (reply,) = said(tmp_path, "resolve", MARKET, "void")
+        assert reply.endswith(f"{MARKET} is void")
 
 
 def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> None:
@@ -226,8 +226,8 @@ def test_a_suspension_prints_its_change_and_is_refused_without_one(ground: Floor
     assert said(tmp_path, "suspend", "Ada", " two keys ") == ["record 7: ada is suspended: two keys"]
     assert "received 'ada', which is\n" in refused(tmp_path, "suspend", "ada", "two keys")
     assert said(tmp_path, "suspend", "ada", "settled", "--lift") == ["record 8: ada may submit again: settled"]
-    told = [(each["seq"], each["suspended"], each["reason"]) for each in records(ground, "suspension")]
-    assert told == [(7, True, "two keys"), (8, False, "settled")]
+    reply = [(each["seq"], each["suspended"], each["reason"]) for each in records(ground, "suspension")]
+    assert reply == [(7, True, "two keys"), (8, False, "settled")]
 
 
 def test_a_misspelled_folder_creates_no_arena(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'sl
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (spoil("DELETE FROM records WHERE seq = 0"), "record 0: "),
         (spoil("DELETE FROM records WHERE seq = 3"), "record 3: "),
@@ -285,9 +285,9 @@ RENAMED = """UPDATE records SET record = CAST(replace(record, 'slug":"ada"', 'sl
     ],
 )
 def test_an_incomplete_backup_is_reported(
-    change: Callable[[Path], object], told: str, ground: Floor, tmp_path: Path
+    change: Callable[[Path], object], expected: str, ground: Floor, tmp_path: Path
 ) -> None:
     backup(tmp_path / "arena", tmp_path / "spoiled")
     change(tmp_path / "spoiled")
-    with pytest.raises(OpenOutcryError, match=told):
+    with pytest.raises(OpenOutcryError, match=expected):
         backup(tmp_path / "spoiled", tmp_path / "copy")

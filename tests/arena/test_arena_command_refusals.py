@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("submit", "ada", "broken.json", *NO_SERVER), "a JSON file"),
         (("submit", "ada", "bytes.json", *NO_SERVER), "a JSON file"),
@@ -103,16 +103,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("suspend", "ada", "a\udcffb", *OWN), "invalid_payload"),
         (("resolve", MARKET, "void", "--source", "a\udcffb", *OWN), "invalid_payload"),
     ],
-    ids=lambda told: " ".join(told).encode("ascii", "replace").decode() if isinstance(told, tuple) else "",
+    ids=lambda expected: " ".join(expected).encode("ascii", "replace").decode() if isinstance(expected, tuple) else "",
 )
 def test_invalid_input_is_reported_in_one_line(
-    folder: Path, words: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, words: tuple[str, ...], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", "tarena_x")
     done = typed("arena", *words, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
-    assert told in done.stderr
+    assert expected in done.stderr
     assert done.stderr.count("\n") == 1
     assert not re.search(r"Errno|Error\b|Expecting|codec|compliant|appear to be", done.stderr), "text of Python itself"
 

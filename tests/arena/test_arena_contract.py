@@ -138,8 +138,8 @@ def test_error_codes_match_the_protocol() -> None:
 
 def test_no_response_schema_is_an_empty_object(contract: list[Contract], ground: Floor) -> None:
     ground.client.get(f"{BASE}/markets")
-    for path, told in contract[0].document["paths"].items():
-        for operation in told.values():
+    for path, reply in contract[0].document["paths"].items():
+        for operation in reply.values():
             for status, response in operation["responses"].items():
                 for kind in response.get("content", {}).values():
                     assert set(kind["schema"]) - {"title"} > set(), (path, status)
@@ -197,9 +197,9 @@ def test_any_path_or_query_gets_a_documented_response(ground: Floor) -> None:
 def _get_paths(ground: Floor) -> list[str]:
     """Return the GET paths, each with `VALUE` in place of one path part or query parameter."""
     found = []
-    for path, told in ground.client.contract.document["paths"].items():
-        if "get" in told:
+    for path, reply in ground.client.contract.document["paths"].items():
+        if "get" in reply:
             found += [re.sub(r"\{\w+\}", "VALUE", path)] if "{" in path else []
-            parameters = [each for each in told["get"].get("parameters", ()) if each["in"] == "query"]
+            parameters = [each for each in reply["get"].get("parameters", ()) if each["in"] == "query"]
             found += [f"{path}?{each['name']}=VALUE" for each in parameters]
     return found

@@ -52,8 +52,8 @@ def test_it_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
     items = json.loads(demo.first().body)["items"]
     assert set(Counter(each["kind"] for each in items)) == {kind.kind for kind in KINDS}
     assert {row.primary_theater for row in read_markets(demo.first().body)} == set(THEATERS)
-    told = {"news": "title", "market_state": "question", "scheduled_event": "title", "seismic": "place"}
-    assert all(each[told[each["kind"]]].startswith(LABEL) for each in items if each["kind"] in told)
+    reply = {"news": "title", "market_state": "question", "scheduled_event": "title", "seismic": "place"}
+    assert all(each[reply[each["kind"]]].startswith(LABEL) for each in items if each["kind"] in reply)
     observed = Observer().observe(AS_OF, demo.captures(AS_OF))
     assert (observed.failed, observed.lost) == ((), {})
     assert all(each is not None for item in items for each in item.values())

@@ -37,17 +37,17 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Floor]:
 
 
 def detail(answer: Any, status: int, field: str | None) -> str:
-    told = answer.json()
-    assert (answer.status_code, told["field"]) == (status, field), answer.text
-    assert set(told) == {"error", "detail", "field"}
-    assert re.search(r"\brequired\b|must be", told["detail"]), told["detail"]
-    assert "received" in told["detail"], told["detail"]
-    assert not FOREIGN.search(told["detail"].replace("a list", "")), told["detail"]
-    return str(told["detail"])
+    reply = answer.json()
+    assert (answer.status_code, reply["field"]) == (status, field), answer.text
+    assert set(reply) == {"error", "detail", "field"}
+    assert re.search(r"\brequired\b|must be", reply["detail"]), reply["detail"]
+    assert "received" in reply["detail"], reply["detail"]
+    assert not FOREIGN.search(reply["detail"].replace("a list", "")), reply["detail"]
+    return str(reply["detail"])
 
 
 @pytest.mark.parametrize(
-    ("change", "field", "told"),
+    ("change", "field", "expected"),
     [
         ({"schema_version": 1}, "schema_version", "a string is required; received 1"),
         ({"agent_slug": None}, "agent_slug", "a string is required; received null"),
@@ -75,11 +75,11 @@ def detail(answer: Any, status: int, field: str | None) -> str:
     ids=str,
 )
 def test_an_invalid_submission_names_the_requirement_and_the_value(
-    change: dict[str, Any], field: str, told: str, ground: Floor
+    change: dict[str, Any], field: str, expected: str, ground: Floor
 ) -> None:
     body = ground.body("one", (MARKET, 0.5))
     (body if set(change) & set(body) else body["decisions"][0]).update(change)
-    assert detail(ground.post("one", body), 400, field) == told
+    assert detail(ground.post("one", body), 400, field) == expected
 
 
 @pytest.mark.parametrize("name", ["schema_version", "agent_slug", "submitted_at", "snapshot_as_of", "decisions"])
@@ -91,13 +91,13 @@ def test_a_missing_member_is_named(name: str, ground: Floor) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"3", b"\xff", b'{"a":1,"a":2}', b'{"a":NaN}', b"[" * 1000])
 def test_a_body_that_is_no_object_is_refused(body: bytes, ground: Floor) -> None:
-    told = detail(ground.post("one", body), 400, None)
-    assert not re.search("EOF|expected|escape", told), "text of a parser"
+    reply = detail(ground.post("one", body), 400, None)
+    assert not re.search("EOF|expected|escape", reply), "text of a parser"
     detail(ground.client.post(f"{BASE}/register", content=body), 400, None)
 
 
 @pytest.mark.parametrize(
-    ("asked", "field", "told"),
+    ("query", "field", "expected"),
     [
         ("leaderboard?limit=0", "limit", 'a number of at least 1 is required; received "0"'),
         ("leaderboard?limit=501", "limit", 'a number of at most 500 is required; received "501"'),
@@ -117,15 +117,17 @@ def test_a_body_that_is_no_object_is_refused(body: bytes, ground: Floor) -> None
         ("markets?status=x", "status", "a status of open, closed, settled is required; received 'x'"),
     ],
 )
-def test_an_invalid_query_names_the_requirement_and_the_value(asked: str, field: str, told: str, ground: Floor) -> None:
-    answer = ground.client.get(asked if asked.startswith("/") else f"{BASE}/{asked}")
-    assert detail(answer, 400, field) == told
+def test_an_invalid_query_names_the_requirement_and_the_value(
+    query: str, field: str, expected: str, ground: Floor
+) -> None:
+    answer = ground.client.get(query if query.startswith("/") else f"{BASE}/{query}")
+    assert detail(answer, 400, field) == expected
 
 
 def test_an_unknown_path_or_method_is_refused(ground: Floor) -> None:
     for path in ("/nope", f"{BASE}/nope"):
-        told = detail(ground.client.get(path), 404, None)
-        assert told == f"a path of this server is required; received '{path}'"
+        reply = detail(ground.client.get(path), 404, None)
+        assert reply == f"a path of this server is required; received '{path}'"
     for method, path, allowed in (
         ("POST", f"{BASE}/markets", "GET, HEAD"),
         ("DELETE", f"{BASE}/intel", "GET, HEAD"),
@@ -134,8 +136,8 @@ def test_an_unknown_path_or_method_is_refused(ground: Floor) -> None:
         ("POST", "/", "GET, HEAD"),
     ):
         answer = ground.client.request(method, path)
-        told = detail(answer, 405, None)
-        assert told == f"{allowed.replace(', ', ' or ')} is required for this path; received {method}"
+        reply = detail(answer, 405, None)
+        assert reply == f"{allowed.replace(', ', ' or ')} is required for this path; received {method}"
         assert answer.headers["Allow"] == allowed, "RFC 9110, 15.5.6"
 
 
@@ -145,8 +147,8 @@ def test_an_invalid_registration_names_the_received_value(ground: Floor) -> None
         ({"slug": "a b"}, "slug"),
         ({"slug": "ok", "contact_email": "x"}, "contact_email"),
     ):
-        told = detail(ground.client.post(f"{BASE}/register", json=body), 422, field)
-        assert told.endswith(f"; received {json.dumps(body.get(field))}")
+        reply = detail(ground.client.post(f"{BASE}/register", json=body), 422, field)
+        assert reply.endswith(f"; received {json.dumps(body.get(field))}")
 
 
 def test_head_responses_equal_get_responses_without_the_body(ground: Floor) -> None:
@@ -154,7 +156,7 @@ def test_head_responses_equal_get_responses_without_the_body(ground: Floor) -> N
     ground.submit("one", (MARKET, 0.4))
     named = {"slug": "one", "path": "0/000", "submission_id": "0" * 26, "key_id": "00000000"}
     document = ground.client.get("/openapi.json").json()["paths"]
-    paths = [path.format_map(named) for path, told in document.items() if "get" in told]
+    paths = [path.format_map(named) for path, reply in document.items() if "get" in reply]
     assert len(paths) == 10
     pages = ["/", "/markets", f"/markets/{MARKET}", "/agents/one", "/snapshots", "/registry", "/docs", "/openapi.json"]
     for path in [*paths, *pages, "/registry/consistency?from=1&to=3", "/nope", "/agents?slug=one"]:

@@ -31,15 +31,15 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
         yield made
 
 
-def asked(ground: Floor, request: httpx.Request) -> httpx.Response:
+def forward(ground: Floor, request: httpx.Request) -> httpx.Response:
     """Forward a request to the server in this process."""
-    told = ground.client.request(request.method, str(request.url), headers=dict(request.headers))
-    return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
+    reply = ground.client.request(request.method, str(request.url), headers=dict(request.headers))
+    return httpx.Response(reply.status_code, headers=dict(reply.headers), content=reply.content)
 
 
 def watch(ground: Floor, slug: str | None = None) -> Watch:
     return Watch(
-        ArenaClient("http://testserver", transport=httpx.MockTransport(lambda each: asked(ground, each))), slug
+        ArenaClient("http://testserver", transport=httpx.MockTransport(lambda each: forward(ground, each))), slug
     )
 
 
@@ -77,14 +77,14 @@ def test_a_result_is_reported_once_and_again_when_amended(ground: Floor) -> None
     ground.clock[0] += 24 * HOUR
     ground.publish()
     ground.resolve(market, "no")
-    told = [each for each in watcher.poll() if each["event"] != "snapshot"]
-    assert told[0] == {"event": "settled", "market_id": market, "outcome": "no"}
-    assert (told[1]["n_scored"], told[1]["brier"]) == (1, pytest.approx(0.01))
+    reply = [each for each in watcher.poll() if each["event"] != "snapshot"]
+    assert reply[0] == {"event": "settled", "market_id": market, "outcome": "no"}
+    assert (reply[1]["n_scored"], reply[1]["brier"]) == (1, pytest.approx(0.01))
     assert watcher.poll() == []
     ground.resolve(market, "yes", "amended")
-    told = watcher.poll()
-    assert [(each["event"], each.get("outcome")) for each in told] == [("settled", "yes"), ("standing", None)]
-    assert told[1]["brier"] == pytest.approx(0.81)
+    reply = watcher.poll()
+    assert [(each["event"], each.get("outcome")) for each in reply] == [("settled", "yes"), ("standing", None)]
+    assert reply[1]["brier"] == pytest.approx(0.81)
 
 
 def test_an_unavailable_server_is_reported_once_and_changes_after_it_returns(ground: Floor) -> None:
@@ -93,7 +93,7 @@ def test_an_unavailable_server_is_reported_once_and_changes_after_it_returns(gro
     def answer(request: httpx.Request) -> httpx.Response:
         if is_down[0]:
             raise httpx.ConnectError("no route")
-        return asked(ground, request)
+        return forward(ground, request)
 
     watcher = Watch(ArenaClient("http://testserver", transport=httpx.MockTransport(answer)))
     watcher.poll()

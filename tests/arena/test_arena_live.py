@@ -18,7 +18,7 @@ from arena_items import AS_OF, PLAN, fixture, recorded
 from sqlalchemy import select
 
 from openoutcry.arena.season_scheduler import LEAD, SeasonScheduler, to_microseconds
-from openoutcry.arena.sources.captures import MEMORY, replay
+from openoutcry.arena.sources.captures import STATE_FILE, replay
 from openoutcry.arena.sources.live_season import LiveSeason
 from openoutcry.arena.store.arena_store import Arena
 from openoutcry.arena.store.tables import snapshots
@@ -96,11 +96,11 @@ def test_r14_and_r20_without_a_source_no_snapshot_is_published_then_or_later(
     assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
     assert "1 kalshi.no_answer" in lost
     assert last == "nothing is published, since no source answered", "logged for the operator"
-    kept = (world.folder / "captures" / MEMORY).stat().st_mtime_ns
+    kept = (world.folder / "captures" / STATE_FILE).stat().st_mtime_ns
     caplog.clear()
     world.go(edge + 2 * CADENCE - LEAD - SECOND)
     assert caplog.messages == [], "once per snapshot time, at any number of ticks"
-    assert (world.folder / "captures" / MEMORY).stat().st_mtime_ns == kept
+    assert (world.folder / "captures" / STATE_FILE).stat().st_mtime_ns == kept
     world.is_down = False
     world.go(edge + 2 * CADENCE)
     assert world.published() == [edge, edge + 2 * CADENCE]

@@ -92,8 +92,8 @@ class Machine(RuleBasedStateMachine):
         self.turn(max(self.model.clock, edge))
         made = _snapshot(edge, closes)
         self.ground.arena.writer.write(publish_entry(made, self.model.clock))
-        told = {f"kalshi:{name}": None if after is None else edge + after for name, after in closes.items()}
-        self.model.publish(edge, told)
+        reply = {f"kalshi:{name}": None if after is None else edge + after for name, after in closes.items()}
+        self.model.publish(edge, reply)
         self.bodies[edge] = made.body
 
     def turn(self, moment: int) -> None:
@@ -119,8 +119,8 @@ class Machine(RuleBasedStateMachine):
             return
         known = self.model.snapshots
         as_of = known[max(0, len(known) - 1 - back)] if back >= 0 else self.model.clock + DAY
-        told = [{"market_id": name, "yes_probability": float(share)} for name, share in shares]
-        body = json.dumps(self.ground.body(slug, *told, snapshot_as_of=format_timestamp(as_of))).encode()
+        reply = [{"market_id": name, "yes_probability": float(share)} for name, share in shares]
+        body = json.dumps(self.ground.body(slug, *reply, snapshot_as_of=format_timestamp(as_of))).encode()
         answer = self.ground.post(slug, body, **({} if key is None else {"Idempotency-Key": key}))
         is_formed = as_of in self.model.snapshots and len(dict(shares)) == len(shares)
         if is_formed and key is not None and (slug, key) in self.replies:
@@ -138,25 +138,25 @@ class Machine(RuleBasedStateMachine):
                 self.replies[slug, key] = body, answer.content
 
     def accepted(self, slug: str, shares: dict[str, str], answer: Any) -> None:
-        told = answer.json()
-        assert told["received_at"] == format_timestamp(self.model.clock)
-        verifier.check_receipt(told, verifier.parse_key(str(self.ground.arena.key.verifier)))
-        opened = {each["market_id"]: each["yes_probability"] for each in told["salts"]}
-        rejected = {each["market_id"] for each in told["rejected"]}
+        reply = answer.json()
+        assert reply["received_at"] == format_timestamp(self.model.clock)
+        verifier.check_receipt(reply, verifier.parse_key(str(self.ground.arena.key.verifier)))
+        opened = {each["market_id"]: each["yes_probability"] for each in reply["salts"]}
+        rejected = {each["market_id"] for each in reply["rejected"]}
         assert opened == {name: share for name, share in shares.items() if name not in rejected}
-        assert (told["record"]["agent_slug"], told["leaf_index"]) == (slug, told["tree_size"] - 1)
-        assert told["submission_id"] > max((each["submission_id"] for each in self.receipts), default="")
-        self.receipts.append(told)
+        assert (reply["record"]["agent_slug"], reply["leaf_index"]) == (slug, reply["tree_size"] - 1)
+        assert reply["submission_id"] > max((each["submission_id"] for each in self.receipts), default="")
+        self.receipts.append(reply)
 
     @rule(place=st.integers(0, 2), result=RESULTS, ago=st.sampled_from((None, HOUR, 3 * HOUR)))
     def resolve(self, place: int, result: tuple[str, str | None], ago: int | None) -> None:
         closed = None if ago is None else self.model.clock - ago
-        told = ResolveMarket(MARKETS[place], *result, closed, "a test", self.model.clock)
+        reply = ResolveMarket(MARKETS[place], *result, closed, "a test", self.model.clock)
         if self.model.resolve(MARKETS[place], *result, closed):
-            self.ground.arena.writer.write(told)
+            self.ground.arena.writer.write(reply)
         else:
             with pytest.raises(ArenaError, match="to correct a final result"):
-                self.ground.arena.writer.write(told)
+                self.ground.arena.writer.write(reply)
 
     @rule(slug=st.sampled_from(("one", "two")), suspended=st.booleans())
     def suspend(self, slug: str, suspended: bool) -> None:
@@ -174,9 +174,9 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def markets_are_as_the_model_has_them(self) -> None:
         for status in ("open", "closed", "settled"):
-            told = self.ground.client.get(f"{BASE}/markets", params={"status": status}).json()["markets"]
+            reply = self.ground.client.get(f"{BASE}/markets", params={"status": status}).json()["markets"]
             wanted = self.model.listed(status)
-            for each, one in zip(told, wanted, strict=True):
+            for each, one in zip(reply, wanted, strict=True):
                 cutoff, close = (
                     parse_timestamp("t", each["decision_cutoff"]),
                     parse_timestamp("t", each["settlement_at"]),
@@ -220,11 +220,11 @@ def _snapshot(edge: int, closes: dict[str, int | None]) -> Snapshot:
     as_of = _time(edge)
     items = [market(name, as_of=as_of, close_time=_time(edge + (after or HOUR))) for name, after in closes.items()]
     made = build(as_of, seen(*items, *theaters(as_of), at=as_of))
-    told = json.loads(made.body)
-    for item in told["items"]:
+    reply = json.loads(made.body)
+    for item in reply["items"]:
         if item["kind"] == "market_state" and closes[item["market_id"].removeprefix("kalshi:")] is None:
             del item["close_time"]
-    return replace(made, body=json.dumps(told).encode())
+    return replace(made, body=json.dumps(reply).encode())
 
 
 def _time(moment: int) -> datetime:
@@ -236,5 +236,5 @@ def test_an_arena_behaves_like_its_model() -> None:
     # Shrinking takes minutes, so only the full run shrinks.
     phases = (Phase.generate, Phase.shrink) if is_full else (Phase.generate,)
     n_examples, n_steps = (400, 60) if is_full else (6, 20)
-    told = settings(max_examples=n_examples, stateful_step_count=n_steps, phases=phases, report_multiple_bugs=False)
-    run_state_machine_as_test(Machine, settings=told)
+    reply = settings(max_examples=n_examples, stateful_step_count=n_steps, phases=phases, report_multiple_bugs=False)
+    run_state_machine_as_test(Machine, settings=reply)

@@ -38,8 +38,8 @@ BASE = "/v2/competition"
 
 
 def run(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    told = [str(word) for word in words]
-    return subprocess.run(told, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
+    reply = [str(word) for word in words]
+    return subprocess.run(reply, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)
 
 
 def ranked(url: str, slug: str) -> dict[str, Any]:

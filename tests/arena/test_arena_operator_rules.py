@@ -40,8 +40,8 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
         names = found.markets()
         for slug, share in (("ada", 0.9), ("bob", 0.6)):
             found.register(slug)
-            told = [{"market_id": each, "yes_probability": share, "confidence": 0.9} for each in names]
-            assert found.submit(slug, *told).status_code == 200
+            reply = [{"market_id": each, "yes_probability": share, "confidence": 0.9} for each in names]
+            assert found.submit(slug, *reply).status_code == 200
         found.clock[0] += 200 * HOUR
         for place, name in enumerate(names):
             found.resolve(name, "yes" if place % 4 else "no")
@@ -60,8 +60,8 @@ def tick(ground: Floor) -> None:
 
 
 def profile(ground: Floor, slug: str) -> dict[str, Any]:
-    told: dict[str, Any] = ground.client.get(f"{BASE}/agents/{slug}").json()
-    return told
+    reply: dict[str, Any] = ground.client.get(f"{BASE}/agents/{slug}").json()
+    return reply
 
 
 def test_base_rates_are_recorded_in_the_log_and_recompute_all_scores(ground: Floor, tmp_path: Path) -> None:
@@ -71,19 +71,19 @@ def test_base_rates_are_recorded_in_the_log_and_recompute_all_scores(ground: Flo
     assert {each["reference_source"] for each in before.values()} == {"platform_global"}
     rows = [ROW, ROW | {"theater": "korea", "rate": "0.5", "n": 10}]
     (tmp_path / "rates.json").write_text(json.dumps(rows))
-    told = said(tmp_path, "rules", "--base-rates", "rates.json")
-    assert "these rules apply to all decisions" in told[0]
-    assert told[-2:] == ["  iran: 0.3 of 40, a book, p. 7, 1990-2020", "  korea: 0.5 of 10, a book, p. 7, 1990-2020"]
+    reply = said(tmp_path, "rules", "--base-rates", "rates.json")
+    assert "these rules apply to all decisions" in reply[0]
+    assert reply[-2:] == ["  iran: 0.3 of 40, a book, p. 7, 1990-2020", "  korea: 0.5 of 10, a book, p. 7, 1990-2020"]
     tick(ground)
     after = {each["theater"]: each for each in profile(ground, "ada")["per_theater"]}
     assert (after["iran"]["reference_source"], after["iran"]["base_rate"]) == ("historical_theater", 0.3)
     assert after["iran"]["reference_citation"] == "a book, p. 7, 1990-2020"
     assert "a book, p. 7" in ground.client.get("/agents/ada").text
-    assert any(line.startswith("ada: skill ") for line in told)
+    assert any(line.startswith("ada: skill ") for line in reply)
     # 0.3 of 40 and 0.5 of 10, weighted by count.
     assert (after["ukraine"]["reference_source"], after["ukraine"]["base_rate"]) == ("historical_blend", 0.34)
     again = said(tmp_path, "rules", "--base-rates", "rates.json")
-    assert again == told[-len(again) :], "unchanged rules write no record"
+    assert again == reply[-len(again) :], "unchanged rules write no record"
     export(ground.arena, tmp_path / "season", now())
     assert audit(tmp_path / "season") == score_faults(tmp_path / "season") == []
 

@@ -70,11 +70,11 @@ def test_the_address_of_an_anchor_shows_its_row(ground: Floor) -> None:
     end = ground.clock[0] - ground.clock[0] % DAY + DAY
     for step, market in zip((0, -1), ground.markets()[2:], strict=False):
         ground.clock[0] = end + step
-        told = ground.submit("one", (market, 0.5)).json()
-        path, _, row = told["anchor"]["anchor_url"].partition("#")
+        reply = ground.submit("one", (market, 0.5)).json()
+        path, _, row = reply["anchor"]["anchor_url"].partition("#")
         found = page(ground, path)
-        assert {row, told["submission_id"]} <= set(found.ids)
-        assert told["anchor"]["submission_sha256"] in found.words
+        assert {row, reply["submission_id"]} <= set(found.ids)
+        assert reply["anchor"]["submission_sha256"] in found.words
     ground.clock[0] = end
     ground.arena.writer.write(CloseDay("2026-05-08", end))
     closed, today = page(ground, "/registry?date=2026-05-08"), page(ground, "/registry?date=2026-05-09")
@@ -151,7 +151,7 @@ def test_the_leaderboard_page_matches_the_protocol(ground: Floor, monkeypatch: p
         while path:
             now = page(ground, path)
             found += [link.removeprefix("/agents/") for link in now.links if link.startswith("/agents/")]
-            path = next((told["href"] for _, told in now.tags if told.get("rel") == "next"), "")
+            path = next((reply["href"] for _, reply in now.tags if reply.get("rel") == "next"), "")
         return found
 
     assert shown("/") == [row["slug"] for row in rows]
@@ -161,9 +161,9 @@ def test_the_leaderboard_page_matches_the_protocol(ground: Floor, monkeypatch: p
     theater = ground.client.get(f"{BASE}/leaderboard?theater=iran&min_n=1").json()["rows"]
     assert shown("/?theater=iran&min_n=1") == [row["slug"] for row in theater]
     found = page(ground, "/?sort=brier&sort=roi")
-    sorted_by = [told["aria-sort"] for tag, told in found.tags if tag == "th" and "aria-sort" in told]
+    sorted_by = [reply["aria-sort"] for tag, reply in found.tags if tag == "th" and "aria-sort" in reply]
     assert sorted_by == ["descending"], "a header button overrides the form's hidden field"
-    assert [told["href"] for tag, told in found.tags if told.get("rel") == "next"] == ["/?sort=roi&page=2"]
+    assert [reply["href"] for tag, reply in found.tags if reply.get("rel") == "next"] == ["/?sort=roi&page=2"]
 
 
 def test_every_state_of_an_agent_is_shown(ground: Floor) -> None:
@@ -228,7 +228,7 @@ def test_a_market_page_shows_its_result(ground: Floor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome", "told"),
+    ("status", "outcome", "expected"),
     [
         ("void", None, "void"),
         ("scalar", None, "void"),
@@ -238,7 +238,7 @@ def test_a_market_page_shows_its_result(ground: Floor) -> None:
     ],
 )
 def test_every_page_shows_the_same_result_of_a_market(
-    ground: Floor, status: str, outcome: str | None, told: str
+    ground: Floor, status: str, outcome: str | None, expected: str
 ) -> None:
     """R-44: the pages of the market, the market list, the agent and the submission."""
     ground.publish()
@@ -249,7 +249,7 @@ def test_every_page_shows_the_same_result_of_a_market(
     ground.resolve(market, outcome, status)
     state = "closed" if status in ("disputed", "determined") else "settled"
     for path in (f"/markets/{market}", f"/markets?status={state}", "/agents/one", f"/submissions/{name}"):
-        assert told in page(ground, path).words, path
+        assert expected in page(ground, path).words, path
 
 
 def test_the_calibration_is_a_chart_and_a_table(ground: Floor) -> None:

@@ -62,8 +62,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[s
         made = []
         for place, slug in enumerate(("one", "two", "three")):
             ground.register(slug, display_name=("W" * 80, "\u0633\u0648\u0642", None)[place])
-            told = [{"market_id": each, "yes_probability": 0.2 + 0.3 * place} for each in ground.markets()]
-            made.append(ground.submit(slug, *(each | {"reasoning": "W" * 500} for each in told)).json())
+            reply = [{"market_id": each, "yes_probability": 0.2 + 0.3 * place} for each in ground.markets()]
+            made.append(ground.submit(slug, *(each | {"reasoning": "W" * 500} for each in reply)).json())
         ground.clock[0] += 6 * DAY
         for market in ground.markets("closed"):
             ground.resolve(market, "no")
@@ -109,9 +109,9 @@ def test_axe_finds_no_violation_and_no_page_scrolls_sideways(
         page.goto(site[0] + path)
         page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
         page.evaluate(AXE.read_text(encoding="utf-8"))
-        told = page.evaluate("(tags) => axe.run({ runOnly: tags, resultTypes: ['violations'] })", TAGS)
-        assert len(told["passes"]) > 10
-        found |= {(path, each["id"]): [node["html"][:160] for node in each["nodes"]] for each in told["violations"]}
+        reply = page.evaluate("(tags) => axe.run({ runOnly: tags, resultTypes: ['violations'] })", TAGS)
+        assert len(reply["passes"]) > 10
+        found |= {(path, each["id"]): [node["html"][:160] for node in each["nodes"]] for each in reply["violations"]}
         if page.evaluate("document.documentElement.scrollWidth") > width:
             wide[path] = page.evaluate("document.documentElement.scrollWidth")
     assert (found, wide) == ({}, {})
@@ -150,11 +150,11 @@ def test_the_keyboard_reaches_every_control(visit: Callable[..., Any]) -> None:
 # Index of the first check that finds each forgery.
 PLACES = {"record": 0, "leaf_index": 0, "proof": 1, "checkpoint": 2, "salts": 3}
 FORGERIES: dict[str, Callable[[Any], Any]] = {
-    "record": lambda told: told.replace('"one"', '"own"'),
-    "proof": lambda told: [*told[:-1], "00" * 32],
-    "checkpoint": lambda told: told[:-6] + ("A" if told[-6] != "A" else "B") + told[-5:],
-    "salts": lambda told: [told[0] | {"yes_probability": "0.21"}, *told[1:]],
-    "leaf_index": lambda told: told + 1,
+    "record": lambda value: value.replace('"one"', '"own"'),
+    "proof": lambda value: [*value[:-1], "00" * 32],
+    "checkpoint": lambda value: value[:-6] + ("A" if value[-6] != "A" else "B") + value[-5:],
+    "salts": lambda value: [value[0] | {"yes_probability": "0.21"}, *value[1:]],
+    "leaf_index": lambda value: value + 1,
 }
 
 
@@ -162,9 +162,9 @@ def forging(member: str) -> Callable[[Any], None]:
     """Return a route handler that changes one member of the server's response."""
 
     def answer(route: Any) -> None:
-        told = route.fetch().json()
-        changed = told | {member: FORGERIES[member](told[member])}
-        assert changed != told
+        reply = route.fetch().json()
+        changed = reply | {member: FORGERIES[member](reply[member])}
+        assert changed != reply
         route.fulfill(body=json.dumps(changed), content_type="application/json")
 
     return answer
@@ -184,9 +184,9 @@ def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any
     assert checked() == ("yes", "Valid", ["yes"] * 4)
     for member in FORGERIES:
         page.route("**/registry/proof/*", forging(member))
-        told = checked()
-        assert (told[0], told[1].startswith("Invalid: ")) == ("no", True), member
-        assert told[2].index("no") == PLACES[member], member
+        reply = checked()
+        assert (reply[0], reply[1].startswith("Invalid: ")) == ("no", True), member
+        assert reply[2].index("no") == PLACES[member], member
         page.unroute("**/registry/proof/*")
     page.get_by_label("Key of the log").fill("openoutcry.arena/local+00000000+AQ==")
     assert checked()[0] == "no"

@@ -39,9 +39,9 @@ def test_no_page_shows_a_decision_before_the_cutoff(ground: Floor) -> None:
     ground.register("one")
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
-    told = ground.submit("one", decision).json()
-    secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
-    name = told["submission_id"]
+    reply = ground.submit("one", decision).json()
+    secrets = [str(SHARE), "0.912", WORDS, reply["salts"][0]["salt"]]
+    name = reply["submission_id"]
     starts = (*NOTHING, "/agents/one", f"/submissions/{name}", f"/submissions/{name}/receipt.json")
     ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
     for _ in range(2):
@@ -88,7 +88,7 @@ def test_untrusted_text_is_escaped(ground: Floor) -> None:
     for path in ("/", "/agents/one", "/markets?status=closed", "/markets/kalshi:HOSTILE", f"/submissions/{name}"):
         found = page(ground, path)
         assert HOSTILE in found.words, path
-        assert [tag for tag, told in found.tags if tag == "img" or "onerror" in told] == []
+        assert [tag for tag, reply in found.tags if tag == "img" or "onerror" in reply] == []
     snapshot = page(ground, "/snapshots/2026-05-08T12:10:00Z")
     assert snapshot.words.count(HOSTILE) == 5
     assert [link for link in snapshot.links if not link.startswith(("/", "#"))] == []
@@ -129,12 +129,12 @@ def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) ->
     for path, status in wrong.items():
         found = page(ground, path, status)
         assert str(status) in found.words
-        told = ground.client.get(path, headers={"Accept": "application/json"})
-        assert (told.status_code, set(told.json())) == (status, {"error", "detail", "field"})
+        reply = ground.client.get(path, headers={"Accept": "application/json"})
+        assert (reply.status_code, set(reply.json())) == (status, {"error", "detail", "field"})
     assert "No market of an unknown region is open." in page(ground, "/markets?theater=mars").said, "R-07"
     for path in (f"{BASE}/nothing", f"{BASE}/agents/none", f"{BASE}/intel?as_of=x", f"{BASE}/decisions"):
-        told = ground.client.get(path, headers=HTML)
-        assert set(told.json()) == {"error", "detail", "field"}, path
+        reply = ground.client.get(path, headers=HTML)
+        assert set(reply.json()) == {"error", "detail", "field"}, path
     assert ground.client.post("/", headers=HTML).json()["error"] == "method_not_allowed"
 
 

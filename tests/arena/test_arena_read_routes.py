@@ -41,8 +41,8 @@ def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(grou
     with floor(ground.arena.folder) as anew:
         anew.clock[0] = ground.clock[0]
         assert anew.client.get(f"{BASE}/intel").content == first.content
-        told = json.loads(first.content)
-        assert told["schema_version"] == "0.2.0"
+        reply = json.loads(first.content)
+        assert reply["schema_version"] == "0.2.0"
 
 
 @pytest.mark.parametrize(
@@ -100,16 +100,16 @@ def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None
 
 def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
     """R-07 to R-10, R-40, R-44."""
-    told = ground.client.get(f"{BASE}/markets").json()
-    assert told["as_of"] == ground.as_of
-    cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in told["markets"]]
+    reply = ground.client.get(f"{BASE}/markets").json()
+    assert reply["as_of"] == ground.as_of
+    cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in reply["markets"]]
     assert cutoffs == sorted(cutoffs)
-    for each in told["markets"]:
+    for each in reply["markets"]:
         assert parse_timestamp("t", each["settlement_at"]) - parse_timestamp("t", each["decision_cutoff"]) == 2 * HOUR
         assert each["question"].startswith("Synthetic")
         assert each["yes_bid"] <= each["yes_mid_price"] <= each["yes_ask"]
-    first = told["markets"][0]["market_id"]
-    ground.clock[0] = parse_timestamp("t", told["markets"][0]["decision_cutoff"])
+    first = reply["markets"][0]["market_id"]
+    ground.clock[0] = parse_timestamp("t", reply["markets"][0]["decision_cutoff"])
     assert ground.markets()[0] == first, "R-27: a market is open at the cutoff itself"
     ground.clock[0] += 1
     assert ground.markets("closed") == [first]
@@ -135,14 +135,14 @@ def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
     """R-32: its decisions are public by then."""
     from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot
 
-    told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    cutoff = parse_timestamp("t", told["decision_cutoff"])
+    reply = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    cutoff = parse_timestamp("t", reply["decision_cutoff"])
     ground.clock[0] = cutoff + 1
     edge = cutoff + CADENCE - cutoff % CADENCE
-    later = MarketListing(told["market_id"], "kalshi", "?", ("iran",), cutoff + 50 * HOUR, cutoff + 52 * HOUR)
+    later = MarketListing(reply["market_id"], "kalshi", "?", ("iran",), cutoff + 50 * HOUR, cutoff + 52 * HOUR)
     bodies = dict.fromkeys(("identity", "gzip", "br", "zstd"), b"{}")
     ground.arena.writer.write(PublishSnapshot(edge, bodies, [later], ground.clock[0]))
-    assert told["market_id"] in ground.markets("closed")
+    assert reply["market_id"] in ground.markets("closed")
 
 
 def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) -> None:

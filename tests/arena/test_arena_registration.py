@@ -37,18 +37,18 @@ def register(ground: Floor, **headers: str) -> Any:
 def test_a_key_is_shown_once_and_stored_as_its_hash(ground: Floor) -> None:
     """R-36."""
     answer = ground.client.post(f"{BASE}/register", json={"slug": "One_1-x", "contact_email": "secret@example.org"})
-    told = answer.json()
-    assert (answer.status_code, told["slug"]) == (201, "one_1-x")
+    reply = answer.json()
+    assert (answer.status_code, reply["slug"]) == (201, "one_1-x")
     assert answer.headers["Cache-Control"] == "no-store"
-    assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43,}", told["api_key"])
-    assert told["next_steps"]
+    assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43,}", reply["api_key"])
+    assert reply["next_steps"]
     ground.arena.close()
     kept = b"".join(path.read_bytes() for path in ground.arena.folder.iterdir())
-    assert told["api_key"].encode() not in kept
+    assert reply["api_key"].encode() not in kept
     with sqlite3.connect(ground.arena.folder / "arena.sqlite") as base:
         digest = base.execute("SELECT key_sha256 FROM agents WHERE slug = 'one_1-x'").fetchone()[0]
         records = b"".join(row[0] for row in base.execute("SELECT record FROM records"))
-    assert digest == hashlib.sha256(told["api_key"].encode()).digest()
+    assert digest == hashlib.sha256(reply["api_key"].encode()).digest()
     assert digest.hex().encode() not in records, "the log contains a fingerprint, which is no credential"
     assert b"example.org" not in records
 

@@ -42,7 +42,7 @@ def shown() -> dict[str, Any]:
 def test_every_schema_has_a_valid_example(ground: Floor) -> None:
     """R-03, R-08, R-17, R-21, R-28, R-31, R-33, R-36: examples have all members and no others."""
     document = Contract(ground.client.get("/openapi.json").json()).document
-    routes = [operation for told in document["paths"].values() for operation in told.values()]
+    routes = [operation for reply in document["paths"].values() for operation in reply.values()]
     bodies = [{"requestBody": each.get("requestBody"), "responses": each["responses"]} for each in routes]
     named = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(bodies)))
     found = shown()
@@ -68,5 +68,5 @@ def test_the_example_input_files_of_commands_are_valid() -> None:
     """A file of decisions, and the plan of a live season."""
     decisions, plan = BLOCK.findall((DOCS / "arena.md").read_text(encoding="utf-8"))
     assert len(TypeAdapter(list[DecisionBody]).validate_json(decisions)) == 2
-    told = json.loads(plan)
-    assert read_plan(plan.encode()) == Plan(told["feeds"], tuple(told["series"]), told["query"])
+    reply = json.loads(plan)
+    assert read_plan(plan.encode()) == Plan(reply["feeds"], tuple(reply["series"]), reply["query"])

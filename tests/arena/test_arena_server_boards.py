@@ -49,9 +49,9 @@ def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> N
     ground.resolve(second["market_id"], "no")
 
     def row(season: str) -> tuple[int, float | None]:
-        told = ground.client.get(f"{BASE}/leaderboard", params={"season": season}).json()
-        assert told["season"] == season
-        return told["rows"][0]["n_scored"], told["rows"][0]["brier"]
+        reply = ground.client.get(f"{BASE}/leaderboard", params={"season": season}).json()
+        assert reply["season"] == season
+        return reply["rows"][0]["n_scored"], reply["rows"][0]["brier"]
 
     assert [row(season) for season in ("2026Q2", "2026Q3")] == [(1, 0.25), (1, 0.0625)]
     assert row("all") == (2, (0.25 + 0.0625) / 2)
@@ -63,8 +63,8 @@ def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> N
 def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
     """R-33: an unknown name does not mean all, and is not cached."""
     for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
-        told = ground.client.get(f"{BASE}/leaderboard", params={name: value})
-        assert said(told) == (400, "invalid_payload", name)
+        reply = ground.client.get(f"{BASE}/leaderboard", params={name: value})
+        assert said(reply) == (400, "invalid_payload", name)
     assert ground.client.get(f"{BASE}/leaderboard?season=all&theater=iran").json()["theater"] == "iran"
 
 
@@ -78,9 +78,9 @@ def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
 
     def rows(n_made: int) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+        reply: list[dict[str, Any]] = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
         assert len(made) == n_made
-        return told
+        return reply
 
     assert [row["slug"] for row in rows(1)] == ["one"]
     ground.submit("one", (market["market_id"], 0.5))
@@ -98,18 +98,18 @@ def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
 
 def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-33: a board computed during a commit must not be served as the board after it."""
-    asked = list[list[str]]()
+    rows_before_commit = list[list[str]]()
     first = write_queue.full_tiles
 
-    def between(*told: int) -> Any:
+    def between(*reply: int) -> Any:
         # The log contains the record, and the tables do not yet.
-        if not asked:
-            asked.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
-        return first(*told)
+        if not rows_before_commit:
+            rows_before_commit.append([row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]])
+        return first(*reply)
 
     monkeypatch.setattr(write_queue, "full_tiles", between)
     ground.register("two")
-    assert asked == [["one"]]
+    assert rows_before_commit == [["one"]]
     assert [row["slug"] for row in ground.client.get(f"{BASE}/leaderboard").json()["rows"]] == ["one", "two"]
 
 
@@ -119,10 +119,10 @@ def test_a_board_being_computed_is_served_in_its_last_version(ground: Floor, mon
     before, first = found.board(), board_cache.board
     meanwhile = list[Any]()
 
-    def slowly(*told: Any) -> Any:
+    def slowly(*reply: Any) -> Any:
         with ThreadPoolExecutor(1) as pool:
             meanwhile.append(pool.submit(found.board).result(30))
-        return first(*told)
+        return first(*reply)
 
     monkeypatch.setattr(board_cache, "board", slowly)
     ground.register("two")
@@ -132,8 +132,8 @@ def test_a_board_being_computed_is_served_in_its_last_version(ground: Floor, mon
 
 def test_the_openapi_document_has_the_pattern_of_a_season(ground: Floor) -> None:
     """The parameter has the pattern and the default of the server."""
-    asked = ground.client.get("/openapi.json").json()["paths"][f"{BASE}/leaderboard"]["get"]["parameters"]
-    (season,) = (each["schema"] for each in asked if each["name"] == "season")
+    parameters = ground.client.get("/openapi.json").json()["paths"][f"{BASE}/leaderboard"]["get"]["parameters"]
+    (season,) = (each["schema"] for each in parameters if each["name"] == "season")
     assert season["pattern"] == "^(all|[0-9]{4}Q[1-4])$"
     assert season["default"] == "all"
 
@@ -143,8 +143,8 @@ def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
     rules = replace(Parameters(), fee_model="none").to_record()
     ground.arena.writer.write(SetScoringRules("2", rules, b"[]", ground.clock[0]))
-    told = ground.client.get(f"{BASE}/leaderboard").json()
-    assert (told["scoring_version"], told["fee_model"]) == ("2", "none")
+    reply = ground.client.get(f"{BASE}/leaderboard").json()
+    assert (reply["scoring_version"], reply["fee_model"]) == ("2", "none")
 
 
 def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
@@ -160,22 +160,22 @@ def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
 
 def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -> None:
     """R-42: a record written during the computation of a proof does not invalidate it."""
-    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    reply = ground.submit("one", (ground.markets()[0], 0.5)).json()
     key = verifier.parse_key(str(ground.arena.key.verifier))
-    path = f"/registry/proof/{told['submission_id']}"
+    path = f"/registry/proof/{reply['submission_id']}"
 
-    def asked(_: int) -> dict[str, Any]:
+    def fetch(_: int) -> dict[str, Any]:
         body: dict[str, Any] = ground.client.get(path).json()
         return body
 
     with ThreadPoolExecutor(2) as pool:
         writing = pool.submit(lambda: [ground.register(f"a{at}") for at in range(40)])
-        found = [asked(at) for at in range(40)]
+        found = [fetch(at) for at in range(40)]
         writing.result()
     for each in found:
         size, _ = verifier.open_checkpoint(each["checkpoint"], key)
         assert size == each["tree_size"]
-        verifier.check_receipt(told | each | {"record": told["record"], "salts": told["salts"]}, key)
+        verifier.check_receipt(reply | each | {"record": reply["record"], "salts": reply["salts"]}, key)
 
 
 def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:

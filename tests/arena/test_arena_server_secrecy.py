@@ -36,14 +36,14 @@ def ground(ground: Floor) -> Floor:
     return ground
 
 
-def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
+def public_paths(ground: Floor, expected: dict[str, Any]) -> list[str]:
     """Return all public paths with values for their parameters; new parameters must be added here."""
-    size, record = ground.arena.writer.log.end.seq, told["record"]
+    size, record = ground.arena.writer.log.end.seq, expected["record"]
     parts = {
         "{slug}": ["one", "two"],
-        "{submission_id}": [told["submission_id"]],
-        "{name}": [told["submission_id"], str(record["seq"])],
-        "{market_id}": [each["market_id"] for each in told["salts"]],
+        "{submission_id}": [expected["submission_id"]],
+        "{name}": [expected["submission_id"], str(record["seq"])],
+        "{market_id}": [each["market_id"] for each in expected["salts"]],
         "{as_of}": [ground.as_of],
         "{path:path}": [f"entries/000.p/{size}", f"0/000.p/{size}"],
         "{file}": ["x"],
@@ -62,9 +62,9 @@ def public_paths(ground: Floor, told: dict[str, Any]) -> list[str]:
     return found
 
 
-def public_bytes(ground: Floor, folder: Path, told: dict[str, Any]) -> bytes:
+def public_bytes(ground: Floor, folder: Path, expected: dict[str, Any]) -> bytes:
     """Return all public bytes as served to a guest, to a browser and to another agent."""
-    paths = public_paths(ground, told)
+    paths = public_paths(ground, expected)
     plain = {"Accept-Encoding": "identity"}
     kinds = (
         plain,
@@ -90,12 +90,12 @@ def test_no_public_byte_contains_a_decision_before_the_cutoff(
     caplog.set_level(logging.DEBUG)
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     decision = {"market_id": market["market_id"], "yes_probability": SHARE, "confidence": 0.912, "reasoning": WORDS}
-    told = ground.submit("one", decision).json()
-    secrets = [str(SHARE), "0.912", WORDS, told["salts"][0]["salt"]]
+    reply = ground.submit("one", decision).json()
+    secrets = [str(SHARE), "0.912", WORDS, reply["salts"][0]["salt"]]
     ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
     ground.publish()
     ground.clock[0] = parse_timestamp("t", market["decision_cutoff"])
-    before = public_bytes(ground, tmp_path / "before", told) + (caplog.text + "".join(capfd.readouterr())).encode()
+    before = public_bytes(ground, tmp_path / "before", reply) + (caplog.text + "".join(capfd.readouterr())).encode()
     assert [secret for secret in secrets if secret.encode() in before] == []
     own = ground.client.get(f"{BASE}/agents/one", headers={"Authorization": f"Bearer {ground.keys['one']}"})
     other = ground.client.get(f"{BASE}/agents/one")
@@ -103,10 +103,10 @@ def test_no_public_byte_contains_a_decision_before_the_cutoff(
     assert [each.headers["Vary"] for each in (own, other)] == ["Authorization"] * 2
     assert WORDS in own.text, "the agent itself may see it"
     ground.resolve(market["market_id"], "yes")
-    again = public_bytes(ground, tmp_path / "resolved", told)
+    again = public_bytes(ground, tmp_path / "resolved", reply)
     assert WORDS.encode() not in again, "a result reveals nothing before the cutoff"
     ground.clock[0] += 1
-    after = public_bytes(ground, tmp_path / "after", told)
+    after = public_bytes(ground, tmp_path / "after", reply)
     assert [secret for secret in secrets if secret.encode() not in after] == []
 
 
@@ -126,11 +126,11 @@ def test_a_failing_database_logs_no_decision(ground: Floor, caplog: pytest.LogCa
 def test_a_commitment_cannot_be_guessed(ground: Floor) -> None:
     """R-32: no combination of market and two-digit probability gives it without the salt."""
     markets = ground.markets()
-    told = ground.submit("one", (markets[3], 0.37)).json()
-    commitment = told["record"]["commitments"][0]
-    body = dict(told["salts"][0])
+    reply = ground.submit("one", (markets[3], 0.37)).json()
+    commitment = reply["record"]["commitments"][0]
+    body = dict(reply["salts"][0])
     assert hashlib.sha256(canonical(body).encode()).hexdigest() == commitment
-    for salt in ("", "0" * 64, told["submission_id"], told["record"]["prev_sha256"]):
+    for salt in ("", "0" * 64, reply["submission_id"], reply["record"]["prev_sha256"]):
         for market, share in product(markets, range(101)):
             tried = body | {"salt": salt, "market_id": market, "yes_probability": f"{share / 100:g}"}
             assert hashlib.sha256(canonical(tried).encode()).hexdigest() != commitment
@@ -138,10 +138,10 @@ def test_a_commitment_cannot_be_guessed(ground: Floor) -> None:
 
 def test_the_order_of_commitments_reveals_nothing(ground: Floor) -> None:
     """R-32."""
-    told = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
-    commitments = told["record"]["commitments"]
+    reply = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
+    commitments = reply["record"]["commitments"]
     assert commitments == sorted(commitments)
-    assert [body["market_id"] for body in told["salts"]] != ground.markets(), "8 decisions, ordered by hash"
+    assert [body["market_id"] for body in reply["salts"]] != ground.markets(), "8 decisions, ordered by hash"
 
 
 def test_an_export_verifies_with_both_verifiers_and_has_the_boards_scores(ground: Floor, tmp_path: Path) -> None:
@@ -161,9 +161,9 @@ def test_an_export_verifies_with_both_verifiers_and_has_the_boards_scores(ground
             ground.resolve(market, "yes")
         ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0]))
         assert ground.arena.writer.write(CloseDay(day_of(ground.clock[0] - DAY), ground.clock[0])) is None
-    told = json.loads((tmp_path / "late" / "scores.json").read_text())
+    reply = json.loads((tmp_path / "late" / "scores.json").read_text())
     rows = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
-    assert [(row["slug"], row["brier"]) for row in told["rows"]] == [(row["slug"], row["brier"]) for row in rows]
+    assert [(row["slug"], row["brier"]) for row in reply["rows"]] == [(row["slug"], row["brier"]) for row in rows]
     kept = tmp_path / "early" / "checkpoint"
     assert verifier.main(["consistency", str(kept), str(tmp_path / "late")]) == 0
     (tmp_path / "late" / "log.jsonl").write_bytes(
@@ -176,10 +176,10 @@ def test_a_proof_is_valid_tlog_proof_text(ground: Floor) -> None:
     """R-42: `tlog-proof`."""
     from openoutcry.arena.log.log_proofs import Proof
 
-    told = ground.submit("one", (ground.markets()[0], 0.5)).json()
-    answer = ground.client.get(told["proof_url"], headers={"Accept": "text/plain"})
-    checkpoint = Proof.parse(answer.text).verify(canonical(told["record"]).encode(), ground.arena.key.verifier)
-    assert checkpoint.size == told["tree_size"]
+    reply = ground.submit("one", (ground.markets()[0], 0.5)).json()
+    answer = ground.client.get(reply["proof_url"], headers={"Accept": "text/plain"})
+    checkpoint = Proof.parse(answer.text).verify(canonical(reply["record"]).encode(), ground.arena.key.verifier)
+    assert checkpoint.size == reply["tree_size"]
     assert ground.client.get("/registry/proof/0").status_code == 404
     for path in ("0/000", "0/000.p/99", "x/000", "8/000.p/1", "entries/001"):
         assert ground.client.get(f"/registry/tile/{path}").status_code == 404

@@ -50,9 +50,9 @@ with floor(Path(sys.argv[1])) as ground:
     def go(name):
         ground.register(name)
         answer = ground.submit(name, (market, 0.5))
-        told = answer.json()
+        reply = answer.json()
         # One write call, so that lines of several threads do not mix.
-        os.write(1, "{submission_id} {leaf_index}\\n".format(**told).encode())
+        os.write(1, "{submission_id} {leaf_index}\\n".format(**reply).encode())
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(go, (f"{sys.argv[2]}-{at}" for at in range(10_000))))
@@ -61,7 +61,7 @@ with floor(Path(sys.argv[1])) as ground:
 
 def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     """R-28, G5: SIGKILL at random times, repeatedly on the same file."""
-    drawn, told = random.Random(8), dict[str, int]()
+    drawn, acknowledged = random.Random(8), dict[str, int]()
     # The package of this process, wherever it is installed.
     paths = (Path(__file__).parents[1] / "support", Path(openoutcry.__file__).parents[1])
     surroundings = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
@@ -74,8 +74,8 @@ def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path
             process.send_signal(signal.SIGKILL)
             lines = [first, *process.stdout.read().splitlines(keepends=True)]
         # A truncated line was not acknowledged.
-        told |= {name: int(at) for name, at in (line.split() for line in lines if line.endswith("\n"))}
-    assert len(told) >= N_KILLS
+        acknowledged |= {name: int(at) for name, at in (line.split() for line in lines if line.endswith("\n"))}
+    assert len(acknowledged) >= N_KILLS
     with Arena(tmp_path / "arena") as arena:
         export(arena, tmp_path / "export", 0)
         vkey = str(arena.key.verifier)
@@ -83,7 +83,7 @@ def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path
     with sqlite3.connect(tmp_path / "arena" / "arena.sqlite") as base:
         kept = dict(base.execute("SELECT submission_id, seq FROM submissions"))
         assert base.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert {name: at for name, at in told.items() if kept.get(name) != at} == {}
+    assert {name: at for name, at in acknowledged.items() if kept.get(name) != at} == {}
 
 
 def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: Path) -> None:

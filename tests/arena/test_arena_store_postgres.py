@@ -61,10 +61,10 @@ def test_a_season_continues_after_a_restart(tmp_path: Path, url: str) -> None:
         first = ground.as_of
         reasoning = {"market_id": markets[0], "yes_probability": 0.25, "reasoning": "é \0 \U0001f600"}
         body = json.dumps(ground.body("one", reasoning, (markets[1], 0.5)))
-        told = ground.post("one", body, **{"Idempotency-Key": "a"})
+        reply = ground.post("one", body, **{"Idempotency-Key": "a"})
         again = ground.post("one", body, **{"Idempotency-Key": "a"})
-        assert (told.status_code, again.content) == (200, told.content)
-        verifier.check_receipt(told.json(), verifier.parse_key(str(ground.arena.key.verifier)))
+        assert (reply.status_code, again.content) == (200, reply.content)
+        verifier.check_receipt(reply.json(), verifier.parse_key(str(ground.arena.key.verifier)))
         ground.publish()
         assert ground.submit("one", (markets[0], 0.75)).status_code == 200
         assert ground.submit("one", (markets[0], 0.5), snapshot_as_of=first).json()["error"] == "duplicate_market"
@@ -73,7 +73,7 @@ def test_a_season_continues_after_a_restart(tmp_path: Path, url: str) -> None:
         ground.keys, ground.clock[0] = keys, ground.arena.state.latest or 0
         assert ground.arena.writer.checkpoint == checkpoint
         assert ground.submit("one", (markets[0], 0.75)).json()["error"] == "duplicate_market"
-        assert ground.client.get(f"/registry/proof/{told.json()['submission_id']}").status_code == 200
+        assert ground.client.get(f"/registry/proof/{reply.json()['submission_id']}").status_code == 200
         ground.resolve(markets[0], "yes")
         assert ground.client.get("/v2/competition/leaderboard").status_code == 200
         export(ground.arena, tmp_path / "export", ground.clock[0])
@@ -111,11 +111,11 @@ def test_a_failing_entry_fails_alone_and_a_lost_connection_is_reopened(tmp_path:
             entries = [RegisterAgent(f"b{at}", "\ud800" if at == 2 else None, None, 0) for at in range(5)]
             return await asyncio.gather(*map(ground.arena.writer.write_async, entries), return_exceptions=True)
 
-        told = asyncio.run(write())
-        assert [isinstance(each, ArenaError) for each in told] == [False, False, True, False, False]
+        reply = asyncio.run(write())
+        assert [isinstance(each, ArenaError) for each in reply] == [False, False, True, False, False]
         with ground.arena.reading.connect() as connection:
-            asked = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-            connection.exec_driver_sql(f"{asked} AND datname = current_database()")
+            terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            connection.exec_driver_sql(f"{terminate} AND datname = current_database()")
         size = ground.arena.writer.log.end.seq
         lost = ground.submit("one", (markets[0], 0.5))
         assert (lost.status_code, lost.json()["error"]) == (503, "unavailable")

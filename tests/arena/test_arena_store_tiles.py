@@ -56,15 +56,15 @@ def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
     with floor(tmp_path) as ground:
         ground.publish()
         key = ground.register("one")
-        told = ground.submit("one", (ground.markets()[0], 0.25)).json()
+        reply = ground.submit("one", (ground.markets()[0], 0.25)).json()
         registered(ground, 0, 600)
         size = ground.arena.writer.log.end.seq
         before, checkpoint = public(ground, size), ground.arena.writer.checkpoint
     with floor(tmp_path) as ground:
         assert ground.arena.writer.log.tree.n_cold == 512
         assert (ground.arena.writer.checkpoint, public(ground, size)) == (checkpoint, before)
-        proof = ground.client.get(f"/registry/proof/{told['submission_id']}").json()
-        receipt = proof | {"record": told["record"], "salts": told["salts"]}
+        proof = ground.client.get(f"/registry/proof/{reply['submission_id']}").json()
+        receipt = proof | {"record": reply["record"], "salts": reply["salts"]}
         verifier.check_receipt(receipt, verifier.parse_key(str(ground.arena.key.verifier)))
         registered(ground, 600, 300)
         grown = public(ground, ground.arena.writer.log.end.seq)

@@ -28,21 +28,21 @@ def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> 
         "one", (markets[0], 0.04), {"market_id": markets[1], "yes_probability": 0.5, "confidence": 0.8}
     )
     assert answer.status_code == 200
-    told = answer.json()
-    assert re.fullmatch(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", told["submission_id"])
-    assert told["received_at"] == format_timestamp(ground.clock[0])
-    assert (told["n_markets_submitted"], told["n_markets_accepted"], told["rejected"]) == (2, 2, [])
-    day = told["received_at"][:10]
-    assert told["anchor"]["anchor_url"] == f"/registry?date={day}#row-{day}"
-    assert {body["market_id"]: body["yes_probability"] for body in told["salts"]} == {
+    reply = answer.json()
+    assert re.fullmatch(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", reply["submission_id"])
+    assert reply["received_at"] == format_timestamp(ground.clock[0])
+    assert (reply["n_markets_submitted"], reply["n_markets_accepted"], reply["rejected"]) == (2, 2, [])
+    day = reply["received_at"][:10]
+    assert reply["anchor"]["anchor_url"] == f"/registry?date={day}#row-{day}"
+    assert {body["market_id"]: body["yes_probability"] for body in reply["salts"]} == {
         markets[0]: "0.04",
         markets[1]: "0.5",
     }
     key = verifier.parse_key(ground.client.get("/registry/vkey").text.strip())
-    verifier.check_receipt(told, key)
-    told["salts"][0]["yes_probability"] = "0.05"
+    verifier.check_receipt(reply, key)
+    reply["salts"][0]["yes_probability"] = "0.05"
     with pytest.raises(verifier.Wrong):
-        verifier.check_receipt(told, key)
+        verifier.check_receipt(reply, key)
 
 
 def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
@@ -132,9 +132,9 @@ def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(gr
     """R-21, R-24."""
     market = ground.markets()[0]
     decision = {"market_id": market, "yes_probability": -0.0, "reasoning": "\0" + "\U0001f600" * 600, "extra": [1]}
-    told = ground.submit("one", decision, extra={"a": 1}).json()
-    assert told["salts"][0]["reasoning"] == "\U0001f600" * 500
-    assert told["salts"][0]["yes_probability"] == "0"
+    reply = ground.submit("one", decision, extra={"a": 1}).json()
+    assert reply["salts"][0]["reasoning"] == "\U0001f600" * 500
+    assert reply["salts"][0]["yes_probability"] == "0"
 
 
 def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> None:
@@ -165,21 +165,21 @@ def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypat
     assert ground.submit("one", *((market, 0.2) for market in markets)).status_code == 200
     read = list[str]()
     once = SubmitDecisions._decided_before
-    monkeypatch.setattr(SubmitDecisions, "_decided_before", lambda *told: read.append("") or once(*told))
+    monkeypatch.setattr(SubmitDecisions, "_decided_before", lambda *reply: read.append("") or once(*reply))
     answer = ground.submit("one", *((market, 0.3) for market in markets), snapshot_as_of=first)
     reasons = [each["reason"] for each in answer.json()["rejected"]]
     assert reasons == ["duplicate_market"] + ["stale_snapshot"] * (len(markets) - 1)
     assert len(read) == 1
     with ground.arena.reading.connect() as connection:
-        asked = "EXPLAIN QUERY PLAN SELECT opened FROM submissions WHERE agent = 1 AND as_of = 1"
-        assert "submissions_by_snapshot" in str(connection.exec_driver_sql(asked).all())
+        plan = "EXPLAIN QUERY PLAN SELECT opened FROM submissions WHERE agent = 1 AND as_of = 1"
+        assert "submissions_by_snapshot" in str(connection.exec_driver_sql(plan).all())
 
 
 def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) -> None:
     """R-27, R-12: 410 if all decisions are late; with mixed reasons the status of the first."""
-    told = ground.client.get(f"{BASE}/markets").json()["markets"][0]
-    market, cutoff = told["market_id"], parse_timestamp("t", told["decision_cutoff"])
-    assert parse_timestamp("t", told["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
+    reply = ground.client.get(f"{BASE}/markets").json()["markets"][0]
+    market, cutoff = reply["market_id"], parse_timestamp("t", reply["decision_cutoff"])
+    assert parse_timestamp("t", reply["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
     unknown = (f"polymarket:{'1' * 70}", 0.5)
     ground.clock[0] = cutoff
     assert ground.submit("one", (market, 0.1)).status_code == 200

@@ -68,8 +68,8 @@ class Shown:
             return httpx.Response(200, text=f"{VKEY}\n")
         tree = self.log.tree
         if request.url.path == "/registry/checkpoint":
-            told = LOG_KEY.sign(Checkpoint("arena.example/log", len(tree), tree.root()).text())
-            return httpx.Response(200, text=self.checkpoint or told)
+            reply = LOG_KEY.sign(Checkpoint("arena.example/log", len(tree), tree.root()).text())
+            return httpx.Response(200, text=self.checkpoint or reply)
         if self.proof is not None:
             return self.proof
         old, new = int(request.url.params["from"]), int(request.url.params["to"])
@@ -350,8 +350,8 @@ def test_a_witness_detects_a_rolled_back_log(tmp_path: Path) -> None:
         assert caught.returncode == 1
         other = typed("arena", "witness", url, "--once", "--dir", "other", cwd=tmp_path)
         assert other.returncode == 3, "signed, but the server does not know its key"
-        told = r"cosigned: \d records; the log rejected it: bad_auth: a cosignature of a known witness .*\n"
-        assert re.fullmatch(told, other.stderr), other.stderr
+        reply = r"cosigned: \d records; the log rejected it: bad_auth: a cosignature of a known witness .*\n"
+        assert re.fullmatch(reply, other.stderr), other.stderr
         assert Note.parse((tmp_path / "other" / "cosigned").read_text())
         renamed = typed("arena", "witness", url, "--once", "--name", "another", cwd=tmp_path)
         assert (renamed.returncode, renamed.stdout) == (2, "")

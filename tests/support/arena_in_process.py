@@ -62,16 +62,16 @@ class Floor:
 
     def markets(self, status: str = "open") -> list[str]:
         """Return the ids of markets, ordered by cutoff."""
-        told = self.client.get(f"{BASE}/markets", params={"status": status}).json()
-        return [each["market_id"] for each in told["markets"]]
+        reply = self.client.get(f"{BASE}/markets", params={"status": status}).json()
+        return [each["market_id"] for each in reply["markets"]]
 
     def body(self, slug: str, *decisions: Any, **more: Any) -> dict[str, Any]:
         """Return the body of a submission; a decision is a pair of market and probability, or an object."""
-        told = [
+        reply = [
             each if isinstance(each, dict) else {"market_id": each[0], "yes_probability": each[1]} for each in decisions
         ]
         body = {"schema_version": "0.1.0", "agent_slug": slug, "submitted_at": "2026-05-08T12:01:00Z"}
-        return body | {"snapshot_as_of": self.as_of, "decisions": told} | more
+        return body | {"snapshot_as_of": self.as_of, "decisions": reply} | more
 
     def post(self, slug: str, body: Any, **headers: str) -> Any:
         """Post a submission with the key of an agent."""
@@ -90,16 +90,16 @@ class Floor:
 
 
 @contextmanager
-def floor(folder: Path, url: str | None = None, **told: Any) -> Iterator[Floor]:
+def floor(folder: Path, url: str | None = None, **options: Any) -> Iterator[Floor]:
     """Open a floor in a folder; its clock is three minutes after the time of its first snapshot."""
     clock = [to_microseconds(BEGAN)]
-    settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | told)
+    settings = Settings(clock=lambda: clock[0], **{"rate_key": 0, "rate_anon": 0, "register_cap": 0} | options)
     with Arena(folder, url, clock=lambda: clock[0]) as arena:
         yield Floor(arena, clock, Demo(BEGAN), settings)
 
 
 def said(answer: Any) -> tuple[int, str, str | None]:
     """Return the status, code and field of an error response, and check its form."""
-    told = answer.json()
-    assert set(told) >= {"error", "detail", "field"}, "R-03: every error has one form"
-    return answer.status_code, told["error"], told["field"]
+    reply = answer.json()
+    assert set(reply) >= {"error", "detail", "field"}, "R-03: every error has one form"
+    return answer.status_code, reply["error"], reply["field"]

@@ -36,18 +36,18 @@ class Contract:
         Raises:
             AssertionError: the status, content type, headers or body are not documented.
         """
-        asked = urlsplit(url).path
-        path = next((path for form, path in self._paths if form.fullmatch(asked)), None)
+        requested = urlsplit(url).path
+        path = next((path for form, path in self._paths if form.fullmatch(requested)), None)
         is_head = method == "HEAD"
-        told = self.document["paths"].get(path, {}).get("get" if is_head else method.lower())
-        if told is None:
-            self._check_elsewhere(asked, answer)
+        reply = self.document["paths"].get(path, {}).get("get" if is_head else method.lower())
+        if reply is None:
+            self._check_elsewhere(requested, answer)
             return
         status = str(answer.status_code)
-        assert status in told["responses"], f"{method} {path} has no documented status {status}: {answer.text}"
+        assert status in reply["responses"], f"{method} {path} has no documented status {status}: {answer.text}"
         if not is_head:
             self.seen.add((str(path), method.lower(), status))
-        response = told["responses"][status]
+        response = reply["responses"][status]
         for name, header in response.get("headers", {}).items():
             value = answer.headers[name]
             Draft202012Validator(header["schema"]).validate(int(value) if value.isdigit() else value)
@@ -58,8 +58,8 @@ class Contract:
         elif kind == "application/json":
             self._schema(str(path), method.lower(), status).validate(json.loads(answer.content))
 
-    def _check_elsewhere(self, asked: str, answer: Any) -> None:
-        if asked.startswith(("/v2/competition", "/registry/")) and asked != "/registry/":
+    def _check_elsewhere(self, requested: str, answer: Any) -> None:
+        if requested.startswith(("/v2/competition", "/registry/")) and requested != "/registry/":
             codes, statuses = NOWHERE
             assert answer.status_code in statuses
             assert not answer.content or answer.json()["error"] in codes
@@ -82,9 +82,9 @@ class ContractClient(TestClient):
             self.known.append(Contract(super().request("GET", "/openapi.json").json()))
         return self.known[0]
 
-    def request(self, method: str, url: Any, **told: Any) -> Any:  # type: ignore[override]
+    def request(self, method: str, url: Any, **options: Any) -> Any:  # type: ignore[override]
         """Send a request and validate the response."""
-        answer = super().request(method, url, **told)
+        answer = super().request(method, url, **options)
         assert answer.headers["X-Content-Type-Options"] == "nosniff", url
         if answer.headers.get("content-encoding") is None or answer.content:
             self.contract.check(method, str(url), answer)

@@ -46,26 +46,26 @@ class Page(HTMLParser):
             f"h{b} follows h{a}" for a, b in zip(self.headings, self.headings[1:], strict=False) if b > a + 1
         ]
         self.faults += [f"id {each} is duplicated" for each in {*self.ids} if self.ids.count(each) > 1]
-        for tag, told in self.tags:
-            self._check_names(tag, told)
+        for tag, reply in self.tags:
+            self._check_names(tag, reply)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        if len(told) < len(attrs):
+        reply = {name: value or "" for name, value in attrs}
+        if len(reply) < len(attrs):
             self.faults.append(f"<{tag}> has an attribute twice")
-        self.tags.append((tag, told))
+        self.tags.append((tag, reply))
         if self.after == "table" and tag != "caption":
             self.faults.append(f"a table must start with a caption; received <{tag}>")
         self.after = tag
         if re.fullmatch("h[1-6]", tag):
             self.headings.append(int(tag[1]))
-        if "id" in told:
-            self.ids.append(told["id"])
+        if "id" in reply:
+            self.ids.append(reply["id"])
         if tag == "a":
-            self.links.append(told["href"])
+            self.links.append(reply["href"])
         if tag in ("link", "script", "img"):
-            self.assets.append(told.get("href") or told.get("src") or f"no address of <{tag}>")
-        if tag == "style" or "style" in told or any(name.startswith("on") for name in told):
+            self.assets.append(reply.get("href") or reply.get("src") or f"no address of <{tag}>")
+        if tag == "style" or "style" in reply or any(name.startswith("on") for name in reply):
             self.faults.append(f"<{tag}> has an inline style or script")
         if tag not in VOID:
             self.open.append(tag)
@@ -84,19 +84,19 @@ class Page(HTMLParser):
             self.after = ""
             self.words.append(data.strip())
 
-    def _check_names(self, tag: str, told: dict[str, str]) -> None:
-        if tag == "th" and told.get("scope") not in ("row", "col"):
+    def _check_names(self, tag: str, expected: dict[str, str]) -> None:
+        if tag == "th" and expected.get("scope") not in ("row", "col"):
             self.faults.append("a th needs a scope")
-        if tag == "label" and told.get("for") not in self.ids:
-            self.faults.append(f"a label refers to the unknown id {told.get('for')}")
+        if tag == "label" and expected.get("for") not in self.ids:
+            self.faults.append(f"a label refers to the unknown id {expected.get('for')}")
         labelled = {each.get("for") for name, each in self.tags if name == "label"}
-        if tag in ("input", "select") and told.get("type") != "hidden" and told.get("id") not in labelled:
-            self.faults.append(f"<{tag}> {told.get('name')} has no label")
-        if tag == "time" and re.search("[T]", told["datetime"]):
-            parse_timestamp("datetime", told["datetime"])
-        if tag == "button" and "form" in told and told["form"] not in self.ids:
+        if tag in ("input", "select") and expected.get("type") != "hidden" and expected.get("id") not in labelled:
+            self.faults.append(f"<{tag}> {expected.get('name')} has no label")
+        if tag == "time" and re.search("[T]", expected["datetime"]):
+            parse_timestamp("datetime", expected["datetime"])
+        if tag == "button" and "form" in expected and expected["form"] not in self.ids:
             self.faults.append("a button refers to an unknown form")
-        if "aria-labelledby" in told and told["aria-labelledby"] not in self.ids:
+        if "aria-labelledby" in expected and expected["aria-labelledby"] not in self.ids:
             self.faults.append("aria-labelledby refers to an unknown id")
 
     @property
