@@ -126,7 +126,7 @@ def test_r19_an_answer_that_arrives_after_the_edge_is_none() -> None:
 
 def test_a_clock_without_a_zone_is_refused() -> None:
     asking = Fetcher(make_client(httpx.MockTransport(lambda _: httpx.Response(200))), lambda: datetime(2026, 5, 8))
-    with pytest.raises(ValueError, match="must have a zone"):
+    with pytest.raises(ValueError, match="must have a time zone"):
         asking.get("rss", "Paper", URL)
 
 

@@ -141,7 +141,7 @@ def test_a_refused_private_key_is_not_said() -> None:
         with pytest.raises(OpenOutcryError) as caught:
             SignerKey.parse(text)
         assert str(caught.value).endswith("received another text")
-    with pytest.raises(OpenOutcryError, match="no space or plus"):
+    with pytest.raises(OpenOutcryError, match="without spaces or plus signs"):
         SignerKey("two words", bytes(32))
 
 

@@ -297,7 +297,7 @@ def test_a_writer_goes_on_where_another_ended() -> None:
     entry = {"type": "suspension", "agent_slug": "ada", "suspended": False, "reason": "", "at": AS_OF}
     assert again.append([entry]) == made.writer.append([entry])
     assert again.append([]).records == ()
-    with pytest.raises(OpenOutcryError, match="`end` must be that of the tree's 20 records"):
+    with pytest.raises(OpenOutcryError, match="`end` must match the tree's 20 records"):
         LogWriter(LOG_KEY, MerkleTree(hashes), Link(19, HASH))
 
 

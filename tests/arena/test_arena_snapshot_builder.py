@@ -54,7 +54,7 @@ def test_r16_the_order_of_the_items_changes_no_byte(random: random.Random) -> No
 
 @pytest.mark.parametrize("off", [timedelta(minutes=5), timedelta(seconds=1), LATE])
 def test_r15_only_an_edge_has_a_snapshot(off: timedelta) -> None:
-    with pytest.raises(SnapshotError, match="whole ten minutes"):
+    with pytest.raises(SnapshotError, match="multiple of ten minutes"):
         build(AS_OF + off, seen(*theaters()))
 
 
@@ -121,7 +121,7 @@ def test_an_id_names_one_item() -> None:
 
 def test_r17_each_theater_has_one_item() -> None:
     for given_ in (theaters()[1:], [*theaters(), replace(theaters()[0], id="theater_intel:again")], []):
-        with pytest.raises(SnapshotError, match="one theater_intel of each theater"):
+        with pytest.raises(SnapshotError, match="one `theater_intel` per theater"):
             build(AS_OF, seen(*given_))
 
 

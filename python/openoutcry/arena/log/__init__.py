@@ -1,7 +1,6 @@
-"""The arena's log: records, signed checkpoints, tiles and proofs.
+"""The Arena's public log: hash-chained records in a Merkle tree, signed checkpoints, proofs.
 
-A record is one line of canonical JSON (RFC 8785) that names the SHA-256 of the record before, and a leaf of a Merkle
-tree (RFC 9162). A checkpoint is a note over the tree's size and root that the log signs. Each submission commits to
-decisions by salted hashes, which are revealed later; `openoutcry.arena.verifier` checks all of it with nothing of this
-package.
+`log_writer` appends `log_records` and signs checkpoints (`signed_notes`); `log_proofs` and `tiles` publish the tree;
+`export_audit` verifies an export. A submission's record holds salted hashes of its decisions, revealed after the
+cutoff. Imports `errors` and the native module. `arena.verifier` checks the same files without this package.
 """

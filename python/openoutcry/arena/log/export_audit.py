@@ -1,6 +1,6 @@
-"""The check of a season's export with native hashing.
+"""Audit of a season's export, with hashing in Rust.
 
-It finds what `openoutcry.arena.verifier` finds, sooner. The two share no code, so that each is a witness of the other.
+It reports the same faults as `openoutcry.arena.verifier`, faster. The two share no code, so each checks the other.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from openoutcry.openoutcry_py import LogAudit, OpenOutcryError
 
 
 class Fault(NamedTuple):
-    """A file, the number of a line of it from 0 or none, and what is wrong there."""
+    """A fault in an export: file, line (from 0, or None) and description."""
 
     file: str
     line: int | None
     why: str
 
     def __str__(self) -> str:
-        """Return a line for people, whose numbers begin at 1 for lines of files."""
+        """Return the fault as one line of text, with line numbers from 1."""
         return f"{self.file}{'' if self.line is None else f':{self.line + 1}'}: {self.why.strip()}"
 
 
 def audit(folder: Path, vkey: str | None = None, witnesses: Sequence[str] = ()) -> list[Fault]:
-    """Return what is wrong in the export of a season; nothing if all of it holds.
+    """Return the faults in the export of a season; an empty list if it is valid.
 
     Args:
-        folder: What was exported.
-        vkey: The log's key as it is known; by default the one that the export names.
-        witnesses: The keys of witnesses that must have signed.
+        folder: Folder of the export.
+        vkey: The log's public key; by default the key stated in the export.
+        witnesses: Public keys of witnesses whose cosignatures are required.
     """
     return _Audit(folder).check(vkey, witnesses)
 
@@ -58,14 +58,14 @@ class _Audit:
         try:
             yield
         except OpenOutcryError as error:
-            # The slug is of the package's own table.
+            # The prefix is the error slug.
             self._faults.append(Fault(file, line, str(error).partition(": ")[2] or str(error)))
         except OSError as error:
             self._faults.append(Fault(file, line, f"a file is required; received {error.strerror}"))
         except UnicodeDecodeError as error:
-            self._faults.append(Fault(file, line, f"UTF-8 is required; received byte {error.start} that is none"))
+            self._faults.append(Fault(file, line, f"UTF-8 is required; received an invalid byte at {error.start}"))
         except ValueError:
-            self._faults.append(Fault(file, line, "a name that a file can have is required; received another"))
+            self._faults.append(Fault(file, line, "a valid file name is required; received another"))
 
     def check(self, vkey: str | None, witnesses: Sequence[str]) -> list[Fault]:
         first = self._others[0][1] if self._others else {}
@@ -86,7 +86,7 @@ class _Audit:
             if record.get("type") == "day":
                 with self._collect_faults("log.jsonl", line):
                     self._check_day(line, record)
-        # By the records' own times: an operator that closes no day would else need no witness.
+        # From the records' own times; otherwise an operator without `day` records would need no witness.
         ended = max(1, self._log.n_before_today)
         for witness in witnesses:
             with self._collect_faults("cosignatures"):
@@ -100,8 +100,8 @@ class _Audit:
         Note.parse(note).verify(witness)
         seen = open_checkpoint(note, key)
         if not ended <= seen.size <= len(self._log):
-            wanted = f"a cosignature of {ended} to {len(self._log)} records is required"
-            raise refusal("argument_invalid", f"{wanted}; received that of {seen.size}")
+            wanted = f"a cosignature over {ended} to {len(self._log)} records is required"
+            raise refusal("argument_invalid", f"{wanted}; received one over {seen.size}")
         _require_equal("the cosigned root", encode_base64(self._log.root(seen.size)), encode_base64(seen.root))
 
     def _check_day(self, line: int, day: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ class _Audit:
         for path in sorted((self._folder / "snapshots").glob("*")):
             digests.setdefault(f"snapshots/{path.name}", None)
         for file, wanted in digests.items():
-            # Of a name that the log made up: on one line, whatever it is.
+            # The name comes from the log: escape it, so that it prints on one line.
             with self._collect_faults(json.dumps(file)[1:-1]):
                 content = (self._folder / file).read_bytes()
                 _require_equal("its SHA-256", wanted, sha256(content).hexdigest())
@@ -134,5 +134,5 @@ def _require_equal(name: str, wanted: object, received: object) -> None:
 
 
 def _to_json(value: object) -> str:
-    """Return a value as JSON has it, on one line."""
+    """Return a value as JSON on one line, cut to 160 characters."""
     return json.dumps(value)[:160]

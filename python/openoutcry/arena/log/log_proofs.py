@@ -1,4 +1,4 @@
-"""Proofs that a record is in a log: as text (c2sp.org/tlog-proof@v1) and as JSON."""
+"""Inclusion proofs of records, as text (c2sp.org/tlog-proof@v1) and as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _HEAD = "c2sp.org/tlog-proof@v1"
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Return the hash of a record as a leaf."""
+    """Return the leaf hash of a record (RFC 9162)."""
     return sha256(b"\0" + entry).digest()
 
 
 @dataclass(frozen=True)
 class Proof:
-    """The way from a record to a checkpoint's root: 32 bytes a hash, from the leaf up."""
+    """An inclusion proof: sibling hashes of 32 bytes from the leaf up, and a checkpoint."""
 
     index: int
     hashes: tuple[bytes, ...]
@@ -37,17 +37,17 @@ class Proof:
         checkpoint: str,
         tiles: Mapping[int, bytes] | None = None,
     ) -> Proof:
-        """Return the proof of a record in the tree of a checkpoint's size.
+        """Return the inclusion proof of a record for a checkpoint.
 
         Args:
-            tree: At least of that size.
-            index: The record's place.
-            size: That of the checkpoint.
-            checkpoint: Signed.
-            tiles: Those of the record and of the last one, where the tree does without them.
+            tree: Merkle tree of at least `size` records.
+            index: Index of the record.
+            size: Tree size of the checkpoint.
+            checkpoint: Signed checkpoint note.
+            tiles: Tiles of this record and of the last record, if the tree does not hold them.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the tree has fewer leaves, or no such one.
+            OpenOutcryError: `argument_invalid`: `size` or `index` is not in the tree.
         """
         return cls(index, tuple(tree.inclusion(index, size, tiles)), checkpoint)
 
@@ -58,10 +58,10 @@ class Proof:
 
     @classmethod
     def parse(cls, text: str) -> Proof:
-        """Return the proof of a text; extra data in it are not read.
+        """Parse a proof from text. Extra data is ignored.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none.
+            OpenOutcryError: `argument_invalid`: the text is not a proof.
         """
         head, blank, checkpoint = text.partition("\n\n")
         lines = head.split("\n")
@@ -69,27 +69,30 @@ class Proof:
             decode_base64(lines.pop(1).removeprefix("extra "))
         index = re.fullmatch(r"index (0|[1-9][0-9]{0,15})", lines[1]) if len(lines) > 1 else None
         if not blank or lines[0] != _HEAD or index is None:
-            raise refusal("argument_invalid", f"a proof must begin as `{_HEAD}` does; received {text[:80]!r}")
+            raise refusal(
+                "argument_invalid",
+                f"a proof with the first line `{_HEAD}` and an index is required; received {text[:80]!r}",
+            )
         hashes = tuple(map(decode_base64, lines[2:]))
         if any(len(each) != 32 for each in hashes):
             raise refusal("argument_invalid", "hashes of 32 bytes are required; received others")
         return cls(int(index[1]), hashes, checkpoint)
 
     def members(self) -> dict[str, Any]:
-        """Return the proof as the members of a receipt."""
+        """Return the proof as JSON fields of a receipt."""
         size = Checkpoint.parse(self.checkpoint).size
         proof = [each.hex() for each in self.hashes]
         return {"leaf_index": self.index, "tree_size": size, "checkpoint": self.checkpoint, "proof": proof}
 
     def verify(self, entry: bytes, key: VerifierKey) -> Checkpoint:
-        """Return the checkpoint that has an entry.
+        """Return the checkpoint, if the proof shows that it includes an entry.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: the key signed no such checkpoint, or no proof leads there.
+            OpenOutcryError: `argument_invalid`: the checkpoint is not signed by the key, or the proof is invalid.
         """
         found = open_checkpoint(self.checkpoint, key)
         if not native.merkle_is_included(self.index, found.size, leaf_hash(entry), self.hashes, found.root):
             raise refusal(
-                "argument_invalid", f"a proof that leads to the root is required; received that of {self.index}"
+                "argument_invalid", f"a proof that leads to the root is required; received one of record {self.index}"
             )
         return found

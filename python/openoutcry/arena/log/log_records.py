@@ -1,7 +1,7 @@
-"""Records of the log, and the commitments in them.
+"""Records of the log, and commitments to decisions.
 
-A record is an object with `v`, `type`, `seq` and `prev_sha256`, and the members of its type. Numbers are integers, or
-decimals as texts: no reader needs to print a float.
+A record is a JSON object with `v`, `type`, `seq`, `prev_sha256` and the fields of its type. Numbers are integers or
+decimal strings, so that canonical JSON does not depend on float formatting.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from openoutcry.errors import refusal
 VERSION = 1
 """The `v` of records and commitments."""
 GENESIS = "0" * 64
-"""What the first record names as the hash before it."""
+"""`prev_sha256` of the first record."""
 
 _PLACES = Decimal("0.000001")
 _LINKS = ("prev_sha256", "seq", "v")
 
 
 class Link(NamedTuple):
-    """The end of a log: the number that comes next, and the hash it must name."""
+    """The end of a log: the next `seq`, and the next `prev_sha256`."""
 
     seq: int = 0
     sha256: str = GENESIS
 
 
 class Record(NamedTuple):
-    """A record in its place: the leaf, which is the line without its end."""
+    """A record at its index. `text` is the line without its line end: the leaf."""
 
     seq: int
     text: bytes
@@ -42,11 +42,11 @@ class Record(NamedTuple):
 
     @property
     def link(self) -> Link:
-        """What the next record names."""
+        """The link that the next record continues."""
         return Link(self.seq + 1, self.sha256)
 
     def members(self) -> dict[str, Any]:
-        """Return the record as an object."""
+        """Return the fields of the record."""
         found: dict[str, Any] = json.loads(self.text)
         return found
 
@@ -55,38 +55,39 @@ def canonical(value: Any) -> str:
     """Return a value as RFC 8785 canonical JSON.
 
     Raises:
-        OpenOutcryError: `bad_json`: it holds a lone surrogate.
+        OpenOutcryError: `bad_json`: a string holds a lone surrogate.
     """
     return native.canonicalize(json.dumps(value, allow_nan=False))
 
 
 def seal(entry: Mapping[str, Any], link: Link) -> Record:
-    """Return an entry, the members of a type and `type`, as the next record.
+    """Return an entry (`type` and the fields of that type) as the next record.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a member is missing, unknown or not what its type says, or the record takes
-            more than 65,535 bytes.
+        OpenOutcryError: `argument_invalid`: a field is missing, unknown or invalid, or the record exceeds 65,535 bytes.
     """
     given = [name for name in _LINKS if name in entry]
     if given:
-        raise refusal("argument_invalid", f"`{given[0]}` must be left to the log; received {entry[given[0]]!r}")
+        raise refusal(
+            "argument_invalid", f"`{given[0]}` is set by the log and must be left out; received {entry[given[0]]!r}"
+        )
     text = canonical({**entry, "v": VERSION, "seq": link.seq, "prev_sha256": link.sha256})
     fault = native.log_record_fault(text)
     if fault is not None:
-        raise refusal("argument_invalid", f"a record must be one of the log: {fault}")
+        raise refusal("argument_invalid", f"a valid log record is required: {fault}")
     content = text.encode()
     return Record(link.seq, content, sha256(content).hexdigest())
 
 
-# Most are whole percents.
+# Most probabilities are whole percents, so the cache hits.
 @lru_cache(maxsize=4096)
 def decimal_text(value: Decimal | float | int) -> str:
-    """Return a probability as the shortest decimal of at most six places.
+    """Return a probability as the shortest decimal string of at most six places.
 
-    A float is taken for the decimal that it prints as. What has more places is rounded, half to even.
+    A float is read as its shortest decimal representation. More places are rounded half to even.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is not from 0 to 1.
+        OpenOutcryError: `argument_invalid`: the value is not from 0 to 1.
     """
     exact = Decimal(str(value))
     if not (exact.is_finite() and 0 <= exact <= 1):
@@ -101,16 +102,17 @@ def seal_submission(
     link: Link,
     salts: bytes | None = None,
 ) -> tuple[Record, str]:
-    """Return a submission as the next record, and the JSON of what opens it.
+    """Return a submission as the next record, and its revealed form as JSON.
 
     Args:
         members: `submission_id`, `agent_slug`, `received_at`, `snapshot_as_of` and `snapshot_sha256`.
-        decisions: Of each: market, probability of YES and confidence or none as decimal texts, reasoning or none.
+        decisions: Per decision: market id, probability of YES and confidence (decimal strings), reasoning. The last two
+            may be None.
         link: The end of the log.
-        salts: 32 bytes of each decision; drawn by default, as they must be unless they are repeated.
+        salts: 32 bytes per decision; random by default. Pass them only to reproduce a record.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is no record's.
+        OpenOutcryError: `argument_invalid`: the record would be invalid.
     """
     drawn = token_bytes(32 * len(decisions)) if salts is None else salts
     text, digest, opened = native.log_submission(link, members, decisions, drawn)
@@ -118,5 +120,5 @@ def seal_submission(
 
 
 def key_fingerprint(key_digest: bytes) -> str:
-    """Return the `key_sha256` of a key whose SHA-256 digest is kept: no credential."""
+    """Return the public `key_sha256` of an API key, from the stored SHA-256 digest."""
     return sha256(key_digest).hexdigest()

@@ -1,4 +1,4 @@
-"""What appends to a log: records, tree and checkpoints. It knows no database."""
+"""Writer of the log in memory: appends records, updates the tree, signs checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from openoutcry.errors import refusal
 
 @dataclass(frozen=True)
 class Batch:
-    """Records that were appended at once, and the checkpoint after them."""
+    """Records appended together, and the checkpoint after them."""
 
     start: Link
     records: tuple[Record, ...]
@@ -26,7 +26,7 @@ class Batch:
 
     @cached_property
     def checkpoint_json(self) -> str:
-        """The checkpoint as a string of JSON."""
+        """The checkpoint as a JSON string."""
         return json.dumps(self.checkpoint, ensure_ascii=False)
 
     @property
@@ -36,12 +36,12 @@ class Batch:
 
 
 class LogWriter:
-    """The end of a log, in memory. Its one user stores what it returns.
+    """The end of a log, in memory. The caller stores the batches that it returns.
 
     Args:
-        key: What signs checkpoints; its name is the log's origin.
-        tree: The tree of the records that there are; by default of none.
-        end: The end of the log, of as many records.
+        key: Key that signs checkpoints; its name is the log's origin.
+        tree: Merkle tree of the existing records; empty by default.
+        end: End of the log, with as many records as `tree`.
     """
 
     def __init__(self, key: SignerKey, tree: native.MerkleTree | None = None, end: Link | None = None) -> None:
@@ -49,14 +49,14 @@ class LogWriter:
         self.tree = native.MerkleTree() if tree is None else tree
         self.end = Link() if end is None else end
         if len(self.tree) != self.end.seq:
-            wanted = f"`end` must be that of the tree's {len(self.tree)} records"
+            wanted = f"`end` must match the tree's {len(self.tree)} records"
             raise refusal("argument_invalid", f"{wanted}; received {self.end.seq}")
 
     def append(self, entries: Iterable[Mapping[str, Any]]) -> Batch:
-        """Append entries, the members of their types and `type`, as records.
+        """Append entries (`type` and the fields of that type) as records.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: an entry is no record's; nothing is appended.
+            OpenOutcryError: `argument_invalid`: an entry is invalid; nothing is appended.
         """
         with self._lock:
             records, end = [], self.end
@@ -66,14 +66,14 @@ class LogWriter:
             return self._append_records(records)
 
     def extend(self, records: Sequence[Record]) -> Batch:
-        """Append records that are sealed, the first of them to the end of the log.
+        """Append sealed records, the first of which continues the end of the log.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it goes on with another one; nothing is appended.
+            OpenOutcryError: `argument_invalid`: the first `seq` is not the next one; nothing is appended.
         """
         with self._lock:
             if records and records[0].seq != self.end.seq:
-                wanted = f"a record in place {self.end.seq} is required"
+                wanted = f"a record with `seq` {self.end.seq} is required"
                 raise refusal("argument_invalid", f"{wanted}; received {records[0].seq}")
             return self._append_records(records)
 
@@ -84,38 +84,41 @@ class LogWriter:
         return Batch(start, tuple(records), root, sign_checkpoint(self._key, self.end.seq, root))
 
     def undo(self, batch: Batch) -> None:
-        """Take back the last batch, which could not be stored and was shown to nobody.
+        """Remove the last batch, which could not be stored and was never published.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is not the last.
+            OpenOutcryError: `argument_invalid`: `batch` is not the last one.
         """
         with self._lock:
             if batch.end != self.end:
-                raise refusal("argument_invalid", f"the last batch is required; received one before {batch.end.seq}")
+                raise refusal(
+                    "argument_invalid",
+                    f"the last batch is required; received the batch that ends at record {batch.end.seq}",
+                )
             self.tree.truncate(batch.start.seq)
             self.end = batch.start
 
     def receipt(self, batch: Batch, record: Record, opened: str) -> str:
-        """Return what an agent keeps of its submission, as JSON.
+        """Return the receipt of a submission, as JSON.
 
         Args:
-            batch: The last one.
-            record: One of it.
-            opened: JSON of what opens it.
+            batch: The last batch.
+            record: The submission's record, in `batch`.
+            opened: The submission's revealed form, as JSON.
         """
         size = batch.end.seq
         proof = ",".join([f'"{each.hex()}"' for each in self.tree.inclusion(record.seq, size)])
-        told = f'"leaf_index":{record.seq},"tree_size":{size},"checkpoint":{batch.checkpoint_json}'
-        return f'{{"record":{record.text.decode()},"salts":{opened},{told},"proof":[{proof}]}}'
+        inclusion = f'"leaf_index":{record.seq},"tree_size":{size},"checkpoint":{batch.checkpoint_json}'
+        return f'{{"record":{record.text.decode()},"salts":{opened},{inclusion},"proof":[{proof}]}}'
 
 
 def sign_checkpoint(key: SignerKey, size: int, root: bytes) -> str:
-    """Return the checkpoint of a tree, signed by its log."""
+    """Return the signed checkpoint of a tree size and root."""
     return key.sign(Checkpoint(key.verifier.name, size, root).text())
 
 
 def checkpoint_of_records(key: SignerKey, records: Sequence[bytes]) -> str:
-    """Return the checkpoint of records, from the first on, as they are hashed."""
+    """Return the signed checkpoint of a log, computed from all its records."""
     tree = native.MerkleTree()
     tree.append(records)
     return sign_checkpoint(key, len(tree), tree.root())

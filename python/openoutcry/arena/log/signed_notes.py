@@ -1,7 +1,7 @@
-"""Signed notes and checkpoints (C2SP: signed-note, tlog-checkpoint, -cosignature).
+"""Signed notes, checkpoints and cosignatures (C2SP signed-note, tlog-checkpoint).
 
-A note is a text, a blank line, and a line for each signature. A checkpoint is a note whose text is an origin, the size
-of a tree and its root; a witness that has seen it grow only by appending adds a cosignature with the time.
+A note is a text, a blank line and signature lines. A checkpoint is a note with an origin, a tree size and a root hash.
+A witness adds a cosignature with the time (tlog-cosignature) after it checked that the log only grew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(needed, name=error.name) from error
 
 LOG, WITNESS = 1, 4
-"""What a key signs: notes of a log, or cosignatures with a time (`cosignature/v1`)."""
+"""Kinds of keys: of a log, and of a witness, which signs with a time (`cosignature/v1`)."""
 
 _MAX_NOTE = 1_000_000
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
@@ -39,22 +39,22 @@ def _invalid(wanted: str, received: object) -> OpenOutcryError:
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes of standard base 64, which has one text for them.
+    """Return the bytes of canonical standard base64.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: it is none.
+        OpenOutcryError: `argument_invalid`: the text is not canonical base64.
     """
     try:
         content = b64decode(text, validate=True)
     except ValueError as error:
-        raise _invalid("base 64 is required", text) from error
+        raise _invalid("base64 is required", text) from error
     if encode_base64(content) != text:
-        raise _invalid("base 64 in its one form is required", text)
+        raise _invalid("canonical base64 is required", text)
     return content
 
 
 def encode_base64(content: bytes) -> str:
-    """Return bytes as standard base 64."""
+    """Return bytes as standard base64."""
     return b64encode(content).decode()
 
 
@@ -64,7 +64,7 @@ def _key_id(name: str, kind: int, public: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class VerifierKey:
-    """A public key with its name, as `vkey` texts have it."""
+    """A public key with its name, written as a `vkey` string."""
 
     name: str
     public: bytes
@@ -72,7 +72,7 @@ class VerifierKey:
 
     @property
     def key_id(self) -> bytes:
-        """The first four bytes of the hash of name, kind and key."""
+        """The first four bytes of SHA-256 over name, kind and key."""
         return _key_id(self.name, self.kind, self.public)
 
     def __str__(self) -> str:
@@ -80,10 +80,10 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, vkey: str) -> VerifierKey:
-        """Return the key of a `vkey` text, `NAME+ID+KEY`.
+        """Parse a `vkey` string, `NAME+ID+KEY`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none, or its parts do not belong together.
+            OpenOutcryError: `argument_invalid`: the text is not a key, or the id does not match.
         """
         wanted = "a verifier key `NAME+ID+KEY` is required"
         parts = vkey.split("+", 2)
@@ -98,7 +98,7 @@ class VerifierKey:
         return found
 
     def verify(self, text: str, signature: bytes) -> bool:
-        """Return whether a signature, without its key ID, is of this key over a text."""
+        """Return whether a signature (without key id) over a text is valid."""
         if self.kind == WITNESS:
             if len(signature) != 72:
                 return False
@@ -116,7 +116,7 @@ class SignerKey:
 
     def __init__(self, name: str, seed: bytes, kind: int = LOG) -> None:
         if not _NAME.fullmatch(name):
-            raise _invalid("the name of a key must have no space or plus", name)
+            raise _invalid("a key name without spaces or plus signs is required", name)
         if len(seed) != 32 or kind not in (LOG, WITNESS):
             raise refusal("argument_invalid", "a key of 32 bytes for a log or a witness is required; received another")
         self._key, self._seed = Ed25519PrivateKey.from_private_bytes(seed), seed
@@ -124,13 +124,13 @@ class SignerKey:
 
     @classmethod
     def parse(cls, skey: str) -> SignerKey:
-        """Return the key of a text `PRIVATE+KEY+NAME+ID+KEY`.
+        """Parse a private key, `PRIVATE+KEY+NAME+ID+KEY`.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none, or its parts do not belong together.
+            OpenOutcryError: `argument_invalid`: the text is not a key, or the id does not match.
         """
         parts = skey.removeprefix(_PRIVATE).split("+", 2)
-        # What was received is a secret, so that no refusal says it.
+        # The text is a secret, so the error does not quote it.
         with suppress(OpenOutcryError):
             key = decode_base64(parts[-1])
             found = cls(parts[0], key[1:], key[0] if key else 0)
@@ -139,19 +139,21 @@ class SignerKey:
         raise refusal("argument_invalid", "a signer key `PRIVATE+KEY+NAME+ID+KEY` is required; received another text")
 
     def private_text(self) -> str:
-        """Return the key as `parse` reads it: a secret."""
+        """Return the private key as a string for `parse`. Keep it secret."""
         kind, name = self.verifier.kind, self.verifier.name
         return f"{_PRIVATE}{name}+{self.verifier.key_id.hex()}+{encode_base64(bytes([kind]) + self._seed)}"
 
     def line(self, text: str, timestamp: int | None = None) -> str:
-        """Return the signature line over the text of a note.
+        """Return the signature line for the text of a note.
 
         Args:
-            text: The note's text, with its last line end.
-            timestamp: Seconds since 1970, of a witness; None of a log.
+            text: The note's text, with its final line end.
+            timestamp: Seconds since 1970 for a witness; None for a log.
         """
         if (timestamp is not None) != (self.verifier.kind == WITNESS):
-            raise refusal("argument_invalid", "a witness must sign with a time, a log without; received the other")
+            raise refusal(
+                "argument_invalid", "a witness must sign with a time, a log without a time; received the opposite"
+            )
         if timestamp is None:
             signature = self._key.sign(text.encode())
         else:
@@ -159,14 +161,14 @@ class SignerKey:
         return Signature(self.verifier.name, self.verifier.key_id, signature).line()
 
     def sign(self, text: str) -> str:
-        """Return a text as a note that a log has signed.
+        """Return a text as a signed note.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it does not end with a line end, or has control characters.
+            OpenOutcryError: `argument_invalid`: the text has no final line end, or has control characters.
         """
-        _check(text)
+        _check_text(text)
         if not text.endswith("\n"):
-            raise _invalid("a text that ends with a line end is required", text)
+            raise _invalid("a text with a final line end is required", text)
         return f"{text}\n{self.line(text)}"
 
 
@@ -174,48 +176,48 @@ def _cosigned(text: str, timestamp: int) -> str:
     return f"cosignature/v1\ntime {timestamp}\n{text}"
 
 
-def _check(text: str) -> None:
+def _check_text(text: str) -> None:
     if len(text) > _MAX_NOTE or _CONTROL.search(text):
         raise refusal("argument_invalid", "a note must be short and without control characters; received another")
 
 
 class Signature(NamedTuple):
-    """A line below a note: who signed, the ID of the key, and the signature."""
+    """A signature line of a note: key name, key id and signature."""
 
     name: str
     key_id: bytes
     signature: bytes
 
     def line(self) -> str:
-        """Return the line as it stands below a note."""
+        """Return the signature line, with its line end."""
         return f"— {self.name} {encode_base64(self.key_id + self.signature)}\n"
 
 
 @dataclass(frozen=True)
 class Note:
-    """A text with its signatures, none of which has been verified."""
+    """A text with its signatures, not yet verified."""
 
     text: str
     signatures: tuple[Signature, ...]
 
     @classmethod
     def parse(cls, note: str) -> Note:
-        """Return the parts of a note.
+        """Parse a note into text and signatures.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none.
+            OpenOutcryError: `argument_invalid`: the text is not a note.
         """
-        _check(note)
+        _check_text(note)
         text, blank, lines = note.rpartition("\n\n")
         if not blank or not lines.endswith("\n"):
             raise _invalid("a text, a blank line and signatures are required", note)
         return cls(text + "\n", parse_signatures(lines))
 
     def verify(self, key: VerifierKey) -> Signature:
-        """Return the first signature of a key, all of which must hold.
+        """Return the first signature of a key. All signatures of that key must be valid.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it has not signed this text.
+            OpenOutcryError: `argument_invalid`: the key has not signed this text.
         """
         own = [each for each in self.signatures if (each.name, each.key_id) == (key.name, key.key_id)]
         if not own:
@@ -226,10 +228,10 @@ class Note:
 
 
 def parse_signatures(lines: str) -> tuple[Signature, ...]:
-    """Return the signatures of lines that stand below a note.
+    """Parse the signature lines of a note.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: a line is none.
+        OpenOutcryError: `argument_invalid`: a line is not a signature.
     """
     found = []
     for line in lines.split("\n")[:-1]:
@@ -243,7 +245,7 @@ def parse_signatures(lines: str) -> tuple[Signature, ...]:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a log says of itself: its origin, its size and the root over it."""
+    """A log's state: origin, tree size and root hash."""
 
     origin: str
     size: int
@@ -255,14 +257,14 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """Return the checkpoint of a note's text; lines after the third are not read.
+        """Parse a checkpoint from a note's text. Lines after the third are ignored.
 
         Raises:
-            OpenOutcryError: `argument_invalid`: it is none.
+            OpenOutcryError: `argument_invalid`: the text is not a checkpoint.
         """
         lines = text.split("\n")
         if len(lines) < 4 or not lines[0] or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
-            raise _invalid("an origin, a size and a root are required, a line each", text)
+            raise _invalid("three lines with origin, size and root are required", text)
         root = decode_base64(lines[2])
         if len(root) != 32:
             raise _invalid("a root of 32 bytes is required", lines[2])
@@ -270,10 +272,10 @@ class Checkpoint:
 
 
 def open_checkpoint(note: str, key: VerifierKey) -> Checkpoint:
-    """Return the checkpoint of a note that a log has signed.
+    """Return the checkpoint of a note, after verifying the log's signature.
 
     Raises:
-        OpenOutcryError: `argument_invalid`: the note is none, or not signed by the key, or of another origin.
+        OpenOutcryError: `argument_invalid`: the note is invalid, not signed by the key, or has another origin.
     """
     parsed = Note.parse(note)
     parsed.verify(key)

@@ -1,4 +1,5 @@
-"""Snapshots: what every agent is shown at one moment, as bytes that never change.
+"""Snapshots: the observation of all agents at one time, as bytes that never change.
 
-Pure functions: no clock, no network, no database. `docs/arena-snapshots.md` shows one item of every kind.
+`snapshot_builder` builds a snapshot from items (`item_kinds`); `item_ranking` selects them, `time_leaks` rejects items
+from the future, `market_items` reads the markets back. Pure functions. Imports the Arena's `protocol`.
 """

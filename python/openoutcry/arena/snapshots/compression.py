@@ -1,4 +1,4 @@
-"""A snapshot's bytes, compressed once instead of at every request."""
+"""Compression of a snapshot's bytes, done once instead of per request."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ except ModuleNotFoundError as error:
 
 @dataclass(frozen=True)
 class Precompressed:
-    """The bytes under each name of `Accept-Encoding`, and the entity tag they share.
+    """Encoded bytes by `Accept-Encoding` name, and their common entity tag.
 
-    `etag` is the SHA-256 of the identity bytes in hex, in quotes: whatever the encoding, it is the digest that the log
-    anchors. Two versions of a library may compress to different bytes; what they decompress to never differs.
+    `etag` is the quoted hex SHA-256 of the uncompressed bytes, for every encoding: the digest in the log. Compressed
+    bytes may differ between library versions.
     """
 
     encodings: dict[str, bytes]
@@ -28,10 +28,10 @@ class Precompressed:
 
 
 def precompress(body: bytes) -> Precompressed:
-    """Return a body as it is and in gzip, brotli and zstd, made as small as they can."""
+    """Return a body uncompressed and in gzip, brotli and zstd, at high levels."""
     encodings = {
         "identity": body,
-        # Without a time, so that the same body is the same bytes.
+        # No timestamp, so that the same body gives the same bytes.
         "gzip": gzip.compress(body, 9, mtime=0),
         "br": brotli.compress(body, quality=11),
         "zstd": zstandard.ZstdCompressor(level=19, write_content_size=True).compress(body),

@@ -1,7 +1,7 @@
-"""The five public kinds of items, checked where they are made.
+"""The five public kinds of snapshot items, validated on construction.
 
-An item that breaks a rule cannot be made, so that none can be published. Numbers are held as integers or `Decimal`
-and become JSON numbers of at most four decimals: the text of each is the shortest that reads back as the same number.
+Numbers are integers or `Decimal` and become JSON numbers of at most four decimals, written in the shortest form that
+reads back as the same number.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ Json: TypeAlias = "str | int | float | bool | list[str] | None"
 LEANS: tuple[str, ...] = get_args(Lean)
 RISKS = ("LOW", "MODERATE", "HIGH", "UNKNOWN")
 PLACES = Decimal("0.0001")
-# With four decimals, a double still holds every digit below it.
+# Below this, a double represents four decimals exactly.
 MAX_NUMBER = Decimal(10) ** 11
 MAX_TITLE, MAX_SUMMARY, MAX_NAME, MAX_URL = 300, 1000, 80, 2048
 URL = re.compile(r"https?://[!-~]+", re.ASCII)
-# Joiners belong to the spelling of Persian and to emoji; the other format characters reorder or hide text.
+# Persian spelling and emoji use joiners; the other format characters reorder or hide text.
 JOINERS = frozenset("\u200c\u200d")
 
 
 class SnapshotError(ValueError):
-    """A snapshot, or an item of one, that would break a rule."""
+    """A snapshot, item, capture, plan or table is invalid."""
 
 
 def is_visible(character: str) -> bool:
-    """Return whether a character is no control and reorders or hides no text."""
-    # What is not assigned yet may stand: a newer Python would know it, and make other bytes of the same captures.
+    """Return whether a character is safe: no control, reordering or hidden character."""
+    # Unassigned characters are kept: their category depends on the Python version, and a replay must not.
     return unicodedata.category(character) not in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"} or character in JOINERS
 
 
 def json_number(value: Decimal | int | None) -> int | float | None:
-    """Return a number for JSON: `Decimal("0.0400")` as 0.04, `Decimal("1.0")` as 1."""
+    """Return a number for JSON: `Decimal("0.0400")` becomes 0.04, `Decimal("1.0")` 1."""
     if value is None or isinstance(value, int):
         return value
     return int(value) if value == value.to_integral_value() else float(value)
@@ -50,7 +50,7 @@ def json_number(value: Decimal | int | None) -> int | float | None:
 
 @dataclass(frozen=True)
 class Item:
-    """What the kinds share: an id, and the members that the wire shows, in this order."""
+    """Base class of the kinds: an id, and the JSON fields in their order."""
 
     kind: ClassVar[str]
     members: ClassVar[tuple[str, ...]]
@@ -58,49 +58,49 @@ class Item:
 
     @property
     def time(self) -> datetime | None:
-        """When it was published, or what it tells of happened, if known (R-18)."""
+        """Time of publication or of the event, if known (R-18)."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
-        """Refuse what no snapshot may hold.
+        """Validate the fields.
 
         Raises:
-            SnapshotError: A member breaks a rule of its kind.
+            SnapshotError: A field is invalid.
         """
         if not isinstance(self.id, str) or not self.id.startswith(f"{self.kind}:"):
-            raise SnapshotError(f"an id of the kind {self.kind} must begin with it and a colon; received {self.id!r}")
+            raise SnapshotError(f"`id` must start with `{self.kind}:`; received {self.id!r}")
         self.check_text("id", 200)
         self.check()
 
     def check(self) -> None:
-        """Refuse what no item of this kind may hold."""
+        """Validate the fields of this kind."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Json]:
-        """Return the members as the wire has them, in their fixed order."""
-        shown: dict[str, Json] = {"id": self.id, "kind": self.kind}
+        """Return the fields as JSON, in their fixed order."""
+        fields: dict[str, Json] = {"id": self.id, "kind": self.kind}
         for name in self.members:
             value = getattr(self, name)
             if isinstance(value, datetime):
-                shown[name] = format_time(value)
+                fields[name] = format_time(value)
             elif isinstance(value, tuple):
-                shown[name] = list(value)
+                fields[name] = list(value)
             else:
-                shown[name] = json_number(value) if isinstance(value, Decimal) else value
-        return shown
+                fields[name] = json_number(value) if isinstance(value, Decimal) else value
+        return fields
 
     def invalid(self, name: str, wanted: str) -> SnapshotError:
-        """Return the error of a member that breaks a rule, to be raised."""
+        """Return the error for an invalid field."""
         return SnapshotError(f"{name} of {self.id!r} must be {wanted}; received {getattr(self, name)!r}"[:500])
 
-    def check_text(self, name: str, most: int, least: int = 1) -> None:
-        """Refuse a member that is no clean text of a bounded number of code points."""
+    def check_text(self, name: str, max_length: int, min_length: int = 1) -> None:
+        """Require a string of visible characters with a length in a range."""
         value = getattr(self, name)
-        if not (isinstance(value, str) and least <= len(value) <= most and all(map(is_visible, value))):
-            raise self.invalid(name, f"text of {least} to {most} characters without control characters")
+        if not (isinstance(value, str) and min_length <= len(value) <= max_length and all(map(is_visible, value))):
+            raise self.invalid(name, f"text of {min_length} to {max_length} characters without control characters")
 
     def check_timestamp(self, name: str) -> None:
-        """Refuse a member that is no moment with a zone."""
+        """Require a datetime with a time zone."""
         value = getattr(self, name)
         if not isinstance(value, datetime):
             raise self.invalid(name, "a time")
@@ -110,7 +110,7 @@ class Item:
             raise SnapshotError(f"{name} of {self.id!r}: {error}") from error
 
     def check_decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
-        """Refuse a member that is no decimal of four places in a range."""
+        """Require a decimal of at most four places in a range."""
         value = getattr(self, name)
         if not (isinstance(value, Decimal) and value.is_finite() and low <= value <= high):
             raise self.invalid(name, f"a decimal from {low} to {high}")
@@ -118,20 +118,20 @@ class Item:
             raise self.invalid(name, "of at most four decimals")
 
     def check_optional_decimal(self, name: str, low: Decimal | int, high: Decimal | int) -> None:
-        """Refuse a member that is neither null nor such a decimal."""
+        """Require None, or a decimal of at most four places in a range."""
         if getattr(self, name) is not None:
             self.check_decimal(name, low, high)
 
     def check_url(self, name: str) -> None:
-        """Refuse a member that is no web address, as `javascript:` is none."""
+        """Require an http or https URL."""
         value = getattr(self, name)
         if not (isinstance(value, str) and len(value) <= MAX_URL and URL.fullmatch(value)):
-            raise self.invalid(name, "an http or https address in ASCII")
+            raise self.invalid(name, "an http or https URL in ASCII")
 
 
 @dataclass(frozen=True)
 class News(Item):
-    """An article, as its publisher announced it."""
+    """A news article, as announced by its publisher."""
 
     kind = "news"
     members = ("source_type", "source_name", "title", "summary", "url", "published_at")
@@ -144,11 +144,11 @@ class News(Item):
 
     @property
     def time(self) -> datetime:
-        """When it was published, or first seen where its publisher gives no usable date."""
+        """Time of publication, or first seen if the publisher gives no usable date."""
         return self.published_at
 
     def check(self) -> None:
-        """Refuse what no article may hold."""
+        """Validate the fields of an article."""
         if self.source_type not in {"rss", "gdelt"}:
             raise self.invalid("source_type", "`rss` or `gdelt`")
         self.check_text("source_name", MAX_NAME)
@@ -160,7 +160,7 @@ class News(Item):
 
 @dataclass(frozen=True)
 class MarketState(Item):
-    """A market's prices, with what its exchange says of it (R-10)."""
+    """A prediction market: prices, question, close time and theaters (R-10)."""
 
     kind = "market_state"
     members = (
@@ -180,13 +180,13 @@ class MarketState(Item):
 
     @property
     def time(self) -> datetime:
-        """When the prices were read."""
+        """Time of the prices."""
         return self.as_of
 
     def check(self) -> None:
-        """Refuse what no market may hold."""
+        """Validate the fields of a market."""
         if self.exchange != "kalshi" or not self.market_id.startswith("kalshi:") or not is_market_id(self.market_id):
-            raise self.invalid("market_id", "an id of `kalshi`, the one exchange that is served")
+            raise self.invalid("market_id", "an id of `kalshi`, the only supported exchange")
         for name in ("yes_mid_price", "yes_bid", "yes_ask"):
             self.check_optional_decimal(name, 0, 1)
         self.check_optional_decimal("volume_24h_usd", 0, MAX_NUMBER)
@@ -194,12 +194,12 @@ class MarketState(Item):
         self.check_timestamp("close_time")
         self.check_text("question", MAX_TITLE)
         if not set(self.theaters) <= set(THEATERS) or len(set(self.theaters)) < len(self.theaters):
-            raise self.invalid("theaters", f"different ones of {', '.join(THEATERS)}")
+            raise self.invalid("theaters", f"distinct values of {', '.join(THEATERS)}")
 
 
 @dataclass(frozen=True)
 class ScheduledEvent(Item):
-    """What is known to happen; when it was announced is not on the wire."""
+    """A scheduled event. `published_at`, the announcement time, is not in the JSON."""
 
     kind = "scheduled_event"
     members = ("title", "scheduled_at")
@@ -209,11 +209,11 @@ class ScheduledEvent(Item):
 
     @property
     def time(self) -> datetime | None:
-        """When it was announced, if that is known; not when it happens."""
+        """Time of the announcement, if known; not the time of the event."""
         return self.published_at
 
     def check(self) -> None:
-        """Refuse what no event may hold."""
+        """Validate the fields of an event."""
         self.check_text("title", MAX_TITLE)
         self.check_timestamp("scheduled_at")
         if self.published_at is not None:
@@ -222,7 +222,7 @@ class ScheduledEvent(Item):
 
 @dataclass(frozen=True)
 class Seismic(Item):
-    """An earthquake, in the version that was seen first."""
+    """An earthquake, in the version first seen."""
 
     kind = "seismic"
     members = ("magnitude", "depth_km", "lat", "lon", "place", "occurred_at", "url")
@@ -236,11 +236,11 @@ class Seismic(Item):
 
     @property
     def time(self) -> datetime:
-        """When it happened."""
+        """Time of the earthquake."""
         return self.occurred_at
 
     def check(self) -> None:
-        """Refuse what no earthquake may hold."""
+        """Validate the fields of an earthquake."""
         self.check_decimal("magnitude", -5, 12)
         self.check_optional_decimal("depth_km", -20, 1000)
         self.check_decimal("lat", -90, 90)
@@ -252,7 +252,7 @@ class Seismic(Item):
 
 @dataclass(frozen=True)
 class TheaterIntel(Item):
-    """What the sources say of one theater; null is what no source could say."""
+    """Aggregates of the sources for one theater; None if the source did not respond."""
 
     kind = "theater_intel"
     members = (
@@ -272,11 +272,11 @@ class TheaterIntel(Item):
 
     @property
     def time(self) -> datetime:
-        """The edge that it was put together for."""
+        """The snapshot time."""
         return self.as_of
 
     def check(self) -> None:
-        """Refuse what no theater may hold."""
+        """Validate the fields of a theater."""
         if self.theater not in THEATERS:
             raise self.invalid("theater", f"one of {', '.join(THEATERS)}")
         if self.gdelt_lean is not None and self.gdelt_lean not in LEANS:
@@ -298,10 +298,10 @@ KINDS: tuple[type[Item], ...] = (News, MarketState, ScheduledEvent, Seismic, The
 
 
 def round_decimal(value: Decimal, places: Decimal = PLACES) -> Decimal:
-    """Return a decimal to so many decimals, halves to even.
+    """Round a decimal half to even.
 
     Raises:
-        SnapshotError: It is not finite, or too large for its digits to be kept.
+        SnapshotError: The value is not finite, or too large to round exactly.
     """
     if not value.is_finite() or abs(value) > MAX_NUMBER:
         raise SnapshotError(f"a number must be finite and at most {MAX_NUMBER}; received {value}")
@@ -309,10 +309,10 @@ def round_decimal(value: Decimal, places: Decimal = PLACES) -> Decimal:
 
 
 def parse_decimal(value: object) -> Decimal:
-    """Return a source's number as the decimal that its text shows.
+    """Parse a number of a source exactly.
 
     Raises:
-        SnapshotError: It is neither a number nor the text of one, or not finite.
+        SnapshotError: The value is not a finite number or its decimal string.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise SnapshotError(f"a number is required; received {type(value).__name__}")

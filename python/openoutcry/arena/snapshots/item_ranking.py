@@ -1,7 +1,7 @@
-"""Which items a snapshot has room for, and in which order (R-18).
+"""Ranking and selection of the items of a snapshot (R-18).
 
-The weights say how newsworthy a kind is. No score of an agent may depend on them: `tests/tree/layers.py` keeps the
-scoring from importing this package.
+The weights rank kinds by newsworthiness. Agent scores do not depend on them: the scoring cannot import this package
+(see the table of layers in the tests).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ WEIGHTS: dict[type[Item], Decimal] = {
 }
 NEVER_DROPPED = (MarketState, TheaterIntel)
 DAY = Decimal(24 * 3_600_000_000)
-# Decimal's `exp` is rounded correctly, so the order is the same on every platform; that of C's is not.
+# `Decimal.exp` is correctly rounded, so the order is the same on every platform; C's `exp` is not.
 EXACT = Context(prec=34)
 
 
 def score(item: Item, as_of: datetime) -> Decimal:
-    """Return `exp(-age_hours / 24)` times the kind's weight; no age is age zero."""
+    """Return `exp(-age_hours / 24)` times the kind's weight; an unknown age counts as 0."""
     age = max(as_of - (item.time or as_of), timedelta(0)) // timedelta(microseconds=1)
     decay = EXACT.exp(EXACT.divide(Decimal(-age), DAY))
     return EXACT.multiply(decay, WEIGHTS[type(item)])
@@ -46,26 +46,25 @@ def score(item: Item, as_of: datetime) -> Decimal:
 def select_items(seen: Sequence[ObservedItem], as_of: datetime) -> list[ObservedItem]:
     """Return at most 200 items by score, then by newer time, then by id.
 
-    Markets and theaters are never dropped, so the others share the room that they leave.
+    Markets and theaters are never dropped; the other kinds fill the remaining places.
 
     Raises:
-        SnapshotError: Markets and theaters alone are more than 200. Neither rule may give way unseen: whoever lists
-            the markets has to list fewer.
+        SnapshotError: There are more than 200 markets and theaters.
     """
-    kept = sum(isinstance(each.item, NEVER_DROPPED) for each in seen)
-    if kept > MAX_ITEMS:
+    n_protected = sum(isinstance(each.item, NEVER_DROPPED) for each in seen)
+    if n_protected > MAX_ITEMS:
         raise SnapshotError(
             f"markets and theaters, which are never dropped, must be at most {MAX_ITEMS}; "
-            f"received {kept} for {format_time(as_of)}"
+            f"received {n_protected} for {format_time(as_of)}"
         )
     ranked = sorted(seen, key=lambda each: _key(each.item, as_of))
-    room, selected = MAX_ITEMS - kept, []
+    n_free, selected = MAX_ITEMS - n_protected, []
     for each in ranked:
         if isinstance(each.item, NEVER_DROPPED):
             selected.append(each)
-        elif room:
+        elif n_free:
             selected.append(each)
-            room -= 1
+            n_free -= 1
     return selected
 
 

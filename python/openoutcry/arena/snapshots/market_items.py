@@ -1,4 +1,4 @@
-"""A snapshot's markets as `GET /markets` lists them (R-08 to R-11)."""
+"""Markets of a snapshot, as listed by `GET /markets` (R-08 to R-11)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT_CLOSE = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Market:
-    """A market as one snapshot shows it; `degraded` names what that one lacked."""
+    """A market in a snapshot. `degraded` names the fields that the snapshot lacks."""
 
     market_id: str
     exchange: str
@@ -34,7 +34,7 @@ class Market:
 
     @property
     def primary_theater(self) -> Theater | None:
-        """The first theater, in whose name a forecast is first counted (R-49)."""
+        """The first theater, which determines the reference rate (R-49)."""
         return self.theaters[0] if self.theaters else None
 
     def to_json(self) -> dict[str, Json]:
@@ -54,13 +54,13 @@ class Market:
 
 
 def read_markets(body: bytes, named: Container[str] | None = None) -> list[Market]:
-    """Return the markets of a snapshot's bytes, by cutoff and then by id.
+    """Return the markets of a snapshot, sorted by cutoff and then by id.
 
-    An item whose id is no market's is left out: it cannot be named in a decision either.
+    Items with an invalid market id are skipped, because no decision can name them.
 
     Args:
-        body: The bytes.
-        named: Ids of those that are wanted, or all.
+        body: Bytes of the snapshot.
+        named: Market ids to return; all by default.
     """
     read = json.loads(body)
     as_of = parse_time(read["as_of"])
@@ -76,14 +76,14 @@ def read_markets(body: bytes, named: Container[str] | None = None) -> list[Marke
 
 
 def market_from_item(item: Mapping[str, object], as_of: datetime) -> Market:
-    """Return a market as its `market_state` item and the time of the snapshot say it.
+    """Return the market of a `market_state` item.
 
-    A cutoff is two hours before the close (R-10). Without a question the id stands for it, without a close the cutoff
-    is two weeks after `as_of`, and without theaters the table of series says them (R-11).
+    The cutoff is two hours before the close (R-10). A missing question is replaced by the id, a missing close by two
+    weeks after `as_of`, and missing theaters by those of the ticker's series (R-11).
 
     Args:
-        item: The decoded item. Its `market_id` must be one.
-        as_of: The time of its snapshot.
+        item: The decoded item, with a valid `market_id`.
+        as_of: Time of the snapshot.
     """
     market_id, degraded = str(item["market_id"]), []
     question, close, theaters = item.get("question"), _close(item), item.get("theaters")
@@ -118,7 +118,7 @@ def _close(item: Mapping[str, object]) -> datetime | None:
         close = parse_time(str(item.get("close_time")))
     except ValueError:
         return None
-    # The calendar begins with year 1, and a cutoff in the years before it cannot be shown.
+    # A cutoff two hours before year 1 cannot be represented.
     return close if close.year > 1 else None
 
 

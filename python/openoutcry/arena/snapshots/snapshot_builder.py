@@ -1,4 +1,4 @@
-"""Items in, the bytes of an `IntelSnapshot 0.2.0` out (R-16, R-17)."""
+"""Builder of snapshots: items to the bytes of an `IntelSnapshot 0.2.0` (R-16, R-17)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SCHEMA_VERSION = "0.2.0"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot as it is stored and served.
+    """A snapshot as stored and served.
 
-    `body` are the bytes for every agent and for ever, `sha256` their digest in hex, which the log anchors, `n_items`
-    how many items they hold, and `n_dropped` how many there was no room for.
+    `body` holds the bytes, `sha256` their hex digest in the log, `n_items` the number of items and `n_dropped` the
+    number of items beyond the limit.
     """
 
     as_of: datetime
@@ -34,21 +34,21 @@ class Snapshot:
 
 
 def build(as_of: datetime, seen: Iterable[ObservedItem]) -> Snapshot:
-    """Return the snapshot of an edge.
+    """Return the snapshot of a time.
 
     Args:
-        as_of: A whole ten minutes of UTC (R-15).
-        seen: Items of the five public kinds, one `theater_intel` of each theater among them.
+        as_of: Snapshot time, a multiple of ten minutes in UTC (R-15).
+        seen: Items of the five public kinds, with one `theater_intel` per theater.
 
     Raises:
-        LeakError: An item is from after `as_of` (R-19).
-        SnapshotError: `as_of` is no edge, an id is there twice, a kind is not public, a theater is missing, or markets
-            and theaters alone are too many. Nothing is to be published then.
+        LeakError: An item is later than `as_of` (R-19).
+        SnapshotError: `as_of` is not a snapshot time, an id is not unique, a kind is not public, a theater is missing, or there
+            are too many markets. Publish nothing in that case.
     """
     everything = list(seen)
     as_of = to_utc("as_of", as_of)
     if not is_snapshot_time(as_of):
-        raise SnapshotError(f"as_of must be a whole ten minutes; received {format_time(as_of)}")
+        raise SnapshotError(f"`as_of` must be a multiple of ten minutes; received {format_time(as_of)}")
     _check(everything)
     time_leaks.check(everything, as_of)
     selected = item_ranking.select_items(everything, as_of)
@@ -63,14 +63,12 @@ def build(as_of: datetime, seen: Iterable[ObservedItem]) -> Snapshot:
 
 def _check(seen: list[ObservedItem]) -> None:
     for each in seen:
-        # Not `isinstance`: a class made from a public one could show what it likes.
+        # Not `isinstance`: a subclass could write other fields.
         if type(each.item) not in KINDS:
             raise SnapshotError(f"an item must be of a public kind; received {type(each.item).__name__}")
-    twice = [name for name, count in Counter(each.item.id for each in seen).items() if count > 1]
-    if twice:
-        raise SnapshotError(f"an id must name one item; received {min(twice)!r} more than once")
+    duplicates = [name for name, count in Counter(each.item.id for each in seen).items() if count > 1]
+    if duplicates:
+        raise SnapshotError(f"ids must be unique; received {min(duplicates)!r} more than once")
     theaters = sorted(each.item.theater for each in seen if isinstance(each.item, TheaterIntel))
     if theaters != sorted(THEATERS):
-        raise SnapshotError(
-            f"there must be one theater_intel of each theater; received {', '.join(theaters) or 'none'}"
-        )
+        raise SnapshotError(f"one `theater_intel` per theater is required; received {', '.join(theaters) or 'none'}")

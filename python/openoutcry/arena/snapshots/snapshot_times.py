@@ -1,4 +1,4 @@
-"""Moments on the wire, and the edges at which snapshots are taken."""
+"""Timestamps in JSON, and snapshot times: multiples of ten minutes in UTC."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from datetime import datetime, timedelta, timezone
 
 CADENCE = timedelta(minutes=10)
 UTC = timezone.utc
-# A space is what a `+` in a query string arrives as.
+# A `+` in a query string is decoded as a space.
 TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|[+ ]00:00)", re.ASCII)
 
 
 def parse_time(text: str) -> datetime:
-    """Return the moment of an ISO 8601 text in UTC, cut to microseconds.
+    """Parse an ISO 8601 timestamp in UTC, truncated to microseconds.
 
     Raises:
-        ValueError: It is no such text, or names no zone or another one.
+        ValueError: The text is not a timestamp, or has no zone or another zone than UTC.
     """
     match = TIMESTAMP.fullmatch(text)
     try:
@@ -28,28 +28,28 @@ def parse_time(text: str) -> datetime:
 
 
 def format_time(time: datetime) -> str:
-    """Return a moment as `2026-05-08T12:00:00Z`, with microseconds if it has any."""
+    """Format a time as `2026-05-08T12:00:00Z`, with microseconds unless they are 0."""
     return to_utc("a time", time).replace(tzinfo=None).isoformat() + "Z"
 
 
 def to_utc(name: str, time: datetime) -> datetime:
-    """Return a moment in UTC, refusing one without a zone."""
+    """Convert a time to UTC; a time without a zone raises ValueError."""
     if time.tzinfo is None:
-        raise ValueError(f"{name} must have a zone; received {time.isoformat()}")
+        raise ValueError(f"{name} must have a time zone; received {time.isoformat()}")
     return time.astimezone(UTC)
 
 
 def to_second(time: datetime) -> datetime:
-    """Return the start of a moment's second, so that rounding cannot look ahead."""
+    """Truncate a time to seconds; rounding up could look ahead."""
     return time.replace(microsecond=0)
 
 
 def is_snapshot_time(time: datetime) -> bool:
-    """Return whether snapshots are taken then: at whole ten minutes (R-15)."""
+    """Return whether a time is a multiple of ten minutes (R-15)."""
     return last_snapshot_time(time) == time
 
 
 def last_snapshot_time(time: datetime) -> datetime:
-    """Return the last edge that is not later than a time."""
+    """Return the latest snapshot time at or before a time."""
     utc = to_utc("a time", time)
     return utc.replace(minute=utc.minute - utc.minute % 10, second=0, microsecond=0)

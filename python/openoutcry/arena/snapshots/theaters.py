@@ -1,7 +1,7 @@
-"""The six theaters, and the curated table of how to know one.
+"""The six theaters, and the curated table that assigns markets and events to them.
 
-`theaters.json` holds the table. A series of markets belongs to the theaters of the first pattern that matches the whole
-of it; one that none matches belongs to no theater, and the operator is told (Q-6).
+`theaters.json` holds the default table. A market series belongs to the theaters of the first pattern that matches its
+full name; a series without a match belongs to no theater and is counted for the operator (Q-6).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from importlib import resources
 from openoutcry.arena.protocol import THEATERS, Theater
 from openoutcry.arena.snapshots.item_kinds import SnapshotError
 
-# What other boards and feeds call a region, and the theater that it counts to.
+# Region names of other platforms and feeds, and their theaters.
 REGIONS: dict[str, Theater] = {"russia": "ukraine", "china": "taiwan", "dprk": "korea", "lebanon": "israel"}
 
 
 @dataclass(frozen=True)
 class TheaterProfile:
-    """How one theater is known.
+    """How data is assigned to one theater.
 
-    `fips` is its country code in GDELT, `box` the south, west, north and east of its seismic alerts in degrees, `terms`
-    are words of its news, and `pages` those of Wikipedia that are watched for it.
+    `fips` holds GDELT country codes, `box` the south, west, north and east of seismic alerts in degrees, `terms`
+    matches words of its news, and `pages` names the Wikipedia pages to watch.
     """
 
     fips: tuple[str, ...]
@@ -42,22 +42,22 @@ class Table:
     series: tuple[tuple[re.Pattern[str], tuple[Theater, ...]], ...]
 
     def theaters_of_ticker(self, ticker: str) -> tuple[Theater, ...]:
-        """Return the theaters of a market's ticker, the primary one first, if any."""
+        """Return the theaters of a market's ticker, primary first; empty if unmapped."""
         series = ticker.partition("-")[0]
         return next((theaters for pattern, theaters in self.series if pattern.fullmatch(series)), ())
 
 
 def theater_of_region(region: str) -> Theater | None:
-    """Return the theater that a region's name counts to, or None."""
+    """Return the theater of a region name, or None."""
     name = region.strip().lower() if region.isascii() else ""
     return REGIONS.get(name) or next((each for each in THEATERS if each == name), None)
 
 
 def read_table(raw: bytes) -> Table:
-    """Return the table of a file like `theaters.json`.
+    """Parse a table in the format of `theaters.json`.
 
     Raises:
-        SnapshotError: It is no such table: the operator's own file, so that nothing of it is skipped.
+        SnapshotError: The table is invalid. No row is skipped.
     """
     try:
         read = json.loads(raw, parse_float=Decimal, parse_int=Decimal)
@@ -69,25 +69,25 @@ def read_table(raw: bytes) -> Table:
 
 
 def default_table_bytes() -> bytes:
-    """Return the table that ships, as its file has it."""
+    """Return the bytes of the default table."""
     return resources.files(__package__).joinpath("theaters.json").read_bytes()
 
 
 @lru_cache(maxsize=1)
 def default_table() -> Table:
-    """Return the table that ships."""
+    """Return the default table."""
     return read_table(default_table_bytes())
 
 
 def _profile(row: dict[str, list[str]]) -> TheaterProfile:
     south, west, north, east = (Decimal(each) for each in row["box"])
     if not (south < north and west < east):
-        raise ValueError("a box is its south, west, north and east")
+        raise ValueError("`box` must be [south, west, north, east]")
     words = "|".join(re.escape(each) for each in row["terms"])
     return TheaterProfile(
         tuple(row["fips"]),
         (south, west, north, east),
-        # A word that begins with a term counts, too: `Iranian` is of `Iran`.
+        # A term matches as a prefix of a word: `Iran` matches `Iranian`.
         re.compile(rf"\b(?:{words})", re.IGNORECASE),
         tuple(row["pages"]),
     )
@@ -97,5 +97,5 @@ def _theaters(names: list[str]) -> tuple[Theater, ...]:
     found = tuple(theater_of_region(name) for name in names)
     clean = tuple(each for each in found if each is not None)
     if len(clean) < len(found) or len(set(clean)) < len(clean):
-        raise ValueError(f"theaters of a series must be different ones of {', '.join(THEATERS)}; received {names}")
+        raise ValueError(f"theaters of a series must be distinct values of {', '.join(THEATERS)}; received {names}")
     return clean

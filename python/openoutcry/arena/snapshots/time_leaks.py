@@ -1,4 +1,4 @@
-"""The check that a snapshot tells nothing from after its time (R-19)."""
+"""Look-ahead check: no item of a snapshot is later than the snapshot (R-19)."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from openoutcry.arena.snapshots.snapshot_times import format_time, to_utc
 
 
 class LeakError(SnapshotError):
-    """An item from after the snapshot that was to show it."""
+    """An item is later than its snapshot."""
 
 
 @dataclass(frozen=True)
 class ObservedItem:
-    """An item, and when we first had it; the second of the two is never published."""
+    """An item, and the time it was first received, which is never published."""
 
     item: Item
     first_seen_at: datetime
 
 
 def check(seen: Iterable[ObservedItem], as_of: datetime) -> None:
-    """Refuse a snapshot one of whose items is from after `as_of`.
+    """Raise if an item was published or received after `as_of`.
 
-    `scheduled_at` and `close_time` lie ahead by nature, and are no time of an item.
+    `scheduled_at` and `close_time` may be in the future; they are not the item's own time.
 
     Raises:
-        LeakError: It names the item. The snapshot is not to be published without it either: what let one future item
-            through may have let others through that carry no date.
+        LeakError: An item is later than `as_of`. Do not publish the snapshot without it either: the same error may have
+            let through undated items.
     """
     for each in seen:
-        for name, moment in (("first_seen_at", each.first_seen_at), ("time", each.item.time)):
-            if moment is not None and to_utc(name, moment) > as_of:
+        for name, time in (("first_seen_at", each.first_seen_at), ("time", each.item.time)):
+            if time is not None and to_utc(name, time) > as_of:
                 raise LeakError(
-                    f"{name} of {each.item.id!r} must not be after {format_time(as_of)}; received {format_time(moment)}"
+                    f"{name} of {each.item.id!r} must not be after {format_time(as_of)}; received {format_time(time)}"
                 )
