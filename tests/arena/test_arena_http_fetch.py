@@ -103,13 +103,13 @@ def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
             yield b"."
 
     asking = fetcher(lambda _: httpx.Response(200, content=drops()))
-    assert "whole within 10 seconds" in str(asking.get("rss", "Paper", URL).error)
+    assert "complete within 10 seconds" in str(asking.get("rss", "Paper", URL).error)
 
 
 def test_all_requests_together_have_a_bound() -> None:
     asking = fetcher(failing(AssertionError("nobody is to be asked")))
     asking.seconds = 0
-    assert asking.get("rss", "Paper", URL).error == "no time was left"
+    assert asking.get("rss", "Paper", URL).error == "the time limit of all requests has passed"
 
 
 def test_r19_an_answer_that_arrives_after_the_edge_is_none() -> None:
@@ -196,21 +196,21 @@ FEEDS, SERIES = {"Paper": "https://example.org/feed.xml"}, ["KXIRANSTRIKE"]
     [
         (
             {"feeds": {"a": "file:///etc/passwd"}},
-            'feeds must .* http or https; received "file:///etc/passwd" of "a"',
+            'feeds must .* http or https URLs; received "file:///etc/passwd" for "a"',
         ),
-        ({"feeds": {"a": "https://"}}, "feeds must have addresses of http or https"),
-        ({"feeds": {"a": "https:///feed.xml"}}, "feeds must have addresses of http or https"),
-        ({"feeds": {"a": "https://[::1"}}, "feeds must have addresses of http or https"),
-        ({"feeds": {"a": "https://example.org/a b"}}, "feeds must have addresses of http or https"),
+        ({"feeds": {"a": "https://"}}, "feeds must have http or https URLs"),
+        ({"feeds": {"a": "https:///feed.xml"}}, "feeds must have http or https URLs"),
+        ({"feeds": {"a": "https://[::1"}}, "feeds must have http or https URLs"),
+        ({"feeds": {"a": "https://example.org/a b"}}, "feeds must have http or https URLs"),
         ({"series": "KXA"}, '`series` must be a list; received "KXA"'),
-        ({"series": ["kxa"]}, 'series must be as Kalshi names them, such as KXIRANSTRIKE; received "kxa"'),
-        ({"series": ["KXA&status=closed"]}, "series must be as Kalshi names them"),
-        ({"query": 5}, "`query` must be a text or null; received 5"),
-        ({"query": " "}, '`query` must have words, or be left out; received " "'),
-        ({"querry": "iran"}, 'members must be of feeds, series, query, calendar, theaters; received "querry"'),
+        ({"series": ["kxa"]}, 'series must be Kalshi series tickers such as KXIRANSTRIKE; received "kxa"'),
+        ({"series": ["KXA&status=closed"]}, "series must be Kalshi series tickers"),
+        ({"query": 5}, "`query` must be a string or null; received 5"),
+        ({"query": " "}, '`query` must be non-empty or left out; received " "'),
+        ({"querry": "iran"}, 'fields must be among feeds, series, query, calendar, theaters; received "querry"'),
         ({"feeds": {}, "series": []}, "a feed, a series or a query is required; received none"),
-        ({"calendar": 3}, "`calendar` must be a text or null; received 3"),
-        ({"calendar": "none.ics"}, "a file that can be read is required; received '.*none.ics': No such file"),
+        ({"calendar": 3}, "`calendar` must be a string or null; received 3"),
+        ({"calendar": "none.ics"}, "a readable file is required; received '.*none.ics': No such file"),
         ({"calendar": "junk"}, "`calendar` must be an iCalendar file; received '.*junk'"),
         ({"theaters": "junk"}, "the table of theaters cannot be read"),
     ],

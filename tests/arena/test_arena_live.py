@@ -93,9 +93,9 @@ def test_r14_and_r20_without_a_source_no_snapshot_is_published_then_or_later(
     caplog.clear()
     world.go(edge + CADENCE)
     first, lost, last = (words.partition(": ")[2] for words in caplog.messages)
-    assert first == "did not answer: gdelt, kalshi, rss, usgs, wikipedia"
+    assert first == "no usable response: gdelt, kalshi, rss, usgs, wikipedia"
     assert "1 kalshi.no_answer" in lost
-    assert last == "nothing is published, since no source answered", "logged for the operator"
+    assert last == "no snapshot published, because no source responded", "logged for the operator"
     kept = (world.folder / "captures" / STATE_FILE).stat().st_mtime_ns
     caplog.clear()
     world.go(edge + 2 * CADENCE - LEAD - SECOND)
@@ -151,7 +151,7 @@ def test_a_calendar_is_read_before_each_snapshot_and_captured(
     caplog.clear()
     file.unlink()
     world.go(edge + 2 * CADENCE)
-    assert [each for each in caplog.messages if "as it was read last" in each and "No such file" in each]
+    assert [each for each in caplog.messages if "using the previous content" in each and "No such file" in each]
     assert len(world.published()) == 3
     votes = [
         [each["title"] for each in json.loads(made.body)["items"] if each.get("title", "").startswith("Vote")]

@@ -229,7 +229,7 @@ def test_r19_a_capture_from_after_the_edge_is_refused_and_nothing_is_remembered(
 def test_edges_come_in_order() -> None:
     observer = Observer()
     observer.observe(AS_OF, answers())
-    with pytest.raises(SnapshotError, match="edges must come in order"):
+    with pytest.raises(SnapshotError, match="snapshot times must increase"):
         observer.observe(AS_OF, answers())
 
 
@@ -260,7 +260,7 @@ def test_r14_captures_in_which_no_source_answered_are_refused_with_what_came(tmp
     for n in range(3):
         silent = [replace(each, status=0, body=b"", error="no route") for each in answers(FETCHED + n * STEP)]
         save(tmp_path / "captures", AS_OF + n * STEP, silent)
-    told = "an edge at which a source answered is required; received 3, at none of which did gdelt, kalshi, rss, usgs"
+    told = "a snapshot time with a response of a source is required; received 3 without a response of gdelt, kalshi, rss, usgs"
     with pytest.raises(SnapshotError, match=f"^{told}, wikipedia$"):
         list(replay(tmp_path / "captures"))
     done = typed("arena", "replay-season", tmp_path / "captures", "--out", tmp_path / "again")
@@ -290,7 +290,7 @@ def test_r16_an_observer_that_begins_anew_goes_on_as_if_it_had_not(n_remembered:
 def test_what_was_not_remembered_so_is_refused(raw: bytes, tmp_path: Path) -> None:
     save(tmp_path, AS_OF, answers())
     (tmp_path / "memory.json").write_bytes(raw)
-    with pytest.raises(SnapshotError, match="what was remembered cannot be read"):
+    with pytest.raises(SnapshotError, match="a valid `memory.json` is required"):
         resume(tmp_path)
 
 
@@ -323,7 +323,7 @@ def test_captures_are_files_that_a_person_can_read_and_come_back_as_they_were(tm
 
 def test_r20_an_edge_is_captured_once_and_whole(tmp_path: Path) -> None:
     save(tmp_path, AS_OF, answers())
-    with pytest.raises(SnapshotError, match="captured once"):
+    with pytest.raises(SnapshotError, match="a snapshot time without captures is required"):
         save(tmp_path, AS_OF, [])
 
     def broken() -> Iterable[Capture]:

@@ -1,13 +1,13 @@
-"""Sources of snapshots: bytes that are fetched and kept, and items read from them.
+"""Data sources of snapshots: RSS, GDELT, Wikipedia, USGS, Kalshi, a calendar.
 
-`fetch` of a source talks to the network and never fails: no answer is a capture, too. `parse` is pure and never raises,
-whatever the bytes. `docs/arena-snapshots.md` lists the sources.
+A source module has `fetch`, which returns captures (raw responses) and never raises, and a pure `parse`. `collector`
+fetches all sources, `captures` stores and replays them, `observer` turns them into items. Imports `arena.snapshots`.
 """
 
 from __future__ import annotations
 
 try:
-    import feedparser as _feedparser  # noqa: F401 asked for here, so that the error names the extra
+    import feedparser as _feedparser  # noqa: F401 imported here, so that the error names the extra
     import httpx as _httpx  # noqa: F401 likewise
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(

@@ -1,4 +1,4 @@
-"""All sources asked at once, none of which can fail the others."""
+"""Concurrent fetching of all sources; a failing source does not affect the others."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from openoutcry.arena.sources.source_plan import Plan
 
 
 def fetch_all(fetcher: Fetcher, plan: Plan) -> list[Capture]:
-    """Return the captures of one edge, in a fixed order; it never raises.
+    """Fetch all sources and return their captures, in a fixed order. It never raises.
 
-    Ask before the edge, and leave time: what arrives after it may not be shown.
+    Call it early enough before the snapshot time: later responses are discarded.
     """
     try:
         pages = [page for known in read_table(plan.table).profiles.values() for page in known.pages]
@@ -40,5 +40,5 @@ def fetch_all(fetcher: Fetcher, plan: Plan) -> list[Capture]:
 def _run_job(source: str, job: Callable[[], list[Capture]], fetcher: Fetcher) -> list[Capture]:
     try:
         return job()
-    except Exception as error:  # noqa: BLE001 an operator's provider of risks, or a fault of ours, costs one source
+    except Exception as error:  # noqa: BLE001 an error in `Plan.risk` or in a source module must cost only that source
         return [Capture(source, "", "", fetcher.now(), 0, error=f"{type(error).__name__}: {error}"[:300])]

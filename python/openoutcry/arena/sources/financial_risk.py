@@ -1,4 +1,4 @@
-"""The financial risk of a theater, which nobody says by default."""
+"""Financial risk of a theater, from an operator's function; unknown by default."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ UNKNOWN = "UNKNOWN"
 
 
 def unknown_risk(_: Theater) -> str:
-    """Return that nobody says it: a risk is never invented."""
+    """Return `UNKNOWN`, the default risk of every theater."""
     return UNKNOWN
 
 
 def fetch(risk: Callable[[Theater], str], now: datetime) -> Capture:
-    """Ask for the risk of every theater, so that a replay need not ask again."""
+    """Capture the risk of every theater, so that a replay does not call the function."""
     return Capture(SOURCE, "theaters", "", now, 200, body=json.dumps({name: risk(name) for name in THEATERS}).encode())
 
 
 def parse(raw: bytes) -> Parsed[tuple[Theater, str]]:
-    """Return the risk of each theater for which a body says a known one."""
+    """Return the risk of each theater with a valid value."""
     read = read_object(raw)
     if read is None:
         return unreadable()

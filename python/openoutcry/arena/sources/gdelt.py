@@ -1,6 +1,6 @@
-"""GDELT: events from its files of 15 minutes, articles from its search.
+"""GDELT: events from its 15-minute files, articles from its search API.
 
-The files are meant for whoever reads all the time; the search turns most such callers away.
+The search API rejects frequent callers; the files do not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ID, IS_ROOT, QUAD_CLASS, COUNTRY, ADDED = 0, 25, 29, 53, 59
 
 @dataclass(frozen=True)
 class Event:
-    """A root event: its country's FIPS code, its side, and when it was added."""
+    """A root event: FIPS country code, hostile or cooperative, and time added."""
 
     id: str
     country: str
@@ -41,25 +41,25 @@ class Event:
 
 
 def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
-    """Ask for the latest file of events, and for articles if the plan has a query."""
+    """Fetch the latest event file, and articles if the plan has a query."""
     found = [fetcher.get(SOURCE, "latest", LATEST)]
     export = export_url(fetcher.body(found[0]))
     if export is not None:
         found.append(fetcher.get(SOURCE, "events", export))
     if plan.query is not None:
-        asked = {"query": plan.query, "mode": "artlist", "format": "json", "maxrecords": 250, "timespan": "15min"}
-        found.append(fetcher.get(SOURCE, "articles", f"{SEARCH}?{urlencode(asked)}"))
+        params = {"query": plan.query, "mode": "artlist", "format": "json", "maxrecords": 250, "timespan": "15min"}
+        found.append(fetcher.get(SOURCE, "articles", f"{SEARCH}?{urlencode(params)}"))
     return found
 
 
 def export_url(raw: bytes) -> str | None:
-    """Return the file of events that `lastupdate.txt` names, on GDELT's own host."""
+    """Return the URL of the event file in `lastupdate.txt`, on GDELT's host only."""
     words = raw[:2000].decode("ascii", "replace").split()
     return next((word for word in words if EXPORT.fullmatch(word)), None)
 
 
 def lean(hostile: int, cooperative: int) -> Lean:
-    """Return which way events lean: one side is twice the other, or it is mixed."""
+    """Return the side with at least twice the events of the other, or `mixed`."""
     if hostile == cooperative == 0:
         return "none"
     if hostile >= 2 * cooperative:
@@ -68,7 +68,7 @@ def lean(hostile: int, cooperative: int) -> Lean:
 
 
 def parse_events(raw: bytes, fetched_at: datetime) -> Parsed[Event]:
-    """Return the root events of a zipped file of events, of any country."""
+    """Parse the root events of a zipped event file, for all countries."""
     found: Parsed[Event] = Parsed()
     try:
         for row in _rows(raw):
@@ -77,13 +77,13 @@ def parse_events(raw: bytes, fetched_at: datetime) -> Parsed[Event]:
                 found.lost["event"] += 1
             elif row[IS_ROOT] == "1":
                 found.items.append(event)
-    except Exception:  # noqa: BLE001 a broken archive raises what its decompressor does
+    except Exception:  # noqa: BLE001 decompressors raise many types on a broken archive
         return unreadable()
     return found
 
 
 def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
-    """Return the articles of an answer of the search, whose errors are plain text."""
+    """Parse the articles of a search response; its error messages are plain text."""
     read = read_object(raw)
     if read is None:
         return unreadable()
@@ -95,7 +95,7 @@ def parse_articles(raw: bytes, fetched_at: datetime) -> Parsed[News]:
 
 def _rows(raw: bytes) -> Iterator[list[str]]:
     with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(archive.infolist()[0]) as file:
-        # Read no further than a bound: the size that an archive states may be a lie.
+        # Bounded read: the size stated by the archive cannot be trusted.
         text = file.read(MAX_CSV_BYTES).decode("utf-8", "replace")
     for line in text.split("\n")[:MAX_EVENTS]:
         row = line.split("\t")

@@ -1,4 +1,4 @@
-"""Requests of bounded size and time, which never raise."""
+"""HTTP requests with bounded size and time that never raise."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from openoutcry.arena.snapshots.snapshot_times import to_utc
 
 MAX_BYTES = 20_000_000
 REQUEST_TIMEOUT_S = 10.0
-# Wikimedia and GDELT refuse who does not say how to be reached.
+# Wikimedia and GDELT reject clients without contact information.
 USER_AGENT = f"openoutcry-arena/{__version__} (+https://openoutcry.dev)"
 STORED_HEADERS = ("content-type", "etag", "last-modified", "retry-after")
 
 
 @dataclass(frozen=True)
 class Capture:
-    """One answer, or that there was none: all that a snapshot may be made from.
+    """A response of a source, or a failure; the only input of a snapshot.
 
-    `part` says which of a source's answers it is: a feed's name, a page's title. `status` is 0, and `error` says why,
-    where no whole answer came; 304 says that the last answer of this address still holds.
+    `part` identifies the request within its source, such as a feed's name or a page's title. `status` is the HTTP
+    status; 0 means no complete response, with the reason in `error`. 304 means the previous response is still valid.
     """
 
     source: str
@@ -39,14 +39,14 @@ class Capture:
 
 @dataclass
 class Fetcher:
-    """A client of bounded patience.
+    """A client with limits on time and size.
 
     Args:
-        client: From `make_client`, or one with a transport of one's own.
-        clock: Says the time that captures carry.
-        known: The last whole answer of each address, to ask only for a newer one.
-        until: The edge that is asked for. An answer that arrives after it is none: the snapshot may not show it.
-        seconds: How long all requests of this fetcher may take together; those after it are not made.
+        client: HTTP client, from `make_client`.
+        clock: Returns the time stored in captures.
+        known: Last complete response by URL, for conditional requests.
+        until: Snapshot time. Later responses are discarded, because the snapshot must not contain them.
+        seconds: Time limit of all requests together; requests after it are not sent.
     """
 
     client: httpx.Client
@@ -57,29 +57,29 @@ class Fetcher:
     _started: float = field(default_factory=time.monotonic, init=False)
 
     def get(self, source: str, part: str, url: str) -> Capture:
-        """Return the answer of an address, whatever comes."""
+        """Fetch a URL. A failure is a capture with status 0."""
         left = self.seconds - (time.monotonic() - self._started)
         if left <= 0:
-            return self._failed_capture(source, part, url, "no time was left")
+            return self._failed_capture(source, part, url, "the time limit of all requests has passed")
         conditions = self._conditions(url)
         try:
             with self.client.stream("GET", url, headers=conditions, timeout=min(REQUEST_TIMEOUT_S, left)) as response:
                 body = self._read(response, time.monotonic() + min(REQUEST_TIMEOUT_S, left))
-        # A feed's redirect may be no address at all, which `httpx` refuses with either.
+        # An invalid redirect raises `InvalidURL` or `UnicodeError`.
         except (httpx.HTTPError, httpx.InvalidURL, ResponseLimitExceeded, UnicodeError) as error:
             return self._failed_capture(source, part, url, f"{type(error).__name__}: {error}")
         if self.until is not None and self.now() > self.until:
-            return self._failed_capture(source, part, url, "it came after the edge")
+            return self._failed_capture(source, part, url, "the response arrived after the snapshot time")
         headers = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
         return Capture(source, part, url, self.now(), response.status_code, headers, body)
 
     def body(self, capture: Capture) -> bytes:
-        """Return the body of a capture, or the one that its answer says still holds."""
+        """Return the body of a capture; for status 304, that of the last response."""
         last = self.known.get(capture.url)
         return last.body if capture.status == httpx.codes.NOT_MODIFIED and last is not None else capture.body
 
     def now(self) -> datetime:
-        """Return the time that captures carry, in UTC."""
+        """Return the current time in UTC, from the clock."""
         return to_utc("fetched_at", self.clock())
 
     def _read(self, response: httpx.Response, until: float) -> bytes:
@@ -87,10 +87,10 @@ class Fetcher:
         for chunk in response.iter_bytes():
             size += len(chunk)
             if size > MAX_BYTES:
-                raise ResponseLimitExceeded(f"the answer must be at most {MAX_BYTES} bytes")
-            # The client's own limit is of one read: who sends a byte a second never reaches it.
+                raise ResponseLimitExceeded(f"the response must be at most {MAX_BYTES} bytes")
+            # The client's timeout applies to one read; a slow server could send a byte at a time.
             if time.monotonic() > until:
-                raise ResponseLimitExceeded(f"the answer must be whole within {REQUEST_TIMEOUT_S:g} seconds")
+                raise ResponseLimitExceeded(f"the response must be complete within {REQUEST_TIMEOUT_S:g} seconds")
             chunks.append(chunk)
         return b"".join(chunks)
 
@@ -103,12 +103,12 @@ class Fetcher:
         return Capture(source, part, url, self.now(), 0, error=error[:300])
 
 
-class ResponseLimitExceeded(Exception):  # noqa: N818 it says what went wrong
-    """An answer that is too large, or too slow."""
+class ResponseLimitExceeded(Exception):  # noqa: N818 the name states the condition
+    """A response is too large or too slow."""
 
 
 def make_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """Return the client for sources: it says who it is, and follows few redirects."""
+    """Return an HTTP client with a contact in its user agent and at most 3 redirects."""
     limits = httpx.Limits(max_connections=10)
     return httpx.Client(
         headers={"user-agent": USER_AGENT},

@@ -1,7 +1,7 @@
-"""Scheduled events, from a curated iCalendar file.
+"""Scheduled events from an operator's iCalendar file.
 
-Of each event, `SUMMARY`, `DTSTART` and `UID` are read, and `CREATED` as the time when it was announced. A start must be
-in UTC or in a named zone. A repeating event is left out, since its times would have to be worked out.
+Reads `SUMMARY`, `DTSTART` and `UID`, and `CREATED` as the time of announcement. `DTSTART` must be in UTC or in a named
+time zone. Repeating events are not supported and are skipped.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Properties = dict[str, tuple[str, str]]
 
 
 def fetch(raw: bytes, now: datetime) -> Capture:
-    """Return the curated file as a capture, which a replay will read."""
+    """Return the calendar file as a capture, for the replay."""
     return Capture(SOURCE, "events", "", now, 200, body=raw)
 
 
 def parse(raw: bytes, fetched_at: datetime) -> Parsed[ScheduledEvent]:
-    """Return the events of a calendar."""
+    """Parse the events of a calendar."""
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return unreadable()
-    # A line that begins with a blank goes on with the one before.
+    # A line that starts with a blank continues the previous line.
     lines = re.sub(r"\r?\n[ \t]", "", text).splitlines()
     if not lines or lines[0].strip().upper() != "BEGIN:VCALENDAR":
         return unreadable()
@@ -46,7 +46,7 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[ScheduledEvent]:
 
 
 def _events(lines: list[str]) -> Iterator[Properties]:
-    """Yield each event's properties, without those of an alarm inside it."""
+    """Yield the properties of each event, without those of nested alarms."""
     inside: list[str] = []
     properties: Properties = {}
     for line in lines:
@@ -74,17 +74,17 @@ def _event(properties: Properties, fetched_at: datetime) -> ScheduledEvent | Non
             id=f"scheduled_event:{digest(properties.get('UID', ('', summary))[1], scheduled.isoformat())}",
             title=clean_text(summary, MAX_TITLE),
             scheduled_at=scheduled,
-            # Announced after it was read is a mistake of the file, and no announcement.
+            # An announcement after the fetch is an error in the file and is ignored.
             published_at=created if created is not None and created <= fetched_at else None,
         )
     except SnapshotError:
         return None
 
 
-def _parse_stamp(told: tuple[str, str] | None) -> datetime | None:
-    if told is None or not STAMP.fullmatch(told[1].strip()):
+def _parse_stamp(prop: tuple[str, str] | None) -> datetime | None:
+    if prop is None or not STAMP.fullmatch(prop[1].strip()):
         return None
-    parameters, stamp = told[0], told[1].strip()
+    parameters, stamp = prop[0], prop[1].strip()
     zone = re.search(r"(?:^|;)TZID=\"?([^;\"]+)", parameters, re.IGNORECASE)
     if not stamp.endswith("Z") and zone is None:
         return None

@@ -1,4 +1,4 @@
-"""Markets and their prices, from Kalshi, by requests that need no account."""
+"""Kalshi: open markets and prices, from the public API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CENTS = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Quotes:
-    """A market's prices in dollars, None where there is none."""
+    """A market's prices in dollars; None if missing."""
 
     bid: Decimal | None
     ask: Decimal | None
@@ -33,7 +33,7 @@ class Quotes:
 
 
 def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
-    """Ask for the open markets of every series of the plan, page by page."""
+    """Fetch the open markets of every series of the plan, page by page."""
     found = []
     for series in plan.series:
         cursor = ""
@@ -47,20 +47,20 @@ def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
 
 
 def next_cursor(raw: bytes) -> str:
-    """Return what to ask the next page with; empty after the last one."""
+    """Return the cursor of the next page; empty on the last page."""
     cursor = (read_object(raw) or {}).get("cursor")
     return cursor if isinstance(cursor, str) and len(cursor) <= MAX_CURSOR else ""
 
 
 def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]:
-    """Return the open markets of a page.
+    """Parse the open markets of a page.
 
-    `lost["unmapped"]` counts the markets of no theater; they are listed all the same.
+    `lost["unmapped"]` counts markets without a theater; they are returned too.
 
     Args:
-        raw: The body, with prices in dollars as text or, as older answers have them, in whole cents.
-        fetched_at: When it was received, which is the time of the prices.
-        table: Says the theaters of a series.
+        raw: Response body, with prices as dollar strings or (older format) integer cents.
+        fetched_at: Time of the response, used as the time of the prices.
+        table: Table that assigns series to theaters.
     """
     read = read_object(raw)
     if read is None or not isinstance(read.get("markets"), list):
@@ -77,9 +77,9 @@ def parse(raw: bytes, fetched_at: datetime, table: Table) -> Parsed[MarketState]
 
 
 def quotes(row: dict[str, Any]) -> Quotes:
-    """Return the prices of a row, in dollars or, as once, in cents.
+    """Return the prices of a row, given in dollars or (older format) in cents.
 
-    The mid is null where a price is missing, where the two cross, and where they are 0 and 1, which is no offer at all.
+    The mid is None if a price is missing, if bid and ask cross, or if they are 0 and 1 (no offers).
     """
     bid, ask = _price(row, "yes_bid"), _price(row, "yes_ask")
     has_market = bid is not None and ask is not None and bid <= ask and not (bid == 0 and ask == 1)
@@ -101,9 +101,9 @@ def _price(row: dict[str, Any], name: str) -> Decimal | None:
 
 
 def _volume(row: dict[str, Any], mid: Decimal | None) -> Decimal | None:
-    told = row.get("volume_24h_fp", row.get("volume_24h"))
-    # Contracts, not dollars: what they cost is an estimate, and none without a price.
-    return None if told is None or mid is None else round_decimal(parse_decimal(told) * mid, CENTS)
+    volume = row.get("volume_24h_fp", row.get("volume_24h"))
+    # The volume is in contracts; in dollars it is an estimate at the mid, None without a mid.
+    return None if volume is None or mid is None else round_decimal(parse_decimal(volume) * mid, CENTS)
 
 
 def _market(row: dict[str, Any], fetched_at: datetime, table: Table) -> MarketState | None:

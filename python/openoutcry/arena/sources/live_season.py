@@ -1,4 +1,4 @@
-"""A live season: real sources, asked shortly before every edge."""
+"""A live season: fetches real sources before every snapshot time."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _LOGGER = logging.getLogger("openoutcry.arena")
 
 
 def utc_now() -> datetime:
-    """Return the time."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class LiveSeason:
-    """Asks the sources of a plan before every edge, and makes its snapshot.
+    """Fetches the sources of a plan before every snapshot time and builds the snapshot.
 
     Args:
-        plan: What to ask, of whom.
-        folder: Where captures are kept; `captures.replay` makes the same snapshots of them. A new `Live` goes on where
-            the last one stopped.
-        clock: Tells the time.
-        transport: How requests are made; `httpx`'s own by default.
+        plan: Sources to fetch.
+        folder: Season folder for captures. `captures.replay` rebuilds the snapshots from it, and a new `LiveSeason`
+            continues from it.
+        clock: Returns the current time.
+        transport: Transport of `httpx`; the default one if None.
 
     Raises:
-        SnapshotError: The folder holds something else.
+        SnapshotError: The folder holds invalid files.
     """
 
     def __init__(
@@ -49,47 +49,46 @@ class LiveSeason:
         folder.mkdir(parents=True, exist_ok=True)
         self._plan, self._folder, self._clock = plan, folder, clock
         self._client = make_client(transport)
-        # An edge may have been captured by who was stopped before it: it is made of that, and asked for no second time.
+        # A process stopped before a snapshot time may have stored its captures: they are used, not fetched again.
         self._observer = resume(folder, before=clock())
         self._observation: Observation | None = None
-        self._kept: Observation | None = None
+        self._saved: Observation | None = None
 
-    def prepare(self, edge: datetime) -> None:
-        """Ask all sources for an edge that has not come yet, and keep what they say."""
-        found = load_captures(self._folder, edge)
+    def prepare(self, as_of: datetime) -> None:
+        """Fetch all sources for a future snapshot time and store the captures."""
+        found = load_captures(self._folder, as_of)
         if found is None:
-            fetcher = Fetcher(self._client, self._clock, self._observer.known, until=edge)
-            found = fetch_all(fetcher, self._curated(edge))
-            save(self._folder, edge, found)
-        seen = self._observation = self._observer.observe(edge, found)
-        # The operator is told of what went wrong; who reads a snapshot sees it in the snapshot.
+            fetcher = Fetcher(self._client, self._clock, self._observer.known, until=as_of)
+            found = fetch_all(fetcher, self._curated(as_of))
+            save(self._folder, as_of, found)
+        seen = self._observation = self._observer.observe(as_of, found)
+        # For the operator; readers see missing values in the snapshot.
         if seen.failed:
-            _LOGGER.warning("%s: did not answer: %s", format_time(edge), ", ".join(sorted(seen.failed)))
+            _LOGGER.warning("%s: no usable response: %s", format_time(as_of), ", ".join(sorted(seen.failed)))
         if any(seen.lost.values()):
             lost = ", ".join(f"{n} {why}" for why, n in sorted(seen.lost.items()) if n)
-            _LOGGER.warning("%s: left out: %s", format_time(edge), lost)
+            _LOGGER.warning("%s: skipped: %s", format_time(as_of), lost)
 
-    def _curated(self, edge: datetime) -> Plan:
-        """Return the plan with the operator's files as they are, or were last."""
+    def _curated(self, as_of: datetime) -> Plan:
+        """Return the plan with the operator's files reloaded; the old ones if unreadable."""
         try:
             self._plan = self._plan.reload()
         except OSError as error:
             why = f"'{error.filename}': {error.strerror}"
-            _LOGGER.warning("%s: as it was read last: %s", format_time(edge), why)
+            _LOGGER.warning(
+                "%s: cannot reload a file of the plan, using the previous content: %s", format_time(as_of), why
+            )
         return self._plan
 
-    def snapshot(self, edge: datetime) -> Snapshot | None:
-        """Return the snapshot of an edge.
-
-        None where it was not prepared, or no source answered.
-        """
+    def snapshot(self, as_of: datetime) -> Snapshot | None:
+        """Return the snapshot of a time, or None if not prepared or no source responded."""
         seen = self._observation
-        if seen is None or seen.as_of != edge:
+        if seen is None or seen.as_of != as_of:
             return None
-        # A season asks every second until something is published: kept and told is each edge once.
-        if self._kept is not seen:
+        # The scheduler calls this every second until a snapshot is published; save and log only once.
+        if self._saved is not seen:
             save_state(self._folder, self._observer)
-            self._kept = seen
+            self._saved = seen
             if seen.is_down:
-                _LOGGER.warning("%s: nothing is published, since no source answered", format_time(edge))
-        return None if seen.is_down else build(edge, seen.seen)
+                _LOGGER.warning("%s: no snapshot published, because no source responded", format_time(as_of))
+        return None if seen.is_down else build(as_of, seen.seen)

@@ -1,8 +1,8 @@
-"""What captures have shown by an edge: the items of a snapshot.
+"""Observer: turns the captures of a snapshot time, and earlier ones, into items.
 
-So that a replay gives the same bytes, there is no clock, no plan and no network here: what the operator curates is
-captured like any answer. An article and an earthquake stay as they were first seen, whatever later versions say; prices
-and scheduled events are those of the edge alone.
+It uses no clock, plan or network, so that a replay gives the same bytes; the operator's files are captured like
+responses. Articles and earthquakes keep the version first seen. Prices and scheduled events come from the current
+captures only.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ NEWS_EXPIRY, EVENT_WINDOW, CALENDAR_HORIZON = timedelta(hours=72), timedelta(hou
 
 @dataclass(frozen=True)
 class Observation:
-    """The items of an edge, for `building.build`, and what its operator has to know.
+    """The items of a snapshot time, for `snapshot_builder.build`, and the losses.
 
-    `failed` are the sources that gave no usable answer, `lost` counts what was left out, by source and reason.
+    `failed` lists the sources without a usable response; `lost` counts skipped data by source and reason.
     """
 
     as_of: datetime
@@ -44,20 +44,20 @@ class Observation:
 
     @property
     def is_down(self) -> bool:
-        """Whether no source answered: nothing is to be published then (R-14)."""
+        """Whether no source responded. Publish nothing in that case (R-14)."""
         return set(self.failed) == set(FETCHED_SOURCES)
 
 
 @dataclass
 class _Responses:
-    """The answers of one edge, and which sources and parts could be read."""
+    """Responses of one snapshot time; `responsive` names the readable sources and parts."""
 
     captures: list[Capture]
     responsive: set[str]
     lost: Counter[str]
 
     def read(self, source: str, part: str, parse: Callable[[Capture], Parsed[Any]]) -> Iterable[tuple[Capture, Any]]:
-        """Yield a source's items with their captures, of parts that begin so."""
+        """Yield a source's captures and parsed items, for parts with a given prefix."""
         for capture in self.captures:
             if capture.source == source and capture.part.startswith(part):
                 parsed = parse(capture)
@@ -69,23 +69,23 @@ class _Responses:
 
 
 class Observer:
-    """What has been seen so far; of a slot that was missed, it is not told."""
+    """Accumulates items over snapshot times. Missed times are skipped."""
 
     def __init__(self, state: ObserverState | None = None) -> None:
-        """Begin with nothing seen, or with what another observer remembered."""
+        """Start empty, or from the state of another observer."""
         self.state = state or ObserverState()
 
     @property
     def known(self) -> Mapping[str, Capture]:
-        """The answers of the last edge by address, for the next `Fetcher`."""
+        """Responses of the last snapshot time by URL, for the next `Fetcher`."""
         return dict(self.state.known)
 
     def observe(self, as_of: datetime, captures: Iterable[Capture]) -> Observation:
-        """Return what an edge's captures show, with what earlier ones did.
+        """Return the items of a snapshot time, from its captures and earlier ones.
 
         Raises:
-            LeakError: A capture is from after `as_of`. Nothing is remembered of the edge then (R-19).
-            SnapshotError: The edge does not come after the last one.
+            LeakError: A capture is later than `as_of`. The state is unchanged (R-19).
+            SnapshotError: `as_of` is not after the last snapshot time.
         """
         captures, as_of, last = list(captures), to_utc("as_of", as_of), self.state.as_of
         for capture in captures:
@@ -95,33 +95,35 @@ class Observer:
                     f"received {format_time(capture.fetched_at)}"
                 )
         if last is not None and as_of <= last:
-            raise SnapshotError(f"edges must come in order; received {format_time(as_of)} after {format_time(last)}")
+            raise SnapshotError(
+                f"snapshot times must increase; received {format_time(as_of)} after {format_time(last)}"
+            )
         self.state.as_of = as_of
-        whole = self._whole(captures)
-        silent = Counter(f"{each.source}.no_answer" for each in captures if each.status not in OK_STATUSES)
-        responses = _Responses(whole, set(), silent)
+        complete = self._complete(captures)
+        lost = Counter(f"{each.source}.no_answer" for each in captures if each.status not in OK_STATUSES)
+        responses = _Responses(complete, set(), lost)
         table = _table(responses)
         seen: list[ObservedItem] = self._articles(responses, as_of)
         seen += self._earthquakes(responses)
         seen += _markets(responses, table, as_of)
         seen += _scheduled(responses, as_of)
         facts = self._facts(responses, seen, as_of)
-        newest = max((capture.fetched_at for capture in whole), default=as_of)
+        newest = max((capture.fetched_at for capture in complete), default=as_of)
         seen += [ObservedItem(each, newest) for each in assess(facts, table, as_of)]
         failed = tuple(source for source in FETCHED_SOURCES if source not in responses.responsive)
         return Observation(as_of, tuple(seen), failed, dict(sorted(responses.lost.items())))
 
-    def _whole(self, captures: list[Capture]) -> list[Capture]:
-        """Return the answers in a fixed order, each with the body that holds."""
-        whole = []
+    def _complete(self, captures: list[Capture]) -> list[Capture]:
+        """Return the valid responses in a fixed order, with bodies for status 304."""
+        complete = []
         for each in sorted(captures, key=lambda each: (each.source, each.part, each.url, each.fetched_at, each.body)):
             last = self.state.known.get(each.url)
             if each.status == 304 and last is not None:
-                whole.append(replace(each, body=last.body, headers={**last.headers, **each.headers}))
+                complete.append(replace(each, body=last.body, headers={**last.headers, **each.headers}))
             elif each.status == 200:
-                whole.append(each)
-        self.state.known = {each.url: each for each in whole if each.url}
-        return whole
+                complete.append(each)
+        self.state.known = {each.url: each for each in complete if each.url}
+        return complete
 
     def _articles(self, responses: _Responses, as_of: datetime) -> list[ObservedItem]:
         listed = [
@@ -140,7 +142,7 @@ class Observer:
         listed: dict[str, ObservedItem] = {}
         for capture, item in responses.read(usgs.SOURCE, "", lambda each: usgs.parse(each.body, each.fetched_at)):
             listed[item.id] = self.state.quakes.get(item.id) or ObservedItem(item, capture.fetched_at)
-        # What is listed no more is a day old, or was no earthquake. While nobody answers, it is kept for later.
+        # Unlisted earthquakes are a day old or withdrawn. Without a response, the known ones are kept.
         if usgs.SOURCE in responses.responsive:
             self.state.quakes = listed
         return list(listed.values())
@@ -168,7 +170,7 @@ def _items(seen: Iterable[ObservedItem], kind: type[Any]) -> tuple[Any, ...]:
 
 
 def _table(responses: _Responses) -> Table:
-    """Return the captured table; for a broken one, the shipped one stands in."""
+    """Return the captured table of theaters, or the default table if it is invalid."""
     for capture in responses.captures:
         if capture.source == CURATED:
             try:
@@ -186,13 +188,13 @@ def _first_of_each(read: Iterable[tuple[Capture, Any]]) -> list[tuple[Capture, A
 
 
 def _markets(responses: _Responses, table: Table, as_of: datetime) -> list[ObservedItem]:
-    """Return those that close first, so that the list changes only as they close."""
+    """Return the open markets that close first, so that the list changes slowly."""
     read = responses.read(kalshi.SOURCE, "", lambda each: kalshi.parse(each.body, each.fetched_at, table))
-    going_on = [(capture, item) for capture, item in _first_of_each(read) if item.close_time > as_of]
-    going_on.sort(key=lambda each: (each[1].close_time, each[1].id))
-    if len(going_on) > MAX_MARKETS:
-        responses.lost["kalshi.over_limit"] = len(going_on) - MAX_MARKETS
-    return [ObservedItem(item, capture.fetched_at) for capture, item in going_on[:MAX_MARKETS]]
+    open_markets = [(capture, item) for capture, item in _first_of_each(read) if item.close_time > as_of]
+    open_markets.sort(key=lambda each: (each[1].close_time, each[1].id))
+    if len(open_markets) > MAX_MARKETS:
+        responses.lost["kalshi.over_limit"] = len(open_markets) - MAX_MARKETS
+    return [ObservedItem(item, capture.fetched_at) for capture, item in open_markets[:MAX_MARKETS]]
 
 
 def _scheduled(responses: _Responses, as_of: datetime) -> list[ObservedItem]:

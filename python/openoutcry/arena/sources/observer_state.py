@@ -1,6 +1,6 @@
-"""What an observer remembers of earlier edges, and the file that it is kept in.
+"""State of an observer, and its file format.
 
-It follows from the captures, and saves a server that begins anew from reading all of them again.
+The state can be recomputed from the captures; the file lets a restarted server skip that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from openoutcry.arena.sources.http_fetch import Capture
 
 @dataclass
 class ObserverState:
-    """The last edge, its answers by address, and the news, earthquakes and events.
+    """Last snapshot time, its responses by URL, and the news, earthquakes and events.
 
-    `news` holds each article with the edge at which it was last listed.
+    `news` holds each article with the snapshot time at which it was last listed.
     """
 
     as_of: datetime | None = None
@@ -33,7 +33,7 @@ class ObserverState:
 
 
 def dump_state(state: ObserverState) -> bytes:
-    """Return the bytes of a file that `read_memory` reads."""
+    """Return the state as bytes for `read_state`."""
     shown = {
         "as_of": state.as_of,
         "known": [vars(each) for each in state.known.values()],
@@ -45,10 +45,10 @@ def dump_state(state: ObserverState) -> bytes:
 
 
 def read_state(raw: bytes) -> ObserverState:
-    """Return what was remembered.
+    """Parse a saved state.
 
     Raises:
-        SnapshotError: The bytes are not what `dump` writes.
+        SnapshotError: The bytes are not a saved state.
     """
     try:
         read = json.loads(raw)
@@ -63,8 +63,8 @@ def read_state(raw: bytes) -> ObserverState:
             events={each["id"]: Event(**each | {"added_at": parse_time(each["added_at"])}) for each in read["events"]},
         )
     except (KeyError, TypeError, ValueError) as error:
-        wanted = "`memory.json` as it was written, or none, since it follows from the captures, is required"
-        raise SnapshotError(f"what was remembered cannot be read: {wanted}; received another") from error
+        hint = "hint: delete `memory.json`; it is recomputed from the captures"
+        raise SnapshotError(f"a valid `memory.json` is required; received another file; {hint}") from error
 
 
 def _plain(value: object) -> str:
@@ -72,24 +72,26 @@ def _plain(value: object) -> str:
         return format_time(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    raise TypeError(f"no such value is remembered: {type(value).__name__}")
+    raise TypeError(f"a datetime or bytes is required; received {type(value).__name__}")
 
 
 def _seen(seen: ObservedItem) -> dict[str, Any]:
     return {"item": seen.item.to_json(), "first_seen_at": seen.first_seen_at}
 
 
-def _seen_of(told: dict[str, Any]) -> ObservedItem:
-    row = dict(told["item"])
-    made: Item
+def _seen_of(fields: dict[str, Any]) -> ObservedItem:
+    row = dict(fields["item"])
+    item: Item
     if row.pop("kind") == News.kind:
-        made = News(**row | {"published_at": parse_time(row["published_at"])})
+        item = News(**row | {"published_at": parse_time(row["published_at"])})
     else:
         numbers = ("magnitude", "depth_km", "lat", "lon")
         row |= {name: parse_decimal(row[name]) for name in numbers if row[name] is not None}
-        made = Seismic(**row | {"occurred_at": parse_time(row["occurred_at"])})
-    return ObservedItem(made, parse_time(told["first_seen_at"]))
+        item = Seismic(**row | {"occurred_at": parse_time(row["occurred_at"])})
+    return ObservedItem(item, parse_time(fields["first_seen_at"]))
 
 
-def _capture(told: dict[str, Any]) -> Capture:
-    return Capture(**told | {"fetched_at": parse_time(told["fetched_at"]), "body": base64.b64decode(told["body"])})
+def _capture(fields: dict[str, Any]) -> Capture:
+    return Capture(
+        **fields | {"fetched_at": parse_time(fields["fetched_at"]), "body": base64.b64decode(fields["body"])}
+    )

@@ -1,4 +1,4 @@
-"""JSON of an operator or of this package, whose members are of their kinds."""
+"""Parsing of JSON files with required fields of given types."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from typing import Any
 from openoutcry.arena.protocol import shown
 from openoutcry.arena.snapshots.item_kinds import SnapshotError
 
-_KINDS: dict[type, str] = {str: "a text", int: "a whole number", dict: "an object", list: "a list", type(None): "null"}
+_KINDS: dict[type, str] = {str: "a string", int: "an integer", dict: "an object", list: "a list", type(None): "null"}
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Return the object of a file.
+    """Parse a JSON object.
 
     Raises:
-        SnapshotError: It holds no JSON, or another value.
+        SnapshotError: The bytes are not JSON, or not an object.
     """
     try:
-        told = json.loads(raw)
+        fields = json.loads(raw)
     except json.JSONDecodeError as error:
-        came = f"what ends to be JSON at line {error.lineno}, column {error.colno}"
+        received = f"invalid JSON at line {error.lineno}, column {error.colno}"
     except (ValueError, RecursionError):
-        came = "bytes that are no text, or too deep"
+        received = "bytes that are not UTF-8, or nested too deeply"
     else:
-        if isinstance(told, dict):
-            return told
-        came = shown(told)
-    raise SnapshotError(f"an object in JSON is required; received {came}")
+        if isinstance(fields, dict):
+            return fields
+        received = shown(fields)
+    raise SnapshotError(f"a JSON object is required; received {received}")
 
 
-def member(told: Mapping[str, Any], name: str, *kinds: type) -> Any:
-    """Return a member; one that may be null may also be missing.
+def member(fields: Mapping[str, Any], name: str, *kinds: type) -> Any:
+    """Return a field of given types; a nullable field may be missing.
 
     Raises:
-        SnapshotError: It is missing, or of another kind.
+        SnapshotError: The field is missing or has another type.
     """
-    value = told.get(name)
+    value = fields.get(name)
     if not isinstance(value, kinds) or isinstance(value, bool):
         wanted = " or ".join(_KINDS[each] for each in kinds)
-        raise SnapshotError(f"`{name}` must be {wanted}; received {shown(value) if name in told else 'none'}")
+        raise SnapshotError(f"`{name}` must be {wanted}; received {shown(value) if name in fields else 'none'}")
     return value
 
 
-def text_members(told: Mapping[str, Any], name: str, kind: type) -> Any:
-    """Return a member that holds texts alone: a list, or an object by any names.
+def text_members(fields: Mapping[str, Any], name: str, kind: type) -> Any:
+    """Return a field that is a list of strings, or an object with string values.
 
     Raises:
-        SnapshotError: It is missing, or of another kind.
+        SnapshotError: The field is missing or has another type.
     """
-    value = member(told, name, kind)
+    value = member(fields, name, kind)
     for each in value.values() if isinstance(value, dict) else value:
         if not isinstance(each, str):
-            raise SnapshotError(f"`{name}` must hold texts; received {shown(each)}")
+            raise SnapshotError(f"`{name}` must hold strings; received {shown(each)}")
     return value

@@ -1,4 +1,4 @@
-"""What a parser returns: items, and counts of what it had to leave out."""
+"""Result of a parser: items, and counts of skipped data."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from openoutcry.arena.snapshots.snapshot_times import UTC
 
-# A body of brackets alone would otherwise end the interpreter's stack.
+# Deeply nested brackets raise RecursionError.
 UNREADABLE = (RecursionError, UnicodeError, ValueError)
 
 
 class Identified(Protocol):
-    """What tells two items of a source apart."""
+    """An item with an id."""
 
     @property
     def id(self) -> str:
-        """The same for the same item, whenever it is read."""
+        """Id of the item, stable between parses."""
 
 
 T = TypeVar("T")
@@ -29,9 +29,9 @@ N = TypeVar("N", bound=Identified)
 
 @dataclass
 class Parsed(Generic[T]):
-    """Items, and how many were lost for each reason, "unreadable" being the body.
+    """Parsed items, and the number of skipped ones by reason.
 
-    The counts are the operator's metric. No parser raises, whatever the bytes.
+    The reason "unreadable" means the complete body. Parsers never raise.
     """
 
     items: list[T] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Parsed(Generic[T]):
     _ids: set[str] = field(default_factory=set, repr=False, compare=False)
 
     def add(self: Parsed[N], name: str, item: N | None) -> bool:
-        """Take an item; count it as lost where there is none, or one of its id."""
+        """Add an item; count a None or a duplicate id as lost, and return False."""
         if item is None or item.id in self._ids:
             self.lost[name if item is None else "duplicate"] += 1
             return False
@@ -49,17 +49,17 @@ class Parsed(Generic[T]):
 
     @property
     def is_readable(self) -> bool:
-        """Whether the body was in the source's format at all."""
+        """Whether the body had the source's format."""
         return not self.lost["unreadable"]
 
 
 def unreadable() -> Parsed[Any]:
-    """Return the outcome of a body that is not in the source's format."""
+    """Return the result for a body without the source's format."""
     return Parsed(lost=Counter(unreadable=1))
 
 
 def read_object(raw: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of a body, or None if it is none."""
+    """Parse a JSON object; None if the body is not one."""
     try:
         read = json.loads(raw)
     except UNREADABLE:
@@ -68,18 +68,18 @@ def read_object(raw: bytes) -> dict[str, Any] | None:
 
 
 def rows_of(value: object, most: int) -> list[dict[str, Any]]:
-    """Return the objects among the first `most` of a list; none if it is no list."""
+    """Return the objects among the first `most` elements; [] if it is not a list."""
     return [row for row in value[:most] if isinstance(row, dict)] if isinstance(value, list) else []
 
 
 def digest(*parts: str) -> str:
-    """Return 16 hex digits that name these texts, whatever they hold."""
+    """Return 16 hex digits of SHA-256 over strings."""
     text = json.dumps(parts)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def from_epoch(milliseconds: object) -> datetime | None:
-    """Return the moment so many milliseconds after 1970 began, if there is one."""
+    """Return the time of milliseconds since 1970, or None if out of range."""
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int):
         return None
     try:

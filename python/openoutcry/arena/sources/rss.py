@@ -1,6 +1,6 @@
-"""Feeds, RSS or Atom: articles as their publishers announce them.
+"""RSS and Atom feeds.
 
-`feedparser` is given bytes only. Given an address, it would fetch it.
+`feedparser` receives bytes only: it would fetch a string that looks like a URL.
 """
 
 from __future__ import annotations
@@ -25,26 +25,25 @@ MAX_ENTRIES, MAX_FEED_BYTES = 200, 1_000_000
 
 
 def fetch(fetcher: Fetcher, plan: Plan) -> list[Capture]:
-    """Ask for every feed of the plan, once."""
+    """Fetch every feed of the plan."""
     return [fetcher.get(SOURCE, name, url) for name, url in plan.feeds.items()]
 
 
 def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
-    """Return the articles of a feed's bytes.
+    """Parse the articles of a feed.
 
-    An article without a date, or with one after `fetched_at`, is dated `fetched_at`; it keeps that date, since the
-    version of an article that was seen first is the one that stands. An article's id holds the feed's name, so that no
-    feed can take the place of another's article.
+    An article without a date, or with a date after `fetched_at`, is dated `fetched_at`. Ids depend on the feed's name,
+    so that no feed can replace another feed's article.
 
     Args:
-        raw: The body.
-        fetched_at: When it was received.
-        name: The feed's name, which articles show.
+        raw: Response body.
+        fetched_at: Time of the response.
+        name: Name of the feed, shown as `source_name`.
     """
     if len(raw) > MAX_FEED_BYTES:
         return unreadable()
     try:
-        # As a file, since a text could be taken for an address. Its own cleaning is slow on some texts, and not ours.
+        # A file object, because a string could be taken for a URL. The library's sanitizer is slow on some inputs.
         read = feedparser.parse(
             io.BytesIO(raw),
             response_headers={"content-type": "application/xml"},
@@ -53,22 +52,22 @@ def parse(raw: bytes, fetched_at: datetime, name: str) -> Parsed[News]:
         )
         entries = list(read.get("entries", []))[:MAX_ENTRIES]
         version = read.get("version")
-    except Exception:  # noqa: BLE001 whatever a stranger's bytes do to the library costs this feed only
+    except Exception:  # noqa: BLE001 any error of the library on untrusted bytes costs only this feed
         return unreadable()
     if not version:
         return unreadable()
     found: Parsed[News] = Parsed()
     for entry in entries:
-        # A plain `dict`: the library's own warns when asked for a date that is not there.
+        # A plain `dict`: the library's own warns on access to a missing date.
         found.add("article", _article(dict(entry), fetched_at, name, found))
     return found
 
 
-def _article(told: dict[str, Any], fetched_at: datetime, name: str, found: Parsed[News]) -> News | None:
-    url, guid = http_url(told.get("link")), told.get("id")
+def _article(entry: dict[str, Any], fetched_at: datetime, name: str, found: Parsed[News]) -> News | None:
+    url, guid = http_url(entry.get("link")), entry.get("id")
     if url is None:
         return None
-    published = _parse_stamp(told.get("published_parsed")) or _parse_stamp(told.get("updated_parsed"))
+    published = _parse_stamp(entry.get("published_parsed")) or _parse_stamp(entry.get("updated_parsed"))
     if published is None or published > fetched_at:
         found.lost["date"] += 1
         published = to_second(fetched_at)
@@ -77,8 +76,8 @@ def _article(told: dict[str, Any], fetched_at: datetime, name: str, found: Parse
             id=f"news:{digest(SOURCE, name, url, guid if isinstance(guid, str) else '')}",
             source_type=SOURCE,
             source_name=clean_text(name, MAX_NAME),
-            title=html_to_text(told.get("title"), MAX_TITLE),
-            summary=html_to_text(told.get("summary"), MAX_SUMMARY),
+            title=html_to_text(entry.get("title"), MAX_TITLE),
+            summary=html_to_text(entry.get("summary"), MAX_SUMMARY),
             url=url,
             published_at=published,
         )

@@ -1,4 +1,4 @@
-"""What to ask, of whom: the operator's plan, which `plan.json` gives defaults for."""
+"""The operator's plan of sources; `plan.json` is the default."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _NONE = type(None)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is fetched for each snapshot.
+    """The sources to fetch for each snapshot.
 
     Args:
-        feeds: Name of each feed, as articles show it, to its address.
-        series: Series of Kalshi whose open markets are listed.
-        query: What to ask GDELT's article search for, or None. It refuses all but rare callers.
-        calendar: The bytes of the calendar of scheduled events, an iCalendar file, or None.
-        table: The bytes of the table of theaters.
-        risk: Says the financial risk of a theater.
-        files: Where the calendar and the table are read from, by the plan's own names.
+        feeds: URLs of RSS or Atom feeds, by the name shown in articles.
+        series: Kalshi series; their open markets are listed.
+        query: Query for GDELT's article search, or None. GDELT rejects frequent callers.
+        calendar: Bytes of an iCalendar file with scheduled events, or None.
+        table: Bytes of the table of theaters.
+        risk: Function that returns the financial risk of a theater.
+        files: Paths of the calendar and the table, by their names in the plan.
     """
 
     feeds: dict[str, str]
@@ -46,24 +46,24 @@ class Plan:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def reload(self) -> Plan:
-        """Return the plan with its files as they are now.
+        """Return the plan with its files read again.
 
         Raises:
-            OSError: One of them cannot be read.
+            OSError: A file cannot be read.
         """
         files = {name: path.read_bytes() for name, path in self.files.items()}
         return replace(self, calendar=files.get("calendar", self.calendar), table=files.get("theaters", self.table))
 
 
 def read_plan(raw: bytes, folder: Path | None = None) -> Plan:
-    """Return the plan of a JSON file, whose members are `MEMBERS`.
+    """Parse a plan from JSON with the fields in `MEMBERS`.
 
     Args:
-        raw: The bytes.
-        folder: What paths in it are relative to; by default where this runs.
+        raw: Bytes of the plan.
+        folder: Base of relative paths; the working directory by default.
 
     Raises:
-        SnapshotError: It is no such file, or another that it names is not what it must be.
+        SnapshotError: The plan, or a file that it names, is invalid.
     """
     try:
         return _plan(parse_object(raw), folder or Path())
@@ -71,30 +71,28 @@ def read_plan(raw: bytes, folder: Path | None = None) -> Plan:
         raise SnapshotError(f"the plan cannot be read: {error}") from error
 
 
-def _plan(told: dict[str, Any], folder: Path) -> Plan:
-    for name in told:
+def _plan(fields: dict[str, Any], folder: Path) -> Plan:
+    for name in fields:
         if name not in MEMBERS:
-            raise SnapshotError(f"members must be of {', '.join(MEMBERS)}; received {shown(name)}")
-    feeds, series = text_members(told, "feeds", dict), text_members(told, "series", list)
-    query = member(told, "query", str, _NONE)
+            raise SnapshotError(f"fields must be among {', '.join(MEMBERS)}; received {shown(name)}")
+    feeds, series = text_members(fields, "feeds", dict), text_members(fields, "series", list)
+    query = member(fields, "query", str, _NONE)
     for name, url in feeds.items():
         if not _is_http_url(url):
-            raise SnapshotError(f"feeds must have addresses of http or https; received {shown(url)} of {shown(name)}")
+            raise SnapshotError(f"feeds must have http or https URLs; received {shown(url)} for {shown(name)}")
     for each in series:
         if not is_market_id(f"kalshi:{each}"):
-            raise SnapshotError(f"series must be as Kalshi names them, such as KXIRANSTRIKE; received {shown(each)}")
+            raise SnapshotError(f"series must be Kalshi series tickers such as KXIRANSTRIKE; received {shown(each)}")
     if query is not None and not query.strip():
-        raise SnapshotError(f"`query` must have words, or be left out; received {shown(query)}")
+        raise SnapshotError(f"`query` must be non-empty or left out; received {shown(query)}")
     if not (feeds or series or query):
         raise SnapshotError("a feed, a series or a query is required; received none")
-    paths = {name: member(told, name, str, _NONE) for name in FILES}
+    paths = {name: member(fields, name, str, _NONE) for name in FILES}
     files = {name: folder / path for name, path in paths.items() if path is not None}
     try:
         plan = Plan(feeds, tuple(series), query, files=files).reload()
     except OSError as error:
-        raise SnapshotError(
-            f"a file that can be read is required; received '{error.filename}': {error.strerror}"
-        ) from error
+        raise SnapshotError(f"a readable file is required; received '{error.filename}': {error.strerror}") from error
     read_table(plan.table)
     if plan.calendar is not None and not parse(plan.calendar, datetime.now(UTC)).is_readable:
         raise SnapshotError(f"`calendar` must be an iCalendar file; received '{files['calendar']}'")
@@ -109,5 +107,5 @@ def _is_http_url(url: str) -> bool:
 
 
 def default_plan() -> Plan:
-    """Return the plan that ships: two public feeds, and a few series of every theater."""
+    """Return the default plan: two public feeds, and Kalshi series of every theater."""
     return read_plan(resources.files(__package__).joinpath("plan.json").read_bytes())

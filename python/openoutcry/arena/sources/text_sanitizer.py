@@ -1,4 +1,4 @@
-"""Text and links of strangers, made fit for a snapshot."""
+"""Sanitizing of untrusted text and links for snapshots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import unescape
 
 from openoutcry.arena.snapshots.item_kinds import MAX_URL, URL, is_visible
 
-# What is read of one text: markup is longer than what it shows.
+# Input limit in characters: markup is longer than its visible text.
 MAX_MARKUP = 20_000
 HIDDEN_ELEMENTS = frozenset({"script", "style", "template", "textarea", "title"})
 TAG = re.compile(r"(<[/!?a-zA-Z][^<>]*>)")
@@ -16,10 +16,10 @@ TAG_NAME = re.compile(r"<(/?[!?a-zA-Z][^\s<>/]*)")
 
 
 def html_to_text(markup: object, max_length: int) -> str:
-    """Return what a piece of HTML shows, on one line of at most `most` code points.
+    """Return the visible text of HTML on one line, at most `max_length` code points.
 
-    Nothing is shown of what is no text. A tag is what stands between `<` and the next `>`: a reader of true HTML takes
-    a time that grows with the square of some texts, and what is read amiss here is shown as text.
+    Scripts and styles are removed. A tag extends from `<` to the next `>`; misread tags become text. Full HTML parsers
+    take quadratic time on some inputs.
     """
     if not isinstance(markup, str):
         return ""
@@ -31,7 +31,7 @@ def html_to_text(markup: object, max_length: int) -> str:
             continue
         name = tag[1].lower()
         if not hidden:
-            # A tag parts words, as `<br>` does.
+            # A tag such as `<br>` separates words.
             shown.append(" ")
             hidden = name if name in HIDDEN_ELEMENTS else ""
         elif name == f"/{hidden}":
@@ -39,22 +39,22 @@ def html_to_text(markup: object, max_length: int) -> str:
     try:
         return clean_text(unescape("".join(shown)), max_length)
     except ValueError:
-        # A character of thousands of digits.
+        # A character reference with thousands of digits.
         return clean_text("".join(shown), max_length)
 
 
 def clean_text(text: object, max_length: int) -> str:
-    """Return what a text shows, on one line of at most `most` code points."""
+    """Return the visible text on one line, at most `max_length` code points."""
     if not isinstance(text, str):
         return ""
-    # A line break parts words; other control characters part nothing.
+    # Line breaks separate words; other control characters are removed.
     spaced = " ".join(text[:MAX_MARKUP].split())
     shown = "".join(filter(is_visible, unicodedata.normalize("NFC", spaced)))
     return " ".join(shown.split())[:max_length].rstrip()
 
 
 def http_url(text: object) -> str | None:
-    """Return an http or https address, or None for anything else."""
+    """Return an http or https URL, or None for any other value."""
     if not isinstance(text, str):
         return None
     stripped = text.strip()

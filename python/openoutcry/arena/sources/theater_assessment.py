@@ -1,4 +1,4 @@
-"""What the sources say of each theater (R-17): null where one gave no answer."""
+"""Aggregates of the sources by theater (R-17); None if a source did not respond."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MIN_ALERT_MAGNITUDE = Decimal(4)
 
 @dataclass(frozen=True)
 class SourceItems:
-    """What one edge's sources gave; None where a source gave no answer.
+    """Items of one snapshot time by source; None if the source did not respond.
 
-    `rises` holds, of each page of Wikipedia that could be read, what its edits and views rose by.
+    `ratios` holds the activity ratios of edits and views, by Wikipedia page.
     """
 
     news: tuple[News, ...] | None
@@ -33,7 +33,7 @@ class SourceItems:
 
 
 def assess(facts: SourceItems, table: Table, as_of: datetime) -> list[TheaterIntel]:
-    """Return one item for each theater, with what is known of it."""
+    """Return one `theater_intel` item per theater."""
     return [_assess(name, table.profiles[name], facts, as_of) for name in THEATERS]
 
 
@@ -65,8 +65,8 @@ def _counts(events: Iterable[gdelt.Event] | None, known: TheaterProfile) -> tupl
 
 
 def _is_about(article: News, known: TheaterProfile, as_of: datetime) -> bool:
-    said = f"{article.title} {article.summary}"
-    return as_of - DAY < article.published_at and known.terms.search(said) is not None
+    text = f"{article.title} {article.summary}"
+    return as_of - DAY < article.published_at and known.terms.search(text) is not None
 
 
 def _triggers_alert(quake: Seismic, known: TheaterProfile, as_of: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Earthquakes of the last day, from the United States Geological Survey."""
+"""USGS: earthquakes of the last day, from the United States Geological Survey."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from openoutcry.arena.sources.parse_result import Parsed, from_epoch, read_objec
 from openoutcry.arena.sources.text_sanitizer import clean_text, http_url
 
 SOURCE = "usgs"
-# The whole day that an alert looks back on, so that a capture that failed is no gap.
+# A full day, the window of an alert, so that a failed capture leaves no gap.
 URL = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/all_day.geojson"
 MAX_FEATURES = 2000
 
 
 def fetch(fetcher: Fetcher) -> list[Capture]:
-    """Ask for the earthquakes of the last day."""
+    """Fetch the earthquakes of the last day."""
     return [fetcher.get(SOURCE, "day", URL)]
 
 
 def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
-    """Return the earthquakes of a body; deleted ones and explosions are none."""
+    """Parse the earthquakes of a response, without explosions and deleted entries."""
     read = read_object(raw)
     if read is None or read.get("type") != "FeatureCollection":
         return unreadable()
@@ -37,19 +37,24 @@ def parse(raw: bytes, fetched_at: datetime) -> Parsed[Seismic]:
 
 
 def _quake(feature: dict[str, Any], fetched_at: datetime) -> Seismic | None:
-    told = feature["properties"]
-    occurred = from_epoch(told["time"])
-    if told.get("type") != "earthquake" or told.get("status") == "deleted" or occurred is None or occurred > fetched_at:
+    properties = feature["properties"]
+    occurred = from_epoch(properties["time"])
+    if (
+        properties.get("type") != "earthquake"
+        or properties.get("status") == "deleted"
+        or occurred is None
+        or occurred > fetched_at
+    ):
         return None
     # Longitude comes first.
     lon, lat, depth = (*feature["geometry"]["coordinates"], None)[:3]
     return Seismic(
         id=f"seismic:{clean_text(feature['id'], 60)}",
-        magnitude=round_decimal(parse_decimal(told["mag"])),
+        magnitude=round_decimal(parse_decimal(properties["mag"])),
         depth_km=None if depth is None else round_decimal(parse_decimal(depth)),
         lat=round_decimal(parse_decimal(lat)),
         lon=round_decimal(parse_decimal(lon)),
-        place=clean_text(told.get("place"), MAX_TITLE),
+        place=clean_text(properties.get("place"), MAX_TITLE),
         occurred_at=occurred,
-        url=http_url(told.get("url")) or "",
+        url=http_url(properties.get("url")) or "",
     )

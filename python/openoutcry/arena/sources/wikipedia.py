@@ -1,4 +1,4 @@
-"""Wikipedia: how often pages are edited and read, against their own mean."""
+"""Wikipedia: edits and views of pages, relative to their mean."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Views:
-    """How often a page was read on one day, the day being over at `until`."""
+    """Views of a page on one day, which ended at `until`."""
 
     until: datetime
     count: int
@@ -39,14 +39,14 @@ class Views:
 
 @dataclass(frozen=True)
 class ActivityRatio:
-    """How many times its mean a page stands at, and whether that is a spike."""
+    """Recent activity of a page divided by its mean, and whether it is a spike."""
 
     ratio: Decimal
     is_spike: bool
 
 
 def fetch(fetcher: Fetcher, pages: Iterable[str]) -> list[Capture]:
-    """Ask for the edits and the views of every page in the four weeks before now."""
+    """Fetch the edits and views of every page in the last four weeks."""
     found = []
     now = to_second(fetcher.now())
     for page in pages:
@@ -57,21 +57,21 @@ def fetch(fetcher: Fetcher, pages: Iterable[str]) -> list[Capture]:
 
 
 def _edits(fetcher: Fetcher, page: str, now: datetime) -> list[Capture]:
-    asked = {"action": "query", "prop": "revisions", "titles": page, "rvprop": "ids|timestamp", "rvlimit": "max"}
-    asked |= {"rvstart": format_time(now), "rvend": format_time(now - SPAN), "format": "json", "formatversion": "2"}
+    params = {"action": "query", "prop": "revisions", "titles": page, "rvprop": "ids|timestamp", "rvlimit": "max"}
+    params |= {"rvstart": format_time(now), "rvend": format_time(now - SPAN), "format": "json", "formatversion": "2"}
     found: list[Capture] = []
     while len(found) < MAX_PAGES:
-        found.append(fetcher.get(SOURCE, f"edits:{page}", f"{EDITS}?{urlencode(asked)}"))
-        going_on = (read_object(found[-1].body) or {}).get("continue")
-        token = going_on.get("rvcontinue") if isinstance(going_on, dict) else None
+        found.append(fetcher.get(SOURCE, f"edits:{page}", f"{EDITS}?{urlencode(params)}"))
+        continuation = (read_object(found[-1].body) or {}).get("continue")
+        token = continuation.get("rvcontinue") if isinstance(continuation, dict) else None
         if not isinstance(token, str):
             break
-        asked["rvcontinue"] = token[:200]
+        params["rvcontinue"] = token[:200]
     return found
 
 
 def parse_edits(raw: bytes, fetched_at: datetime) -> Parsed[Edit]:
-    """Return the revisions of a page; a page that is missing has none."""
+    """Parse the revisions of a page; a missing page has none."""
     read = read_object(raw)
     query = None if read is None else read.get("query")
     if not isinstance(query, dict):
@@ -89,7 +89,7 @@ def parse_edits(raw: bytes, fetched_at: datetime) -> Parsed[Edit]:
 
 
 def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
-    """Return the days that were over when the body was received."""
+    """Parse daily views, for days that ended before the response."""
     read = read_object(raw)
     if read is None:
         return unreadable()
@@ -104,15 +104,15 @@ def parse_views(raw: bytes, fetched_at: datetime) -> Parsed[Views]:
 
 
 def edit_ratio(edits: Iterable[Edit], as_of: datetime) -> ActivityRatio | None:
-    """Return the edits of six hours against the mean of four weeks, if any."""
-    # Pages of one answer may overlap.
+    """Return the edits of the last six hours relative to four weeks, or None."""
+    # Pages of one response may overlap.
     times = [at for at in {each.id: each.at for each in edits}.values() if as_of - SPAN < at <= as_of]
     recent = sum(at > as_of - RECENT for at in times)
     return _activity_ratio(recent, len(times), SPAN // RECENT)
 
 
 def view_ratio(views: Iterable[Views]) -> ActivityRatio | None:
-    """Return the views of the last day against the mean of all days, if any."""
+    """Return the views of the last day relative to the mean day, or None."""
     days = {each.until: each.count for each in views}
     return _activity_ratio(days[max(days)], sum(days.values()), len(days)) if days else None
 
