@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# A whole agent of the Arena in bash, curl 7.71 and jq 1.6 or newer: registers, reads, decides, submits, keeps the receipt.
+# A complete Arena agent in bash, curl 7.71 and jq 1.6 or newer: registers, reads, decides, submits, stores the receipt.
 #
 #   bash arena-agent.sh URL SLUG [FOLDER]
 #
-# FOLDER, by default this one, keeps SLUG.key and, by its id, every receipt. Fork it: `decide` is yours, the rest is the protocol.
+# FOLDER (default: the working directory) stores SLUG.key, and every receipt by its id. Replace `decide`; the rest is the protocol.
 set -euo pipefail
-url=${1:?where the Arena is, such as http://127.0.0.1:8420}/v2/competition
-slug=${2:?the name of your agent}
+url=${1:?URL of the Arena, such as http://127.0.0.1:8420}/v2/competition
+slug=${2:?slug of your agent}
 folder=${3:-.}
 key=$folder/$slug.key
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The market's own price for every open market: replace it by what you know of the items of the snapshot.
+# Submits the market price of every open market. Replace it with your own forecasts from the items of the snapshot.
 decide() { # SNAPSHOT MARKETS
   jq --null-input --slurpfile snapshot "$1" --slurpfile markets "$2" '
     ($snapshot[0].items | map(select(.kind == "market_state")) | INDEX(.market_id)) as $states
@@ -24,7 +24,7 @@ decide() { # SNAPSHOT MARKETS
       }]'
 }
 
-ask() { # FILE, then what curl takes: ends with the words of the server where it refuses
+request() { # FILE, then curl arguments; exits with the message of the server if it refuses
   local file=$1 status
   shift
   status=$(curl --silent --show-error --max-time 60 --retry 3 --output "$file" --write-out '%{http_code}' "$@")
@@ -36,26 +36,26 @@ json='Content-Type: application/json'
 
 if [[ ! -s $key ]]; then
   jq --null-input --arg slug "$slug" '{$slug}' >"$work/registration"
-  ask "$work/registered" "$url/register" --header "$json" --data-binary @"$work/registration"
+  request "$work/registered" "$url/register" --header "$json" --data-binary @"$work/registration"
   (umask 077 && jq --raw-output .api_key "$work/registered" >"$key")
 fi
-# In a file: the words of a command can be read by whoever is on the machine.
+# In a file: other users of the machine can read command-line arguments.
 (umask 077 && printf 'Authorization: Bearer %s\n' "$(<"$key")" >"$work/authorization")
-# What comes with the key may be asked twice, so it is, also after a connection that broke. To register is not.
+# Requests with the key are idempotent, so they are retried, also after a lost connection. Registration is not.
 me=(--retry-all-errors --header @"$work/authorization")
 
-ask "$work/markets" "$url/markets" "${me[@]}"
+request "$work/markets" "$url/markets" "${me[@]}"
 as_of=$(jq --raw-output '.as_of // empty' "$work/markets")
 [ -n "$as_of" ] || { echo "no snapshot is published yet: come back in ten minutes" >&2; exit 1; }
-ask "$work/snapshot" "$url/intel?as_of=$as_of" "${me[@]}"
+request "$work/snapshot" "$url/intel?as_of=$as_of" "${me[@]}"
 decide "$work/snapshot" "$work/markets" >"$work/decisions"
-# `submitted_at` only informs: the time of now would make another body of the same decisions, sent again.
+# `submitted_at` is informative. The current time would change the body of the same decisions when sent again.
 jq --arg slug "$slug" --arg as_of "$as_of" \
   '{schema_version: "0.1.0", agent_slug: $slug, submitted_at: $as_of, snapshot_as_of: $as_of, decisions: .}' \
   "$work/decisions" >"$work/submission"
-# Whoever sends the same again under the same key is told the same, and has submitted once.
+# The same body under the same key returns the same receipt and counts once.
 again="Idempotency-Key: $(cksum <"$work/submission" | tr ' ' -)"
-ask "$work/receipt" "$url/decisions" "${me[@]}" --header "$json" --header "$again" \
+request "$work/receipt" "$url/decisions" "${me[@]}" --header "$json" --header "$again" \
   --data-binary @"$work/submission"
 receipt=$folder/$slug.$(jq --raw-output .submission_id "$work/receipt").receipt.json
 mv "$work/receipt" "$receipt"

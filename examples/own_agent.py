@@ -1,6 +1,6 @@
-"""An agent of your own: a function from an observation to a decision.
+"""A custom agent: a function from an observation to a decision.
 
-Beside this file, `openoutcry run --agent own_agent:decide` runs it too.
+In the folder of this file, `openoutcry run --agent own_agent:decide` runs it too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import openoutcry as oo
 
 
 def decide(observation: dict) -> dict:
-    """Hold the strongest third of what is listed, in equal parts, and say why."""
+    """Hold equal weights of the third of the listed symbols with the highest returns, with rationales."""
     strength = {}
     for view in observation["symbols"]:
         closes = view["close_history"]
@@ -21,7 +21,7 @@ def decide(observation: dict) -> dict:
             "action": "buy" if name in best else "close",
             "target_weight": 1 / len(best) if name in best else 0,
             "confidence": 0.55,
-            "rationale": f"{change:+.1%} over what is shown",
+            "rationale": f"{change:+.1%} over the close history",
         }
         for name, change in strength.items()
     ]

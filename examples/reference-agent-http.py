@@ -1,9 +1,9 @@
-"""A whole agent behind HTTP, on FastAPI: `POST /decide` with an observation is answered by a decision.
+"""A complete HTTP agent on FastAPI: `POST /decide` takes an observation and returns a decision.
 
     python reference-agent-http.py --port 8000                      # needs fastapi and uvicorn
     openoutcry run --agent http://127.0.0.1:8000
 
-Fork it: `decide` is yours. It keeps nothing from one request to the next, so that runs may share it.
+Replace `decide`. The server has no state between requests, so that several runs can use it at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ app = FastAPI()
 
 
 def is_above(closes: list) -> bool:
-    """Return whether the last close is above the mean of those shown."""
-    # Summed from left to right, as in every language; `sum` is not.
+    """Return whether the last close is above the mean of the close history."""
+    # Left to right, as in the other languages; `sum` compensates for rounding.
     total = 0.0
     for close in closes:
         total += close
@@ -29,7 +29,7 @@ def is_above(closes: list) -> bool:
 
 
 def decide(observation: dict) -> dict:
-    """Hold what is above its mean, in parts of 1/2, 1/4, 1/8 ..., as large as fit; close the rest."""
+    """Hold the symbols above their mean, each with the largest of 1/2, 1/4, 1/8, ... that fits; close the others."""
     held = {position["symbol"] for position in observation["portfolio"]}
     views = [(view["symbol"], is_above(view["close_history"])) for view in observation["symbols"]]
     n_above, weight = sum(above for _, above in views), 0.5
@@ -45,18 +45,18 @@ def decide(observation: dict) -> dict:
 
 
 @app.post("/decide")
-async def answer(request: Request) -> JSONResponse:
-    """Answer an observation with a decision, and what is no observation with a hold."""
+async def decide_request(request: Request) -> JSONResponse:
+    """Return the decision for an observation; hold on an invalid one."""
     body = await request.body()
     try:
         decision = decide(json.loads(body, parse_int=float))
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        print(f"reference-agent: holds all, for this is no observation: {error!r}", file=sys.stderr)
+        print(f"reference-agent: invalid observation, holds all positions: {error!r}", file=sys.stderr)
         decision = {"orders": []}
     return JSONResponse(decision)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Serve the reference agent on this machine.")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes one that is free, and says which")
+    parser.add_argument("--port", type=int, default=8000, help="0 selects a free port and prints it")
     uvicorn.run(app, host="127.0.0.1", port=parser.parse_args().port, access_log=False)

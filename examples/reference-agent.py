@@ -1,8 +1,8 @@
-"""A whole agent in Python, of the standard library alone: an observation a line in, a decision a line out.
+"""A complete agent with only the standard library: one observation per line in, one decision per line out.
 
     openoutcry run --agent "cmd:python reference-agent.py"
 
-Fork it: `decide` is yours, the rest is the protocol. `reference-agent.ts`, `.rs`, `.sh` and `-http.py` decide the same.
+Replace `decide`; the rest is the protocol. `reference-agent.ts`, `.rs`, `.sh` and `-http.py` make the same decisions.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sys
 
 
 def is_above(closes: list) -> bool:
-    """Return whether the last close is above the mean of those shown."""
-    # Summed from left to right, as in every language; `sum` is not.
+    """Return whether the last close is above the mean of the close history."""
+    # Left to right, as in the other languages; `sum` compensates for rounding.
     total = 0.0
     for close in closes:
         total += close
@@ -21,7 +21,7 @@ def is_above(closes: list) -> bool:
 
 
 def decide(observation: dict) -> dict:
-    """Hold what is above its mean, in parts of 1/2, 1/4, 1/8 ..., as large as fit; close the rest."""
+    """Hold the symbols above their mean, each with the largest of 1/2, 1/4, 1/8, ... that fits; close the others."""
     held = {position["symbol"] for position in observation["portfolio"]}
     views = [(view["symbol"], is_above(view["close_history"])) for view in observation["symbols"]]
     n_above, weight = sum(above for _, above in views), 0.5
@@ -37,12 +37,12 @@ def decide(observation: dict) -> dict:
 
 
 def main() -> None:
-    """Answer line by line until the input ends, with a hold to what is no observation."""
+    """Decide line by line until the input ends; hold on an invalid observation."""
     for line in sys.stdin.buffer:
         try:
             decision = decide(json.loads(line, parse_int=float))
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-            print(f"reference-agent: holds all, for this is no observation: {error!r}", file=sys.stderr)
+            print(f"reference-agent: invalid observation, holds all positions: {error!r}", file=sys.stderr)
             decision = {"orders": []}
         sys.stdout.buffer.write(json.dumps(decision, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
         sys.stdout.buffer.flush()

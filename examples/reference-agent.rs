@@ -1,9 +1,9 @@
-//! A whole agent in Rust: an observation a line in, a decision a line out.
+//! A complete agent in Rust: one observation per line in, one decision per line out.
 //!
 //! `cargo build --release -p openoutcry-contract --example reference-agent`, and then
 //! `openoutcry run --agent cmd:target/release/examples/reference-agent`.
 //!
-//! Fork it: `decide` is yours, the rest is the protocol. In a crate of your own it needs nothing of ours, but
+//! Replace `decide`; the rest is the protocol. In your own crate it needs only
 //! `serde = { version = "1", features = ["derive"] }` and `serde_json = { version = "1", features = ["float_roundtrip"] }`.
 
 use std::collections::BTreeSet;
@@ -29,14 +29,14 @@ struct Position {
     symbol: String,
 }
 
-/// Returns whether the last close is above the mean of those shown.
+/// Returns whether the last close is above the mean of the close history.
 fn is_above(view: &View) -> Result<bool, String> {
     let closes = &view.close_history;
     let last = closes.last().ok_or(format!("`{}` must have a close; received none", view.symbol))?;
     Ok(*last > closes.iter().sum::<f64>() / closes.len() as f64)
 }
 
-/// Holds what is above its mean, in parts of 1/2, 1/4, 1/8 ..., as large as fit; closes the rest.
+/// Holds the symbols above their mean, each with the largest of 1/2, 1/4, 1/8, ... that fits; closes the others.
 fn decide(observation: &Observation) -> Result<Value, String> {
     let held: BTreeSet<&str> = observation.portfolio.iter().map(|position| position.symbol.as_str()).collect();
     let above = observation.symbols.iter().map(is_above).collect::<Result<Vec<bool>, String>>()?;
@@ -56,15 +56,15 @@ fn decide(observation: &Observation) -> Result<Value, String> {
     Ok(json!({"orders": orders}))
 }
 
-fn answer(line: &[u8]) -> Result<Value, String> {
+fn decide_line(line: &[u8]) -> Result<Value, String> {
     decide(&serde_json::from_slice(line).map_err(|error| error.to_string())?)
 }
 
 fn main() -> io::Result<()> {
     let mut decisions = io::stdout().lock();
     for line in io::stdin().lock().split(b'\n') {
-        let decision = answer(&line?).unwrap_or_else(|error| {
-            eprintln!("reference-agent: holds all, for this is no observation: {error}");
+        let decision = decide_line(&line?).unwrap_or_else(|error| {
+            eprintln!("reference-agent: invalid observation, holds all positions: {error}");
             json!({"orders": []})
         });
         decisions.write_all(format!("{decision}\n").as_bytes())?;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A whole agent in bash and jq 1.6 or newer: an observation a line in, a decision a line out, from one process of jq.
+# A complete agent in bash and jq 1.6 or newer: one observation per line in, one decision per line out, in one jq process.
 #
 #   openoutcry run --agent "cmd:bash reference-agent.sh"
 #
-# Fork it: `decide` is yours, the rest is the protocol.
+# Replace `decide`; the rest is the protocol.
 set -euo pipefail
 exec jq --raw-input --compact-output --unbuffered '
-  # Holds what is above its mean, in parts of 1/2, 1/4, 1/8 ..., as large as fit; closes the rest.
+  # Holds the symbols above their mean, each with the largest of 1/2, 1/4, 1/8, ... that fits; closes the others.
   def decide:
     INDEX(.portfolio[]; .symbol) as $held
     | [.symbols[] | {symbol, above: (.close_history | .[-1] > add / length)}] as $views
@@ -18,7 +18,7 @@ exec jq --raw-input --compact-output --unbuffered '
           else empty end]
     | {orders: .};
 
-  # A line that is empty holds no value, so it is a list of none.
+  # An empty line has no value; the list makes it null.
   try ([fromjson][0] | decide)
-  catch ("reference-agent: holds all, for this is no observation: \(.[:200])" | debug | {orders: []})
+  catch ("reference-agent: invalid observation, holds all positions: \(.[:200])" | debug | {orders: []})
 '

@@ -1,7 +1,7 @@
 /**
- * A whole agent in TypeScript, for Node: an observation a line in, a decision a line out.
+ * A complete agent in TypeScript, for Node: one observation per line in, one decision per line out.
  *
- * Node 22.18 and newer run it as it is, Node 20 what `tsc` makes of it:
+ * Node 22.18 and newer run it directly, Node 20 after compilation with `tsc`:
  *
  *     openoutcry run --agent "cmd:node reference-agent.ts"
  *
@@ -9,7 +9,7 @@
  *     npx tsc --strict --target es2022 --module commonjs --types node --skipLibCheck reference-agent.ts
  *     openoutcry run --agent "cmd:node reference-agent.js"
  *
- * Fork it: `decide` is yours, the rest is the protocol.
+ * Replace `decide`; the rest is the protocol.
  */
 
 type View = { symbol: string; close_history: number[] };
@@ -24,7 +24,7 @@ function isAbove(closes: number[]): boolean {
   return closes[closes.length - 1] > closes.reduce((total, close) => total + close) / closes.length;
 }
 
-/** Holds what is above its mean, in parts of 1/2, 1/4, 1/8 ..., as large as fit; closes the rest. */
+/** Holds the symbols above their mean, each with the largest of 1/2, 1/4, 1/8, ... that fits; closes the others. */
 function decide(observation: Observation): Decision {
   const held = new Set(observation.portfolio.map((position) => position.symbol));
   const views = observation.symbols.map(({ symbol, close_history }) => ({ symbol, above: isAbove(close_history) }));
@@ -39,19 +39,19 @@ function decide(observation: Observation): Decision {
   return { orders };
 }
 
-function answer(line: string): string {
+function decideLine(line: string): string {
   try {
     return JSON.stringify(decide(JSON.parse(line)));
   } catch (error) {
-    console.error(`reference-agent: holds all, for this is no observation: ${error}`);
+    console.error(`reference-agent: invalid observation, holds all positions: ${error}`);
     return '{"orders":[]}';
   }
 }
 
-// Not `readline`: it ends a line at U+2028 too, which a headline may hold.
-let begun = "";
+// Not `readline`: it also ends lines at U+2028, which a headline can contain.
+let partial = "";
 process.stdin.setEncoding("utf8").on("data", (chunk) => {
-  const lines = (begun + chunk).split("\n");
-  begun = lines.pop() ?? "";
-  for (const line of lines) process.stdout.write(`${answer(line)}\n`);
+  const lines = (partial + chunk).split("\n");
+  partial = lines.pop() ?? "";
+  for (const line of lines) process.stdout.write(`${decideLine(line)}\n`);
 });

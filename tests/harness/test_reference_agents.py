@@ -183,7 +183,7 @@ def test_an_invalid_observation_gets_a_hold_and_a_message(command: list[str], po
     assert set(got[1::2]) == {got[1]} != {HOLD}
     words = "\n".join(message).split("\n")
     assert len(words) == len(BAD)
-    assert all("holds all, for this is no observation" in each for each in words)
+    assert all("invalid observation, holds all positions" in each for each in words)
 
 
 def test_invalid_utf8_does_not_end_an_agent(command: list[str]) -> None:
