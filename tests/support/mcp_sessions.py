@@ -32,7 +32,7 @@ def manager_of(dataset: oo.Dataset = DATA, **given: Any) -> SessionManager:
     return SessionManager((Market("market", dataset),), **given)
 
 
-def begun(manager: SessionManager, **given: Any) -> dict[str, Any]:
+def new_session(manager: SessionManager, **given: Any) -> dict[str, Any]:
     return manager.reset(RULES | given)
 
 

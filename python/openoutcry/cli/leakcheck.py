@@ -17,7 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli.market_options import modules_here, open_dataset, picture_to_write
+from openoutcry.cli.market_options import checked_picture_file, open_dataset, working_directory_modules
 from openoutcry.cli.progress_process import Progress, run_in_child
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -63,7 +63,7 @@ def leakcheck(
     run_in_child()
     try:
         if picture is not None:
-            picture_to_write(picture)
+            checked_picture_file(picture)
         market = _Market(source, frame, bars, symbols)
         settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
         settings |= {"without": without, "progress": Progress(sys.stderr)}
@@ -121,7 +121,7 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
     from openoutcry.audits.leakcheck.frame_columns import source_of
     from openoutcry.audits.leakcheck.target_lookup import guess_kind, load_target, reload_target, validated_kind
 
-    with modules_here():
+    with working_directory_modules():
         function = load_target(name)
     layouts = (source_of(market.frame(each)) for each in ("pipeline", "agent"))
     guessed = validated_kind(kind) or guess_kind(function, layouts)
