@@ -74,9 +74,9 @@ def test_a_receipt_of_any_other_form_is_told_in_a_line(tmp_path: Path, capsys: p
     assert alone(capsys, "receipt", file, "--vkey", VKEY) == ["ok"]
     for key in FOREIGN_KEYS:
         (line,) = alone(capsys, "receipt", file, "--vkey", key)
-        assert "a key `NAME+ID+KEY` is required" in line or "base 64" in line
+        assert "a key `NAME+ID+KEY` is required" in line or "base64" in line
     assert (
-        "a whole file in UTF-8 is required; received No such file"
+        "a complete UTF-8 file is required; received No such file"
         in alone(capsys, "receipt", tmp_path / "none", "--vkey", VKEY)[0]
     )
     assert "Is a directory" in alone(capsys, "receipt", tmp_path, "--vkey", VKEY)[0]
@@ -139,7 +139,7 @@ def test_a_checkpoint_that_was_kept_is_told_of_by_its_own_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, kept, whole = write(tmp_path / "export", FILES), tmp_path / "kept", FILES["checkpoint"]
-    assert alone(capsys, "consistency", tmp_path / "none", folder)[0].startswith(f"{tmp_path / 'none'}: a whole file")
+    assert alone(capsys, "consistency", tmp_path / "none", folder)[0].startswith(f"{tmp_path / 'none'}: a complete UTF-8 file")
     for content in (b"", b"\xff", b"x", whole[:40], whole[:-9], whole.replace(b"\n20\n", b"\n2x\n"), whole + b"\0"):
         kept.write_bytes(content)
         (line,) = alone(capsys, "consistency", kept, folder)

@@ -110,7 +110,7 @@ def test_keys_and_signatures_are_those_of_the_reference() -> None:
     assert key.private_text() == GO_SKEY
     assert key.sign(GO_TEXT) == f"{GO_TEXT}\n{GO_LINE}"
     assert VerifierKey.parse(GO_VKEY) == key.verifier
-    verifier.check_signed(GO_TEXT, GO_LINE, verifier.parse_key(GO_VKEY))
+    verifier.check_signature(GO_TEXT, GO_LINE, verifier.parse_key(GO_VKEY))
 
 
 def test_the_samples_of_c2sp_are_parsed() -> None:
@@ -131,7 +131,7 @@ def test_no_other_text_is_the_same_key(vkey: str) -> None:
     for text in [*changed, vkey[1:], vkey[:-1], vkey + "\n", vkey + "=", "", "a+b", "a+b+c"]:
         with pytest.raises(OpenOutcryError):
             VerifierKey.parse(text)
-        with pytest.raises(verifier.Wrong):
+        with pytest.raises(verifier.CheckError):
             verifier.parse_key(text)
 
 
@@ -169,7 +169,7 @@ def test_a_bad_signature_of_a_known_key_refuses_the_note_whatever_stands_beside_
     for note in (f"{text}\n{forged}", LOG_KEY.sign(text) + forged, f"{text}\n{forged}{LOG_KEY.line(text)}"):
         with pytest.raises(OpenOutcryError, match="over this text"):
             open_checkpoint(note, LOG_KEY.verifier)
-        with pytest.raises(verifier.Wrong, match="over this text"):
+        with pytest.raises(verifier.CheckError, match="over this text"):
             verifier.open_checkpoint(note, verifier.parse_key(VKEY))
     # What other keys say is not read.
     assert open_checkpoint(LOG_KEY.sign(text) + OTHER_KEY.line(text), LOG_KEY.verifier) == CHECKPOINT
@@ -182,7 +182,7 @@ def test_a_cosignature_holds_its_time() -> None:
     assert open_checkpoint(note, LOG_KEY.verifier) == CHECKPOINT
     signature = Note.parse(note).verify(WITNESS_KEY.verifier).signature
     assert int.from_bytes(signature[:8], "big") == 1_778_241_600
-    verifier.check_signed(text, line, verifier.parse_key(WITNESS_VKEY))
+    verifier.check_signature(text, line, verifier.parse_key(WITNESS_VKEY))
     later = (1_778_241_601).to_bytes(8, "big") + signature[8:]
     assert not WITNESS_KEY.verifier.verify(text, later)
     assert not WITNESS_KEY.verifier.verify(text, signature[8:])
@@ -214,7 +214,7 @@ def test_a_cosignature_holds_its_time() -> None:
 def test_what_is_no_note_is_refused(note: str) -> None:
     with pytest.raises(OpenOutcryError):
         Note.parse(note)
-    with pytest.raises(verifier.Wrong):
+    with pytest.raises(verifier.CheckError):
         verifier.open_checkpoint(note, verifier.parse_key(VKEY))
 
 
@@ -229,7 +229,7 @@ def test_what_is_no_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(OpenOutcryError):
         Checkpoint.parse(text)
     key = SignerKey("a", bytes(32))
-    with pytest.raises(verifier.Wrong):
+    with pytest.raises(verifier.CheckError):
         verifier.open_checkpoint(key.sign(text), verifier.parse_key(str(key.verifier)))
 
 

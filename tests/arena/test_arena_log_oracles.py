@@ -98,7 +98,7 @@ def test_trees_and_proofs_are_those_of_pymerkle() -> None:
         assert ours.root() == theirs.get_root(size)
         for index in range(0, size, 3):
             proof = ours.inclusion(index, size)
-            root = verifier.root_by_proof(index, size, leaf_hash(entries[index]), proof)
+            root = verifier.root_from_proof(index, size, leaf_hash(entries[index]), proof)
             assert root == theirs.get_root(size)
             assert set(proof) <= set(theirs.prove_inclusion(index + 1, size).path)
 

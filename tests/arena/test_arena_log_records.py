@@ -171,11 +171,11 @@ def test_both_write_the_same_canonical_json(value: Any) -> None:
 @given(st.dictionaries(TEXT, VALUE, max_size=4))
 def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any]) -> None:
     text = canonical(value)
-    assert verifier.parsed(text.encode()) == value
+    assert verifier.parse_record(text.encode()) == value
     for other in (" " + text, text + " ", json.dumps(value, indent=1), json.dumps(value)):
         if other != text:
-            with pytest.raises(verifier.Wrong):
-                verifier.parsed(other.encode())
+            with pytest.raises(verifier.CheckError):
+                verifier.parse_record(other.encode())
 
 
 def test_paths_are_those_of_tlog_tiles() -> None:

@@ -181,10 +181,10 @@ def test_every_earlier_checkpoint_is_a_beginning(tmp_path: Path) -> None:
     for size, line in enumerate(LINES, 1):
         writer.tree.append([line])
         text = f"arena.example/log\n{size}\n{encode_base64(writer.tree.root())}\n"
-        verifier.check_kept(export, LOG_KEY.sign(text), verifier.parse_key(VKEY))
+        verifier.check_consistency(export, LOG_KEY.sign(text), verifier.parse_key(VKEY))
         for wrong in (OTHER_KEY.sign(text), LOG_KEY.sign(text.replace(f"\n{size}\n", f"\n{size + 1}\n"))):
-            with pytest.raises(verifier.Wrong):
-                verifier.check_kept(export, wrong, verifier.parse_key(VKEY))
+            with pytest.raises(verifier.CheckError):
+                verifier.check_consistency(export, wrong, verifier.parse_key(VKEY))
 
 
 def changed(line: int, **change: Any) -> dict[str, bytes]:

@@ -58,7 +58,7 @@ def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
     )
     assert sorted(by_package) == sorted(paths)
     parts = {path: path.replace("[", ".").split(".") for path in paths}
-    assert sorted(alone) == sorted(path for path in paths if rescoring.NOT_HERE.isdisjoint(parts[path]))
+    assert sorted(alone) == sorted(path for path in paths if rescoring.NOT_RECOMPUTED.isdisjoint(parts[path]))
     assert 100 < len(alone) < len(paths)
 
 
@@ -68,12 +68,12 @@ def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
         (lambda scores: scores.pop("rows"), "scores.rows must be"),
         (lambda scores: scores["rows"].pop(), "scores.rows must be"),
         (lambda scores: scores["rows"].reverse(), "scores.rows[0].n_scored must be"),
-        (lambda scores: scores["rows"][0].update(bonus=1), "scores.rows[0].bonus must not be there"),
+        (lambda scores: scores["rows"][0].update(bonus=1), "scores.rows[0].bonus must be absent"),
         (lambda scores: scores["rows"][0].pop("p_best"), None),
         (lambda scores: scores["rows"][0].update(rank=1.0), "scores.rows[0].rank must be 1; received 1.0"),
         (lambda scores: scores.update(at_us=scores["at_us"] - DAY), "scores after record"),
-        (lambda scores: scores.update(at_us="now"), "a whole export is required; received another"),
-        (lambda scores: scores.clear(), "a whole export is required; received one without 'at_us'"),
+        (lambda scores: scores.update(at_us="now"), "a complete export is required; received another"),
+        (lambda scores: scores.clear(), "a complete export is required; received one without 'at_us'"),
     ],
 )
 def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
     change(next(each for each in lines if each.get("type") == kind))
     (folder / file).write_text("".join(json.dumps(each) + "\n" for each in lines))
     (line,) = score_faults(folder)
-    assert line.startswith("a whole export is required; received "), line
+    assert line.startswith("a complete export is required; received "), line
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_an_operator_that_withholds_a_decision_is_found(ground: Floor, tmp_path:
     export_faults = verifier.Export(folder)
     export_faults.check(None, [])
     assert export_faults.faults == []
-    assert "3 secret decisions at most" in rescoring.faults(folder)[0]
+    assert "at most 3 secret decisions" in rescoring.faults(folder)[0]
 
 
 def test_a_season_without_a_result_has_scores_that_follow(tmp_path: Path) -> None:

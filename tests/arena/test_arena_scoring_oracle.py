@@ -49,7 +49,7 @@ def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
         expected = log_score(forecasts)
         assert row.log_score == (None if expected is None else pytest.approx(expected, rel=1e-13))
         for name, value in (murphy(forecasts) or {}).items():
-            assert getattr(row.calibration, name) == rescoring.nearest(value), name
+            assert getattr(row.calibration, name) == rescoring.to_float(value), name
 
 
 def shuffled(inputs: ScoreInputs, seed: int) -> ScoreInputs:
@@ -90,7 +90,7 @@ def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
         again = rescoring.Season(write(folder, export(inputs)), inputs.at_us, inputs.window)
         for market_id in again.quotes:
             records = again.results[market_id]
-            seen[rescoring.standing(records, inputs.at_us, 86_400_000_000).state if records else "open"] += 1
+            seen[rescoring.resolve(records, inputs.at_us, 86_400_000_000).state if records else "open"] += 1
     assert set(sources) == {
         "platform_theater",
         "historical_theater",

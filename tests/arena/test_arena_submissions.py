@@ -41,7 +41,7 @@ def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> 
     key = verifier.parse_key(ground.client.get("/registry/vkey").text.strip())
     verifier.check_receipt(reply, key)
     reply["salts"][0]["yes_probability"] = "0.05"
-    with pytest.raises(verifier.Wrong):
+    with pytest.raises(verifier.CheckError):
         verifier.check_receipt(reply, key)
 
 

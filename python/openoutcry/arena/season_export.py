@@ -108,7 +108,7 @@ def score_faults(folder: Path) -> list[str]:
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # A signed record may lack members that `rescoring` does not read.
         received = f"one without {error}" if isinstance(error, KeyError) else "another"
-        return [f"a whole export is required; received {received}"]
+        return [f"a complete export is required; received {received}"]
     return list(rescoring.differences("scores", json.loads(json.dumps(wanted)), exported))
 
 
