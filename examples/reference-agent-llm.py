@@ -236,7 +236,7 @@ def decide(line: bytes, model: Model) -> dict:
 
 def main() -> None:
     """Decide line by line until the input ends."""
-    parser = argparse.ArgumentParser(description="Ask a language model for every decision.")
+    parser = argparse.ArgumentParser(description="Trade with a language model.")
     parser.add_argument("--url", required=True, help="URL of the chat completions endpoint")
     parser.add_argument("--model", required=True, help="name of the model")
     parser.add_argument("--key-variable", default="OPENAI_API_KEY", help="environment variable with the API key")

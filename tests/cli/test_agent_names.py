@@ -72,24 +72,24 @@ def ran(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
             main()
         except SystemExit as error:
             ended = int(error.code or 0)
-        told = capsys.readouterr()
-        assert ended == code, told.out + told.err
-        return told.err
+        output = capsys.readouterr()
+        assert ended == code, output.out + output.err
+        return output.err
 
     return run
 
 
-@pytest.mark.parametrize(("name", "meant"), NAMED.items(), ids=lambda each: str(each)[:30])
-def test_an_unknown_name_has_a_suggestion(folder: Path, name: str, meant: str | None) -> None:
-    assert suggested_name(name) == meant
+@pytest.mark.parametrize(("name", "suggestion"), NAMED.items(), ids=lambda each: str(each)[:30])
+def test_an_unknown_name_has_a_suggestion(folder: Path, name: str, suggestion: str | None) -> None:
+    assert suggested_name(name) == suggestion
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
 @pytest.mark.parametrize("name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade", "cmd:agent.py"])
 def test_an_unknown_agent_is_refused_with_a_suggestion(ran: Callable[..., str], command: list[str], name: str) -> None:
-    told = ran(*command, name)
-    assert "error: unknown_agent: " in told
-    assert told.endswith(f"; hint: {suggested_name(name)}\n")
+    output = ran(*command, name)
+    assert "error: unknown_agent: " in output
+    assert output.endswith(f"; hint: {suggested_name(name)}\n")
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
@@ -97,17 +97,17 @@ def test_a_program_that_exits_early_is_reported_with_its_output(
     ran: Callable[..., str], folder: Path, command: list[str]
 ) -> None:
     (folder / "early.py").write_text("raise ValueError('no idea')\n", encoding="utf-8")
-    told = ran(*command, f"cmd:{sys.executable} early.py", "--sandbox", "none", code=1).splitlines()
-    assert told[-1].startswith("error: agent_died: ")
-    assert told[-2].strip() == "ValueError: no idea"
+    output = ran(*command, f"cmd:{sys.executable} early.py", "--sandbox", "none", code=1).splitlines()
+    assert output[-1].startswith("error: agent_died: ")
+    assert output[-2].strip() == "ValueError: no idea"
 
 
 @pytest.mark.parametrize("agent", ["momentum", "cmd:true", "http://127.0.0.1:1", "agent:decide"])
 @pytest.mark.parametrize("option", ["--timeout", "--start-timeout"])
 def test_an_invalid_timeout_is_refused_with_its_option(ran: Callable[..., str], agent: str, option: str) -> None:
     for value, shown in (("0", "0.0"), ("-5", "-5.0"), ("nan", "nan"), ("inf", "inf")):
-        told = ran("run", "--agent", agent, option, value)
-        assert told == f"error: argument_invalid: `{option}` must be a number above 0; received {shown}\n"
+        output = ran("run", "--agent", agent, option, value)
+        assert output == f"error: argument_invalid: `{option}` must be a number above 0; received {shown}\n"
 
 
 @pytest.mark.parametrize(

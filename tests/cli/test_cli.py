@@ -135,10 +135,10 @@ def test_help_has_examples() -> None:
 
 
 def test_the_help_of_run_truncates_no_option() -> None:
-    told = call("run", "--help")
-    assert "--long-only" in told
-    assert "--maintenance-margin" in told
-    assert "--…" not in told
+    output = call("run", "--help")
+    assert "--long-only" in output
+    assert "--maintenance-margin" in output
+    assert "--…" not in output
 
 
 def test_the_package_can_be_run_as_a_module() -> None:
@@ -160,9 +160,9 @@ def test_a_run_that_ended_early_states_it_first(tmp_path: Path) -> None:
 
 def test_undefined_metrics_are_listed_on_one_line(tmp_path: Path) -> None:
     (tmp_path / "flat.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,1\n", encoding="utf-8")
-    told = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
-    assert told.count("undefined") == 1
-    assert "sharpe, sharpe_se, " in told
+    output = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
+    assert output.count("undefined") == 1
+    assert "sharpe, sharpe_se, " in output
 
 
 def test_run_prints_unfilled_orders() -> None:

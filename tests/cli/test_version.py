@@ -28,36 +28,36 @@ def printed(*words: str) -> str:
 
 def test_the_versions_are_those_of_the_package_the_contract_and_the_engine() -> None:
     engine = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
-    told = json.loads(printed("--version", "--json"))
-    assert (told["openoutcry"], told["contract"]) == (oo.__version__, oo.CONTRACT_VERSION)
-    assert told["engine"] == engine
+    stated = json.loads(printed("--version", "--json"))
+    assert (stated["openoutcry"], stated["contract"]) == (oo.__version__, oo.CONTRACT_VERSION)
+    assert stated["engine"] == engine
 
 
 def test_the_digest_of_a_bundled_market_equals_that_in_records() -> None:
     markets = {f"{name}:{each}": oo.data.load(name, each) for name in oo.data.names() for each in NAMES}
-    told = json.loads(printed("--version", "--json"))["datasets"]
-    assert told == {source: market.fingerprint for source, market in markets.items()}
+    stated = json.loads(printed("--version", "--json"))["datasets"]
+    assert stated == {source: market.fingerprint for source, market in markets.items()}
     run = oo.run_backtest(markets["us-treasury:major"], "momentum", (20, 24), capture=True)
-    assert run.record.headers[0]["dataset.fingerprint"] == told["us-treasury:major"]
+    assert run.record.headers[0]["dataset.fingerprint"] == stated["us-treasury:major"]
 
 
 def test_text_and_json_agree() -> None:
-    told = json.loads(printed("--json", "--version"))
+    stated = json.loads(printed("--json", "--version"))
     first, pages, *markets = printed("--version").splitlines()
-    assert first == f"openoutcry {told['openoutcry']}, contract {told['contract']}, engine {told['engine']}"
-    assert pages.split() == ["engine", "for", "pages", told["engine_for_pages"] or "none"]
-    assert dict(line.split() for line in markets) == told["datasets"]
+    assert first == f"openoutcry {stated['openoutcry']}, contract {stated['contract']}, engine {stated['engine']}"
+    assert pages.split() == ["engine", "for", "pages", stated["engine_for_pages"] or "none"]
+    assert dict(line.split() for line in markets) == stated["datasets"]
 
 
 def test_the_digest_of_the_engine_for_pages_equals_that_in_a_page(tmp_path: Path) -> None:
-    told = json.loads(printed("--version", "--json"))["engine_for_pages"]
+    stated = json.loads(printed("--version", "--json"))["engine_for_pages"]
     if not has_engine():
-        assert told is None
+        assert stated is None
         return
     small_page(tmp_path / "page.html")
     named = json.loads(part_of((tmp_path / "page.html").read_text(encoding="utf-8"), "told"))["engine"]
     packed = Path(oo.__file__).with_name("report") / "engine" / "engine.wasm.gz"
-    assert told == named == hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
+    assert stated == named == hashlib.sha256(gzip.decompress(packed.read_bytes())).hexdigest()
 
 
 def test_json_before_a_command_is_refused_and_not_ignored() -> None:

@@ -251,9 +251,9 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "no name": ({"symbols": ["A", ""]}, "symbol_invalid", ["symbols[1]"]),
     "one bar": ({"dates": [D1], "close": [[1.0, 1.0]]}, "dataset_too_small", ["received 1 and 2"]),
     "no symbol": ({"symbols": [], "close": np.ones((3, 0))}, "dataset_too_small", ["received 3 and 0"]),
-    "a number of nobody": ({"fundamentals": [("C", D1, "eps", 1.0)]}, "symbol_invalid", ['"C"']),
+    "a number of an unknown symbol": ({"fundamentals": [("C", D1, "eps", 1.0)]}, "symbol_invalid", ['"C"']),
     "a number without a day": ({"fundamentals": [("A", "soon", "eps", 1.0)]}, "date_invalid", ["soon"]),
-    "a number that is none": ({"fundamentals": [("A", D1, "eps", nan)]}, "value_invalid", ["eps"]),
+    "a number that is NaN": ({"fundamentals": [("A", D1, "eps", nan)]}, "value_invalid", ["eps"]),
     "two values of a number": (
         {"fundamentals": [("B", D1, "eps", 2.0), ("A", D1, "eps", 1.0), ("B", D1, "eps", -0.5)]},
         "value_invalid",
@@ -264,7 +264,7 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         "value_invalid",
         ['"eps"', '"B"', f"at {D1}", "received 2.0 twice"],
     ),
-    "news of nobody": ({"news": [("C", D1, "rumour")]}, "symbol_invalid", ['"C"']),
+    "news of an unknown symbol": ({"news": [("C", D1, "rumour")]}, "symbol_invalid", ['"C"']),
     "news without a day": ({"news": [("A", "2024-1-2", "rumour")]}, "date_invalid", ["2024-1-2"]),
     "news by the day on an axis of times": (
         {"dates": [f"{day}T16:00:00" for day in (D1, D2, D3)], "news": [("A", D2, "rumour")]},

@@ -53,11 +53,11 @@ def test_a_split_counts_as_re_adjustment_and_other_changes_as_revisions() -> Non
     adjusted = volume.copy()
     adjusted[:SPLIT, 0] *= 4.0
     adjusted[7, 1] += 1.0
-    told = sentences(
+    lines = sentences(
         market(old, open=np.round(old * 1.001, 2), volume=volume), market(new, open=opens(old, SPLIT), volume=adjusted)
     )
     dates = ", ".join(DATES[bar] for bar in (100, 3000, N_BARS - 2))
-    assert told == [
+    assert lines == [
         f"A: {SPLIT:,} rows re-adjusted for the split of 2020-07-31 (4 for 1); "
         f"3 closes revised ({dates}), by up to 10 %; {SPLIT:,} volumes rescaled with them",
         f"B: 1 volume changed ({DATES[7]})",
@@ -71,7 +71,7 @@ def opens(close: Any, before: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("old_for_new", "told"),
+    ("old_for_new", "cause"),
     [
         (2.0, "split of 2020-07-31 (2 for 1)"),
         (1.5, "split of 2020-07-31 (3 for 2)"),
@@ -84,14 +84,14 @@ def opens(close: Any, before: int) -> Any:
 )
 @pytest.mark.parametrize("seed", range(count(20, 4)))
 @pytest.mark.parametrize("decimals", [2, 4, 12])
-def test_a_re_adjustment_is_reported_with_its_cause(old_for_new: float, told: str, seed: int, decimals: int) -> None:
+def test_a_re_adjustment_is_reported_with_its_cause(old_for_new: float, cause: str, seed: int, decimals: int) -> None:
     old = prices(seed, 1)
     new = old.copy()
     new[:SPLIT] = np.round(old[:SPLIT] / old_for_new, decimals)
     (said,) = sentences(market(old, "A"), market(new, "A"))
-    if "factor" not in told:
-        assert said == f"A: {SPLIT:,} rows re-adjusted for the {told}"
-    assert said.startswith(f"A: {SPLIT:,} rows re-adjusted for the {told[:24]}")
+    if "factor" not in cause:
+        assert said == f"A: {SPLIT:,} rows re-adjusted for the {cause}"
+    assert said.startswith(f"A: {SPLIT:,} rows re-adjusted for the {cause[:24]}")
 
 
 def test_many_dividends_are_counted_and_a_few_are_listed() -> None:
@@ -115,8 +115,8 @@ def test_an_event_after_all_common_bars_is_dated_after_them() -> None:
     close = prices()
     new = close.copy()
     new[:SPLIT, 2] = close[:SPLIT, 2] / 3.0
-    told = sentences(market(close, rows=slice(0, SPLIT)), market(new))
-    assert told == [
+    lines = sentences(market(close, rows=slice(0, SPLIT)), market(new))
+    assert lines == [
         f"{N_BARS - SPLIT} bars added after the last: 2020-07-31 to {DATES[-1]}",
         f"C: {SPLIT:,} rows re-adjusted for a split after 2020-07-30 (3 for 1)",
     ]
@@ -140,8 +140,8 @@ def test_added_and_removed_bars_and_symbols_are_reported_once() -> None:
 def test_ambiguous_symbols_are_not_reported_as_renamed() -> None:
     close = prices()
     close[:, 1] = close[:, 0]
-    told = sentences(market(close), market(close, "XYC"))
-    assert told == ["2 symbols removed: A, B", "2 symbols added: X, Y"]
+    lines = sentences(market(close), market(close, "XYC"))
+    assert lines == ["2 symbols removed: A, B", "2 symbols added: X, Y"]
 
 
 def test_corporate_actions_cells_columns_fundamentals_and_news_are_reported() -> None:
@@ -184,13 +184,13 @@ def test_a_change_of_any_bit_is_reported(seed: int, cell: int) -> None:
     place = tuple(places[rng.integers(len(places))])
     table[place] = False if name == "tradable" else np.nextafter(table[place], 1.0 if table[place] != 1.0 else 2.0)
     changed = oo.Dataset.from_arrays(**columns | {name: table})
-    (told,) = differences(dataset, changed)
-    assert told.about == dataset.symbols[place[1]]
-    (part,) = told.parts
+    (difference,) = differences(dataset, changed)
+    assert difference.about == dataset.symbols[place[1]]
+    (part,) = difference.parts
     assert part.facts["column"] == name
     assert part.facts["n"] == 1
     assert dataset.dates[place[0]] in str(part.facts["cells"])
-    json.dumps(told.to_dict(), allow_nan=False)
+    json.dumps(difference.to_dict(), allow_nan=False)
 
 
 @DRAWS
@@ -231,11 +231,11 @@ def test_the_command_prints_differences_and_sets_the_exit_code(tmp_path: Path) -
         done = typed("data", "diff", *words)
         return done.returncode, done.stdout, done.stderr
 
-    told = f"AAPL: 30 rows re-adjusted for the split of {DATES[30]} (4 for 1)"
-    assert call(*files) == (1, told + "\n", "")
+    sentence = f"AAPL: 30 rows re-adjusted for the split of {DATES[30]} (4 for 1)"
+    assert call(*files) == (1, sentence + "\n", "")
     code, printed, _ = call(*files, "--json")
     found = json.loads(printed)
-    assert (code, found["same"], found["differences"][0]["sentence"]) == (1, False, told)
+    assert (code, found["same"], found["differences"][0]["sentence"]) == (1, False, sentence)
     assert found["differences"][0]["parts"][0]["events"][0]["factor"] == 0.25
     assert call(files[0], files[0])[0] == 0
     assert json.loads(call(files[0], files[0], "--json")[1])["differences"] == []

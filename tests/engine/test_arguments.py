@@ -136,7 +136,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: run(window=("2049-01-01", None)),
         "window_invalid: window must satisfy .*; received 60:60, from 2049-01-01: in 2000",
     ),
-    "a market of nobody": (lambda: oo.data.describe("crypto"), "unknown_dataset"),
+    "an unknown market": (lambda: oo.data.describe("crypto"), "unknown_dataset"),
 }  # fmt: skip
 
 

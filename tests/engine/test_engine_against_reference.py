@@ -62,9 +62,9 @@ def worst(received: Any, expected: Any, scale: Any) -> float:
 
 def by_key(events: list[Event]) -> dict[Key, Event]:
     """Return events by key, without reductions within rounding."""
-    told = [each for each in events if each["slug"] != "limited" or is_cut(each["requested"], each["allowed"])]
-    keyed = {(each["slug"], each.get("symbol"), each.get("reason")): each for each in told}
-    assert len(keyed) == len(told), told
+    reported = [each for each in events if each["slug"] != "limited" or is_cut(each["requested"], each["allowed"])]
+    keyed = {(each["slug"], each.get("symbol"), each.get("reason")): each for each in reported}
+    assert len(keyed) == len(reported), reported
     return keyed
 
 
@@ -86,19 +86,19 @@ def numbers(received: Event, expected: Event, mark: float, account: float, nav: 
 
 def events_of(run: oo.Run) -> list[list[Event]]:
     """Return the events of each decision, including fills."""
-    told: list[list[Event]] = [[] for _ in run.returns]
+    reported: list[list[Event]] = [[] for _ in run.returns]
     for event in run.events:
-        told[event["decision"]].append({name: x for name, x in event.items() if name not in {"decision", "bar"}})
+        reported[event["decision"]].append({name: x for name, x in event.items() if name not in {"decision", "bar"}})
     for _, bar, symbol, shares, price in zip(*run.trades.values(), strict=True):
         filled = {"slug": "filled", "symbol": symbol, "shares": shares, "price": price}
-        told[bar - run.window.start - 1].append(filled)
-    return told
+        reported[bar - run.window.start - 1].append(filled)
+    return reported
 
 
 def compare_events(run: oo.Run, accounts: list[Account], scale: Array, into: Comparison) -> None:
-    told, found = events_of(run), [(0.0, 0.0, 1.0)]
+    reported, found = events_of(run), [(0.0, 0.0, 1.0)]
     for k, (before, after) in enumerate(pairwise(accounts)):
-        received, expected = by_key(told[k]), by_key(after.events)
+        received, expected = by_key(reported[k]), by_key(after.events)
         into.classes.update((slug, reason) for slug, _, reason in expected)
         if set(received) != set(expected):
             into.differing.append((k, set(received) ^ set(expected)))
@@ -108,7 +108,7 @@ def compare_events(run: oo.Run, accounts: list[Account], scale: Array, into: Com
         for key, event in expected.items():
             found += numbers(received[key], event, marks.get(key[1], np.nan), size, before.nav)
     into.errors["events"] = worst(*zip(*found, strict=True))
-    if any(told[len(accounts) - 1 :]):
+    if any(reported[len(accounts) - 1 :]):
         into.differing.append("events after the end")
 
 

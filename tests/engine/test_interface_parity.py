@@ -164,12 +164,12 @@ def without_holds(drawn: Draw) -> Draw:
 def test_every_interface_gives_the_same_bits(seed: int, holds: bool, lookback: int) -> None:
     drawn = draw(seed, odd_names=True)
     drawn = drawn if holds else without_holds(drawn)
-    told = through_json(drawn, seed, lookback)
-    expected = [without_fills(step) for step in told.steps]
+    episode = through_json(drawn, seed, lookback)
+    expected = [without_fills(step) for step in episode.steps]
     options = {"seed": seed, "lookback": lookback}
     run = oo.run_backtest(*drawn, **options)
     same(of_run(run, len(expected)), expected)
-    replayed = oo.run_backtest(drawn.dataset, replay(told.texts), *drawn[2:], **options)
+    replayed = oo.run_backtest(drawn.dataset, replay(episode.texts), *drawn[2:], **options)
     same(of_run(replayed, len(expected)), expected)
     assert bits(replayed.nav) == bits(run.nav)
     assert bits(replayed.weights) == bits(run.weights)
@@ -177,17 +177,17 @@ def test_every_interface_gives_the_same_bits(seed: int, holds: bool, lookback: i
         name: column.tolist() for name, column in run.trades.items()
     }
     if not holds:  # arrays cannot express holds
-        same(through_arrays(drawn, seed, lookback)[1], told.steps)
+        same(through_arrays(drawn, seed, lookback)[1], episode.steps)
 
 
 @EPISODES
 @given(seed=SEEDS, lookback=LOOKBACKS)
 def test_a_json_observation_has_the_bits_of_the_array_interface(seed: int, lookback: int) -> None:
     drawn = without_holds(draw(seed, odd_names=True))
-    told = through_json(drawn, seed, lookback)
+    episode = through_json(drawn, seed, lookback)
     seen, _ = through_arrays(drawn, seed, lookback)
     symbols = drawn.dataset.symbols
-    for text, arrays in zip(told.observations, seen, strict=True):
+    for text, arrays in zip(episode.observations, seen, strict=True):
         read = parsed(text, symbols, lookback)
         assert read.listed.tolist() == arrays.listed.tolist()
         assert {name: bits(part) for name, part in read._asdict().items()} == {
@@ -199,8 +199,8 @@ def test_a_json_observation_has_the_bits_of_the_array_interface(seed: int, lookb
 @given(seed=SEEDS)
 def test_nav_is_cash_plus_shares_at_the_last_observed_closes(seed: int) -> None:
     drawn = draw(seed, odd_names=True)
-    told = through_json(drawn, seed, 5)
-    for text, step in zip(told.observations[1:], told.steps, strict=True):
+    episode = through_json(drawn, seed, 5)
+    for text, step in zip(episode.observations[1:], episode.steps, strict=True):
         shown = loads(text)
         mark = {each["symbol"]: each["close_history"][-1] for each in shown["symbols"]}
         parts = [shown["cash"], *(each["shares"] * mark[each["symbol"]] for each in shown["portfolio"])]
@@ -220,13 +220,13 @@ def faults_of(event: dict[str, Any]) -> list[str]:
 @given(seed=SEEDS)
 def test_info_has_the_fields_of_the_contract_and_costs_are_never_negative(seed: int) -> None:
     drawn = without_holds(draw(seed))
-    told, (_, steps) = through_json(drawn, seed, 5), through_arrays(drawn, seed, 5)
-    events = {text for step in [*told.steps, *steps] for text in step.events}
+    episode, (_, steps) = through_json(drawn, seed, 5), through_arrays(drawn, seed, 5)
+    events = {text for step in [*episode.steps, *steps] for text in step.events}
     faults = {json.loads(text)["slug"]: found for text in events if (found := faults_of(json.loads(text)))}
     assert faults == {}
-    assert [step.costs for step in told.steps if min(step.costs.values()) < 0.0] == []
+    assert [step.costs for step in episode.steps if min(step.costs.values()) < 0.0] == []
     env = env_of(drawn)
-    assert set(loads(env.step(told.texts[0])[3])) == INFO
+    assert set(loads(env.step(episode.texts[0])[3])) == INFO
     env.reset_arrays()
     assert set(env.info()) == {"nav", "events", "date"}
     env.step_weights(drawn.weights[drawn.window[0]])
@@ -236,16 +236,16 @@ def test_info_has_the_fields_of_the_contract_and_costs_are_never_negative(seed: 
 Outcome = tuple[Any, ...]
 
 
-def resume(env: native.TradingEnv, drawn: Draw, told: Episode, first: int, *, arrays: bool) -> list[Outcome]:
+def resume(env: native.TradingEnv, drawn: Draw, episode: Episode, first: int, *, arrays: bool) -> list[Outcome]:
     """Continue from decision `first` and return all outputs."""
     outcomes: list[Outcome] = []
-    for k in range(first, len(told.steps)):
+    for k in range(first, len(episode.steps)):
         if arrays:
             reward = env.step_weights(drawn.weights[drawn.window[0] + k])
             outputs = (json.dumps(env.info()), observe(env, drawn.dataset.n_symbols, 5).bytes())
             outcomes.append((bits(reward), env.terminated, env.truncated, *outputs))
         else:
-            outcomes.append(env.step(told.texts[k]))
+            outcomes.append(env.step(episode.texts[k]))
     return outcomes
 
 
@@ -253,22 +253,22 @@ def resume(env: native.TradingEnv, drawn: Draw, told: Episode, first: int, *, ar
 @given(seed=SEEDS, where=st.floats(0.0, 1.0), arrays=st.booleans())
 def test_a_restored_checkpoint_continues_identically(seed: int, where: float, arrays: bool) -> None:
     drawn = without_holds(draw(seed, odd_names=True))
-    told = through_json(drawn, seed, 5)
-    first = round(where * len(told.steps))
+    episode = through_json(drawn, seed, 5)
+    first = round(where * len(episode.steps))
     env = env_of(drawn, seed=seed, lookback=5)
-    resume(env, drawn, Episode(told.texts, [], told.steps[:first]), 0, arrays=arrays)
+    resume(env, drawn, Episode(episode.texts, [], episode.steps[:first]), 0, arrays=arrays)
     state, shown = env.clone_state(), env.observation_json()
     assert (state.bar, bits(state.nav)) == (drawn.window[0] + first, bits(env.nav))
-    unbroken = resume(env, drawn, told, first, arrays=arrays)
+    unbroken = resume(env, drawn, episode, first, arrays=arrays)
     other = env_of(drawn, seed=seed, lookback=5)
     for resumed in (env, other):  # the environment that continued, and a fresh one
         resumed.restore_state(state)
         assert resumed.clone_state() == state
         assert resumed.observation_json() == shown
-        assert resume(resumed, drawn, told, first, arrays=arrays) == unbroken
+        assert resume(resumed, drawn, episode, first, arrays=arrays) == unbroken
     env.restore_state(state)  # both interfaces share checkpoints
-    through = [env.step(text)[1] for text in told.texts[first:]]
-    assert bits(through) == bits([step.reward for step in told.steps[first:]])
+    through = [env.step(text)[1] for text in episode.texts[first:]]
+    assert bits(through) == bits([step.reward for step in episode.steps[first:]])
 
 
 @pytest.mark.parametrize("what", ["dataset", "window", "costs", "limits", "seed"])

@@ -42,7 +42,7 @@ LOOKBACK = 5
 NEGATIVE = Path(__file__).resolve().parents[2] / "contract" / "conformance" / "negative.json"
 ACTIONS = ("buy", "sell", "hold", "close")
 WEIGHTS = (0.5, -0.5, 0.0, 1.0, 150.0, -1e300)
-NOBODY = "no such symbol"
+UNKNOWN = "no such symbol"
 
 
 def hashed(observation: Observation) -> Observation:
@@ -81,15 +81,17 @@ def public(state: Any) -> tuple[Any, ...]:
 def watch(drawn: Draw, agent: Agent, seed: int, last: int) -> list[Reachable]:
     """Return the reachable values of an episode up to bar `last`, including its decision."""
     env, symbols = env_of(drawn, seed=seed, lookback=LOOKBACK), drawn.dataset.n_symbols
-    moments, text, reward, info = [], env.reset(), 0.0, ""
+    reachable, text, reward, info = [], env.reset(), 0.0, ""
     for bar in range(drawn.window[0], last + 1):
         decided = json.dumps(agent(json.loads(text)))
         seen = observe(env, symbols, LOOKBACK).bytes()
-        moments.append(Reachable(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state())))
+        reachable.append(
+            Reachable(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state()))
+        )
         if bar == last or env.terminated:
             break
         text, reward, _, info = env.step(decided)
-    return moments
+    return reachable
 
 
 def known_items(rng: np.random.Generator, names: tuple[str, ...], dates: list[str]) -> tuple[list[Any], list[Any]]:
@@ -149,35 +151,35 @@ def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: 
     past = futures(seed, place)
     for name in agents(0):
         # Baselines have state, so each episode uses a new one.
-        moments = watch(past.own, agents(seed)[name], seed, past.bar)
-        assert watch(past.garbage, agents(seed)[name], seed, past.bar) == moments
+        reachable = watch(past.own, agents(seed)[name], seed, past.bar)
+        assert watch(past.garbage, agents(seed)[name], seed, past.bar) == reachable
         if past.none:
-            assert watch(past.none, agents(seed)[name], seed, past.bar) == moments
+            assert watch(past.none, agents(seed)[name], seed, past.bar) == reachable
 
 
 def learn(drawn: Draw, seed: int, last: int) -> list[tuple[Any, ...]]:
     """Return the reachable values of an episode through the array interface, with hashed weights."""
     env, n_symbols = env_of(drawn, seed=seed), drawn.dataset.n_symbols
     env.reset_arrays()
-    moments, reward = [], 0.0
+    reachable, reward = [], 0.0
     for bar in range(drawn.window[0], last + 1):
         seen = observe(env, n_symbols, LOOKBACK).bytes()
         digest = hashlib.shake_256(seen).digest(n_symbols)
-        moments.append((seen, digest, reward, json.dumps(env.info())))
+        reachable.append((seen, digest, reward, json.dumps(env.info())))
         if bar == last or env.terminated:
             break
         listed = observe(env, n_symbols, 1).listed
         reward = env.step_weights(listed * (np.frombuffer(digest, np.uint8) / 128.0 - 1.0))
-    return moments
+    return reachable
 
 
 @DRAWS
 @given(seed=SEEDS, place=PLACES)
 def test_no_future_changes_the_array_observations_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
-    moments = learn(past.own, seed, past.bar)
-    assert learn(past.garbage, seed, past.bar) == moments
-    assert past.none is None or learn(past.none, seed, past.bar) == moments
+    reachable = learn(past.own, seed, past.bar)
+    assert learn(past.garbage, seed, past.bar) == reachable
+    assert past.none is None or learn(past.none, seed, past.bar) == reachable
 
 
 def test_a_future_bar_is_visible_once_it_is_due() -> None:
@@ -230,7 +232,7 @@ def response_to(bar: int, orders: list[tuple[str, str, float]], name: str) -> tu
     info = loads(text)
     for event in info["events"]:
         if event.get("symbol") == name:
-            event["symbol"] = NOBODY
+            event["symbol"] = UNKNOWN
     return observation, reward, done, info
 
 
@@ -241,10 +243,10 @@ def test_an_order_for_a_future_listing_is_answered_like_an_unknown_symbol(bar: i
     for beside in ([], [("A", "buy", 0.6)], [("A", "buy", 0.6), ("A", "sell", 0.2)]):
         for twice in (1, 2):
             answers = [
-                response_to(bar, [*beside, *[(name, action, weight)] * twice], name) for name in ("B", "C", NOBODY)
+                response_to(bar, [*beside, *[(name, action, weight)] * twice], name) for name in ("B", "C", UNKNOWN)
             ]
             assert answers[0] == answers[1] == answers[2]
-            refused = [event["reason"] for event in answers[0][3]["events"] if event.get("symbol") == NOBODY]
+            refused = [event["reason"] for event in answers[0][3]["events"] if event.get("symbol") == UNKNOWN]
             assert refused == ["unknown_symbol"] * twice
 
 
@@ -339,7 +341,7 @@ def test_no_text_or_public_attribute_contains_the_seed() -> None:
     seed = 8_675_309_012_345
     drawn = late_listings()._replace(dataset=oo.Dataset.synthetic(5, 60, seed))
     texts = [repr(public(env_of(drawn, seed=seed).clone_state())), repr(env_of(drawn, seed=seed)), repr(drawn.dataset)]
-    texts += [repr(moment) for moment in watch(drawn, hashed, seed, 58)]
+    texts += [repr(values) for values in watch(drawn, hashed, seed, 58)]
     with pytest.raises(oo.OpenOutcryError) as refused:
         env_of(drawn, seed=seed).step("{}")
     texts += [str(refused.value), drawn.dataset.fingerprint, *drawn.dataset.dates, *drawn.dataset.symbols]

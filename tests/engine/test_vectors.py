@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import make_vectors  # noqa: E402
 from make_vectors import costs_of, dataset_of, environment, limits_of  # noqa: E402
 
-Told = dict[str, Any]
+Json = dict[str, Any]
 HOLD = '{"orders":[]}'
 GAINS = ("interest", "dividends", "settlement")
 
@@ -33,7 +33,7 @@ def load(path: str) -> Any:
     return json.loads((CONTRACT / path).read_text(encoding="utf-8"))
 
 
-def by_name(case: Told) -> str:
+def by_name(case: Json) -> str:
     return case["name"]
 
 
@@ -46,11 +46,11 @@ BESIDE_THE_ENGINE = {"record", "agent", "infrastructure", "session"}
 NEGATIVE, POSITIVE = load("conformance/negative.json"), load("conformance/positive.json")
 
 
-def infos(case: Told) -> list[Told]:
+def infos(case: Json) -> list[Json]:
     return [json.loads(step["info"]) for step in case["expected"]["steps"]]
 
 
-def observations(case: Told) -> list[Told]:
+def observations(case: Json) -> list[Json]:
     texts = [case["expected"]["reset"], *(step["observation"] for step in case["expected"]["steps"])]
     return [json.loads(text) for text in texts]
 
@@ -59,7 +59,7 @@ def observations(case: Told) -> list[Told]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_the_json_interface_gives_the_texts_of_a_vector(case: Told) -> None:
+def test_the_json_interface_gives_the_texts_of_a_vector(case: Json) -> None:
     env = environment(case["given"])
     assert env.reset() == case["expected"]["reset"]
     for decision, expected in zip(case["given"]["decisions"], case["expected"]["steps"], strict=True):
@@ -69,15 +69,15 @@ def test_the_json_interface_gives_the_texts_of_a_vector(case: Told) -> None:
 
 
 @pytest.mark.parametrize("case", FULL, ids=by_name)
-def test_the_array_interface_gives_the_money_of_a_vector(case: Told) -> None:
+def test_the_array_interface_gives_the_money_of_a_vector(case: Json) -> None:
     env, symbols = environment(case["given"]), case["given"]["dataset"]["symbols"]
     env.reset_arrays()
     rows = zip(case["given"]["weights"], case["expected"]["steps"], infos(case), observations(case)[1:], strict=True)
     for row, expected, info, shown in rows:
         reward = env.step_weights(np.array(row, dtype=np.float64))
         assert (reward, env.terminated or env.truncated) == (expected["reward"], expected["done"])
-        told = env.info()
-        assert {name: told[name] for name in ("nav", "costs", "turnover", *GAINS)} == {
+        info = env.info()
+        assert {name: info[name] for name in ("nav", "costs", "turnover", *GAINS)} == {
             name: info[name] for name in ("nav", "costs", "turnover", *GAINS)
         }
         seen = observe(env, len(symbols), 1)
@@ -87,19 +87,19 @@ def test_the_array_interface_gives_the_money_of_a_vector(case: Told) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
-def test_a_backtest_on_weights_gives_the_money_of_a_vector(case: Told) -> None:
-    given, told = case["given"], infos(case)
+def test_a_backtest_on_weights_gives_the_money_of_a_vector(case: Json) -> None:
+    given, steps = case["given"], infos(case)
     dataset, (start, end) = dataset_of(given["dataset"]), given["window"]
     table = np.full((dataset.n_bars, dataset.n_symbols), np.nan)
     table[start : start + len(given["weights"])] = np.array(given["weights"], dtype=np.float64)
     costs, limits = costs_of(given["costs"]), limits_of(given["limits"])
     run = oo.run_backtest(dataset, table, (start, end), costs, limits, given["seed"])
-    assert run.nav[: len(told) + 1].tolist() == [1.0, *(info["nav"] for info in told)]
-    assert run.turnover[: len(told)].tolist() == [info["turnover"] for info in told]
+    assert run.nav[: len(steps) + 1].tolist() == [1.0, *(info["nav"] for info in steps)]
+    assert run.turnover[: len(steps)].tolist() == [info["turnover"] for info in steps]
     for kind, column in run.costs.items():
-        assert column[: len(told)].tolist() == [info["costs"][kind] for info in told]
+        assert column[: len(steps)].tolist() == [info["costs"][kind] for info in steps]
     for kind in GAINS:
-        assert run.gains[kind][: len(told)].tolist() == [info[kind] for info in told]
+        assert run.gains[kind][: len(steps)].tolist() == [info[kind] for info in steps]
 
 
 def test_the_vectors_equal_the_output_of_engine_and_witness(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_the_vectors_cover_every_event_and_reason_with_its_fields() -> None:
     assert found == {(slug, reason) for slug, event in documented.items() for reason in event["reasons"] or [None]}
 
 
-def features(case: Told) -> Iterator[str]:
+def features(case: Json) -> Iterator[str]:
     """Yield the features that a case covers, from its inputs and outputs."""
     given, shown = case["given"], observations(case)
     data, costs = given["dataset"], given["costs"]
@@ -148,7 +148,7 @@ def features(case: Told) -> Iterator[str]:
         yield "news"
 
 
-def features_of_step(data: Told, bar: int, before: Told, after: Told) -> Iterator[str]:
+def features_of_step(data: Json, bar: int, before: Json, after: Json) -> Iterator[str]:
     held = {position["symbol"]: position["shares"] for position in before["portfolio"]}
     now = {position["symbol"]: position["shares"] for position in after["portfolio"]}
     numbers = {view["symbol"]: view.get("fundamentals", {}) for view in before["symbols"]}
@@ -173,7 +173,7 @@ def features_of_step(data: Told, bar: int, before: Told, after: Told) -> Iterato
             yield "restated number"
 
 
-def features_of_info(info: Told) -> Iterator[str]:
+def features_of_info(info: Json) -> Iterator[str]:
     yield from (kind for kind, cost in info["costs"].items() if cost)
     if info["interest"]:
         yield "interest received" if info["interest"] > 0.0 else "interest paid on cash"
@@ -203,7 +203,7 @@ def test_every_slug_of_the_engine_is_covered_by_a_vector() -> None:
 # Refusals
 
 
-def stepped(given: Told) -> native.TradingEnv:
+def stepped(given: Json) -> native.TradingEnv:
     env, (start, end) = environment(given), given["window"]
     for decision in given["decisions"][: end - start - 1]:
         env.step(decision)
@@ -214,7 +214,7 @@ def numbers(values: Any) -> Any:
     return [numbers(value) for value in values] if isinstance(values, list) else float(values)
 
 
-def refuse(env: native.TradingEnv, given: Told, case: Told) -> None:
+def refuse(env: native.TradingEnv, given: Json, case: Json) -> None:
     at, given_in = case["at"], case["input"]
     if at == "decision":
         env.step(given_in)
@@ -243,22 +243,22 @@ def seen(env: native.TradingEnv) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("case", REJECT["cases"], ids=by_name)
-def test_a_refused_input_raises_its_slug_and_changes_nothing(case: Told) -> None:
+def test_a_refused_input_raises_its_slug_and_changes_nothing(case: Json) -> None:
     given = REJECT["environments"][case["on"]]
     env = stepped(given)
-    before, told = seen(env), env.info()
+    before, info = seen(env), env.info()
     with pytest.raises(oo.OpenOutcryError) as refusal:
         refuse(env, given, case)
     assert refusal.value.slug == case["expected"]["slug"]
     assert seen(env) == before
-    assert env.info() == told
+    assert env.info() == info
     # A NAV out of range refuses any decision: the fault is in the state, not in the input.
     if not (env.terminated or env.truncated or case["expected"]["slug"] == "nav_overflow"):
         assert env.step(HOLD) == stepped(given).step(HOLD)
 
 
 @pytest.mark.parametrize("case", NEGATIVE, ids=by_name)
-def test_a_negative_case_of_the_kit_raises_its_slug_and_changes_nothing(case: Told) -> None:
+def test_a_negative_case_of_the_kit_raises_its_slug_and_changes_nothing(case: Json) -> None:
     env = oo.TradingEnv(n_symbols=1, n_days=40, seed=1)
     first, before = env.reset(), seen(env)
     with pytest.raises(oo.OpenOutcryError) as refusal:
@@ -273,7 +273,7 @@ def test_a_negative_case_of_the_kit_raises_its_slug_and_changes_nothing(case: To
 
 
 @pytest.mark.parametrize("case", POSITIVE, ids=by_name)
-def test_a_positive_case_of_the_kit_is_a_step(case: Told) -> None:
+def test_a_positive_case_of_the_kit_is_a_step(case: Json) -> None:
     env, spelled_out = (oo.TradingEnv.from_csv("date,AAA\n2024-01-02,100\n2024-01-03,101\n") for _ in range(2))
     assert env.step(case["decision"]) == spelled_out.step(json.dumps(case["parsed"]))
 
@@ -281,7 +281,7 @@ def test_a_positive_case_of_the_kit_is_a_step(case: Told) -> None:
 # The messages
 
 
-def raised(error: Told) -> oo.OpenOutcryError:
+def raised(error: Json) -> oo.OpenOutcryError:
     """Return the first error with this slug from a case of `reject.json` or from a direct call."""
     dataset = oo.Dataset.synthetic(1, 30)
     for case in REJECT["cases"]:
@@ -305,18 +305,18 @@ def raised(error: Told) -> oo.OpenOutcryError:
 @pytest.mark.parametrize(
     "error", [e for e in ERRORS["errors"] if e["kind"] not in BESIDE_THE_ENGINE], ids=lambda e: e["slug"]
 )
-def test_a_message_follows_its_template(error: Told) -> None:
+def test_a_message_follows_its_template(error: Json) -> None:
     value = raised(error)
     assert value.slug == error["slug"]
     assert re.fullmatch(f"{error['slug']}: {of_template(error['message'])}", str(value), re.DOTALL)
 
 
-def is_text(error: Told) -> bool:
+def is_text(error: Json) -> bool:
     return error["kind"] == "decision" or error["example"]["given"].startswith("date,")
 
 
 @pytest.mark.parametrize("error", [e for e in ERRORS["errors"] if is_text(e)], ids=lambda error: error["slug"])
-def test_the_example_of_an_error_raises_the_message_it_shows(error: Told) -> None:
+def test_the_example_of_an_error_raises_the_message_it_shows(error: Json) -> None:
     read = oo.TradingEnv().step if error["kind"] == "decision" else oo.Dataset.from_csv
     with pytest.raises(oo.OpenOutcryError) as refusal:
         read(error["example"]["given"])

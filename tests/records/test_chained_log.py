@@ -94,7 +94,7 @@ def test_a_line_is_the_canonical_json_of_its_record(payload: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("payload", "told"),
+    ("payload", "message"),
     [
         ({"a": {"b": [0.0, float("nan")]}}, r"`payload\.a\.b\[1\]` must be finite; received nan"),
         ({"a": float("inf")}, "must be finite; received inf"),
@@ -108,12 +108,12 @@ def test_a_line_is_the_canonical_json_of_its_record(payload: dict[str, Any]) -> 
     ],
 )
 def test_a_payload_that_is_not_json_is_refused_before_anything_is_written(
-    tmp_path: Path, payload: Any, told: str
+    tmp_path: Path, payload: Any, message: str
 ) -> None:
     log = log_at(tmp_path / "log.jsonl")
     log.append("trial", {"a": 1})
     before = log.path.read_bytes()
-    with pytest.raises(oo.OpenOutcryError, match=told) as caught:
+    with pytest.raises(oo.OpenOutcryError, match=message) as caught:
         log.append_all([("trial", {"a": 2}), ("trial", payload)])
     assert caught.value.slug == "argument_invalid"
     assert log.path.read_bytes() == before
@@ -301,10 +301,10 @@ def test_eight_writers_lose_no_record_and_the_chain_is_intact(tmp_path: Path) ->
         pool.starmap(_append, [(path, f"w{number}", n) for number in range(8)])
     found = verify(path)
     assert (found.is_intact, found.n_records, found.n_torn) == (True, 8 * n, 0)
-    told: dict[str, list[int]] = {}
+    by_session: dict[str, list[int]] = {}
     for _, record in iterate(path):
-        told.setdefault(record["session_id"], []).append(record["payload"]["n"])
-    assert told == {f"w{number}": list(range(n)) for number in range(8)}
+        by_session.setdefault(record["session_id"], []).append(record["payload"]["n"])
+    assert by_session == {f"w{number}": list(range(n)) for number in range(8)}
 
 
 def test_threads_and_forks_share_a_log(tmp_path: Path) -> None:
@@ -344,11 +344,11 @@ def test_a_log_continues_after_its_writer_is_killed(tmp_path: Path) -> None:
     log_at(path, "last").append("trial", {"n": 0})
     found = verify(path)
     assert found.is_intact
-    told: dict[str, list[int]] = {}
+    by_session: dict[str, list[int]] = {}
     for _, record in iterate(path):
-        told.setdefault(record["session_id"], []).append(record["payload"]["n"])
-    assert set(told) == {*(f"w{number}" for number in range(n_kills)), "last"}
-    assert all(numbers == list(range(len(numbers))) for numbers in told.values())
+        by_session.setdefault(record["session_id"], []).append(record["payload"]["n"])
+    assert set(by_session) == {*(f"w{number}" for number in range(n_kills)), "last"}
+    assert all(numbers == list(range(len(numbers))) for numbers in by_session.values())
 
 
 def test_a_full_disk_leaves_the_log_unchanged(tmp_path: Path) -> None:

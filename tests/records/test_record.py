@@ -312,16 +312,16 @@ def test_comparison_reports_setting_differences_and_the_first_divergence() -> No
     )
     found = compare(RECORD, oo.RunRecord.join("dearer", [dearer.record], 2))
     assert not found.same
-    assert [knob.field for knob in found.record] == ["agent_id", "in_sample_trials"]
-    knobs, parting = found.runs[0]
-    assert [knob.field for knob in knobs] == ["costs.fee_bps", "fill.seed"]
-    assert parting is not None
-    assert (parting.field, parting.step, parting.bar) == ("nav", 1, 20)
-    assert parting.ulps
-    knobs, parting = compare(RECORD, captured("equal-weight").record).runs[0]
-    assert knobs == ()
-    assert parting is not None
-    assert (parting.field, parting.place) == ("decision", "step 0")
+    assert [setting.field for setting in found.record] == ["agent_id", "in_sample_trials"]
+    settings, divergence = found.runs[0]
+    assert [setting.field for setting in settings] == ["costs.fee_bps", "fill.seed"]
+    assert divergence is not None
+    assert (divergence.field, divergence.step, divergence.bar) == ("nav", 1, 20)
+    assert divergence.ulps
+    settings, divergence = compare(RECORD, captured("equal-weight").record).runs[0]
+    assert settings == ()
+    assert divergence is not None
+    assert (divergence.field, divergence.place) == ("decision", "step 0")
 
 
 def test_canonical_json_equals_that_of_the_second_writer() -> None:

@@ -31,10 +31,10 @@ def test_a_recorded_run_is_verified_by_the_command(tmp_path: Path, suffix: str) 
     path = tmp_path / f"run{suffix}"
     ran = json.loads(call(*RUN, "--record", path, "--json"))
     record = oo.RunRecord.load(path)
-    told = call("replay", path, "--data", "ecb-fx")
-    verified, made_by = told.splitlines()
+    output = call("replay", path, "--data", "ecb-fx")
+    verified, recorded_by = output.splitlines()
     assert verified == f"verified {record.digest} (1 run, {len(ran['nav']) - 1} steps)"
-    assert made_by.startswith(f"  recorded by engine {oo.__version__}, contract {oo.CONTRACT_VERSION}, as stated: ")
+    assert recorded_by.startswith(f"  recorded by engine {oo.__version__}, contract {oo.CONTRACT_VERSION}, as stated: ")
     parsed = json.loads(call("replay", path, "--data", "ecb-fx", "--json"))
     assert (parsed["verified"], parsed["agent"], parsed["digest"]) == (True, "momentum", record.digest)
     assert parsed["headers"][0]["dataset.fingerprint"] == ran["fingerprint"]
@@ -46,10 +46,10 @@ def test_a_difference_is_printed_with_its_bar_size_and_cause(tmp_path: Path) -> 
     text = path.read_text(encoding="utf-8")
     number = json.loads(text)["runs"][0]["steps"][20]["nav"]
     edited.write_text(text.replace(f'"nav":{number},', '"nav":1.5,', 1), encoding="utf-8")
-    told = call("replay", edited, "--data", "ecb-fx", code=1)
-    assert told.startswith("differs: run 0, step 20, bar ")
-    assert f"(2010-02-01): nav is 1.5, the replay has {number}" in told
-    assert "ulps apart; likely what was shown was edited after the run" in told
+    output = call("replay", edited, "--data", "ecb-fx", code=1)
+    assert output.startswith("differs: run 0, step 20, bar ")
+    assert f"(2010-02-01): nav is 1.5, the replay has {number}" in output
+    assert "ulps apart; likely what was shown was edited after the run" in output
     other = json.loads(call("replay", path, "--data", "ecb-fx:all", "--json", code=1))
     assert {each["cause"] for each in other["differences"]} == {"data"}
     assert call("diff", path, path) == "the same record\n"
@@ -71,8 +71,8 @@ def test_a_signature_is_required_by_its_key(tmp_path: Path) -> None:
         assert f"  signed by {key}\n" in CliRunner().invoke(app, [*replay, given]).stdout
     for given in ("ab", str(tmp_path / "none.pub"), str(path)):
         assert "key_invalid" in str(CliRunner().invoke(app, [*replay, given]).exception)
-    told = call("replay", path, "--data", "ecb-fx", "--public-key", records.public_key(bytes([1] * 32)).hex(), code=1)
-    assert "differs: record: signature is" in told
+    output = call("replay", path, "--data", "ecb-fx", "--public-key", records.public_key(bytes([1] * 32)).hex(), code=1)
+    assert "differs: record: signature is" in output
 
 
 def test_sealed_noise_is_replayed_with_its_revealed_key(tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_a_truncated_file_is_reported_and_not_verified(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     call(*RUN, "--record", path)
     path.write_bytes(path.read_bytes()[:9_000])
-    told = call("replay", path, "--data", "ecb-fx", code=1)
-    assert told.startswith("unfinished: the record is one whose run 0 has no end, after ")
-    assert "truncated by a crash" in told
+    output = call("replay", path, "--data", "ecb-fx", code=1)
+    assert output.startswith("unfinished: the record is one whose run 0 has no end, after ")
+    assert "truncated by a crash" in output
 
 
 def test_unreadable_and_unwritable_files_are_refused(tmp_path: Path) -> None:
@@ -120,6 +120,6 @@ def test_an_existing_record_is_overwritten_only_with_force(tmp_path: Path, suffi
 
 def test_the_help_has_examples() -> None:
     for verb in ("replay", "diff"):
-        told = call(verb, "--help")
-        assert f"openoutcry {verb} " in told
-        assert "Exit codes" in told
+        output = call(verb, "--help")
+        assert f"openoutcry {verb} " in output
+        assert "Exit codes" in output

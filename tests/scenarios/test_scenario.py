@@ -185,9 +185,9 @@ def test_key_and_seed_are_hidden() -> None:
     for scenario, secret in ((Scenario(spec, seed), str(seed)), (sealed, sealed.reveal())):
         env = oo.OpenOutcryEnv(dataset=scenario.dataset(), window=(30, 60))
         observation, info = env.reset(seed=0)
-        told = [repr(scenario), repr(env), repr(observation), repr(info), repr(scenario.dataset())]
-        told.extend(repr(env.step(np.full(5, 0.1))) for _ in range(5))
-        assert secret not in "".join(told)
+        texts = [repr(scenario), repr(env), repr(observation), repr(info), repr(scenario.dataset())]
+        texts.extend(repr(env.step(np.full(5, 0.1))) for _ in range(5))
+        assert secret not in "".join(texts)
         with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(scenario)
 

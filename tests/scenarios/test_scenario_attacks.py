@@ -24,7 +24,7 @@ from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 pytestmark = pytest.mark.once
 
-KEY = hashlib.sha256(b"a key that nobody was told").hexdigest()
+KEY = hashlib.sha256(b"a key that nobody was predicted").hexdigest()
 SEED = 8_723_412_987_001_234_567
 EXACT = 1e-11
 
@@ -58,9 +58,9 @@ def twister(seed: int, n: int) -> list[float]:
 )
 def test_the_attack_predicts_the_next_price_of_its_weak_generator(inversion: Any, uniforms: list[float]) -> None:
     *shown, hidden = known.walk_of(uniforms)
-    told = inversion(known.uniforms_of(np.array(shown)), EXACT)
-    assert told is not None
-    assert shown[-1] * np.exp(known.VOL * known.NORMAL.inv_cdf(told)) == pytest.approx(hidden, rel=1e-9)
+    predicted = inversion(known.uniforms_of(np.array(shown)), EXACT)
+    assert predicted is not None
+    assert shown[-1] * np.exp(known.VOL * known.NORMAL.inv_cdf(predicted)) == pytest.approx(hidden, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_the_attacks_need_only_the_upper_bits(inversion: Any, words: Iterator[in
 def test_two_returns_reveal_a_market_of_splitmix() -> None:
     prices = known.prices_of(known.box_muller(known.splitmix(SEED), 20))
     for n_returns in (2, 3, 8):
-        told = known.invert_splitmix(known.normals_of(prices[: n_returns + 1]), 1e-13)
-        assert told is not None
-        assert prices[n_returns] * np.exp(known.VOL * told) == pytest.approx(prices[n_returns + 1], rel=1e-9)
+        predicted = known.invert_splitmix(known.normals_of(prices[: n_returns + 1]), 1e-13)
+        assert predicted is not None
+        assert prices[n_returns] * np.exp(known.VOL * predicted) == pytest.approx(prices[n_returns + 1], rel=1e-9)
 
 
 def clean_channel() -> Array:
@@ -176,9 +176,9 @@ def test_the_attack_predicts_the_next_price_from_a_record_of_its_weak_generator(
     *shown, hidden = known.walk_of(uniforms)
     dates = np.datetime64("2024-01-01") + np.arange(len(shown))
     navs = navs_of(held(oo.Dataset.from_arrays(dates, ["A"], np.array(shown)[:, None]), 0))
-    told = inversion(known.uniforms_of(navs), EXACT)
-    assert told is not None
-    assert shown[-1] * np.exp(known.VOL * known.NORMAL.inv_cdf(told)) == pytest.approx(hidden, rel=1e-9)
+    predicted = inversion(known.uniforms_of(navs), EXACT)
+    assert predicted is not None
+    assert shown[-1] * np.exp(known.VOL * known.NORMAL.inv_cdf(predicted)) == pytest.approx(hidden, rel=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -106,10 +106,10 @@ def records(scenario: Scenario, data: oo.Dataset) -> Iterator[Any]:
     run = oo.run_backtest(data, "equal-weight", (30, 90), capture=True)
     yield from (run.record.to_json(), run.record._core.to_lines(), run.record.headers, repr(run.record))
     yield from (oo.replay(run.record, data), str(oo.replay(run.record, data)), run.record.sign(bytes(32)).to_json())
-    asked = oo.run_backtest(
+    run = oo.run_backtest(
         data, lambda observation: {"orders": [], "reasoning": str(observation)}, (30, 50), capture=True
     )
-    yield asked.record.to_json()
+    yield run.record.to_json()
     yield from (repr(run), run.decisions, run.events, run.metrics, run.nav, run.trades, run.caveats, repr(data))
     yield from (data.name, data.fingerprint, data.dates, data.symbols, repr(scenario), repr(scenario.spec))
     yield from (scenario.spec.to_json(), scenario.spec.digest, repr(vars(scenario)), repr(scenario._core))
@@ -166,12 +166,12 @@ def test_an_exposed_secret_is_detected() -> None:
 
 def test_public_information_is_the_same_for_every_key() -> None:
     # Names, dates, spec and schemas are public before the first bar, so they must not depend on the key.
-    told = []
+    public = []
     for seed in (1, 2):
         scenario = Scenario(SPEC, seed)
         data = scenario.dataset()
-        told.append((data.name, data.dates, data.symbols, repr(scenario), scenario.spec.to_json()))
-    assert told[0] == told[1]
+        public.append((data.name, data.dates, data.symbols, repr(scenario), scenario.spec.to_json()))
+    assert public[0] == public[1]
     # A record is read after the run; observations and decisions have no field for a key.
     texts = [(CONTRACT / f"{name}.schema.json").read_text(encoding="utf-8") for name in ("observation", "decision")]
     assert re.findall(r'"[^"]*(?:seed|secret|commitment)[^"]*":', "".join(texts)) == []
