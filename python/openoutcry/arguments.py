@@ -1,4 +1,7 @@
-"""Checks of Python arguments. An invalid argument raises; it is never converted to a valid one."""
+"""Checks of Python arguments.
+
+An invalid argument raises; it is never converted to a valid one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from openoutcry.openoutcry_py import CostModel, Limits
 
 
 def checked_integer(name: str, value: Any, least: int, most: int, slug: str = "argument_invalid") -> int:
-    """Return an integer within `[least, most]`; raise `slug` for any other value, including a bool."""
+    """Return an integer within `[least, most]`.
+
+    Raise `slug` for any other value, including a bool.
+    """
     if not is_integer(value) or not least <= index(value) <= most:
         raise refusal(slug, f"`{name}` must be an integer from {least} to {most}; received {value!r}")
     return index(value)
@@ -32,7 +38,10 @@ def is_integer(value: Any) -> bool:
 
 
 def is_bool(value: Any) -> bool:
-    """Return whether a value is a Python or numpy bool. Python counts bools as integers."""
+    """Return whether a value is a Python or numpy bool.
+
+    Python counts bools as integers.
+    """
     return isinstance(value, (bool, np.bool_))
 
 
@@ -44,7 +53,10 @@ def checked_text(name: str, value: Any) -> str:
 
 
 def checked_texts(name: str, values: Any) -> tuple[str, ...]:
-    """Return a list of strings as a tuple. A single string raises: iterating it would yield characters."""
+    """Return a list of strings as a tuple.
+
+    A single string raises: iterating it would yield characters.
+    """
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise refusal("argument_invalid", f"`{name}` must be a list of texts; received {values!r}")
     return tuple(checked_text(f"{name}[{place}]", value) for place, value in enumerate(values))
@@ -70,7 +82,10 @@ def costs_and_limits(costs: CostModel | None, limits: Limits | None) -> tuple[Co
 
 
 def unmasked_array(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return values as an array. A masked array raises, because conversion would drop its mask."""
+    """Return values as an array.
+
+    A masked array raises, because conversion would drop its mask.
+    """
     if isinstance(values, np.ma.MaskedArray):
         hint = "hint: `.filled(np.nan)` marks masked values as missing"
         raise refusal("shape_mismatch", f"`{name}` must be an array without a mask; received a masked array; {hint}")
@@ -99,5 +114,8 @@ def read_text_file(path: Path) -> str:
 
 
 def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `build` with keyword arguments, which `__reduce__` cannot do. The native module pickles by this name."""
+    """Call `build` with keyword arguments, which `__reduce__` cannot do.
+
+    The native module pickles by this name.
+    """
     return build(*args, **kwargs)

@@ -6,7 +6,10 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:
-    """Return an `OpenOutcryError` with a slug of `contract/errors.json`; the caller raises it."""
+    """Return an `OpenOutcryError` with a slug of `contract/errors.json`.
+
+    The caller raises it.
+    """
     error = OpenOutcryError(f"{slug}: {message}")
     error.slug = slug
     return error
@@ -21,7 +24,7 @@ def add_note(error: BaseException, text: str) -> None:
 
 
 def chain_note(error: BaseException, text: str) -> None:
-    """Attach a line to an exception as its first cause, for Python 3.10, which has no `add_note`."""
+    """Attach a line to an exception; Python 3.10 has no `add_note`."""
     root, seen = error, {id(error)}
     while (cause := root.__cause__ or root.__context__) is not None and id(cause) not in seen:
         root = cause

@@ -118,12 +118,12 @@ def equal_weight() -> Baseline:
 
 
 def momentum() -> Baseline:
-    """Return an agent that holds equal weights of the symbols that rose over the lookback."""
+    """Return an agent that holds the symbols that rose over the lookback, equally."""
     return Baseline("momentum")
 
 
 def mean_reversion() -> Baseline:
-    """Return an agent that holds equal weights of the symbols that fell over the last five bars."""
+    """Return an agent that holds the symbols that fell over five bars, equally."""
     return Baseline("mean-reversion")
 
 

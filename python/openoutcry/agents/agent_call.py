@@ -1,4 +1,7 @@
-"""Call a Python agent or a `TextAgent` from a backtest. Baselines run in Rust instead."""
+"""Call a Python agent or a `TextAgent` from a backtest.
+
+Baselines run in Rust instead.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ T = TypeVar("T")
 def call_agent(
     dataset: Dataset, start: int, agent: Agent | TextAgent, run: Callable[[Callable[[str], str | Answer]], T]
 ) -> T:
-    """Pass the agent to `run` as a function from observation to decision, both JSON, and return its result.
+    """Pass the agent to `run` as a function from JSON to JSON, and return its result.
 
     Args:
         dataset: The market.

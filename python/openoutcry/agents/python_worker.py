@@ -1,4 +1,4 @@
-"""`python -m openoutcry.agents.python_worker module:function`: run a Python agent as a process.
+"""Run a Python agent as a process: `python -m ...python_worker module:function`.
 
 The process reads one observation per line from standard input and writes one decision per line to standard output. The
 output of the agent goes to standard error. The process ends with its input, or with exit code 1 and a traceback if the
@@ -74,7 +74,7 @@ def _agent(name: str) -> Callable[[dict[str, Any]], Any]:
 
 
 def is_missing_dependency(error: ModuleNotFoundError, module: str) -> bool:
-    """Return whether the missing module is an import of `module`, rather than `module` itself.
+    """Return whether the missing module is an import of `module`, not itself.
 
     Such an error is a bug of the agent and keeps its traceback.
     """
@@ -82,7 +82,7 @@ def is_missing_dependency(error: ModuleNotFoundError, module: str) -> bool:
 
 
 def claim_pipes() -> tuple[BinaryIO, int]:
-    """Duplicate the protocol pipes, and redirect standard input and output away from them.
+    """Duplicate the protocol pipes and redirect standard input and output.
 
     The agent can then print, and read standard input, without breaking the protocol.
     """

@@ -1,4 +1,4 @@
-"""Sanitize untrusted text for prompts: truncate, strip control characters and fence it.
+"""Sanitize untrusted text for prompts: truncate, strip controls and fence it.
 
 A goal, a name, a rationale or notes of an earlier session can contain anything, including text that looks like an
 instruction or closes its fence.

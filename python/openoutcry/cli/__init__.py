@@ -1,4 +1,4 @@
-"""The `openoutcry` command: `commands` lists the verbs, and each verb has a module of its own.
+"""The `openoutcry` command: `commands` lists the verbs, one module each.
 
 The other modules hold what several verbs share. A command may import every room of the package, and defers what is slow
 to import. Nothing imports this folder.

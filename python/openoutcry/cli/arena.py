@@ -134,7 +134,10 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket; an address in use is refused before anything else starts."""
+    """Return a listening socket.
+
+    An address in use is refused before anything else starts.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -254,7 +257,10 @@ def verify(
     recompute: bool = typer.Option(False, "--recompute-scores", help="Also recompute the scores from the log."),
     as_json: bool = typer.Option(False, "--json", help="Print the faults as JSON."),
 ) -> None:
-    """Verify the records, chain, tree and revealed decisions of an export. Exit code 1: a fault."""
+    """Verify the records, chain, tree and revealed decisions of an export.
+
+    Exit code 1: a fault.
+    """
     from openoutcry.arena.log.export_audit import Fault, audit
     from openoutcry.arena.season_export import score_faults
 
@@ -340,7 +346,7 @@ def questions(
     settling_hours: float = typer.Option(72.0, help="Hours after a market's close until its result is due."),
     vkey: str | None = typer.Option(None, help="Trusted public key of the log; by default the export's own key."),
 ) -> None:
-    """Write forecast questions of a past season, each with only the information of its time."""
+    """Write forecast questions of a past season, with the information of their time."""
     from openoutcry.arena.dataset_splits import EMPTY, SPLITS, Sampling
     from openoutcry.arena.past_questions import PastSeason
 

@@ -1,4 +1,4 @@
-"""`openoutcry arena rules` and `compare`: scoring rules, and pairwise comparison of agents."""
+"""`openoutcry arena rules` and `compare`: scoring rules, comparison of agents."""
 
 from __future__ import annotations
 

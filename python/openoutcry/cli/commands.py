@@ -1,4 +1,4 @@
-"""The verbs of `openoutcry`, each imported when it runs: `openoutcry --help` imports none of them."""
+"""The verbs of `openoutcry`, each imported when it runs."""
 
 from __future__ import annotations
 

@@ -68,6 +68,13 @@ _WHY = {
     "not_claimed": "not claimed; use `--deterministic`",
 }
 
+_PRIVATE_KEY = typer.Option(
+    None,
+    help="Sign the report with the key in this file, 64 hexadecimal digits. Keep the key under another user or on "
+    "another machine: outside the sandbox an agent can read all your files.",
+    rich_help_panel=REPORTS,
+)
+
 
 def conformance(
     context: typer.Context,
@@ -82,12 +89,7 @@ def conformance(
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
     report: Path | None = typer.Option(None, help="Write the report to this file, as JSON.", rich_help_panel=REPORTS),
-    private_key: Path | None = typer.Option(
-        None,
-        help="Sign the report with the key in this file, 64 hexadecimal digits. Keep the key under another user or on "
-        "another machine: outside the sandbox an agent can read all your files.",
-        rich_help_panel=REPORTS,
-    ),
+    private_key: Path | None = _PRIVATE_KEY,
     verify: Path | None = typer.Option(
         None, help="Verify a report and print its content.", rich_help_panel=REPORTS, show_default=False
     ),

@@ -1,4 +1,4 @@
-"""`openoutcry data freeze`, `export` and `diff`: snapshots of markets, and their differences."""
+"""`openoutcry data freeze`, `export` and `diff`: snapshots of markets."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def diff(old: str, new: str, as_json: bool = AS_JSON) -> None:
 
 
 def _provenance(source: str) -> str:
-    """Return the source of a market: the citation of a bundled one, or the name and digest of a file."""
+    """Return the source of a market: a citation, or the name and digest of a file."""
     name = source.partition(":")[0]
     if name in data.names():
         return str(data.describe(name)["source"])

@@ -59,7 +59,10 @@ def leakcheck(
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> None:
-    """Find lookahead: perturb the data after a bar and report every output that changes at or before it."""
+    """Find look-ahead in a feature pipeline, an environment or an agent.
+
+    The check perturbs the data after a bar and reports every output that changes at or before it.
+    """
     run_in_child()
     try:
         if picture is not None:

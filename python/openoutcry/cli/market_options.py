@@ -75,7 +75,7 @@ def _of_bytes(path: Path) -> Dataset:
 
 @contextmanager
 def working_directory_modules() -> Iterator[None]:
-    """Put the working directory first on `sys.path`, as `python -m` does, to import `module:function`.
+    """Put the working directory first on `sys.path`, to import `module:function`.
 
     After the block it is last. If it stayed first, a file of the user with the name of a standard module would replace
     that module in later imports of this package.
@@ -111,7 +111,7 @@ def _loaded(name: str, seed: int) -> agents.Agent:
 
 
 def public_key_of(key: str) -> str:
-    """Return a public key in hexadecimal, given directly or as the path of a file that contains it.
+    """Return a public key in hexadecimal, given directly or as a file.
 
     Raises:
         OpenOutcryError: `key_invalid`: the value is neither.
@@ -152,7 +152,9 @@ def checked_record_file(path: Path, *, force: bool) -> Path:
 
 
 def record_writer_for(path: Path, agent_id: str, in_sample_trials: int) -> RecordWriter | None:
-    """Return a writer for a record that is written during its runs; None if it is written at the end.
+    """Return a writer for a record that is written during its runs.
+
+    None if it is written at the end.
 
     An existing file is deleted: call `checked_record_file` first.
     """
@@ -175,7 +177,7 @@ def checked_output_file(path: Path, option: str = "--report") -> Path:
 
 
 def checked_picture_file(path: Path) -> Path:
-    """Check that a picture can be written to the path of `--picture`, and return the path.
+    """Check that a picture can be written to `--picture`, and return its path.
 
     Raises:
         OpenOutcryError: the path does not end in `.svg`, or `checked_output_file` raises.

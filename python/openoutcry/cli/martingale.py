@@ -1,4 +1,4 @@
-"""`openoutcry martingale`: test the engine for bugs with bots on martingale prices."""
+"""`openoutcry martingale`: test the engine with bots on martingale prices."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def martingale(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
-    """Run trading bots on martingale prices. Expected profit is zero, so a significant profit is a bug in the engine.
+    """Run trading bots on martingale prices.
+
+    Expected profit is zero, so a significant profit is a bug in the engine.
 
     Thirty-six rule bots and two evolution strategies, evaluated on unseen markets, trade under every cost and limit.
     """

@@ -62,7 +62,7 @@ def suggested_name(name: str) -> str | None:
 
 
 def _suggested_command(command: str) -> str | None:
-    """Return a suggestion for a command that starts with a script instead of an interpreter."""
+    """Return a suggestion for a command that lacks its interpreter."""
     script = command.split(maxsplit=1)[0] if command.strip() else ""
     interpreter = _INTERPRETERS.get(Path(script).suffix)
     return None if interpreter is None or not _is_file(script) else f'`"cmd:{interpreter} {command.strip()}"`'

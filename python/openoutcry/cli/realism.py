@@ -1,4 +1,4 @@
-"""`openoutcry realism`: check a market against stylized facts and simple trading rules."""
+"""`openoutcry realism`: check a market against stylized facts and trading rules."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def realism(
     periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
-    """Check a market against stylized facts of real returns, and check that no simple trading rule earns excess return.
+    """Check a market against stylized facts of real returns.
+
+    The check also tests that no simple trading rule earns excess return.
 
     A tier is tested over many seeds, a bundled market or a file as a single panel.
     """

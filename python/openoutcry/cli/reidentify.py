@@ -1,4 +1,4 @@
-"""`openoutcry data reidentify`: measure how often masked windows are re-identified."""
+"""`openoutcry data reidentify`: how often masked windows are re-identified."""
 
 from __future__ import annotations
 

@@ -123,8 +123,6 @@ def run(
     `module:function` runs in this process, programs and servers outside of it. Without a valid decision, a program or
     server holds its positions.
     """
-    if report is not None:
-        checked_output_file(report)
     costs = {"fee_bps": fee_bps, "slippage_bps": slippage_bps, "impact_bps": impact_bps, "cash_bps": cash_bps}
     costs |= {"financing_bps": financing_bps, "borrow_bps": borrow_bps, "slippage_jitter": slippage_jitter}
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
@@ -134,16 +132,18 @@ def run(
     hidden = _hidden_files(record, report, source)
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
-    recording_context = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
-    with recording_context as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
-        # A report shows every decision, so it needs the record, too.
-        captured = writer or record is not None or report is not None
+    entry = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
+    with entry as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
+        captured = writer or record is not None or report is not None  # a report shows every decision
         done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
     _write_files(done, record, report, trials, source)
     _print_run(done, report, as_json, recorder.recorded)
 
 
 def _hidden_files(record: Path | None, report: Path | None, source: str) -> list[Path]:
+    """Return the files that the sandbox hides; a report that cannot be written is refused here, before the run."""
+    if report is not None:
+        checked_output_file(report)
     return [path for path in (record, report, Path(source)) if path is not None]
 
 

@@ -1,4 +1,4 @@
-"""`openoutcry --version`: installed versions and the digests that results depend on."""
+"""`openoutcry --version`: versions and digests that results depend on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
 def version_text(as_json: bool) -> str:
-    """Return versions, the digest of the WebAssembly engine, and fingerprints of the bundled markets.
+    """Return versions and the digests of the engine for pages and of bundled markets.
 
     Digests and fingerprints are computed from the installed files.
     """

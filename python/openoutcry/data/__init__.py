@@ -1,4 +1,4 @@
-"""Market data: `Dataset`, its readers, snapshots and masking, and two bundled datasets.
+"""Market data: `Dataset`, readers, snapshots, masking, and two bundled datasets.
 
 `load` returns a bundled dataset: `ecb-fx` (euro foreign exchange reference rates) or `us-treasury` (bond total-return
 indices). Both are files of the package; nothing is downloaded. Imports `errors`, `arguments` and the native module.

@@ -1,4 +1,4 @@
-"""Convert arrays, lists and dates of the caller to the columns that the engine reads."""
+"""Convert arrays, lists and dates to the columns that the engine reads."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _tuple(argument: str, place: int, item: Any, fields: tuple[str, ...]) -> Any
 
 
 def _is_text(value: Any) -> bool:
-    """Return whether a value is a string without lone surrogates, which UTF-8 cannot encode."""
+    """Return whether a value is a string that UTF-8 can encode."""
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= char <= "\udfff" for char in value))
 
 

@@ -1,4 +1,4 @@
-"""Read and write data frames: pandas, polars, pyarrow and the Arrow PyCapsule interface.
+"""Read and write data frames: pandas, polars, pyarrow and Arrow PyCapsules.
 
 All three libraries are optional. A frame of one library never imports another.
 """
@@ -49,7 +49,7 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
 
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
-    """Return columns indexed by date as a pandas frame, or as a polars frame if pandas is not installed."""
+    """Return columns by date as a pandas frame, or polars if pandas is not installed."""
     library = _library()
     if library.__name__ == "pandas":
         return library.DataFrame(columns, index=library.DatetimeIndex(dates, name="date"))
@@ -59,7 +59,7 @@ def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]
 
 
 def table_of(columns: dict[str, Any]) -> Any:
-    """Return columns as a pandas frame, or as a polars frame if pandas is not installed."""
+    """Return columns as a pandas frame, or polars if pandas is not installed."""
     return _library().DataFrame(columns)
 
 
@@ -106,7 +106,10 @@ def _read_pandas(frame: Any) -> Columns:
 
 
 def _array(name: str, column: Any, kind: Any) -> npt.NDArray[Any]:
-    """Return a polars or Arrow column as an array. A time zone raises, because numpy would drop it."""
+    """Return a polars or Arrow column as an array.
+
+    A time zone raises, because numpy would drop it.
+    """
     zone = getattr(kind, "time_zone", None) or getattr(kind, "tz", None)
     if zone is not None and name.strip().lower() == "date":
         hint = "hint: drop the zone, or pass UTC dates as texts that end in Z"
@@ -203,6 +206,9 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a real number. Bools, strings, times and complex numbers are not."""
+    """Return whether a value is a real number.
+
+    Bools, strings, times and complex numbers are not.
+    """
     others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
     return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

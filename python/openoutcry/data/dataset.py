@@ -216,7 +216,7 @@ class Dataset:
 
     @property
     def has_opens(self) -> bool:
-        """Whether orders fill at the next open; otherwise at the close of the bar of the decision."""
+        """Whether orders fill at the next open, or else at the decision's close."""
         return self._core.has_opens
 
     @cached_property
@@ -289,7 +289,7 @@ class Dataset:
         return self._core.fingerprint
 
     def to_bytes(self) -> bytes:
-        """Return all values that results can depend on, as bytes. Their SHA-256 is the fingerprint."""
+        """Return all values that results depend on, the bytes of the fingerprint."""
         return self._core.to_bytes()
 
     def select(self, symbols: Sequence[str]) -> Dataset:
@@ -313,7 +313,7 @@ class Dataset:
         return self._cut(slice(start, end), list(range(self.n_symbols)))
 
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
-        """Return the market with its names, price levels and dates masked; returns are preserved.
+        """Return the market with masked names, prices and dates, and the same returns.
 
         Args:
             key: 32 secret bytes, or an integer from 0 to 2^64 - 1, which can be found by enumeration.
@@ -341,12 +341,11 @@ class Dataset:
         span = f"{self.dates[0]} .. {self.dates[-1]}"
         return f"Dataset({self.name!r}, {self.n_bars} bars x {self.n_symbols} symbols, {span}, {fills})"
 
-    def __copy__(self) -> Dataset:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Dataset:
+    def __copy__(self, memo: object = None) -> Dataset:
         # Immutable, so that copies share one market.
         return self
+
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> Any:
         labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
@@ -383,7 +382,7 @@ def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
 
 
 def _core(values: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    """Return the native dataset. `rows` are the frame rows of bars and cells, for error messages."""
+    # `rows` are the frame rows of bars and cells, for error messages.
     tables = {name: values.get(name) for name in _TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
     symbols = columns.names(values["symbols"])

@@ -125,7 +125,10 @@ def _rescale(masked: dict[str, Any], symbols: list[str], secret: bytes) -> None:
 
 
 def _level(secret: bytes, symbol: str) -> float:
-    """Return a level with a uniformly drawn octave. The operations are exact, hence the same on every machine."""
+    """Return a level with a uniformly drawn octave.
+
+    The operations are exact, hence the same on every machine.
+    """
     octave, mantissa = divmod(_N_OCTAVES * _uniform(secret, "level", symbol), 1.0)
     return math.ldexp(1.0 + mantissa, _FIRST_OCTAVE + int(octave))
 
@@ -139,7 +142,9 @@ def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
 
 
 def _even(dates: tuple[str, ...], periods_per_year: float, secret: bytes) -> list[str]:
-    """Return evenly spaced dates in the format of the real ones. They reveal only the number of bars.
+    """Return evenly spaced dates in the format of the real ones.
+
+    They reveal only the number of bars.
 
     Daily bars of a market with weekends fall on every weekday, without holidays.
     """

@@ -1,4 +1,4 @@
-"""Lines of a chained log: encode a record, decode a line, and detect a truncated one."""
+"""Lines of a chained log: encode, decode, and detect a truncated one."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def matching(name: str, value: Any, pattern: str) -> str:
 
 
 def record_of(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a line without its line end; None if the line is not a valid record.
+    """Return the record of a line without its line end.
+
+    None if the line is not a valid record.
 
     Unknown members and a later `v` are accepted if the line is canonical and its hash is correct.
     """
@@ -182,7 +184,10 @@ def is_truncated(line: bytes) -> bool:
 
 
 def _cut_at(line: bytes, at: int, parts: Iterable[bytes]) -> int | None:
-    """Return where the parts end; the end of the line if it is truncated within them; None if they do not match."""
+    """Return where the parts end; the end of the line if it is truncated within them.
+
+    None if they do not match.
+    """
     for part in parts:
         is_literal = not part.startswith((b"[", b"(", b"\\"))
         rest = line[at : at + _LONGEST_TAIL]
@@ -203,7 +208,10 @@ _STRUCTURE = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*"|[{}\[\]]|"')
 
 
 def _object_end(line: bytes, at: int) -> int | None:
-    """Return where an object ends; the end of the line if it is truncated within it; None if there is no object."""
+    """Return where an object ends; the end of the line if it is truncated within it.
+
+    None if there is no object.
+    """
     if line[at : at + 1] != b"{":
         return None
     depth = 0

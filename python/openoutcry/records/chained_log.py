@@ -83,7 +83,9 @@ class Verified:
 
 
 def scan(path: str | os.PathLike[str], start: int = 0, end: int | None = None) -> Iterator[Line]:
-    """Yield every line of a log, including truncated and changed ones; nothing if the file does not exist.
+    """Yield every line of a log, including truncated and changed ones.
+
+    Nothing if the file does not exist.
 
     `start` and `end` are byte offsets of line beginnings; `end` is excluded.
     """
@@ -157,7 +159,7 @@ def broken(record: Mapping[str, Any], after: Link) -> str | None:
 
 
 class _Tail(NamedTuple):
-    """End of a file: its size, the end of its chain, and whether its last line is complete."""
+    """End of a file: size, chain, and whether the last line is complete."""
 
     size: int
     link: Link
@@ -212,7 +214,10 @@ class ChainedLog:
     def append_all(
         self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, sync: bool = True
     ) -> list[dict[str, Any]]:
-        """Append all records in one write, or none, and return them. Waits for the disk once."""
+        """Append all records in one write, or none, and return them.
+
+        Waits for the disk once.
+        """
         lines = self._written(entries, sync)
         return [record for line in lines if (record := parsed(line)) is not None]
 
@@ -305,7 +310,10 @@ class ChainedLog:
 
 
 def _append(file: int, content: bytes, size: int) -> int:
-    """Append to a file of `size` bytes and return its new size. On an error, the file is truncated to `size`."""
+    """Append to a file of `size` bytes and return its new size.
+
+    On an error, the file is truncated to `size`.
+    """
     remaining = memoryview(content)
     try:
         while remaining:

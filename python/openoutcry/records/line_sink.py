@@ -13,7 +13,7 @@ from openoutcry.records.run_record import RunRecord
 
 
 class LineSink(ABC):
-    """Receives the lines of runs as they are produced, for `run_backtest(capture=...)`."""
+    """Receive the lines of runs during the run, for `run_backtest(capture=...)`."""
 
     @abstractmethod
     def write_line(self, line: str) -> None:
@@ -29,7 +29,10 @@ class LineSink(ABC):
 
 
 def check_same_file(path: Path, file: BinaryIO) -> None:
-    """Raise if a path no longer refers to the open file. An agent of the same user can remove or replace it."""
+    """Raise if a path no longer refers to the open file.
+
+    An agent of the same user can remove or replace it.
+    """
     try:
         is_same = os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except OSError:

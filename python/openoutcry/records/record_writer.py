@@ -40,7 +40,10 @@ class RecordWriter(LineSink):
         """
         lines, is_compressed = file_kind(path)
         if not lines:
-            raise refusal("argument_invalid", f"`path` must be a name that ends in .jsonl or .jsonl.zst; received '{os.fspath(path)}'")
+            raise refusal(
+                "argument_invalid",
+                f"`path` must be a name that ends in .jsonl or .jsonl.zst; received '{os.fspath(path)}'",
+            )
         if isinstance(flush_every, bool) or not isinstance(flush_every, int) or flush_every < 1:
             raise refusal(
                 "argument_invalid", f"`flush_every` must be an integer of at least 1; received {flush_every!r}"

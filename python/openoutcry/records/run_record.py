@@ -19,7 +19,7 @@ SUFFIXES = (".json", ".json.zst", ".jsonl", ".jsonl.zst")
 
 
 class RunRecord:
-    """The settings, observation hashes and decisions of an agent's runs, bound by a hash chain.
+    """Settings, observation hashes and decisions of runs, bound by a hash chain.
 
     A record contains no results: `replay` recomputes every number from the decisions and the data. Records are
     immutable; `sign` and `join` return new ones.
@@ -135,7 +135,7 @@ class RunRecord:
         return [RunRecord(self._core.only(run)) for run in range(len(self))]
 
     def is_whole(self) -> bool:
-        """Return whether the record is finished, and its digest and signature match its content.
+        """Return whether the record is finished and matches its digest and signature.
 
         `replay` verifies the hash chains of the runs.
         """
@@ -221,7 +221,9 @@ def file_kind(path: str | os.PathLike[str]) -> tuple[bool, bool]:
     is_compressed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
     if not bare.endswith((".json", ".jsonl")):
-        raise refusal("argument_invalid", f"`path` must be a name that ends in {', '.join(SUFFIXES)}; received '{name}'")
+        raise refusal(
+            "argument_invalid", f"`path` must be a name that ends in {', '.join(SUFFIXES)}; received '{name}'"
+        )
     return bare.endswith(".jsonl"), is_compressed
 
 

@@ -1,4 +1,4 @@
-"""Research sessions: search for strategies, validate them walk-forward and correct for the number of trials.
+"""Research sessions: search for strategies and validate them walk-forward.
 
 `loop` runs the rounds and `finalize` ends a session, `session_*` hold its configuration, journal and report,
 `walkforward_*` and `acceptance_gates` decide on a trial, `code_loader` runs generated code in the sandbox. `proposers`

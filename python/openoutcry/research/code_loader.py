@@ -37,7 +37,9 @@ def load_strategy_from_code(
     unsafe_no_isolation: bool = False,
     worker_limits: WorkerLimits | None = None,
 ) -> CodeStrategy:
-    """Return a proxy for the strategy of a source; the strategy itself is constructed in a worker.
+    """Return a proxy for the strategy of a source.
+
+    The strategy itself is constructed in a worker.
 
     Args:
         source: Python source that `check_source` accepts.
@@ -62,7 +64,9 @@ def load_strategy_from_code(
 
 
 class CodeStrategy(Strategy):
-    """A strategy that runs in a sandbox, one request per bar. Create it with `load_strategy_from_code`.
+    """A strategy that runs in a sandbox, one request per bar.
+
+    Create it with `load_strategy_from_code`.
 
     Every `table` uses a new worker, so a table does not depend on earlier calls.
 

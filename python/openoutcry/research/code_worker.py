@@ -1,4 +1,4 @@
-"""Worker process of a generated strategy: `python -m openoutcry.research.code_worker`.
+"""Worker process of a generated strategy: `python -m ...research.code_worker`.
 
 Reads one JSON object per line from standard input and writes one response per line. The first request holds source and
 parameters. Later requests hold closes, oldest first: a `window`, or a `row` that follows the previous window. The

@@ -38,7 +38,7 @@ class _Names:
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:
-    """Yield the names of class members, which are also used as attributes and stay unchanged."""
+    """Yield the names of class members, which stay unchanged."""
     for each in node.body:
         if isinstance(each, ast.FunctionDef):
             yield each.name

@@ -45,7 +45,9 @@ class Evaluator:
     def evaluate(
         self, number: int, candidate: Candidate, key: str, validation: ValidationResult, validator: CandidateValidator
     ) -> Trial:
-        """Count a trial and apply the gates; the expensive measures run only if all others pass.
+        """Count a trial and apply the gates.
+
+        The expensive measures run only if all others pass.
 
         Args:
             number: The round in which it was proposed.

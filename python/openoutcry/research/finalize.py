@@ -68,7 +68,7 @@ def finalize_session(
 
 
 def _frozen(context: SessionContext, loop: ResearchLoop, advice: Advice) -> tuple[list[ShortlistEntry], list[Dropped]]:
-    """Return the short list and the dropped candidates, judged at the final number of trials."""
+    """Return the short list and the dropped candidates at the final trial count."""
     config = context.config
     wanted = ("advanced",) if config.guard.advanced_only else ("advanced", "kept")
     dropped, eligible = [], []

@@ -75,7 +75,7 @@ def entry_of(metadata: TrialMetadata, setup: ValidationSetup, validation: Valida
 
 
 def failed_entry(metadata: TrialMetadata, setup: ValidationSetup, detail: str) -> LedgerRun:
-    """Return the ledger run of a trial that failed with an exception: it counts and is not ranked."""
+    """Return the ledger run of a trial that raised; it counts and is not ranked."""
     run_id = run_id_of(metadata.session_id, metadata.key)
     summary = RunMetricsSummary(run_id, "failed", interval_of(setup.dataset.dates))
     return replace(_entry(metadata, setup, summary), error=(detail.splitlines() or [""])[0][:500])

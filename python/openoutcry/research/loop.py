@@ -1,4 +1,4 @@
-"""The research loop: propose, check, validate and decide, until a budget is used up."""
+"""The research loop: propose, check, validate and decide within a budget."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class ResearchLoop:
         return False
 
     def _propose(self, request: ProposalRequest) -> ProposalReply:
-        """Return the reply of the proposer, from the journal while recorded events are left."""
+        """Return the proposer's reply, from the journal while recorded events are left."""
         prompt = str(prompt_of(request, self._context.config.training_cutoff))
         recorded = self._journal.peek("proposal")
         if recorded is not None:
@@ -154,7 +154,7 @@ class ResearchLoop:
         return reply
 
     def _earlier(self, key: str) -> tuple[str, Mapping[str, float | None]] | None:
-        """Return the earlier trial with this key, in this session or the ledger, and its scores."""
+        """Return the earlier trial with this key, in session or ledger, and its scores."""
         if key in self._keys:
             earlier_card = next((card for card in self.history if card.round == self._keys[key]), None)
             return f"round {self._keys[key] + 1}", {} if earlier_card is None else earlier_card.scores

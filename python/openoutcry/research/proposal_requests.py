@@ -85,7 +85,9 @@ class ProposalRequest:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one model request; `reasoning` counts tokens that are not part of `output`.
+    """Tokens of one model request.
+
+    `reasoning` counts tokens that are not part of `output`.
 
     `is_estimated`: the provider reported no counts, and they are estimated as a third of the bytes.
     """
@@ -131,7 +133,7 @@ class Attempt:
 
     @property
     def is_over_reserve(self) -> bool:
-        """Whether it used more tokens than reserved: the provider counted text that was not sent."""
+        """Whether the provider counted more tokens than were reserved."""
         return self.usage.total > self.reserved
 
 
@@ -190,14 +192,17 @@ def estimated_tokens(text: str) -> int:
 
 
 class Proposer(Protocol):
-    """Source of proposals. Any object with these members qualifies; no base class is needed."""
+    """Source of proposals.
+
+    Any object with these members qualifies; no base class is needed.
+    """
 
     @property
     def name(self) -> str:
         """Its name, such as `fixed`, or provider and model."""
 
     def reserve(self, request: ProposalRequest) -> int:
-        """Return the tokens to reserve for the first model request of a round, 0 without a model."""
+        """Return the tokens to reserve for a round's first model request, 0 without model."""
 
     def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
         """Return a proposal, or why there is none.

@@ -1,4 +1,4 @@
-"""The sealed holdout: bars that research never sees, opened once for a frozen short list."""
+"""The sealed holdout: bars opened once, for a frozen short list."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Seal:
 
 
 def failed_verdict(key: str, oos: OosScore, n_returns: int, detail: str) -> Verdict:
-    """Return the failed verdict of a candidate that raised an exception in the holdout."""
+    """Return the failed verdict of a candidate that raised in the holdout."""
     return Verdict(key, None, None, 0.0, DRAWDOWN_RATIO * oos.max_drawdown, 0.0, n_returns, False, detail)
 
 
@@ -106,7 +106,10 @@ class HoldoutVault:
         self._is_open = False
 
     def research(self) -> Dataset:
-        """Return the market up to the end of the research window; its arrays hold no later bar."""
+        """Return the market up to the end of the research window.
+
+        Its arrays hold no later bar.
+        """
         market = self._load()
         self._check(market)
         return market if market.n_bars == self.research_end else market.head(self.research_end)

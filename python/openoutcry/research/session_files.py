@@ -1,4 +1,7 @@
-"""Output files of a session: candidates, short list and report. None of them trades."""
+"""Output files of a session: candidates, short list and report.
+
+None of them trades.
+"""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Journal:
 
 
 class Blobs:
-    """Content-addressed files of a journal: prompts and return series, named by SHA-256.
+    """Files of a journal, named by SHA-256: prompts and return series.
 
     Args:
         folder: Their folder; None stores nothing.

@@ -130,7 +130,7 @@ def resume(load: Load, proposer: Proposer, workspace: Workspace, session_id: str
 
 
 def replay(load: Load, workspace: Workspace, session_id: str | None = None) -> Result:
-    """Recompute a session from its recorded proposals, and check that every event is equal.
+    """Recompute a session from its recorded proposals and compare every event.
 
     Nothing is written, and no model is called. Prompts and return series must match their hashes. With a ledger in
     `workspace`, the journal must match the anchors of the ledger, which also protects what a replay cannot recompute,

@@ -1,4 +1,4 @@
-"""Build strategies from proposals: library strategies in this process, code in the sandbox."""
+"""Build strategies from proposals: from the library, or from code in the sandbox."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CandidateValidator:
         return load_strategy_from_code(source, params, unsafe_no_isolation=unsafe)
 
     def precheck(self, setup: ValidationSetup) -> tuple[str, str] | None:
-        """Return slug and message of what rules the candidate out before evaluation, or None."""
+        """Return slug and message of a refusal before evaluation, or None."""
         start, end = setup.folds[0].train
         if self._first.lookback > end - start:
             wanted = f"a lookback of at most {end - start} bars, the length of the shortest training, is required"
@@ -109,7 +109,7 @@ class CandidateValidator:
     def perturbation_loss(
         self, setup: ValidationSetup, validation: ValidationResult, most: int
     ) -> tuple[float | None, int]:
-        """Return the largest loss of Sharpe ratio under a change of one param, and the trials used.
+        """Return the largest Sharpe loss under a change of one param, and trials used.
 
         The loss is relative to the Sharpe ratio.
 
@@ -135,7 +135,7 @@ class CandidateValidator:
             return None
 
     def _drawn(self, most: int) -> list[dict[str, Any]]:
-        """Return configurations of generated code: its defaults, then draws from its ranges."""
+        """Return configurations of generated code: defaults, then random draws."""
         fixed, ranges = dict(self._candidate.params), self._candidate.ranges
         rng = np.random.default_rng(seed_for("inner", self._config.seed, self._candidate.identity["normalised"]))
         grid = [{name: spec["default"] for name, spec in ranges.items()} | fixed]

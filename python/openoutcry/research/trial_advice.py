@@ -1,4 +1,4 @@
-"""Statistics over the trials of a session: effective number, overfitting, data snooping. Advisory, not a gate."""
+"""Advisory statistics of a session's trials: count, overfitting, data snooping."""
 
 from __future__ import annotations
 

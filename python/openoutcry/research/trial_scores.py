@@ -149,7 +149,7 @@ def in_sample_of(run: Run) -> InSample:
 
 
 def excess_of(run: Run) -> Series:
-    """Return the returns of a run in excess of the risk-free rate, if the market has one."""
+    """Return the excess returns of a run over the risk-free rate, if there is one."""
     rates = run.dataset.risk_free
     if rates is None:
         return run.returns

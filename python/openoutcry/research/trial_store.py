@@ -61,7 +61,7 @@ class TrialStore(Protocol):
         """Add a trial that failed with an exception."""
 
     def open_holdout(self, seal: Seal) -> int:
-        """Record that a holdout is opened, and return the number of earlier openings and runs on it.
+        """Record the opening of a holdout; return its earlier openings and runs.
 
         Raises:
             OpenOutcryError: the holdout is already spent, or there is no ledger.
@@ -72,7 +72,7 @@ class TrialStore(Protocol):
 
 
 class NullTrialStore:
-    """A store without a ledger, for replays and sessions that record nothing across sessions."""
+    """A store without a ledger, for replays and sessions that record nothing."""
 
     def count(self, recorded_count: int | None = None) -> int:
         """Return the recorded count, or 0."""

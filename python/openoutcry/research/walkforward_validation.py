@@ -25,7 +25,7 @@ Table = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ValidationSetup:
-    """Inputs of a validation: the market up to the end of the research window, folds and rules.
+    """Inputs of a validation: the market of the research window, folds and rules.
 
     Attributes:
         dataset: The market, which ends with the research window and excludes the holdout.
@@ -45,7 +45,7 @@ class ValidationSetup:
 
     @cached_property
     def benchmarks(self) -> tuple[Benchmark, Benchmark]:
-        """Two benchmarks over all tests: buy-and-hold, and equal weights rebalanced on every bar."""
+        """Benchmarks over all tests: buy-and-hold, and equal weights rebalanced per bar."""
         return self._benchmark(buy_and_hold()), self._benchmark(equal_weight())
 
     def _benchmark(self, agent: Baseline) -> Benchmark:

@@ -1,4 +1,4 @@
-"""Synthetic markets: `scenario` holds the specification, the tiers, and the keys of generated markets.
+"""Synthetic markets: `scenario` holds specification, tiers and keys.
 
 The generator itself is the Rust engine's. Imports `data`, `errors`, `arguments` and the native module.
 """

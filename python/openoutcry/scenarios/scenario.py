@@ -125,7 +125,9 @@ class Scenario:
 
     @classmethod
     def revealed(cls, spec: ScenarioSpec | str, key: str) -> Scenario:
-        """Return the scenario of a revealed key. Compare its `commitment` with the published one.
+        """Return the scenario of a revealed key.
+
+        Compare its `commitment` with the published one.
 
         Raises:
             OpenOutcryError: the key is not 64 hexadecimal digits.

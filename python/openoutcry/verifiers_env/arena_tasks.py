@@ -1,4 +1,4 @@
-"""Arena tasks of the framework: forecast questions of a past season, one answer each."""
+"""Arena tasks of the framework: forecast questions of a past season."""
 
 from __future__ import annotations
 
@@ -71,12 +71,15 @@ class QuestionTask(vf.Task[QuestionData, QuestionState, vf.TaskConfig]):
 
     @vf.reward
     async def brier_reward(self, trace: vf.Trace) -> float:
-        """Return 1 minus the Brier score; 0.75 for an abstention, 0 for an unreadable answer."""
+        """Return 1 minus the Brier score.
+
+        0.75 for an abstention, 0 for an unreadable answer.
+        """
         return score_of(self._forecast(trace), self.data.outcome)
 
     @vf.metric
     async def forecast(self, trace: vf.Trace) -> dict[str, float]:
-        """Return metrics of the forecast, including its comparison with the market's price."""
+        """Return metrics of the forecast and its comparison with the market's price."""
         return metrics_of(self._forecast(trace), self.data.outcome, self.data.yes_mid_price)
 
     def _forecast(self, trace: vf.Trace) -> Forecast:

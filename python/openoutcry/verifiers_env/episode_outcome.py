@@ -60,7 +60,10 @@ class WindowOutcome:
 
     @cached_property
     def breaches(self) -> npt.NDArray[np.bool_]:
-        """Closes after the first at which the mandate is breached. Shape `(horizon,)`, bool."""
+        """Closes after the first at which the mandate is breached.
+
+        Shape `(horizon,)`, bool.
+        """
         return self.mandate.breaches(self.run.weights, self.run.nav)[1:]
 
 

@@ -16,7 +16,10 @@ UNREADABLE, ABSTAINED = 0.0, 0.75
 
 
 class Forecast(NamedTuple):
-    """A probability of YES as a decimal text, None for an abstention; or the fault of an unreadable answer."""
+    """A probability of YES as a decimal text, None for an abstention.
+
+    Or the fault of an unreadable answer.
+    """
 
     yes_probability: str | None = None
     fault: str | None = None

@@ -89,7 +89,7 @@ def recorded_decisions(record: RunRecord) -> list[RecordedDecision]:
 
 
 def recorded_outcome(spec: EpisodeSpec, markets: Sequence[Dataset], decisions: Sequence[RecordedDecision]) -> Outcome:
-    """Return the outcome of recorded decisions, from which `RewardTerms.compute` recomputes rewards.
+    """Return the outcome of recorded decisions, which rewards are computed from.
 
     Args:
         spec: Specification of the episode.
@@ -160,7 +160,7 @@ def row_of(record: RunRecord, dataset: Dataset, mandate: str = "beat-benchmark")
 def rebuild_conversation(
     spec: EpisodeSpec, markets: Sequence[Dataset], decisions: Sequence[RecordedDecision], *, holds: bool = False
 ) -> list[Message]:
-    """Return the messages of a rollout that made the decisions of a record, up to the last decision.
+    """Return the messages of a rollout with the decisions of a record.
 
     Args:
         spec: Specification of the episode.

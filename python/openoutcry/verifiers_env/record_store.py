@@ -21,7 +21,9 @@ SPECS = "specs"
 
 @dataclass
 class RecordStore:
-    """A folder of records, which `openoutcry replay` verifies; it is created if missing.
+    """A folder of records, which `openoutcry replay` verifies.
+
+    It is created if missing.
 
     Args:
         folder: Its path.

@@ -118,7 +118,7 @@ class RolloutState:
         return self.malformed(f"at most {MAX_READS} read calls are allowed per bar; received one more")
 
     def decide(self, text: str) -> tuple[bool, str]:
-        """Execute a decision, and return whether it was valid and the message that follows it.
+        """Execute a decision; return whether it was valid, and the next message.
 
         An invalid decision is a hold.
         """

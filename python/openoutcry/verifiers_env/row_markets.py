@@ -21,7 +21,7 @@ _ENDS = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "held-out": (0.8, 1.0)}
 
 
 def digest_of(market: str, n_symbols: int, n_bars: int) -> str:
-    """Return the digest that binds a row to its market: of the scenario's spec, or of the data.
+    """Return the digest of a row's market: of the scenario's spec, or of the data.
 
     Raises:
         OpenOutcryError: the scenario, dataset or file does not exist.

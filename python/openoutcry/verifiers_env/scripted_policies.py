@@ -78,7 +78,7 @@ def decision(weights: Mapping[str, float]) -> str:
 
 
 def is_valid_task(row: Row) -> bool:
-    """Return whether the reward of a task ranks an oracle above holding, and holding above churning.
+    """Return whether a reward ranks an oracle above holding above churning.
 
     The churning policy alternates between half long and half short. It runs twice, with opposite signs, so that market
     returns cancel and the mean growth of both runs equals the trading costs.
@@ -102,7 +102,7 @@ def churn(sign: float) -> Policy:
 
 
 def _gains(rollout: RolloutState, bar: int) -> npt.NDArray[np.float64]:
-    """Return the return of each symbol from one fill to the next, 0 if it cannot be traded."""
+    """Return each symbol's return from fill to fill, 0 if it cannot be traded."""
     dataset, last = rollout.windows[-1].dataset, rollout.row.window[1] - 1
     close, opened = dataset.close, dataset.open
     if opened is None:

@@ -75,7 +75,7 @@ def par_yields() -> tuple[tuple[str, ...], tuple[str, ...], FloatArray]:
 
 
 def bill_return(y0: FloatArray, y1: FloatArray, delta: FloatArray, maturity_years: float) -> FloatArray:
-    """Return the return of a bill bought at yield `y0` and sold at `y1` after `delta` years.
+    """Return the return of a bill from yield `y0` to `y1` over `delta` years.
 
     Args:
         y0: Shape `(n,)`, float64, simple annual yield at purchase.

@@ -1,4 +1,4 @@
-"""Snapshots of datasets: files named by fingerprint, and the differences of two versions.
+"""Snapshots of datasets, named by fingerprint, and differences of versions.
 
 `snapshot_files` freezes and loads, `snapshot_diff` compares, `restatements` holds values that were published later.
 Imports `data` and NumPy.

@@ -80,7 +80,7 @@ def steps(old: Series, new: Series) -> Steps:
 
 
 def named(bar: int, factor: float, noise: float) -> Event:
-    """Return the event of an adjustment by `factor`, known to a relative error of `noise`."""
+    """Return the event of an adjustment by `factor`, with relative error `noise`."""
     split = None if 0.9 < factor < 1.0 else _simple(1.0 / factor, max(1e-5, noise))
     if split is not None:
         return Event(bar, factor, "split", f"{split.numerator} for {split.denominator}")
@@ -97,7 +97,7 @@ def _events(ratio: Series, new: Series, unit: float) -> list[Event]:
 
 
 def _runs(old: Series, new: Series, units: tuple[float, float]) -> list[tuple[int, int, float, int]]:
-    """Return runs of bars with one ratio: first bar, one past the last bar, ratio, number of matching bars."""
+    """Return runs of bars with one ratio: first bar, end, ratio, matching bars."""
     runs, first = [], 0
     while first < len(old):
         run = _run(old, new, first, units)
@@ -155,7 +155,10 @@ def _unit(values: Series) -> float:
 
 
 def _simple(ratio: float, near: float) -> Fraction | None:
-    """Return the split ratio (new shares per old) within `near` of `ratio`; None if there is none."""
+    """Return the split ratio (new shares per old) within `near` of `ratio`.
+
+    None if there is none.
+    """
     if not 1e-6 < ratio < 1e6:
         return None
     fraction = (

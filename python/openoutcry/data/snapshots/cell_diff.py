@@ -174,7 +174,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
-    """Return ratio and slack on all bars; bars without a common close take those of the next bar."""
+    """Return ratio and slack on all bars.
+
+    Bars without a common close take those of the next bar.
+    """
     ratio, slack = np.full(len(both), np.nan), np.full(len(both), np.nan)
     ratio[both], slack[both] = found.ratio, found.slack
     last_ratio, last_slack = 1.0, 0.0
@@ -186,7 +189,7 @@ def _on_every_bar(found: Steps, both: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _slack_of(slack: Numbers, ratio: Numbers, close: Numbers, prices: Numbers) -> Numbers:
-    """Return the slack of a price column: that of the closes, plus as much again for the error of the ratio."""
+    """Return the slack of a price column: twice that of the closes."""
     return slack + np.where(np.isfinite(close), slack * prices / close, slack)
 
 

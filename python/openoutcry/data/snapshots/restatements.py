@@ -82,7 +82,7 @@ def restatements(reports: Iterable[Report]) -> list[tuple[Report, Report]]:
 def rebased(
     fundamentals: Iterable[Fundamental], market: Dataset, per_share: Iterable[str] = (), counts: Iterable[str] = ()
 ) -> list[Fundamental]:
-    """Return fundamentals with a new version of each per-share value and share count after each split.
+    """Return fundamentals with restated per-share values after each split.
 
     The new version is available from the bar of the split, like the adjusted closes, so that an observation at `t`
     shows both on the share basis of `t`. A value published before the day of a split is on the old basis. A value
@@ -140,7 +140,7 @@ def _splits(market: Dataset, column: int) -> list[tuple[str, float]]:
 
 
 def _powers(lists: dict[str, Iterable[str]], known: set[str]) -> dict[str, int]:
-    """Return the exponent of the split ratio for each name: -1 per share, 1 for counts."""
+    """Return the exponent of the split ratio by name: -1 per share, 1 for counts."""
     powers: dict[str, int] = {}
     for argument, names in lists.items():
         for name in [names] if isinstance(names, str) else names:

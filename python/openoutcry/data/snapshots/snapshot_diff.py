@@ -1,4 +1,4 @@
-"""Describe the differences between two versions of a market, one sentence per symbol."""
+"""Describe the differences of two versions of a market, a sentence per symbol."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class Difference:
 
 
 def differences(old: Dataset, new: Dataset) -> list[Difference]:
-    """Return the differences between two versions of a market; empty if their fingerprints are equal.
+    """Return the differences between two versions of a market.
+
+    Empty if their fingerprints are equal.
 
     Cells are compared bit for bit on common dates and symbols. Closes before a date that changed by one common factor
     count as re-adjusted; other changed cells count as revised.
@@ -143,7 +145,7 @@ def _is_same(old: cell_diff.Numbers, new: cell_diff.Numbers) -> bool:
 
 
 def _feed(feed: str, old: Dataset, new: Dataset, before: str, now: str) -> list[Part]:
-    """Return the items of a symbol that were added to and removed from its fundamentals or news."""
+    """Return the added and removed fundamentals or news of a symbol."""
     had = [item[1:] for item in getattr(old, feed) if item[0] == before]
     has = [item[1:] for item in getattr(new, feed) if item[0] == now]
     if had == has:

@@ -1,4 +1,4 @@
-"""Read and write snapshots of datasets: two files, named by the fingerprint of their content.
+"""Read and write snapshots of datasets: two files named by fingerprint.
 
 `<fingerprint>.npz` holds the numbers, for `numpy.load`; `<fingerprint>.json` is the manifest. Both files have the same
 bytes on every machine.

@@ -1,4 +1,4 @@
-"""Clients of language models: Anthropic, OpenAI, Ollama and OpenAI-compatible servers.
+"""Clients of language models: Anthropic, OpenAI, Ollama and compatible servers.
 
 `Caller` makes and counts every request; no client retries on its own. Imports `proposal_requests` and `strict_json`.
 """

@@ -190,7 +190,10 @@ class _Deadline:
 
 @contextmanager
 def _shut_down_after(connection: HTTPConnection, seconds: float) -> Iterator[_Deadline]:
-    """Shut a connection down after a time; the library's own limit applies to each read."""
+    """Shut a connection down after a time.
+
+    The library's own limit applies to each read.
+    """
     deadline = _Deadline(connection)
     timer = Timer(seconds, deadline.expire)
     timer.daemon = True

@@ -86,7 +86,9 @@ class ModelReply:
 
 
 class LLMClient(Protocol):
-    """Client of a language model. Any object with these members qualifies; no base class is needed.
+    """Client of a language model.
+
+    Any object with these members qualifies; no base class is needed.
 
     Each call sends one request without retries, because the caller counts every request.
     """

@@ -55,7 +55,7 @@ def estimated_usage(request: ModelRequest, n_bytes: int) -> Usage:
 
 
 def lost_usage(request: ModelRequest) -> Usage:
-    """Return the usage assumed for an incomplete response: all output tokens may have been used."""
+    """Return the usage assumed for an incomplete response: all output tokens."""
     return Usage(request.reserve - request.max_tokens, request.max_tokens, is_estimated=True)
 
 

@@ -57,7 +57,10 @@ def _parse_anthropic(body: Mapping[str, Any]) -> ModelOutput:
 
 
 def _openai_body(model: str, request: ModelRequest) -> dict[str, Any]:
-    """Return a body; the schema cannot be `strict`, because `params` is an open object."""
+    """Return a body.
+
+    The schema cannot be `strict`, because `params` is an open object.
+    """
     system = {"role": "system", "content": request.system}
     body: dict[str, Any] = {"model": model, "messages": [system, *_messages(request)]}
     if request.is_structured:

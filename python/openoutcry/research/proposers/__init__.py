@@ -1,4 +1,8 @@
-"""Sources of proposals: a fixed list, random search, Optuna, or a language model. Imports `llm_clients`."""
+"""Sources of proposals: a fixed list, random search, Optuna or a language model.
+
+`proposer_factory` creates one by the name of its provider, and `prompts` writes the prompt of a language model.
+Imports `llm_clients`, `openoutcry.backtest.strategies` and `errors`.
+"""
 
 from openoutcry.research.proposers.fixed_list import FixedProposer
 from openoutcry.research.proposers.llm_proposer import LLMProposer

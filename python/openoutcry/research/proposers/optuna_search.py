@@ -42,7 +42,9 @@ class OptunaProposer:
         return 0
 
     def propose(self, request: ProposalRequest, meter: TokenMeter) -> ProposalReply:
-        """Return a proposal that is not in the history; exhausted if the search finds none.
+        """Return a proposal that is not in the history.
+
+        Exhausted if the search finds none.
 
         Raises:
             OpenOutcryError: `argument_invalid`: the catalogue is empty.

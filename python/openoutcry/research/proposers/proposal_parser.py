@@ -84,7 +84,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _end(text: str, start: int) -> int | None:
-    """Return the end of the object whose brace opens at `start`, ignoring braces in strings."""
+    """Return the end of the object that opens at `start`, ignoring quoted braces."""
     depth, at = 0, start
     while (token := _TOKEN.search(text, at)) is not None:
         at = token.end()

@@ -30,7 +30,7 @@ def rules_of(request: ProposalRequest) -> str:
 
 
 def request_of(request: ProposalRequest) -> str:
-    """Return the final section of a prompt, which follows the results of earlier sessions."""
+    """Return the final section of a prompt, after the results of earlier sessions."""
     shapes = f"{_TUNE}\n{_CODE}" if request.allow_code else _TUNE
     what = "a trading strategy for this market that serves the goal"
     return f"Design {what}. Answer with one JSON object in this format:\n\n```json\n{shapes}\n```"
