@@ -73,8 +73,7 @@ class Dataset:
             symbols: `n_symbols` unique names.
             close: Shape `(n_bars, n_symbols)`, account currency; NaN where a symbol did not close. If any table
                 is a data frame, its columns must be `symbols` in the same order.
-            open: As `close`. With opens, orders fill at the next open. Without, they fill at the close of the bar of
-                the decision.
+            open: As `close`. Orders fill at the next open; without opens, at the close of the decision.
             high: As `close`.
             low: As `close`.
             volume: Shares traded; NaN where unknown. A bar of volume 0 cannot be traded.
@@ -216,7 +215,7 @@ class Dataset:
 
     @property
     def has_opens(self) -> bool:
-        """Whether orders fill at the next open, or else at the decision's close."""
+        """Whether orders fill at the next open, not at the close of the decision."""
         return self._core.has_opens
 
     @cached_property
@@ -289,15 +288,15 @@ class Dataset:
         return self._core.fingerprint
 
     def to_bytes(self) -> bytes:
-        """Return all values that results depend on, the bytes of the fingerprint."""
+        """Return the canonical bytes of the market; their SHA-256 is the fingerprint."""
         return self._core.to_bytes()
 
     def select(self, symbols: Sequence[str]) -> Dataset:
         """Return a dataset of the given symbols, in the given order, on the same bars."""
         unknown = [symbol for symbol in symbols if symbol not in self.symbols]
         if unknown:
-            known = ", ".join(self.symbols)
-            raise refusal("symbol_invalid", f"symbols must be among {known}; received {', '.join(unknown)}")
+            message = f"symbols must be among {', '.join(self.symbols)}; received {', '.join(unknown)}"
+            raise refusal("symbol_invalid", message)
         return self._cut(slice(None), [self.symbols.index(symbol) for symbol in symbols])
 
     def head(self, n_bars: int) -> Dataset:
@@ -341,11 +340,12 @@ class Dataset:
         span = f"{self.dates[0]} .. {self.dates[-1]}"
         return f"Dataset({self.name!r}, {self.n_bars} bars x {self.n_symbols} symbols, {span}, {fills})"
 
-    def __copy__(self, memo: object = None) -> Dataset:
-        # Immutable, so that copies share one market.
+    def __copy__(self) -> Dataset:
         return self
 
-    __deepcopy__ = __copy__
+    def __deepcopy__(self, memo: object) -> Dataset:
+        # Immutable, so that copies share one market.
+        return self
 
     def __reduce__(self) -> Any:
         labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
