@@ -344,8 +344,7 @@ class Dataset:
         return self
 
     def __deepcopy__(self, memo: object) -> Dataset:
-        # Immutable, so that copies share one market.
-        return self
+        return self  # immutable, so that copies share one market
 
     def __reduce__(self) -> Any:
         labels = {"name": self.name, "notices": self.notices, "commitment": self.commitment}
@@ -381,8 +380,7 @@ def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
-def _core(values: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    # `rows` are the frame rows of bars and cells, for error messages.
+def _core(values: Mapping[str, Any], frame_rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
     tables = {name: values.get(name) for name in _TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
     symbols = columns.names(values["symbols"])
@@ -395,6 +393,6 @@ def _core(values: Mapping[str, Any], rows: tuple[list[int], list[int]] | None = 
         risk_free=None if risk_free is None else columns.series("risk_free", risk_free),
         fundamentals=columns.fundamentals(values.get("fundamentals", ())),
         news=columns.news(values.get("news", ())),
-        origin=rows,
+        origin=frame_rows,
         **{name: None if table is None else columns.table(name, table, symbols) for name, table in tables.items()},
     )
