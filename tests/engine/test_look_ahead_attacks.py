@@ -81,17 +81,15 @@ def public(state: Any) -> tuple[Any, ...]:
 def watch(drawn: Draw, agent: Agent, seed: int, last: int) -> list[Reachable]:
     """Return the reachable values of an episode up to bar `last`, including its decision."""
     env, symbols = env_of(drawn, seed=seed, lookback=LOOKBACK), drawn.dataset.n_symbols
-    reachable, text, reward, info = [], env.reset(), 0.0, ""
+    states, text, reward, info = [], env.reset(), 0.0, ""
     for bar in range(drawn.window[0], last + 1):
         decided = json.dumps(agent(json.loads(text)))
         seen = observe(env, symbols, LOOKBACK).bytes()
-        reachable.append(
-            Reachable(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state()))
-        )
+        states.append(Reachable(text, seen, decided, reward, info, json.dumps(env.info()), public(env.clone_state())))
         if bar == last or env.terminated:
             break
         text, reward, _, info = env.step(decided)
-    return reachable
+    return states
 
 
 def known_items(rng: np.random.Generator, names: tuple[str, ...], dates: list[str]) -> tuple[list[Any], list[Any]]:
@@ -151,35 +149,35 @@ def test_no_future_changes_an_observation_a_decision_or_an_info_before_it(seed: 
     past = futures(seed, place)
     for name in agents(0):
         # Baselines have state, so each episode uses a new one.
-        reachable = watch(past.own, agents(seed)[name], seed, past.bar)
-        assert watch(past.garbage, agents(seed)[name], seed, past.bar) == reachable
+        states = watch(past.own, agents(seed)[name], seed, past.bar)
+        assert watch(past.garbage, agents(seed)[name], seed, past.bar) == states
         if past.none:
-            assert watch(past.none, agents(seed)[name], seed, past.bar) == reachable
+            assert watch(past.none, agents(seed)[name], seed, past.bar) == states
 
 
 def learn(drawn: Draw, seed: int, last: int) -> list[tuple[Any, ...]]:
     """Return the reachable values of an episode through the array interface, with hashed weights."""
     env, n_symbols = env_of(drawn, seed=seed), drawn.dataset.n_symbols
     env.reset_arrays()
-    reachable, reward = [], 0.0
+    states, reward = [], 0.0
     for bar in range(drawn.window[0], last + 1):
         seen = observe(env, n_symbols, LOOKBACK).bytes()
         digest = hashlib.shake_256(seen).digest(n_symbols)
-        reachable.append((seen, digest, reward, json.dumps(env.info())))
+        states.append((seen, digest, reward, json.dumps(env.info())))
         if bar == last or env.terminated:
             break
         listed = observe(env, n_symbols, 1).listed
         reward = env.step_weights(listed * (np.frombuffer(digest, np.uint8) / 128.0 - 1.0))
-    return reachable
+    return states
 
 
 @DRAWS
 @given(seed=SEEDS, place=PLACES)
 def test_no_future_changes_the_array_observations_before_it(seed: int, place: int) -> None:
     past = futures(seed, place)
-    reachable = learn(past.own, seed, past.bar)
-    assert learn(past.garbage, seed, past.bar) == reachable
-    assert past.none is None or learn(past.none, seed, past.bar) == reachable
+    states = learn(past.own, seed, past.bar)
+    assert learn(past.garbage, seed, past.bar) == states
+    assert past.none is None or learn(past.none, seed, past.bar) == states
 
 
 def test_a_future_bar_is_visible_once_it_is_due() -> None:
