@@ -134,7 +134,6 @@ def serve(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a listening socket, or refuse an address in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
