@@ -25,29 +25,29 @@ pytestmark = pytest.mark.once
 STARTS = ["2024-02-29T23:59:59", "2026-05-08T12:00:00", "2026-12-31T23:50:00.000001", "2099-01-01T00:00:00"]
 
 
-@pytest.mark.parametrize("began", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in STARTS])
-def test_its_markets_are_open_at_any_start_time(began: datetime) -> None:
-    snapshot = Demo(began).first()
-    assert snapshot.as_of == last_snapshot_time(began)
+@pytest.mark.parametrize("start_time", [datetime.fromisoformat(each).replace(tzinfo=UTC) for each in STARTS])
+def test_demo_markets_are_open_at_any_start_time(start_time: datetime) -> None:
+    snapshot = Demo(start_time).first()
+    assert snapshot.as_of == last_snapshot_time(start_time)
     rows = read_markets(snapshot.body)
     assert len(rows) == len(QUESTIONS)
-    assert all(row.decision_cutoff > began + timedelta(hours=3) for row in rows)
+    assert all(row.decision_cutoff > start_time + timedelta(hours=3) for row in rows)
     assert not any(row.degraded for row in rows)
 
 
 def test_practice_cutoffs_are_within_an_hour_and_two_hours_before_the_close() -> None:
     """R-40. A second start has new markets."""
-    began = AS_OF + timedelta(minutes=9, microseconds=7)
-    rows = read_markets(Demo(began, is_practice=True).first().body)
-    after = [(row.decision_cutoff - began.replace(microsecond=0)).total_seconds() for row in rows]
+    start_time = AS_OF + timedelta(minutes=9, microseconds=7)
+    rows = read_markets(Demo(start_time, is_practice=True).first().body)
+    after = [(row.decision_cutoff - start_time.replace(microsecond=0)).total_seconds() for row in rows]
     assert after == list(PRACTICE)
     assert {row.settlement_at - row.decision_cutoff for row in rows} == {timedelta(hours=2)}
     assert not any(row.degraded for row in rows)
-    again = read_markets(Demo(began + timedelta(minutes=1), is_practice=True).first().body)
-    assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in again)
+    repeated = read_markets(Demo(start_time + timedelta(minutes=1), is_practice=True).first().body)
+    assert {row.market_id for row in rows}.isdisjoint(row.market_id for row in repeated)
 
 
-def test_it_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
+def test_the_demo_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
     demo = Demo(AS_OF)
     items = json.loads(demo.first().body)["items"]
     assert set(Counter(each["kind"] for each in items)) == {kind.kind for kind in KINDS}
@@ -60,14 +60,14 @@ def test_it_has_every_kind_and_theater_and_is_labelled_synthetic() -> None:
 
 
 def test_the_same_start_time_gives_the_same_season(tmp_path: Path) -> None:
-    began = AS_OF + timedelta(minutes=3, seconds=7)
-    assert Demo(began).first().body == Demo(began).first().body
-    edges = [AS_OF + timedelta(minutes=10) * n for n in range(8)]
-    for edge in edges:
-        save(tmp_path, edge, Demo(began).captures(edge))
+    start_time = AS_OF + timedelta(minutes=3, seconds=7)
+    assert Demo(start_time).first().body == Demo(start_time).first().body
+    times = [AS_OF + timedelta(minutes=10) * n for n in range(8)]
+    for edge in times:
+        save(tmp_path, edge, Demo(start_time).captures(edge))
     snapshots = list(replay(tmp_path))
-    assert [each.as_of for each in snapshots] == edges
-    assert snapshots[0].body == Demo(began).first().body
+    assert [each.as_of for each in snapshots] == times
+    assert snapshots[0].body == Demo(start_time).first().body
     # Prices change between hours; articles do not.
     prices = {tuple(row.yes_mid_price for row in read_markets(each.body)) for each in snapshots}
     assert len(prices) > 1

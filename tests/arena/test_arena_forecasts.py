@@ -1,4 +1,4 @@
-"""Answers to questions of the Arena: read as a submission is, and scored so that saying what is so is best."""
+"""Forecasts of language models: parsed like submissions, and scored by a proper rule."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(text: str) -> Forecast:
 
 
 def worth(forecast: Forecast, truth: Fraction) -> Fraction:
-    """Return what an answer scores on average where YES comes with a probability."""
+    """Return the expected score of a forecast if YES has a given probability."""
     yes, no = (Fraction(score_of(forecast, outcome)) for outcome in ("yes", "no"))
     return truth * yes + (1 - truth) * no
 
@@ -45,17 +45,17 @@ def said(share: Fraction) -> Forecast:
 
 
 @given(truth=SHARES, other=SHARES)
-def test_nothing_scores_more_on_average_than_the_truth(truth: Fraction, other: Fraction) -> None:
-    """R-45: the Brier score is proper: what is lost is the squared distance, so that no other answer is as good."""
+def test_the_true_probability_maximizes_the_expected_score(truth: Fraction, other: Fraction) -> None:
+    """R-45: the Brier score is proper: the expected loss is the squared distance from the true probability."""
     best = worth(said(truth), truth)
-    # Scores are floats, which round once.
+    # Scores are floats, rounded once.
     assert abs(float(best - worth(said(other), truth) - (truth - other) ** 2)) < 1e-15
     assert best >= ABSTAINED > UNREADABLE == worth(Forecast(fault="no JSON"), truth)
     assert worth(Forecast(), truth) == worth(said(Fraction(1, 2)), truth) == ABSTAINED
 
 
 @given(share=SHARES, outcome=st.sampled_from(["yes", "no"]), mid=st.none() | PRICES)
-def test_metrics_say_what_there_is(share: Fraction, outcome: str, mid: float | None) -> None:
+def test_metrics_contain_the_defined_values(share: Fraction, outcome: str, mid: float | None) -> None:
     found = metrics_of(said(share), outcome, mid)
     assert found["brier"] == float((share - (outcome == "yes")) ** 2)
     assert score_of(said(share), outcome) == pytest.approx(1 - found["brier"], abs=1e-15)
@@ -69,7 +69,7 @@ def test_metrics_say_what_there_is(share: Fraction, outcome: str, mid: float | N
     assert metrics_of(Forecast(fault="none"), outcome, mid) == {"parsed": 0.0, "abstained": 0.0}
 
 
-def test_who_says_the_market_price_is_as_good_as_the_market() -> None:
+def test_a_forecast_of_the_market_price_scores_like_the_market() -> None:
     assert metrics_of(read(decided(0.14)), "no", 0.14)["vs_market"] == 0.0
     assert metrics_of(read(decided(0.0)), "no", 0.5)["vs_market"] == 0.25
 
@@ -90,12 +90,12 @@ def test_who_says_the_market_price_is_as_good_as_the_market() -> None:
         (json.dumps({"decisions": [{"market_id": "kalshi:KXB", "yes_probability": 1}, *ONE]}), "0.5"),
     ],
 )
-def test_an_answer_is_what_its_last_object_decides(text: str, share: str) -> None:
+def test_the_last_object_with_decisions_is_the_forecast(text: str, share: str) -> None:
     assert read(text) == Forecast(share)
 
 
 @pytest.mark.parametrize("text", ['{"decisions":[]}', decided(0.9).replace("KXA", "KXB")], ids=["none", "another"])
-def test_who_decides_nothing_of_the_market_abstains(text: str) -> None:
+def test_a_response_without_a_decision_on_the_market_abstains(text: str) -> None:
     assert read(text) == Forecast()
 
 
@@ -125,8 +125,8 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_the_arena_would_refuse_scores_least(name: str) -> None:
-    """R-21, R-25: read as strictly as a submission, and never better than an honest 1/2."""
+def test_responses_that_the_arena_would_refuse_score_lowest(name: str) -> None:
+    """R-21, R-25: parsed as strictly as a submission, and scored below a forecast of 1/2."""
     text, wanted = FAULTS[name]
     found = read(text)
     assert found.yes_probability is None
@@ -143,6 +143,6 @@ VALUES = st.recursive(
 
 
 @given(st.text() | st.text().map(decided) | VALUES.map(lambda value: json.dumps({"decisions": value})))
-def test_whatever_a_model_says_has_a_score(text: str) -> None:
+def test_every_response_has_a_score(text: str) -> None:
     for outcome in ("yes", "no"):
         assert 0.0 <= score_of(read(text), outcome) <= 1.0

@@ -1,4 +1,4 @@
-"""Requests to sources: bounded, conditional, and never an exception (no network: `httpx.MockTransport`)."""
+"""HTTP requests to sources: bounded, conditional, never raising (no network: `httpx.MockTransport`)."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ pytestmark = pytest.mark.once
 httpx = pytest.importorskip("httpx")
 
 
-def fetcher(handler: Callable[[httpx.Request], httpx.Response], **known: Capture) -> Fetcher:
+def make_fetcher(handler: Callable[[httpx.Request], httpx.Response], **known: Capture) -> Fetcher:
     client = make_client(httpx.MockTransport(handler))
     return Fetcher(client, lambda: FETCHED, {each.url: each for each in known.values()})
 
 
-def test_a_capture_keeps_the_answer_and_says_who_asked() -> None:
-    asked: list[httpx.Request] = []
+def test_a_capture_stores_the_response_and_the_request_has_a_user_agent() -> None:
+    requests: list[httpx.Request] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         return httpx.Response(200, content=b"body", headers={"etag": '"1"', "set-cookie": "a=b"})
 
-    found = fetcher(handler).get("rss", "Paper", URL)
+    found = make_fetcher(handler).get("rss", "Paper", URL)
     assert found == Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"'}, b"body")
-    assert "openoutcry-arena/" in asked[0].headers["user-agent"]
-    assert "if-none-match" not in asked[0].headers
+    assert "openoutcry-arena/" in requests[0].headers["user-agent"]
+    assert "if-none-match" not in requests[0].headers
 
 
-def test_an_answer_that_is_known_is_asked_for_only_if_newer() -> None:
+def test_a_known_response_makes_the_request_conditional() -> None:
     known = Capture("rss", "Paper", URL, FETCHED, 200, {"etag": '"1"', "last-modified": "yesterday"}, b"old")
 
     def handler(request: httpx.Request) -> httpx.Response:
         assert (request.headers["if-none-match"], request.headers["if-modified-since"]) == ('"1"', "yesterday")
         return httpx.Response(304)
 
-    asking = fetcher(handler, known=known)
-    found = asking.get("rss", "Paper", URL)
+    fetcher = make_fetcher(handler, known=known)
+    found = fetcher.get("rss", "Paper", URL)
     assert (found.status, found.body, found.error) == (304, b"", None)
-    assert asking.body(found) == b"old"
+    assert fetcher.body(found) == b"old"
 
 
 def failing(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
@@ -77,23 +77,23 @@ def failing(error: Exception) -> Callable[[httpx.Request], httpx.Response]:
         lambda _: httpx.Response(200, content=b"no gzip", headers={"content-encoding": "gzip"}),
     ],
 )
-def test_no_answer_is_a_capture_too(handler: Callable[[httpx.Request], httpx.Response]) -> None:
-    found = fetcher(handler).get("rss", "Paper", URL)
+def test_a_failed_request_is_a_capture(handler: Callable[[httpx.Request], httpx.Response]) -> None:
+    found = make_fetcher(handler).get("rss", "Paper", URL)
     assert (found.status, found.body) == (0, b"")
     assert found.error
 
 
-def test_an_answer_is_read_to_a_bound_after_it_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_has_a_size_limit_after_decompression(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_fetch, "MAX_BYTES", 10_000)
     bomb = gzip.compress(bytes(1_000_000))
-    found = fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
+    found = make_fetcher(lambda _: httpx.Response(200, content=bomb, headers={"content-encoding": "gzip"})).get(
         "a", "b", URL
     )
     assert (found.status, found.body) == (0, b"")
     assert "at most 10000 bytes" in str(found.error)
 
 
-def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_response_is_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [time.monotonic()]
     monkeypatch.setattr(http_fetch.time, "monotonic", lambda: now[0])
 
@@ -102,57 +102,59 @@ def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
             now[0] += 1
             yield b"."
 
-    asking = fetcher(lambda _: httpx.Response(200, content=drops()))
-    assert "complete within 10 seconds" in str(asking.get("rss", "Paper", URL).error)
+    fetcher = make_fetcher(lambda _: httpx.Response(200, content=drops()))
+    assert "complete within 10 seconds" in str(fetcher.get("rss", "Paper", URL).error)
 
 
-def test_all_requests_together_have_a_bound() -> None:
-    asking = fetcher(failing(AssertionError("nobody is to be asked")))
-    asking.seconds = 0
-    assert asking.get("rss", "Paper", URL).error == "the time limit of all requests has passed"
+def test_all_requests_together_have_a_time_limit() -> None:
+    fetcher = make_fetcher(failing(AssertionError("no request must be sent")))
+    fetcher.seconds = 0
+    assert fetcher.get("rss", "Paper", URL).error == "the time limit of all requests has passed"
 
 
-def test_r19_an_answer_that_arrives_after_the_edge_is_none() -> None:
+def test_r19_a_response_after_the_snapshot_time_is_discarded() -> None:
     times = iter([FETCHED, FETCHED, AS_OF, AS_OF, AS_OF + timedelta(seconds=1), AS_OF + timedelta(seconds=1)])
     client = make_client(httpx.MockTransport(lambda _: httpx.Response(200, content=fixture("rss.xml"))))
-    asking = Fetcher(client, lambda: next(times), until=AS_OF)
-    found = [asking.get("rss", f"Paper {n}", URL) for n in range(3)]
+    fetcher = Fetcher(client, lambda: next(times), until=AS_OF)
+    found = [fetcher.get("rss", f"Paper {n}", URL) for n in range(3)]
     assert [(each.status, each.fetched_at <= AS_OF) for each in found] == [(200, True), (200, True), (0, False)]
-    # So one slow source does not cost the snapshot.
+    # One slow request does not make the source fail.
     observed = Observer().observe(AS_OF, found)
     assert observed.lost["rss.no_answer"] == 1
     assert "rss" not in observed.failed
 
 
 def test_a_clock_without_a_zone_is_refused() -> None:
-    asking = Fetcher(make_client(httpx.MockTransport(lambda _: httpx.Response(200))), lambda: datetime(2026, 5, 8))
+    fetcher = Fetcher(make_client(httpx.MockTransport(lambda _: httpx.Response(200))), lambda: datetime(2026, 5, 8))
     with pytest.raises(ValueError, match="must have a time zone"):
-        asking.get("rss", "Paper", URL)
+        fetcher.get("rss", "Paper", URL)
 
 
-def test_kalshi_is_asked_page_by_page() -> None:
-    asked = []
+def test_kalshi_is_fetched_page_by_page() -> None:
+    requests = []
 
     def handler(request: httpx.Request) -> httpx.Response:
-        asked.append(parse_qs(request.url.query.decode()))
-        return httpx.Response(200, content=fixture("kalshi_cents.json" if len(asked) > 2 else "kalshi_dollars.json"))
+        requests.append(parse_qs(request.url.query.decode()))
+        return httpx.Response(200, content=fixture("kalshi_cents.json" if len(requests) > 2 else "kalshi_dollars.json"))
 
-    found = kalshi.fetch(fetcher(handler), PLAN)
+    found = kalshi.fetch(make_fetcher(handler), PLAN)
     assert [each.part for each in found] == ["KXIRANSTRIKE"] * 3
-    assert [each.get("cursor") for each in asked] == [None, ["CgwI"], ["CgwI"]]
-    assert asked[0] == {"limit": ["1000"], "series_ticker": ["KXIRANSTRIKE"], "status": ["open"]}
+    assert [each.get("cursor") for each in requests] == [None, ["CgwI"], ["CgwI"]]
+    assert requests[0] == {"limit": ["1000"], "series_ticker": ["KXIRANSTRIKE"], "status": ["open"]}
 
 
-def test_pages_that_never_end_are_asked_for_to_a_bound() -> None:
-    found = kalshi.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("kalshi_dollars.json"))), PLAN)
+def test_endless_pagination_is_bounded() -> None:
+    found = kalshi.fetch(make_fetcher(lambda _: httpx.Response(200, content=fixture("kalshi_dollars.json"))), PLAN)
     assert len(found) == kalshi.MAX_PAGES
-    edits = wikipedia.fetch(fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"])
+    edits = wikipedia.fetch(
+        make_fetcher(lambda _: httpx.Response(200, content=fixture("wikipedia_edits.json"))), ["Iran"]
+    )
     assert [each.part for each in edits] == ["edits:Iran"] * wikipedia.MAX_PAGES + ["views:Iran"]
 
 
-def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None:
-    found = fetch_all(fetcher(recorded), PLAN)
-    assert found == fetch_all(fetcher(recorded), PLAN)
+def test_all_sources_are_fetched_and_captures_have_a_fixed_order() -> None:
+    found = fetch_all(make_fetcher(recorded), PLAN)
+    assert found == fetch_all(make_fetcher(recorded), PLAN)
     assert {each.source for each in found} == {*SOURCES, "calendar", "risk", "theaters"}
     assert [each.source for each in found] == sorted(each.source for each in found)
     observed = Observer().observe(FETCHED, found)
@@ -160,7 +162,7 @@ def test_all_sources_are_asked_and_their_captures_are_in_a_fixed_order() -> None
     assert observed.lost["wikipedia.no_answer"] == 18
 
 
-def test_a_source_that_fails_fails_alone() -> None:
+def test_a_failing_source_does_not_affect_others() -> None:
     def risk(name: str) -> str:
         raise LookupError(name)
 
@@ -169,7 +171,7 @@ def test_a_source_that_fails_fails_alone() -> None:
             raise httpx.ConnectError("no route")
         return recorded(request)
 
-    found = fetch_all(fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
+    found = fetch_all(make_fetcher(handler), replace(PLAN, risk=risk, table=b"no table", query="yemen"))
     errors = {each.source: each.error for each in found if each.status == 0}
     assert errors == {"kalshi": "ConnectError: no route", "risk": "LookupError: iran"}
     assert {each.url.partition("?")[0] for each in found} >= {gdelt.SEARCH}
@@ -178,7 +180,7 @@ def test_a_source_that_fails_fails_alone() -> None:
     assert (observed.lost["theaters.unreadable"], observed.lost["kalshi.no_answer"]) == (1, 1)
 
 
-def test_the_plan_that_ships_is_read_and_a_wrong_one_is_refused() -> None:
+def test_the_default_plan_is_valid_and_an_invalid_plan_is_refused() -> None:
     plan = default_plan()
     assert plan.feeds
     assert plan.series
@@ -192,7 +194,7 @@ FEEDS, SERIES = {"Paper": "https://example.org/feed.xml"}, ["KXIRANSTRIKE"]
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "expected"),
     [
         (
             {"feeds": {"a": "file:///etc/passwd"}},
@@ -215,18 +217,18 @@ FEEDS, SERIES = {"Paper": "https://example.org/feed.xml"}, ["KXIRANSTRIKE"]
         ({"theaters": "junk"}, "the table of theaters cannot be read"),
     ],
 )
-def test_a_plan_that_asks_for_something_else_is_refused(more: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_plan_with_an_invalid_field_is_refused(more: dict[str, Any], expected: str, tmp_path: Path) -> None:
     (tmp_path / "junk").write_text("junk")
     raw = json.dumps({"feeds": FEEDS, "series": SERIES} | more).encode()
-    with pytest.raises(ValueError, match=f"^the plan cannot be read: {told}"):
+    with pytest.raises(ValueError, match=f"^the plan cannot be read: {expected}"):
         read_plan(raw, tmp_path)
 
 
-def test_a_plan_names_a_calendar_and_a_table_beside_it_which_are_read_anew(tmp_path: Path) -> None:
+def test_the_calendar_and_table_of_a_plan_are_reloaded(tmp_path: Path) -> None:
     (tmp_path / "events.ics").write_bytes(fixture("calendar.ics"))
     (tmp_path / "table.json").write_bytes(default_table_bytes())
-    told = {"feeds": FEEDS, "series": SERIES, "calendar": "events.ics", "theaters": str(tmp_path / "table.json")}
-    plan = read_plan(json.dumps(told).encode(), tmp_path)
+    expected = {"feeds": FEEDS, "series": SERIES, "calendar": "events.ics", "theaters": str(tmp_path / "table.json")}
+    plan = read_plan(json.dumps(expected).encode(), tmp_path)
     assert (plan.calendar, plan.table) == (fixture("calendar.ics"), default_table_bytes())
     (tmp_path / "events.ics").write_bytes(b"BEGIN:VCALENDAR")
     assert plan.reload() == replace(plan, calendar=b"BEGIN:VCALENDAR")

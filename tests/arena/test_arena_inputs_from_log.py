@@ -1,4 +1,4 @@
-"""A board from the public log alone is the board of the facts behind it (R-42, R-44, R-54)."""
+"""A board from the public log equals the board from the original inputs (R-42, R-44, R-54)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.once
 
 
 @pytest.mark.parametrize("seed", range(count(200, 15)))
-def test_the_log_and_what_is_opened_give_the_same_board(seed: int) -> None:
+def test_the_log_and_the_revealed_decisions_give_the_same_board(seed: int) -> None:
     inputs = season(seed)
     made = scoring.read_score_inputs(**export(inputs), at_us=inputs.at_us, window=inputs.window)
     assert scoring.score(made) == scoring.score(inputs)
 
 
-def test_what_is_not_opened_does_not_count() -> None:
+def test_unrevealed_decisions_do_not_count() -> None:
     inputs = season(3, window=None)
     made = export(inputs)
     made["opened"] = {}
@@ -40,7 +40,7 @@ def test_what_is_not_opened_does_not_count() -> None:
         (lambda made: made["records"].pop(), "`scoring` record"),
     ],
 )
-def test_bytes_that_are_not_those_of_the_log_are_refused(spoil: Any, message: str) -> None:
+def test_files_that_do_not_match_the_log_are_refused(spoil: Any, message: str) -> None:
     made = export(season(5))
     spoil(made)
     with pytest.raises(OpenOutcryError, match=message):

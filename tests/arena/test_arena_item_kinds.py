@@ -1,4 +1,4 @@
-"""The kinds of items: what each shows, and what none may hold (R-01, R-13, R-15, R-17)."""
+"""Kinds of items: their JSON fields and their validation (R-01, R-13, R-15, R-17)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openoutcry.arena.snapshots.snapshot_times import format_time, is_snapshot_t
 
 pytestmark = pytest.mark.once
 
-# R-17, as the protocol has it.
+# R-17, from the protocol.
 MEMBERS = {
     "news": "id kind source_type source_name title summary url published_at",
     "market_state": "id kind exchange market_id yes_mid_price yes_bid yes_ask volume_24h_usd as_of"
@@ -33,14 +33,14 @@ ONE_OF_EACH: list[Item] = [news(), market(), event(), quake(), theaters()[0]]
 
 
 @pytest.mark.parametrize("item", ONE_OF_EACH, ids=lambda item: item.kind)
-def test_r17_a_kind_shows_the_members_of_the_protocol_in_their_order(item: Item) -> None:
+def test_r17_a_kind_has_the_fields_of_the_protocol_in_their_order(item: Item) -> None:
     assert " ".join(item.to_json()) == MEMBERS[item.kind]
     json.dumps(item.to_json(), allow_nan=False)
 
 
 def test_r17_there_are_five_kinds_and_none_of_the_pro_tier() -> None:
     assert {kind.kind for kind in KINDS} == set(MEMBERS)
-    # Whatever is to be built must be of a class, and these are all there are.
+    # No other subclass of `Item` exists.
     assert set(Item.__subclasses__()) == set(KINDS)
     assert not {kind.kind for kind in KINDS} & {"graph_digest", "confluence", "surge", "whale_flow"}
 
@@ -63,7 +63,7 @@ def test_r17_there_are_five_kinds_and_none_of_the_pro_tier() -> None:
         ("polymarket:" + "\u0661" * 70, False),
     ],
 )
-def test_r13_an_id_is_matched_whole(text: str, is_one: bool) -> None:
+def test_r13_a_market_id_must_match_completely(text: str, is_one: bool) -> None:
     assert is_market_id(text) is is_one
 
 
@@ -95,7 +95,7 @@ def test_r13_an_id_is_matched_whole(text: str, is_one: bool) -> None:
         (quake, {"magnitude": None}),
     ],
 )
-def test_an_item_that_breaks_a_rule_cannot_be_made(make: Any, given: dict[str, Any]) -> None:
+def test_an_invalid_item_is_refused(make: Any, given: dict[str, Any]) -> None:
     with pytest.raises(SnapshotError, match="must"):
         make(**given)
 
@@ -103,29 +103,29 @@ def test_an_item_that_breaks_a_rule_cannot_be_made(make: Any, given: dict[str, A
 @pytest.mark.parametrize(
     "given", [{"theater": "russia"}, {"gdelt_lean": "up"}, {"news_count": -1}, {"wiki_spike": 1}, {"news_count": True}]
 )
-def test_a_theater_that_breaks_a_rule_cannot_be_made(given: dict[str, Any]) -> None:
+def test_an_invalid_theater_item_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(SnapshotError, match="must be"):
         replace(theaters()[0], **given)
 
 
 @given(st.integers(0, 10**15))
-def test_r17_a_price_reads_back_as_what_it_was_and_without_binary_noise(units: int) -> None:
+def test_r17_a_price_survives_a_json_round_trip_exactly(units: int) -> None:
     value = Decimal(units) / 10_000
     text = json.dumps(json_number(value))
     assert Decimal(text) == value
     assert "e" not in text
     assert len(text.partition(".")[2]) <= 4
-    # The form of RFC 8785: a whole number has no fraction.
+    # As in RFC 8785: an integral number has no fraction.
     assert not text.endswith(".0")
 
 
 @pytest.mark.parametrize("value", [True, None, "", "1e3", "nan", "0x1", "\u0661", float("inf"), [], "1" * 16])
-def test_what_is_no_number_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_number_is_refused(value: object) -> None:
     with pytest.raises(SnapshotError, match="number"):
         parse_decimal(value)
 
 
-def test_a_number_is_taken_as_its_text_says() -> None:
+def test_a_number_is_parsed_from_its_decimal_text() -> None:
     assert parse_decimal(0.1) == parse_decimal("0.1000") == Decimal("0.1")
     assert round_decimal(Decimal("0.60505")) == Decimal("0.6050")
 
@@ -140,7 +140,7 @@ def test_a_number_is_taken_as_its_text_says() -> None:
         ("2026-05-08T12:00:00.1234569Z", "2026-05-08T12:00:00.123456Z"),
     ],
 )
-def test_r01_a_time_is_read_in_utc_and_shown_with_z(text: str, shown: str) -> None:
+def test_r01_a_time_is_parsed_in_utc_and_formatted_with_z(text: str, shown: str) -> None:
     assert format_time(parse_time(text)) == shown
 
 
@@ -151,12 +151,12 @@ def test_r01_a_time_is_read_in_utc_and_shown_with_z(text: str, shown: str) -> No
         *("2026-05-08T12:00:00Z\n", "2026-05-08t12:00:00z", "\u0662026-05-08T12:00:00Z", "2026-05-08T24:00:00Z"),
     ],
 )
-def test_r01_what_is_no_time_in_utc_is_refused(text: str) -> None:
+def test_r01_a_text_that_is_not_a_utc_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="time"):
         parse_time(text)
 
 
-def test_r15_edges_are_whole_ten_minutes_of_utc() -> None:
+def test_r15_snapshot_times_are_multiples_of_ten_minutes_in_utc() -> None:
     assert is_snapshot_time(AS_OF)
     assert is_snapshot_time(AS_OF.astimezone(timezone(timedelta(hours=5, minutes=30))))
     for off in (timedelta(minutes=1), timedelta(seconds=1), timedelta(microseconds=1)):

@@ -1,4 +1,4 @@
-"""The Merkle tree of the log, as Python has it, and the verifier's own beside it."""
+"""The Merkle tree of the log in Rust, compared with the verifier's implementation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hashes(texts: list[str] | None) -> list[bytes]:
     return [base64.b64decode(text) for text in texts or []]
 
 
-def is_taken(case: dict[str, Any]) -> bool:
+def is_accepted(case: dict[str, Any]) -> bool:
     proof = hashes(case["proof"])
     if "leafIdx" in case:
         leaf, root = hashes([case["leafHash"], case["root"]])
@@ -40,12 +40,12 @@ def is_taken(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_vector_of_rfc_6962_is_taken_or_refused_as_it_says(name: str) -> None:
-    assert is_taken(CASES[name]) is not CASES[name]["wantErr"]
+def test_rfc_6962_vectors_are_accepted_or_rejected_as_specified(name: str) -> None:
+    assert is_accepted(CASES[name]) is not CASES[name]["wantErr"]
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if "leafIdx" in case])
-def test_the_verifier_takes_the_same_proofs(name: str) -> None:
+def test_the_verifier_accepts_the_same_proofs(name: str) -> None:
     case = CASES[name]
     leaf, root = hashes([case["leafHash"], case["root"]])
     proof = hashes(case["proof"])
@@ -56,7 +56,7 @@ def test_the_verifier_takes_the_same_proofs(name: str) -> None:
     assert found is not case["wantErr"]
 
 
-def test_all_vectors_are_here() -> None:
+def test_all_vectors_are_present() -> None:
     assert len(CASES) == 196
 
 
@@ -64,14 +64,14 @@ ENTRIES = st.lists(st.binary(max_size=40), min_size=1, max_size=70)
 
 
 @given(ENTRIES, st.data())
-def test_both_trees_have_the_same_roots_and_take_each_others_proofs(entries: list[bytes], data: st.DataObject) -> None:
-    native, pure = MerkleTree(), verifier.Tree()
+def test_both_trees_have_the_same_roots_and_accept_the_same_proofs(entries: list[bytes], data: st.DataObject) -> None:
+    native, verifier_faults = MerkleTree(), verifier.Tree()
     assert native.append(entries) == len(native) == len(entries)
     for entry in entries:
-        pure.append(entry)
+        verifier_faults.append(entry)
     size = data.draw(st.integers(1, len(entries)))
     root = native.root(size)
-    assert root == pure.root(size)
+    assert root == verifier_faults.root(size)
     index, old = data.draw(st.integers(0, size - 1)), data.draw(st.integers(1, size))
     leaf, proof = sha256(b"\0" + entries[index]).digest(), native.inclusion(index, size)
     assert verifier.root_from_proof(index, size, leaf, proof) == root
@@ -81,12 +81,12 @@ def test_both_trees_have_the_same_roots_and_take_each_others_proofs(entries: lis
     assert not merkle_is_included(index + size, size, leaf, proof, root)
 
 
-def test_the_root_of_no_leaf_is_the_hash_of_nothing() -> None:
+def test_the_root_of_an_empty_tree_is_the_hash_of_the_empty_string() -> None:
     assert MerkleTree().root() == verifier.Tree().root(0) == sha256(b"").digest()
 
 
 @given(ENTRIES, st.data())
-def test_a_tree_from_stored_hashes_and_one_that_was_cut_are_the_same(entries: list[bytes], data: st.DataObject) -> None:
+def test_a_tree_from_stored_hashes_equals_a_truncated_tree(entries: list[bytes], data: st.DataObject) -> None:
     size = data.draw(st.integers(0, len(entries)))
     tree = MerkleTree()
     tree.append(entries)
@@ -112,7 +112,7 @@ def test_a_tile_holds_hashes_eight_levels_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "query",
     [
         lambda tree: tree.root(4),
         lambda tree: tree.inclusion(3),
@@ -127,9 +127,9 @@ def test_a_tile_holds_hashes_eight_levels_apart() -> None:
         lambda tree: LogAudit(b"").digest(0),
     ],
 )
-def test_what_a_tree_does_not_have_is_refused(ask: Any) -> None:
+def test_queries_outside_the_tree_are_refused(query: Any) -> None:
     tree = MerkleTree()
     tree.append([b"a", b"b", b"c"])
     with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
-        ask(tree)
+        query(tree)
     assert len(tree) == 3

@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints and cosignatures, held to the documents that define them."""
+"""Signed notes, checkpoints and cosignatures, against the C2SP and RFC documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 pytestmark = pytest.mark.once
 
-# The example of Go's golang.org/x/mod/sumdb/note, from which C2SP's signed-note comes.
+# The example of Go's golang.org/x/mod/sumdb/note, the origin of C2SP's signed-note.
 GO_SKEY = "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
 GO_VKEY = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 GO_TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
@@ -29,7 +29,7 @@ GO_LINE = (
     "— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
 )
 
-# The samples of c2sp.org/signed-note and c2sp.org/tlog-cosignature, which give no keys.
+# The samples of c2sp.org/signed-note and c2sp.org/tlog-cosignature, which have no keys.
 C2SP_NOTE = """Ognuno sta solo sul cuor della terra
 trafitto da un raggio di sole:
 
@@ -78,18 +78,20 @@ RFC_8032 = [
 
 
 @pytest.mark.parametrize(("secret", "public", "message", "signature"), RFC_8032)
-def test_the_verifiers_ed25519_is_that_of_rfc_8032(secret: str, public: str, message: str, signature: str) -> None:
+def test_the_verifiers_ed25519_passes_the_rfc_8032_vectors(
+    secret: str, public: str, message: str, signature: str
+) -> None:
     assert SignerKey("x", bytes.fromhex(secret)).verifier.public.hex() == public
     key, text, given_ = bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature)
     assert verifier.is_signed(key, text, given_)
     assert not verifier.is_signed(key, text + b"x", given_)
-    # The same point times the same scalar, written with the order of the group added.
+    # The same scalar in non-canonical encoding: the group order added.
     s = int.from_bytes(given_[32:], "little") + verifier.ORDER
     assert not verifier.is_signed(key, text, given_[:32] + s.to_bytes(32, "little"))
 
 
 @given(st.binary(min_size=32, max_size=32), st.text(max_size=50), st.integers(0, 63), st.integers(1, 255))
-def test_a_signature_holds_and_with_a_byte_changed_does_not(seed: bytes, text: str, place: int, change: int) -> None:
+def test_a_signature_with_a_changed_byte_is_invalid(seed: bytes, text: str, place: int, change: int) -> None:
     key = SignerKey("a.example", seed)
     signature = bytearray(Note.parse(key.sign("x\n")).verify(key.verifier).signature)
     assert verifier.is_signed(key.verifier.public, b"x\n", bytes(signature))
@@ -98,13 +100,13 @@ def test_a_signature_holds_and_with_a_byte_changed_does_not(seed: bytes, text: s
     assert not key.verifier.verify("x\n", bytes(signature))
 
 
-def test_what_is_no_point_is_no_key() -> None:
+def test_bytes_that_are_not_a_curve_point_are_not_a_key() -> None:
     for public in (b"\xff" * 32, b"\x02" + bytes(31), b"\x01" + bytes(30) + b"\x80"):
         assert not verifier.is_signed(public, b"", bytes(64))
     assert not verifier.is_signed(LOG_KEY.verifier.public, b"", b"")
 
 
-def test_keys_and_signatures_are_those_of_the_reference() -> None:
+def test_keys_and_signatures_equal_those_of_the_go_reference() -> None:
     key = SignerKey.parse(GO_SKEY)
     assert str(key.verifier) == GO_VKEY
     assert key.private_text() == GO_SKEY
@@ -126,7 +128,7 @@ def test_the_samples_of_c2sp_are_parsed() -> None:
 
 
 @pytest.mark.parametrize("vkey", [GO_VKEY, VKEY, WITNESS_VKEY])
-def test_no_other_text_is_the_same_key(vkey: str) -> None:
+def test_a_key_has_exactly_one_text(vkey: str) -> None:
     changed = [vkey[:place] + chr(ord(vkey[place]) + 1) + vkey[place + 1 :] for place in range(len(vkey))]
     for text in [*changed, vkey[1:], vkey[:-1], vkey + "\n", vkey + "=", "", "a+b", "a+b+c"]:
         with pytest.raises(OpenOutcryError):
@@ -135,7 +137,7 @@ def test_no_other_text_is_the_same_key(vkey: str) -> None:
             verifier.parse_key(text)
 
 
-def test_a_refused_private_key_is_not_said() -> None:
+def test_the_error_for_an_invalid_private_key_does_not_quote_it() -> None:
     for place in range(len(GO_SKEY)):
         text = GO_SKEY[:place] + chr(ord(GO_SKEY[place]) + 1) + GO_SKEY[place + 1 :]
         with pytest.raises(OpenOutcryError) as caught:
@@ -148,7 +150,7 @@ def test_a_refused_private_key_is_not_said() -> None:
 CHECKPOINT = Checkpoint("arena.example/log", 7, bytes(range(32)))
 
 
-def test_a_checkpoint_is_opened_by_its_key_alone() -> None:
+def test_only_the_logs_key_opens_a_checkpoint() -> None:
     note = LOG_KEY.sign(CHECKPOINT.text())
     assert open_checkpoint(note, LOG_KEY.verifier) == CHECKPOINT
     assert verifier.open_checkpoint(note, verifier.parse_key(VKEY)) == (7, encode_base64(CHECKPOINT.root))
@@ -156,14 +158,14 @@ def test_a_checkpoint_is_opened_by_its_key_alone() -> None:
     for key in (OTHER_KEY, foreign):
         with pytest.raises(OpenOutcryError, match="a signature of"):
             open_checkpoint(note, key.verifier)
-    # Another log's checkpoint under its own signature is none of this key's name.
+    # A checkpoint with another origin than the key's name is refused.
     with pytest.raises(OpenOutcryError, match=r"a checkpoint of another\.example"):
         open_checkpoint(foreign.sign(CHECKPOINT.text()), foreign.verifier)
 
 
-def test_a_bad_signature_of_a_known_key_refuses_the_note_whatever_stands_beside_it() -> None:
+def test_an_invalid_signature_of_a_known_key_refuses_the_note() -> None:
     text = CHECKPOINT.text()
-    # The other key under the first one's ID.
+    # The other key's signature under the first key's id.
     content = LOG_KEY.verifier.key_id + Note.parse(OTHER_KEY.sign(text)).signatures[0].signature
     forged = f"— arena.example/log {encode_base64(content)}\n"
     for note in (f"{text}\n{forged}", LOG_KEY.sign(text) + forged, f"{text}\n{forged}{LOG_KEY.line(text)}"):
@@ -171,11 +173,11 @@ def test_a_bad_signature_of_a_known_key_refuses_the_note_whatever_stands_beside_
             open_checkpoint(note, LOG_KEY.verifier)
         with pytest.raises(verifier.CheckError, match="over this text"):
             verifier.open_checkpoint(note, verifier.parse_key(VKEY))
-    # What other keys say is not read.
+    # Signatures of other keys are ignored.
     assert open_checkpoint(LOG_KEY.sign(text) + OTHER_KEY.line(text), LOG_KEY.verifier) == CHECKPOINT
 
 
-def test_a_cosignature_holds_its_time() -> None:
+def test_a_cosignature_covers_its_time() -> None:
     text = CHECKPOINT.text()
     line = WITNESS_KEY.line(text, 1_778_241_600)
     note = LOG_KEY.sign(text) + line
@@ -186,7 +188,7 @@ def test_a_cosignature_holds_its_time() -> None:
     later = (1_778_241_601).to_bytes(8, "big") + signature[8:]
     assert not WITNESS_KEY.verifier.verify(text, later)
     assert not WITNESS_KEY.verifier.verify(text, signature[8:])
-    # The same key as a log's has another ID, so that no line is taken for the other kind.
+    # The same key as a log key has another id, so the two kinds cannot be confused.
     same = SignerKey(WITNESS_KEY.verifier.name, bytes(range(2, 34)))
     assert same.verifier.kind != WITNESS
     with pytest.raises(OpenOutcryError, match="is required"):
@@ -211,7 +213,7 @@ def test_a_cosignature_holds_its_time() -> None:
         "text\n\n— a  AAAAAAA=\n",
     ],
 )
-def test_what_is_no_note_is_refused(note: str) -> None:
+def test_an_invalid_note_is_refused(note: str) -> None:
     with pytest.raises(OpenOutcryError):
         Note.parse(note)
     with pytest.raises(verifier.CheckError):
@@ -225,7 +227,7 @@ ROOT = encode_base64(bytes(32))
     "text",
     ["a\n", "a\n1\n", f"\n1\n{ROOT}\n", f"a\n01\n{ROOT}\n", f"a\n-1\n{ROOT}\n", f"a\n1\n{ROOT[:-4]}\n", "a\n1\nAAAA\n"],
 )
-def test_what_is_no_checkpoint_is_refused(text: str) -> None:
+def test_an_invalid_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(OpenOutcryError):
         Checkpoint.parse(text)
     key = SignerKey("a", bytes(32))
@@ -233,7 +235,7 @@ def test_what_is_no_checkpoint_is_refused(text: str) -> None:
         verifier.open_checkpoint(key.sign(text), verifier.parse_key(str(key.verifier)))
 
 
-def test_a_text_that_no_note_can_hold_is_not_signed() -> None:
+def test_a_text_that_is_invalid_in_a_note_is_not_signed() -> None:
     for text in ("no end", "a bell\a\n"):
         with pytest.raises(OpenOutcryError):
             LOG_KEY.sign(text)

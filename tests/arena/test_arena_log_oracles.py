@@ -1,4 +1,4 @@
-"""Canonical JSON, trees and signatures against those of others: R-28, R-42."""
+"""Canonical JSON, Merkle trees and signatures against independent implementations (R-28, R-42)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.once
 
 VECTORS = Path(__file__).resolve().parents[2] / "contract" / "vectors" / "rfc8785"
 IS_FULL = bool(os.environ.get("OPENOUTCRY_FULL"))
-# Of the curve of Ed25519: orders 1, 2, 4, 4, 8, 8, 8, 8, and the first two written with the prime added.
+# Ed25519 points of orders 1, 2, 4, 4, 8, 8, 8, 8, and the first two in non-canonical encoding (prime added).
 WEAK = (
     "0100000000000000000000000000000000000000000000000000000000000000",
     "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -53,7 +53,7 @@ def test_the_vectors_of_rfc_8785_are_canonical(name: str) -> None:
         assert verifier.canonical(json.loads(text)) == wanted, "records and commitments have no fractions"
 
 
-# Whole numbers as records have them, and floats as bodies may.
+# Integers as in records, and floats as in bodies.
 NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 VALUES = st.recursive(
@@ -63,12 +63,12 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_what_is_canonical_is_so_to_the_reference(value: Any) -> None:
+def test_canonical_json_equals_that_of_the_reference_package(value: Any) -> None:
     rfc8785 = pytest.importorskip("rfc8785")
     assert canonicalize(json.dumps(value)).encode() == rfc8785.dumps(value)
 
 
-def test_keys_are_in_the_order_of_utf_16_and_whole_floats_are_whole_numbers() -> None:
+def test_keys_are_sorted_by_utf_16_and_integral_floats_are_integers() -> None:
     assert canonicalize('{"\ufb33": 1.0, "\U0001f600": 0.0}') == '{"\U0001f600":0,"\ufb33":1}'
     assert verifier.canonical({"\ufb33": 1, "\U0001f600": 0}) == '{"\U0001f600":0,"\ufb33":1}'
     for wrong in ('{"a": 1, "a": 1}', '"\\ud800"', "1e999", "NaN", ""):
@@ -88,7 +88,7 @@ def test_numbers_are_written_as_ecmascript_writes_them() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_trees_and_proofs_are_those_of_pymerkle() -> None:
+def test_trees_and_proofs_equal_those_of_pymerkle() -> None:
     pymerkle = pytest.importorskip("pymerkle")
     theirs, ours, entries = pymerkle.InmemoryTree(algorithm="sha256"), MerkleTree(), list[bytes]()
     for size in range(1, 40):
@@ -104,7 +104,7 @@ def test_trees_and_proofs_are_those_of_pymerkle() -> None:
 
 
 def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
-    """Return what OpenSSL says."""
+    """Return the verdict of OpenSSL."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except InvalidSignature:
@@ -112,27 +112,27 @@ def is_signed(public: bytes, message: bytes, signature: bytes) -> bool:
     return True
 
 
-def test_signatures_by_weak_keys_are_to_the_verifier_what_they_are_to_openssl() -> None:
-    """Points of small order; of a key in a second writing, which OpenSSL takes, RFC 8032 knows no signature."""
+def test_the_verifier_and_openssl_agree_on_signatures_by_weak_keys() -> None:
+    """Points of small order. RFC 8032 rejects keys in non-canonical encoding, which OpenSSL accepts."""
     for place, key in enumerate(map(bytes.fromhex, WEAK)):
         for half in map(bytes.fromhex, WEAK):
             for message in range(6):
-                told = key, bytes([message]), half + bytes(32)
-                assert verifier.is_signed(*told) == (place < 8 and is_signed(*told))
+                options = key, bytes([message]), half + bytes(32)
+                assert verifier.is_signed(*options) == (place < 8 and is_signed(*options))
 
 
-def test_signatures_are_to_both_what_wycheproof_says() -> None:
-    """R-42: signatures that a wrong reading of Ed25519 takes, or refuses."""
+def test_both_agree_with_the_wycheproof_vectors() -> None:
+    """R-42: signatures that faulty implementations of Ed25519 accept or reject."""
     lines = json.loads((Path(__file__).parents[1] / "vendor" / "wycheproof-ed25519.json").read_text())
     assert sum(each["valid"] for each in lines) == 88
     assert len(lines) == 150
     for each in lines:
-        told = tuple(bytes.fromhex(each[name]) for name in ("key", "message", "signature"))
-        assert verifier.is_signed(*told) == is_signed(*told) == each["valid"], each
+        options = tuple(bytes.fromhex(each[name]) for name in ("key", "message", "signature"))
+        assert verifier.is_signed(*options) == is_signed(*options) == each["valid"], each
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=40), st.sampled_from(range(6)))
-def test_a_signature_in_another_writing_is_none(seed: bytes, message: bytes, kind: int) -> None:
+def test_a_non_canonical_signature_is_invalid(seed: bytes, message: bytes, kind: int) -> None:
     key = Ed25519PrivateKey.from_private_bytes(seed)
     public, signature = key.public_key().public_bytes_raw(), key.sign(message)
     half, scalar = signature[:32], int.from_bytes(signature[32:], "little")

@@ -1,4 +1,4 @@
-"""Records, commitments, tiles and proofs, and what appends to a log."""
+"""Records, commitments, tiles, proofs, and the log writer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUBMISSION = {
 }
 
 
-def test_a_record_is_the_canonical_bytes_that_name_the_one_before() -> None:
+def test_a_record_is_canonical_json_with_the_hash_of_its_predecessor() -> None:
     first = seal(SUBMISSION, Link())
     assert first.text.startswith(b'{"agent_slug":"ada","commitments":["0000')
     assert first.sha256 == hashlib.sha256(first.text).hexdigest()
@@ -69,12 +69,12 @@ def test_a_record_is_the_canonical_bytes_that_name_the_one_before() -> None:
     ],
     ids=str,
 )
-def test_an_entry_that_is_no_record_is_refused(change: dict[str, Any]) -> None:
+def test_an_invalid_entry_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
         seal({**SUBMISSION, **change}, Link())
 
 
-def test_five_hundred_commitments_fit() -> None:
+def test_a_record_holds_five_hundred_commitments() -> None:
     assert len(seal({**SUBMISSION, "commitments": [f"{n:064x}" for n in range(500)]}, Link()).text) < 34_000
 
 
@@ -83,7 +83,7 @@ def test_a_season_has_every_type_of_record() -> None:
     assert kinds == {"agent", "day", "key", "log", "resolution", "scoring", "snapshot", "submission", "suspension"}
 
 
-def test_a_name_that_no_text_can_hold_is_refused() -> None:
+def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(OpenOutcryError, match=r"^bad_json: "):
         seal({**SUBMISSION, "agent_slug": "\ud800"}, Link())
 
@@ -108,7 +108,7 @@ def test_a_probability_is_written_in_at_most_six_places(value: Any, text: str) -
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.000001, float("nan"), float("inf")])
-def test_what_is_no_probability_is_refused(value: float) -> None:
+def test_a_value_that_is_not_a_probability_is_refused(value: float) -> None:
     with pytest.raises(OpenOutcryError, match="a probability must be from 0 to 1"):
         decimal_text(value)
 
@@ -121,8 +121,8 @@ SALT = st.binary(min_size=32, max_size=32)
 
 
 @given(st.lists(st.tuples(st.none() | TEXT, SALT), min_size=1, max_size=4, unique_by=lambda each: each[1]))
-def test_a_commitment_is_the_hash_of_a_body_with_its_salt(told: list[tuple[str | None, bytes]]) -> None:
-    """As the verifier writes and hashes it, which shares no code."""
+def test_a_commitment_is_the_hash_of_a_salted_body(told: list[tuple[str | None, bytes]]) -> None:
+    """Compared with the verifier, which shares no code."""
     decided = [("kalshi:KXA-26", "0.04", "0.82" if each else None, each) for each, _ in told]
     record, opened = seal_submission(MEMBERS, decided, Link(7, HASH), b"".join(salt for _, salt in told))
     bodies = [
@@ -135,13 +135,13 @@ def test_a_commitment_is_the_hash_of_a_body_with_its_salt(told: list[tuple[str |
     assert opened == verifier.canonical([digests[each] for each in sorted(digests)])
 
 
-def test_a_salt_is_drawn_for_each_decision() -> None:
+def test_every_decision_has_its_own_random_salt() -> None:
     decided = [("kalshi:KXA-26", "0.04", None, None)] * 2
     salts = [body["salt"] for _ in range(2) for body in json.loads(seal_submission(MEMBERS, decided, Link())[1])]
     assert len({bytes.fromhex(salt) for salt in salts}) == 4
 
 
-def test_a_submission_that_is_no_record_is_refused() -> None:
+def test_an_invalid_submission_is_refused() -> None:
     decided = [("kalshi:KXA-26", "0.04", None, None)]
     for said, given_, salts in (
         (MEMBERS, [], b""),
@@ -162,14 +162,14 @@ VALUE = st.recursive(
 
 
 @given(VALUE)
-def test_both_write_the_same_canonical_json(value: Any) -> None:
+def test_package_and_verifier_write_the_same_canonical_json(value: Any) -> None:
     text = canonical(value)
     assert verifier.canonical(value) == text
     assert json.loads(text) == value
 
 
 @given(st.dictionaries(TEXT, VALUE, max_size=4))
-def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any]) -> None:
+def test_the_verifier_accepts_only_canonical_json(value: dict[str, Any]) -> None:
     text = canonical(value)
     assert verifier.parse_record(text.encode()) == value
     for other in (" " + text, text + " ", json.dumps(value, indent=1), json.dumps(value)):
@@ -178,10 +178,10 @@ def test_the_verifier_reads_no_other_text_of_a_value(value: dict[str, Any]) -> N
                 verifier.parse_record(other.encode())
 
 
-def test_paths_are_those_of_tlog_tiles() -> None:
+def test_tile_paths_follow_tlog_tiles() -> None:
     assert Tile(0, 1234067).path == "0/x001/x234/067"
     assert Tile(None, 5, 3).path == "entries/005.p/3"
-    # The example of the document: a tree of 70,000.
+    # The example of the specification: a tree of 70,000 entries.
     tiles = [tile for tile in tiles_of(70_000) if tile.index in (0, 1) or tile.width < WIDTH]
     assert [tile.path for tile in tiles] == ["0/000", "0/001", "0/273.p/112", "1/000", "1/001.p/17", "2/000.p/1"]
     assert [tile.path for tile in tiles_of(256)] == ["0/000", "1/000.p/1"]
@@ -189,7 +189,7 @@ def test_paths_are_those_of_tlog_tiles() -> None:
 
 
 @given(st.none() | st.integers(0, 7), st.integers(0, 2**40), st.integers(1, 256))
-def test_a_path_names_its_tile(level: int | None, index: int, width: int) -> None:
+def test_a_tile_path_parses_to_its_tile(level: int | None, index: int, width: int) -> None:
     assert Tile.parse(Tile(level, index, width).path) == Tile(level, index, width)
 
 
@@ -200,12 +200,12 @@ def test_a_path_names_its_tile(level: int | None, index: int, width: int) -> Non
         *("-1/000", "0/000/", "entries/x1/000", "data/000", "0/000\n", "0/001/x234", "0/" + "x001/" * 300 + "001"),
     ],
 )
-def test_no_other_path_names_a_tile(path: str) -> None:
+def test_a_tile_has_exactly_one_path(path: str) -> None:
     with pytest.raises(OpenOutcryError, match="the path of a tile"):
         Tile.parse(path)
 
 
-def test_every_tile_of_a_tree_is_there_and_no_more() -> None:
+def test_a_tree_has_exactly_the_tiles_of_its_size() -> None:
     tree = MerkleTree()
     tree.append([bytes([number % 251]) for number in range(70_000)])
     for tile in tiles_of(70_000):
@@ -227,7 +227,7 @@ def test_a_bundle_has_each_entry_after_its_length(entries: list[bytes]) -> None:
     assert found == entries
 
 
-def test_an_entry_that_a_bundle_cannot_hold_is_refused() -> None:
+def test_an_entry_too_long_for_a_bundle_is_refused() -> None:
     assert len(entry_bundle([bytes(65_535)])) == 65_537
     with pytest.raises(OpenOutcryError, match=r"`entries\[1\]` must take at most"):
         entry_bundle([b"", bytes(65_536)])
@@ -260,7 +260,7 @@ def test_a_proof_is_the_same_as_text_and_as_json() -> None:
         ("\n\n", "\n"),
     ],
 )
-def test_what_is_no_proof_is_refused(old: str, new: str) -> None:
+def test_an_invalid_proof_is_refused(old: str, new: str) -> None:
     made = season()
     text = Proof.of(made.writer.tree, 3, 20, made.checkpoint).text()
     assert text.startswith("c2sp.org/tlog-proof@v1\nindex 3\n")
@@ -276,8 +276,8 @@ def test_a_batch_that_is_refused_changes_nothing() -> None:
     assert (made.writer.end, made.writer.tree.root()) == (end, root)
 
 
-def test_a_batch_that_could_not_be_stored_is_taken_back() -> None:
-    made = Season().begin()
+def test_a_batch_can_be_undone() -> None:
+    made = Season().start()
     made.publish()
     end, root, n_records = made.writer.end, made.writer.tree.root(), len(made.records)
     entry = {"type": "suspension", "agent_slug": "ada", "suspended": False, "reason": "", "at": AS_OF}
@@ -290,7 +290,7 @@ def test_a_batch_that_could_not_be_stored_is_taken_back() -> None:
     assert made.writer.append([entry]).records[0].text == first.records[0].text
 
 
-def test_a_writer_goes_on_where_another_ended() -> None:
+def test_a_writer_continues_an_existing_log() -> None:
     made = season()
     hashes = b"".join(leaf_hash(record.text) for record in made.records)
     again = LogWriter(LOG_KEY, MerkleTree(hashes), made.records[-1].link)
@@ -301,8 +301,8 @@ def test_a_writer_goes_on_where_another_ended() -> None:
         LogWriter(LOG_KEY, MerkleTree(hashes), Link(19, HASH))
 
 
-def test_a_receipt_shows_what_was_committed_to() -> None:
-    made = Season().begin()
+def test_a_receipt_contains_the_committed_decisions() -> None:
+    made = Season().start()
     made.publish()
     receipt = made.submit([decision("KXA-26"), decision("KXB-26", 0.5, confidence=1)])
     verifier.check_receipt(receipt, verifier.parse_key(VKEY))

@@ -1,4 +1,4 @@
-"""What the two verifiers find in an export: nothing where it is whole, each change where it was made."""
+"""Both verifiers accept a valid export and locate every change of it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from arena_logs import (
     Place,
     Season,
     decision,
+    fault_places,
     members,
-    places,
-    pure,
-    resigned,
+    re_signed,
     season,
+    verifier_faults,
     write,
 )
 from hypothesis import given, settings
@@ -44,25 +44,25 @@ FILES = season().files()
 EACH = 1 if os.environ.get("OPENOUTCRY_FULL") else 5
 
 
-def test_a_whole_export_has_no_fault(tmp_path: Path) -> None:
+def test_a_valid_export_has_no_fault(tmp_path: Path) -> None:
     folder = write(tmp_path, FILES)
-    assert places(folder) == places(folder, None) == set()
+    assert fault_places(folder) == fault_places(folder, None) == set()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_byte_changed_anywhere_is_found_by_both(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, content = write(tmp_path, FILES), FILES[name]
-    # Most changes leave the checkpoint as it is, whose signature takes the verifier longer than all the rest.
+    # Most changes leave the checkpoint unchanged; verifying its signature is slow.
     monkeypatch.setattr(verifier, "is_signed", cache(verifier.is_signed))
-    # Every byte in a full run; the first ones and each fifth from there on in any other.
+    # Every byte in a full run; otherwise the first 200 and then every fifth.
     for place in sorted({*range(min(200, len(content))), *range(0, len(content), EACH)}):
         changed = bytearray(content)
         changed[place] ^= 1
         (folder / name).write_bytes(changed)
         assert audit(folder, VKEY, [WITNESS_VKEY]), (name, place)
-        assert pure(folder), (name, place)
+        assert verifier_faults(folder), (name, place)
     (folder / name).write_bytes(content)
-    assert places(folder) == set()
+    assert fault_places(folder) == set()
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,7 +73,7 @@ def test_both_find_a_change_in_the_same_places(tmp_path_factory: pytest.TempPath
     place = data.draw(st.integers(0, len(content) - 1))
     content[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3) | st.sampled_from([b"\n"]))
     folder = write(tmp_path_factory.mktemp("export"), {**FILES, name: bytes(content)})
-    assert bool(places(folder)) is (bytes(content) != FILES[name])
+    assert bool(fault_places(folder)) is (bytes(content) != FILES[name])
 
 
 MARKET = st.sampled_from([f"KX{letter}-26" for letter in "ABCDEFGH"])
@@ -102,32 +102,32 @@ ACTS: list[Callable[[Season, Any], object]] = [
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTS), DECISIONS), max_size=25))
-def test_both_take_any_log_that_was_written(tmp_path_factory: pytest.TempPathFactory, acts: list[Any]) -> None:
-    made = Season().begin()
+def test_both_accept_every_log_of_the_writer(tmp_path_factory: pytest.TempPathFactory, acts: list[Any]) -> None:
+    made = Season().start()
     made.publish()
     for act, decisions in acts:
         act(made, decisions)
-    assert places(made.export(tmp_path_factory.mktemp("export"))) == set()
+    assert fault_places(made.export(tmp_path_factory.mktemp("export"))) == set()
 
 
 @pytest.mark.parametrize("status", ["finalized", "determined", "void"])
-def test_a_decision_after_its_result_is_found_when_it_is_opened(status: str, tmp_path: Path) -> None:
-    """R-28, R-44: whatever it says of when it was received."""
-    made = Season().begin()
+def test_a_decision_after_its_result_is_found_when_revealed(status: str, tmp_path: Path) -> None:
+    """R-28, R-44: independent of its stated time of receipt."""
+    made = Season().start()
     made.publish()
     made.submit([decision("KXA-26", 0.5)])
     made.resolve("kalshi:KXA-26", None if status == "void" else "yes", status)
     made.submit([decision("KXB-26", 0.5)])
-    assert places(made.export(tmp_path / "honest")) == set()
+    assert fault_places(made.export(tmp_path / "honest")) == set()
     made.submit([decision("KXB-26", 0.5), decision("KXA-26", 1.0)])
-    assert places(made.export(tmp_path / "late")) == {("reveals.jsonl", 2)}
+    assert fault_places(made.export(tmp_path / "late")) == {("reveals.jsonl", 2)}
 
 
 LINES = FILES["log.jsonl"].splitlines()
 
 
 def relinked(lines: Sequence[bytes]) -> list[bytes]:
-    """Return records whose `seq` and `prev_sha256` were written anew: what an operator would do."""
+    """Return records with recomputed `seq` and `prev_sha256`, as by a dishonest operator."""
     writer = LogWriter(LOG_KEY)
     return [
         writer.append([{name: each for name, each in members(line).items() if name not in ("seq", "prev_sha256", "v")}])
@@ -137,25 +137,25 @@ def relinked(lines: Sequence[bytes]) -> list[bytes]:
     ]
 
 
-def test_records_that_were_reordered_dropped_or_repeated_are_found_though_signed_anew(tmp_path: Path) -> None:
+def test_reordered_dropped_or_repeated_records_in_a_signed_log_are_found(tmp_path: Path) -> None:
     moved = [*LINES[:5], LINES[6], LINES[5], *LINES[7:]]
-    assert ("log.jsonl", 5) in places(write(tmp_path / "moved", resigned(FILES, moved)))
+    assert ("log.jsonl", 5) in fault_places(write(tmp_path / "moved", re_signed(FILES, moved)))
     dropped = [*LINES[:9], *LINES[10:]]
-    assert ("log.jsonl", 9) in places(write(tmp_path / "dropped", resigned(FILES, dropped)))
+    assert ("log.jsonl", 9) in fault_places(write(tmp_path / "dropped", re_signed(FILES, dropped)))
     repeated = [*LINES[:9], *LINES[8:]]
-    assert ("log.jsonl", 9) in places(write(tmp_path / "repeated", resigned(FILES, repeated)))
+    assert ("log.jsonl", 9) in fault_places(write(tmp_path / "repeated", re_signed(FILES, repeated)))
 
 
-def test_a_log_that_was_cut_is_found(tmp_path: Path) -> None:
+def test_a_truncated_log_is_found(tmp_path: Path) -> None:
     cut = {**FILES, "log.jsonl": b"".join(line + b"\n" for line in LINES[:-3])}
-    found = places(write(tmp_path, cut))
+    found = fault_places(write(tmp_path, cut))
     assert {("checkpoint", None), ("reveals.jsonl", 6)} <= found
 
 
-def test_a_log_that_was_rewritten_as_a_whole_is_found_by_who_kept_a_checkpoint(tmp_path: Path) -> None:
+def test_a_rewritten_log_is_found_with_a_saved_checkpoint(tmp_path: Path) -> None:
     lines = relinked([*LINES[:8], *LINES[9:]])
     assert [members(line)["seq"] for line in lines] == list(range(19))
-    old, new = write(tmp_path / "old", FILES), write(tmp_path / "new", resigned(FILES, lines))
+    old, new = write(tmp_path / "old", FILES), write(tmp_path / "new", re_signed(FILES, lines))
     kept = tmp_path / "kept"
     kept.write_bytes(FILES["checkpoint"])
     assert verifier.main(["consistency", str(kept), str(old), "--vkey", VKEY]) == 0
@@ -164,7 +164,7 @@ def test_a_log_that_was_rewritten_as_a_whole_is_found_by_who_kept_a_checkpoint(t
 
 def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = season()
-    # Two heads of one size, both signed by the log.
+    # Two roots for one size, both signed by the log.
     other = LogWriter(LOG_KEY)
     other.tree.append([*LINES[:-1], LINES[0]])
     text = f"arena.example/log\n20\n{encode_base64(other.tree.root())}\n"
@@ -175,7 +175,7 @@ def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "`root of 20 records` must be" in capsys.readouterr().out
 
 
-def test_every_earlier_checkpoint_is_a_beginning(tmp_path: Path) -> None:
+def test_the_log_extends_every_earlier_checkpoint(tmp_path: Path) -> None:
     folder, writer = write(tmp_path, FILES), LogWriter(LOG_KEY)
     export = verifier.Export(folder)
     for size, line in enumerate(LINES, 1):
@@ -188,7 +188,7 @@ def test_every_earlier_checkpoint_is_a_beginning(tmp_path: Path) -> None:
 
 
 def changed(line: int, **change: Any) -> dict[str, bytes]:
-    """Return the export with a record changed, and everything after it linked and signed anew."""
+    """Return the export with a changed record, and all later records relinked and signed."""
     writer, lines = LogWriter(LOG_KEY), []
     for number, each in enumerate(LINES):
         record = {**members(each), "prev_sha256": writer.end.sha256}
@@ -196,7 +196,7 @@ def changed(line: int, **change: Any) -> dict[str, bytes]:
         text = canonical(record).encode()
         lines.append(text)
         writer.end = writer.end._replace(sha256=verifier.sha256(text).hexdigest())
-    return resigned(FILES, lines)
+    return re_signed(FILES, lines)
 
 
 @pytest.mark.parametrize(
@@ -234,12 +234,12 @@ def changed(line: int, **change: Any) -> dict[str, bytes]:
     ],
     ids=str,
 )
-def test_a_lie_that_the_operator_signed_is_found(line: int, change: Any, found: Place, tmp_path: Path) -> None:
-    assert found in places(write(tmp_path, changed(line, **change)), None)
+def test_a_false_record_in_a_signed_log_is_found(line: int, change: Any, found: Place, tmp_path: Path) -> None:
+    assert found in fault_places(write(tmp_path, changed(line, **change)), None)
 
 
-def test_a_type_that_is_not_known_yet_is_no_fault(tmp_path: Path) -> None:
-    assert places(write(tmp_path, changed(18, type="rumour"))) == {("cosignatures", None)}
+def test_an_unknown_record_type_is_not_a_fault(tmp_path: Path) -> None:
+    assert fault_places(write(tmp_path, changed(18, type="rumour"))) == {("cosignatures", None)}
 
 
 def reveals(change: Callable[[list[Any]], object]) -> dict[str, bytes]:
@@ -265,47 +265,45 @@ def reveals(change: Callable[[list[Any]], object]) -> dict[str, bytes]:
         (lambda lines: lines.clear(), 0),
     ],
 )
-def test_a_reveal_of_what_was_never_committed_to_is_found(
-    change: Callable[[list[Any]], object], line: int, tmp_path: Path
-) -> None:
-    assert ("reveals.jsonl", line) in places(write(tmp_path, reveals(change)))
+def test_an_uncommitted_reveal_is_found(change: Callable[[list[Any]], object], line: int, tmp_path: Path) -> None:
+    assert ("reveals.jsonl", line) in fault_places(write(tmp_path, reveals(change)))
 
 
-def test_what_is_not_revealed_yet_is_no_fault(tmp_path: Path) -> None:
+def test_an_unrevealed_decision_is_not_a_fault(tmp_path: Path) -> None:
     hidden = reveals(lambda lines: [line.update(opened=line["opened"][:-1]) for line in lines])
-    assert places(write(tmp_path, hidden)) == set()
+    assert fault_places(write(tmp_path, hidden)) == set()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_found(name: str, tmp_path: Path) -> None:
     folder = write(tmp_path, FILES)
     (folder / name).unlink()
-    assert places(folder)
+    assert fault_places(folder)
 
 
-def test_an_export_whose_cosignatures_are_a_file_is_a_fault_and_no_crash(tmp_path: Path) -> None:
+def test_cosignatures_as_a_file_are_a_fault_without_a_crash(tmp_path: Path) -> None:
     kept = {name: content for name, content in FILES.items() if not name.startswith("cosignatures/")}
-    assert places(write(tmp_path, {**kept, "cosignatures": b""})) == {("cosignatures", None)}
+    assert fault_places(write(tmp_path, {**kept, "cosignatures": b""})) == {("cosignatures", None)}
 
 
-def test_a_snapshot_that_the_log_does_not_have_is_found(tmp_path: Path) -> None:
+def test_a_snapshot_missing_from_the_log_is_found(tmp_path: Path) -> None:
     name = "snapshots/2026-05-08T12-20-00Z.json"
-    assert places(write(tmp_path, {**FILES, name: SNAPSHOT})) == {(name, None)}
+    assert fault_places(write(tmp_path, {**FILES, name: SNAPSHOT})) == {(name, None)}
 
 
-def test_an_export_of_another_key_is_found(tmp_path: Path) -> None:
+def test_an_export_signed_by_another_key_is_found(tmp_path: Path) -> None:
     folder = write(tmp_path, FILES)
-    assert {file for file, _ in places(folder, str(OTHER_KEY.verifier))} == {"vkey", "checkpoint", "cosignatures"}
+    assert {file for file, _ in fault_places(folder, str(OTHER_KEY.verifier))} == {"vkey", "checkpoint", "cosignatures"}
 
 
 def command(*words: object) -> tuple[int, str]:
-    """Run the verifier as a file of its own, with nothing but the standard library in reach."""
+    """Run the verifier as a single file, with only the standard library on the path."""
     line = [sys.executable, "-I", "-S", *map(str, words)]
     ran = subprocess.run(line, capture_output=True, text=True, encoding="utf-8")
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def test_the_file_alone_verifies_an_export_and_names_the_record(tmp_path: Path) -> None:
+def test_the_standalone_file_verifies_an_export_and_names_the_record(tmp_path: Path) -> None:
     alone = shutil.copy(verifier.__file__, tmp_path / "v.py")
     folder = write(tmp_path / "export", FILES)
     assert command(alone, "export", folder, "--vkey", VKEY, "--witness", WITNESS_VKEY) == (0, "ok\n")
@@ -319,7 +317,7 @@ def test_the_file_alone_verifies_an_export_and_names_the_record(tmp_path: Path) 
     assert command(alone, "export", folder) == (1, first + "\n")
 
 
-def test_the_file_alone_verifies_a_receipt(tmp_path: Path) -> None:
+def test_the_standalone_file_verifies_a_receipt(tmp_path: Path) -> None:
     alone = shutil.copy(verifier.__file__, tmp_path / "v.py")
     made = season()
     receipt = made.submit([decision("KXZ-26"), decision("KXY-26", 0.7, reasoning="é")])
@@ -359,11 +357,11 @@ def test_a_changed_receipt_is_refused(change: Callable[[Any], object], tmp_path:
 @pytest.mark.parametrize(
     "content", [b"", b"\n", b"\xff\n", b"[" * 100_000 + b"\n", b"null\n", b'{"a":1}\n', b"1" * 9999]
 )
-def test_a_log_that_is_none_is_found_without_a_crash(content: bytes, tmp_path: Path) -> None:
-    assert places(write(tmp_path, {**FILES, "log.jsonl": content}))
+def test_an_invalid_log_is_found_without_a_crash(content: bytes, tmp_path: Path) -> None:
+    assert fault_places(write(tmp_path, {**FILES, "log.jsonl": content}))
 
 
-def test_the_verifier_imports_nothing_but_the_standard_library() -> None:
+def test_the_verifier_imports_only_the_standard_library() -> None:
     code, text = command(
         "-c", f"import sys; sys.path.insert(0, {str(Path(verifier.__file__).parent)!r}); import verifier"
     )

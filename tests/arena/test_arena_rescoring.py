@@ -1,4 +1,4 @@
-"""Scores of an export, recomputed by a file of the standard library alone, and by the package (R-44, goal of 5.4)."""
+"""Scores of an export, recomputed by the standalone file and by the package (R-44, goal of 5.4)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.once
 
 
 def leaves(value: Any, path: str = "scores") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path of each number, what holds it, and by what name."""
+    """Yield the path of each number, its container, and its key."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for name, each in pairs:
         here = f"{path}.{name}" if isinstance(value, dict) else f"{path}[{name}]"
@@ -40,8 +40,8 @@ def leaves(value: Any, path: str = "scores") -> Iterator[tuple[str, Any, Any]]:
             yield here, value, name
 
 
-def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
-    """All by the package, and by the standard library those that no chance, fit or logarithm made."""
+def test_every_changed_number_is_named(tmp_path: Path) -> None:
+    """The package finds all; the standalone file finds those without resampling, regression or logarithm."""
     inputs = season(7, n_agents=5, n_markets=16, window=None, parameters=Parameters(min_markets=2))
     scores = json.loads(json.dumps(scoring.score(inputs).to_json()))
     folder = write(tmp_path, export_of(inputs), scores)
@@ -63,7 +63,7 @@ def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         (lambda scores: scores.pop("rows"), "scores.rows must be"),
         (lambda scores: scores["rows"].pop(), "scores.rows must be"),
@@ -76,14 +76,14 @@ def test_each_number_that_was_changed_is_named(tmp_path: Path) -> None:
         (lambda scores: scores.clear(), "a complete export is required; received one without 'at_us'"),
     ],
 )
-def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_path: Path) -> None:
+def test_malformed_scores_are_a_fault(change: Any, expected: str | None, tmp_path: Path) -> None:
     inputs = season(7, window=None, parameters=Parameters(min_markets=2))
     scores = json.loads(json.dumps(scoring.score(inputs).to_json()))
     change(scores)
     folder = write(tmp_path, export_of(inputs), scores)
     found = rescoring.faults(folder)
-    assert score_faults(folder), "the package finds it, too"
-    assert (found == []) if told is None else (told in found[0]), found
+    assert score_faults(folder), "the package also finds it"
+    assert (found == []) if expected is None else (expected in found[0]), found
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_scores_of_another_shape_are_a_fault(change: Any, told: str | None, tmp_
         ("reveals.jsonl", None, lambda reveal: reveal.pop("submission_id")),
     ],
 )
-def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
+def test_a_record_with_missing_fields_is_a_fault_without_traceback(
     file: str, kind: str | None, change: Any, tmp_path: Path
 ) -> None:
     inputs = season(7, window=None, parameters=Parameters(min_markets=2))
@@ -111,7 +111,7 @@ def test_a_record_without_what_scores_need_is_a_fault_and_no_traceback(
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Floor]:
-    """Serve a season in which two agents have decided, a market is settled and another one is open."""
+    """Serve a season with two agents, settled markets and open markets."""
     with floor(tmp_path / "arena") as found:
         found.publish()
         ids = found.markets()
@@ -131,13 +131,15 @@ def command(*words: object) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def test_two_files_alone_recompute_what_a_server_says(ground: Floor, tmp_path: Path) -> None:
-    """R-44: a stranger with an export, two files and no package has the leaderboard of the server."""
+def test_two_standalone_files_recompute_the_servers_leaderboard(ground: Floor, tmp_path: Path) -> None:
+    """R-44: an auditor with an export and the two files, without the package, computes the server's leaderboard."""
     folder, alone = tmp_path / "season", tmp_path / "alone"
     export(ground.arena, folder, ground.clock[0])
     alone.mkdir()
     verify = shutil.copy(verifier.__file__, alone)
-    assert command(verify, "export", folder, "--recompute-scores")[1].count("rescoring.py") == 1, "it names what lacks"
+    assert command(verify, "export", folder, "--recompute-scores")[1].count("rescoring.py") == 1, (
+        "it names the missing file"
+    )
     again = shutil.copy(rescoring.__file__, alone)
     assert command(verify, "export", folder, "--recompute-scores") == (0, "ok\n")
     assert command(again, folder) == (0, "ok\n")
@@ -155,16 +157,16 @@ def test_two_files_alone_recompute_what_a_server_says(ground: Floor, tmp_path: P
     (folder / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
     code, text = command(verify, "export", folder, "--recompute-scores", "--all")
     assert (code, text.count("\n"), text.split(" must be ")[0]) == (1, 1, "scores.json: scores.rows[0].brier")
-    assert command(verify, "export", folder) == (0, "ok\n"), "the scores are no part of what is signed"
+    assert command(verify, "export", folder) == (0, "ok\n"), "the scores are not signed"
 
 
-def test_an_operator_that_withholds_a_decision_is_found(ground: Floor, tmp_path: Path) -> None:
-    """R-32 the other way: after the cutoff nothing may stay secret, or scores would be of what pleases."""
+def test_a_withheld_decision_is_found(ground: Floor, tmp_path: Path) -> None:
+    """Converse of R-32: after the cutoff no decision may stay secret, or the operator could select decisions."""
     folder = tmp_path / "season"
     export(ground.arena, folder, ground.clock[0])
     lines = [json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines()]
     assert [len(line["opened"]) for line in lines] == [5, 5]
-    # Three of its markets are open: as many may be secret, and not one more.
+    # Three markets are open, so at most three decisions may be secret.
     lines[0]["opened"].pop()
     content = "".join(f"{json.dumps(line, sort_keys=True, separators=(',', ':'))}\n" for line in lines)
     (folder / "reveals.jsonl").write_text(content, encoding="utf-8")
@@ -174,7 +176,7 @@ def test_an_operator_that_withholds_a_decision_is_found(ground: Floor, tmp_path:
     assert "at most 3 secret decisions" in rescoring.faults(folder)[0]
 
 
-def test_a_season_without_a_result_has_scores_that_follow(tmp_path: Path) -> None:
+def test_a_season_without_results_has_valid_scores(tmp_path: Path) -> None:
     with floor(tmp_path / "arena") as ground:
         for round_ in range(2):
             folder = tmp_path / f"season-{round_}"

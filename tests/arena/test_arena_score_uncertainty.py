@@ -1,10 +1,10 @@
-"""How sure scores are: intervals, comparisons, difficulty and calibration, against truth and other libraries."""
+"""Intervals, comparisons, difficulty adjustment and calibration, against simulation and other libraries."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from arena_seasons import table
+from arena_seasons import forecast_table
 from builders import Array, count
 from scipy import stats
 
@@ -20,10 +20,12 @@ RATE = "0.4"
 N_SEASONS = count(1_000, 150)
 
 
-def drawn(rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0) -> tuple[Array, Array]:
-    """Return what agents say, shape `(n_agents, n_markets)`, NaN for nothing, and what came true.
+def draw_forecasts(
+    rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0
+) -> tuple[Array, Array]:
+    """Return forecasts, shape `(n_agents, n_markets)`, NaN for none, and outcomes, shape `(n_markets,)`.
 
-    The logit of a chance is normal, and each agent sees it with its own noise.
+    The logits of the true probabilities are normal, and each agent observes them with its own noise.
     """
     logit = rng.normal(-0.4, 1.2, n_markets)
     seen = logit + np.array(noise)[:, None] * rng.normal(size=(len(noise), n_markets))
@@ -35,20 +37,20 @@ def drawn(rng: np.random.Generator, noise: list[float], n_markets: int, share: f
 def season(
     rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0, **rules: int
 ) -> ScoreInputs:
-    said, came = drawn(rng, noise, n_markets, share)
-    return table(said, came, RATE, **rules)
+    said, came = draw_forecasts(rng, noise, n_markets, share)
+    return forecast_table(said, came, RATE, **rules)
 
 
 def within(n_held: int, n: int, expected: float) -> bool:
-    """Return whether a count of intervals that held is one in a thousand of chance, or likelier."""
+    """Return whether a number of covering intervals is plausible at the 0.1 % level."""
     return stats.binom.cdf(n_held, n, expected) > 0.0005 and stats.binom.sf(n_held - 1, n, expected) > 0.0005
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """R-54: from 93 to 97 % of seasons, of the Brier score and of skill."""
+def test_intervals_have_their_nominal_coverage() -> None:
+    """R-54: 93 to 97 % of seasons, for the Brier score and for skill."""
     rng = np.random.default_rng(SEED)
     noise = [0.0, 0.5, 1.5]
-    said, came = drawn(rng, noise, 2_000_000)
+    said, came = draw_forecasts(rng, noise, 2_000_000)
     truth = np.mean((said.round(6) - came) ** 2, axis=1)
     held = np.zeros((2, len(noise)))
     for _ in range(N_SEASONS):
@@ -63,7 +65,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert all(within(int(each), N_SEASONS, 0.945) for each in held.flat), held
 
 
-def test_p_values_of_agents_of_one_skill_are_uniform() -> None:
+def test_p_values_of_equally_skilled_agents_are_uniform() -> None:
     """R-54."""
     rng = np.random.default_rng(SEED + 1)
     p_values, shares = [], []
@@ -78,7 +80,7 @@ def test_p_values_of_agents_of_one_skill_are_uniform() -> None:
         assert found.pvalue > 0.001
 
 
-def test_a_better_agent_is_told_from_a_worse_one_either_way_round() -> None:
+def test_a_better_agent_is_detected_in_either_order() -> None:
     forecasts = scoring.select(season(np.random.default_rng(SEED + 2), [0.0, 2.0], 400))
     found = scoring.compare(forecasts, "agent-0000", "agent-0001")
     other = scoring.compare(forecasts, "agent-0001", "agent-0000")
@@ -87,22 +89,22 @@ def test_a_better_agent_is_told_from_a_worse_one_either_way_round() -> None:
     assert (other.difference, other.p_value, other.p_better) == (-found.difference, found.p_value, 0.0)
 
 
-def test_a_comparison_is_on_common_markets_alone_and_says_where_they_are_too_few() -> None:
+def test_a_comparison_uses_common_markets_and_reports_too_few_of_them() -> None:
     said = np.full((2, 30), np.nan)
     said[0, :20], said[1, 11:] = 0.25, 0.5
-    forecasts = scoring.select(table(said, np.zeros(30, dtype=bool), RATE))
+    forecasts = scoring.select(forecast_table(said, np.zeros(30, dtype=bool), RATE))
     found = scoring.compare(forecasts, "agent-0000", "agent-0001")
     assert (found.n_markets, found.difference, found.reason) == (9, None, "too_few_markets")
     enough = scoring.compare(
-        scoring.select(table(said, np.zeros(30, dtype=bool), RATE, min_markets=9)), "agent-0000", "agent-0001"
+        scoring.select(forecast_table(said, np.zeros(30, dtype=bool), RATE, min_markets=9)), "agent-0000", "agent-0001"
     )
     assert enough.difference == 0.0625 - 0.25
     with pytest.raises(ValueError, match="received 'nobody'"):
         scoring.compare(forecasts, "agent-0000", "nobody")
 
 
-def test_signs_give_what_every_choice_of_them_does() -> None:
-    """The p-value of random signs against scipy's exact one."""
+def test_the_sign_flip_p_value_equals_the_exact_one() -> None:
+    """Against scipy's exact permutation test."""
     rng = np.random.default_rng(SEED + 3)
     for seed in range(5):
         differences = rng.integers(-100, 140, 14)
@@ -113,11 +115,11 @@ def test_signs_give_what_every_choice_of_them_does() -> None:
         assert found == pytest.approx(exact, abs=0.006)
 
 
-def test_intervals_are_those_of_a_bootstrap_in_numpy() -> None:
-    """R-54: whole markets are drawn, with all forecasts of them."""
+def test_intervals_equal_those_of_a_numpy_bootstrap() -> None:
+    """R-54: markets are drawn with all their forecasts."""
     rng = np.random.default_rng(SEED + 4)
-    said, came = drawn(rng, [0.2, 0.8, 1.4], 150, 0.7)
-    made = table(said, came, RATE, n_draws=20_000)
+    said, came = draw_forecasts(rng, [0.2, 0.8, 1.4], 150, 0.7)
+    made = forecast_table(said, came, RATE, n_draws=20_000)
     rows = sorted(scoring.score(made).rows, key=lambda row: row.slug)
     losses = (said.round(6) - came) ** 2
     counts = rng.multinomial(150, np.full(150, 1 / 150), 20_000).astype(float)
@@ -136,25 +138,25 @@ def test_intervals_are_those_of_a_bootstrap_in_numpy() -> None:
         assert row.rank_low <= row.rank <= row.rank_high
 
 
-def test_agents_on_too_few_markets_have_no_interval_and_are_no_candidates() -> None:
+def test_agents_with_too_few_markets_have_no_interval_and_no_rank_probability() -> None:
     said = np.full((3, 40), 0.5)
     said[0, 9:], said[0, :9] = np.nan, 0.0
-    rows = scoring.score(table(said, np.zeros(40, dtype=bool), RATE)).rows
+    rows = scoring.score(forecast_table(said, np.zeros(40, dtype=bool), RATE)).rows
     assert (rows[0].rank, rows[0].brier) == (1, 0.0)
     assert (rows[0].brier_low, rows[0].p_best, rows[0].reasons["p_best"]) == (None, None, "too_few_markets")
     assert [row.p_best for row in rows[1:]] == [0.5, 0.5]
 
 
-def test_a_seed_makes_the_resamples_and_is_on_the_board() -> None:
-    said, came = drawn(np.random.default_rng(SEED + 5), [0.2, 0.8], 60)
-    one, same, other = (scoring.score(table(said, came, RATE, seed=seed)) for seed in (1, 1, 2))
+def test_the_seed_determines_the_resamples_and_is_on_the_board() -> None:
+    said, came = draw_forecasts(np.random.default_rng(SEED + 5), [0.2, 0.8], 60)
+    one, same, other = (scoring.score(forecast_table(said, came, RATE, seed=seed)) for seed in (1, 1, 2))
     assert one == same
     assert one.rows[0].brier_low != other.rows[0].brier_low
     assert one.to_json()["parameters"]["seed"] == 1
 
 
 def dummies(agent: Array, market: Array, loss: Array) -> Array:
-    """Return the least squares of an agent and a market effect, moved to the mean loss."""
+    """Return least-squares agent effects with market effects, shifted to the mean loss."""
     design = np.zeros((len(loss), int(agent.max()) + int(market.max()) + 2))
     design[np.arange(len(loss)), agent] = 1.0
     design[np.arange(len(loss)), int(agent.max()) + 1 + market] = 1.0
@@ -163,25 +165,25 @@ def dummies(agent: Array, market: Array, loss: Array) -> Array:
 
 
 @pytest.mark.parametrize("seed", range(count(50, 8)))
-def test_difficulty_is_taken_out_as_least_squares_with_dummies_do(seed: int) -> None:
+def test_the_difficulty_adjustment_equals_least_squares_with_dummies(seed: int) -> None:
     """R-55."""
     rng = np.random.default_rng(SEED + 100 + seed)
-    said, came = drawn(rng, list(rng.uniform(0.0, 2.0, 12)), 60, 0.4)
+    said, came = draw_forecasts(rng, list(rng.uniform(0.0, 2.0, 12)), 60, 0.4)
     said[:, 0] = 0.5
-    forecasts = scoring.select(table(said, came, RATE))
+    forecasts = scoring.select(forecast_table(said, came, RATE))
     expected = dummies(forecasts.agent, forecasts.market, forecasts.loss / 10**12)
     rows = sorted(scoring.board(forecasts).rows, key=lambda row: row.slug)
     assert [row.brier_adjusted for row in rows] == pytest.approx(expected, abs=1e-10)
 
 
-def test_skipping_hard_markets_wins_on_skill_and_not_on_the_adjusted_score() -> None:
-    """R-55: what the adjustment is for."""
+def test_skipping_hard_markets_improves_skill_but_not_the_adjusted_score() -> None:
+    """R-55: the purpose of the adjustment."""
     rng = np.random.default_rng(SEED + 6)
     logit = np.repeat([0.0, 5.0], 100)
     said = np.tile(1.0 / (1.0 + np.exp(-logit)), (3, 1))
     came = rng.random(200) < said[0]
     said[0, :100], said[0, 100:] = np.nan, 0.9
-    rows = {row.slug[-1]: row for row in scoring.score(table(said, came, RATE)).rows}
+    rows = {row.slug[-1]: row for row in scoring.score(forecast_table(said, came, RATE)).rows}
     assert rows["0"].brier_skill_score > rows["1"].brier_skill_score
     assert rows["0"].brier_adjusted > rows["1"].brier_adjusted
 
@@ -189,24 +191,24 @@ def test_skipping_hard_markets_wins_on_skill_and_not_on_the_adjusted_score() -> 
 def test_agents_that_share_no_market_are_not_compared() -> None:
     said = np.full((3, 30), np.nan)
     said[0, :10], said[1:, 10:] = 0.5, 0.5
-    rows = {row.slug[-1]: row for row in scoring.score(table(said, np.zeros(30, dtype=bool), RATE)).rows}
+    rows = {row.slug[-1]: row for row in scoring.score(forecast_table(said, np.zeros(30, dtype=bool), RATE)).rows}
     assert (rows["0"].brier_adjusted, rows["0"].reasons["brier_adjusted"]) == (None, "not_connected")
     assert (rows["0"].peer_score, rows["0"].reasons["peer_score"]) == (None, "no_peer")
     assert rows["1"].brier_adjusted == pytest.approx(0.25, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 50, 4_000])
-def test_wilson_intervals_are_those_of_scipy(n: int) -> None:
+def test_wilson_intervals_equal_those_of_scipy(n: int) -> None:
     """R-53."""
     for true in {0, 1, n // 3, n - 1, n}:
         expected = stats.binomtest(true, n).proportion_ci(0.95, method="wilson")
         assert wilson(true, n) == pytest.approx((expected.low, expected.high), rel=1e-12, abs=1e-15)
 
 
-def test_bins_are_tenths_and_one_is_in_the_last() -> None:
+def test_bins_are_tenths_and_the_last_includes_one() -> None:
     """R-53."""
     said = np.array([[0.0, 0.099999, 0.1, 0.3, 0.7, 0.899999, 0.9, 1.0]])
-    (row,) = scoring.score(table(said, np.ones(8, dtype=bool), RATE)).rows
+    (row,) = scoring.score(forecast_table(said, np.ones(8, dtype=bool), RATE)).rows
     assert [each.n for each in row.calibration.bins] == [2, 1, 0, 1, 0, 0, 0, 1, 1, 2]
     last, empty = row.calibration.bins[-1], row.calibration.bins[2]
     assert (last.low, last.high, last.mean_forecast, last.observed) == (0.9, 1.0, 0.95, 1.0)
@@ -215,8 +217,8 @@ def test_bins_are_tenths_and_one_is_in_the_last() -> None:
     assert parts.binned_brier == pytest.approx(parts.reliability - parts.resolution + parts.uncertainty)
 
 
-def test_a_certain_forecast_that_fails_costs_a_bounded_log_score() -> None:
+def test_a_certain_but_wrong_forecast_has_a_bounded_log_score() -> None:
     """R-53: clipped to 0.001."""
-    (row,) = scoring.score(table(np.array([[1.0]]), np.array([False]), RATE)).rows
+    (row,) = scoring.score(forecast_table(np.array([[1.0]]), np.array([False]), RATE)).rows
     assert row.log_score == pytest.approx(np.log(0.001), rel=1e-15)
     assert Parameters().log_clip == "0.001"

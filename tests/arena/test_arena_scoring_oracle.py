@@ -1,4 +1,4 @@
-"""Boards against the same scores said decision by decision in exact ratios (R-43 to R-53)."""
+"""Boards equal an independent recomputation in exact ratios (R-43 to R-53)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from arena_exports import export, write
-from arena_score_oracle import log_score, murphy
+from arena_score_oracle import log_score, murphy_decomposition
 from arena_seasons import season
 from builders import count
 from hypothesis import given, settings
@@ -32,10 +32,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(
     st.integers(0, 2**32), st.sampled_from([None, None, "iran", "israel"]), st.sampled_from(["none", "kalshi_taker"])
 )
-def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
+def test_a_board_equals_the_standalone_rescoring_to_the_bit(
     folder: Path, seed: int, theater: str | None, fee_model: str
 ) -> None:
-    """R-43 to R-53, the order of R-33 and R-34, and R-31 and R-49 of each theater of an agent."""
+    """R-43 to R-53, the ranking of R-33 and R-34, and the scores by theater of R-31 and R-49."""
     inputs = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
     found = scoring.score(inputs, theater)
     assert rescoring.faults(write(folder, export(inputs), found.to_json())) == []
@@ -48,7 +48,7 @@ def test_a_board_is_what_the_standard_library_makes_of_its_export_to_the_bit(
         forecasts = [each for each in own[row.slug] if each.is_settled]
         expected = log_score(forecasts)
         assert row.log_score == (None if expected is None else pytest.approx(expected, rel=1e-13))
-        for name, value in (murphy(forecasts) or {}).items():
+        for name, value in (murphy_decomposition(forecasts) or {}).items():
             assert getattr(row.calibration, name) == rescoring.to_float(value), name
 
 
@@ -60,13 +60,13 @@ def shuffled(inputs: ScoreInputs, seed: int) -> ScoreInputs:
 
 @settings(max_examples=count(500, 30), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
-def test_facts_in_any_order_give_the_same_bits(seed: int, order: int) -> None:
+def test_the_order_of_the_inputs_changes_no_bit(seed: int, order: int) -> None:
     inputs = season(seed)
     assert repr(scoring.score(shuffled(inputs, order)).to_json()) == repr(scoring.score(inputs).to_json())
 
 
-def test_the_random_seasons_hold_what_they_are_for(folder: Path) -> None:
-    """Every source of a rate, every state of a market, provisional and suspended agents do occur."""
+def test_the_random_seasons_contain_all_cases(folder: Path) -> None:
+    """All sources of rates, all market states, and provisional and suspended agents occur."""
     sources: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for seed in range(60):

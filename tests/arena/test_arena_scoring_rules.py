@@ -1,4 +1,4 @@
-"""The rules of the Arena's scores by worked examples: which decision counts, rates, positions, order."""
+"""Rules of the Arena's scores in worked examples: which decision counts, rates, positions, ranking."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from arena_seasons import DAY_US, HOUR_US, hour, table
+from arena_seasons import DAY_US, HOUR_US, forecast_table, hour
 
 from openoutcry import OpenOutcryError
 from openoutcry.arena import scoring
@@ -23,7 +23,7 @@ M = "kalshi:M"
 
 
 def inputs(decisions: Sequence[Decision], resolutions: Sequence[Resolution], **changes: Any) -> ScoreInputs:
-    """Return a season of market M, open until hour 20, with a mid of 0.18."""
+    """Return a season with one market M, open until hour 20, with a mid of 0.18."""
     quotes = [Quote(M, hour(n), hour(20), ("iran",), "0.18", "0.17", "0.19") for n in (0, 10)]
     slugs = {each.agent_slug for each in decisions} or {"a"}
     given = {
@@ -60,7 +60,9 @@ def brier(given: ScoreInputs) -> float | None:
     ("p", "outcome", "fee_due", "profit"),
     [("0.3", "yes", "2.87", "224.91"), ("0.04", "no", "0.63", "10.35")],
 )
-def test_the_worked_positions_earn_what_the_protocol_says(p: str, outcome: str, fee_due: str, profit: str) -> None:
+def test_the_protocols_example_positions_earn_the_stated_profit(
+    p: str, outcome: str, fee_due: str, profit: str
+) -> None:
     """R-51."""
     row = only(inputs([said(p)], [final(outcome)]))
     price = Fraction(18, 100) if outcome == "yes" else Fraction(82, 100)
@@ -69,7 +71,7 @@ def test_the_worked_positions_earn_what_the_protocol_says(p: str, outcome: str, 
     assert row.n_positions == 1
 
 
-def test_a_fee_is_rounded_up_to_its_step_and_none_costs_nothing() -> None:
+def test_a_fee_is_rounded_up_to_its_step_and_fee_model_none_is_free() -> None:
     """R-51, Q-8."""
     assert fee(Fraction(1, 3), Parameters()) == Fraction("2.34")
     assert fee(Fraction(1, 3), Parameters(fee_step="0.0001")) == Fraction("2.3334")
@@ -91,16 +93,16 @@ def test_a_fee_is_rounded_up_to_its_step_and_none_costs_nothing() -> None:
         ("0.9", None, 0),
     ],
 )
-def test_a_position_needs_more_than_the_edge_and_at_least_the_confidence(p: str, sure: str | None, n: int) -> None:
-    """R-50: strict, in exact decimals; 0.23 less 0.18 is more than 0.05 in floats."""
+def test_a_position_requires_more_than_the_edge_and_at_least_the_confidence(p: str, sure: str | None, n: int) -> None:
+    """R-50: strict, in exact decimals; 0.23 - 0.18 exceeds 0.05 in floats."""
     row = only(inputs([said(p, sure=sure)], [final()]))
     assert row.n_positions == n
     assert (row.roi is None) == (n == 0)
     assert row.reasons.get("roi") == ("no_position" if n == 0 else None)
 
 
-def test_the_price_is_that_of_the_last_snapshot_not_of_the_one_cited() -> None:
-    """R-50: an agent must not cite an old price after news."""
+def test_the_price_is_from_the_last_snapshot_and_not_from_the_cited_one() -> None:
+    """R-50: an agent cannot trade at an old price after news."""
     quotes = [
         Quote(M, hour(0), hour(20), ("iran",), "0.18", "0.17", "0.19"),
         Quote(M, hour(10), hour(20), ("iran",), "0.5", "0.4", "0.6"),
@@ -115,7 +117,7 @@ def test_the_price_is_that_of_the_last_snapshot_not_of_the_one_cited() -> None:
 
 
 def test_the_last_decision_up_to_the_cutoff_counts() -> None:
-    """R-43: inclusive, by the time it was received, and by the cutoff as it was then."""
+    """R-43: inclusive, by time of receipt and the cutoff known at that time."""
     decisions = [said("0.9", at=20, seq=3), said("0.5", at=5, seq=1), said("0.1", at=21, seq=4)]
     assert brier(inputs(decisions, [final()])) == pytest.approx(0.01)
     later = [Quote(M, hour(0), hour(4), ("iran",)), Quote(M, hour(10), hour(20), ("iran",))]
@@ -150,7 +152,7 @@ def test_a_market_is_settled_by_its_last_record(records: list[Resolution], score
     assert (row.brier_provisional is None) == (scored + waiting == 0)
 
 
-def test_an_amendment_scores_again_in_the_season_of_the_settlement() -> None:
+def test_an_amendment_changes_the_season_of_the_settlement() -> None:
     """R-44, Q-1, Q-4."""
     records = [final(at=50), final("no", "amended", 150, 101)]
     early, late = (hour(0), hour(100)), (hour(100), hour(200))
@@ -160,16 +162,16 @@ def test_an_amendment_scores_again_in_the_season_of_the_settlement() -> None:
     assert brier(inputs([said("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
 
 
-def test_a_dispute_after_a_day_comes_too_late_to_move_a_market_to_another_season() -> None:
-    """Q-1, Q-4: after exactly 24 hours, too."""
+def test_a_dispute_after_the_grace_period_does_not_change_a_markets_season() -> None:
+    """Q-1, Q-4: also after exactly 24 hours."""
     for disputed, n in ((74, 1), (73, 0)):
         records = [final(status="determined"), final(None, "disputed", disputed, 101), final("no", "amended", 150, 102)]
         assert only(inputs([said("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
 
 
 def many(n: int, n_yes: int, rates: Sequence[BaseRate] = (), **changes: Any) -> scoring.Board:
-    """Return the board of one agent that said 0.5 of `n` markets of which `n_yes` came true."""
-    made = table(np.full((1, n), 0.5), np.arange(n) < n_yes, "0.5")
+    """Return the board of one agent that forecast 0.5 on `n` markets with `n_yes` YES outcomes."""
+    made = forecast_table(np.full((1, n), 0.5), np.arange(n) < n_yes, "0.5")
     return scoring.score(replace(made, base_rates=rates, parameters=Parameters(**changes)))
 
 
@@ -189,12 +191,12 @@ def source_of(board: scoring.Board, theater: str) -> str:
         (10, 0, "always_50"),
     ],
 )
-def test_a_rate_is_a_reference_from_ten_decisions_between_its_bounds(n: int, n_yes: int, source: str) -> None:
+def test_a_reference_rate_requires_ten_decisions_and_lies_within_bounds(n: int, n_yes: int, source: str) -> None:
     """R-46: the bounds are inclusive."""
     assert source_of(many(n, n_yes), "iran") == source
 
 
-def test_rates_fall_back_in_their_order_and_say_where_they_come_from() -> None:
+def test_reference_rates_fall_back_in_order_and_name_their_source() -> None:
     """R-46."""
     own = BaseRate("iran", "0.2", 40, "made up", "2020-2025")
     other = BaseRate("yemen", "0.6", 40, "invented", "2021")
@@ -207,42 +209,42 @@ def test_rates_fall_back_in_their_order_and_say_where_they_come_from() -> None:
     assert (platform.n, platform.n_markets, platform.to_json()["rate"]) == (10, 10, 0.5)
 
 
-def test_one_that_says_the_rate_has_no_skill_over_it_paired() -> None:
-    """R-47: exactly 0, whatever came true."""
+def test_forecasting_the_reference_rate_has_zero_paired_skill() -> None:
+    """R-47: exactly 0 for any outcomes."""
     for n_yes in (0, 3, 11):
-        made = table(np.full((1, 11), 0.25), np.arange(11) < n_yes, "0.25")
+        made = forecast_table(np.full((1, 11), 0.25), np.arange(11) < n_yes, "0.25")
         (row,) = scoring.score(made).rows
         assert row.brier_skill_score_paired == 0.0
         assert (row.brier_skill_score == 0.0) == (n_yes == 11 * 0.25)
 
 
-def test_the_expected_form_is_0_over_the_whole_population() -> None:
-    """R-47: all who say the platform's rate lose in sum what it is expected to."""
+def test_expected_skill_is_0_over_the_complete_population() -> None:
+    """R-47: forecasts of the platform rate lose in total their expected loss."""
     tables = np.full((4, 40), np.nan)
     for agent in range(4):
         tables[agent, agent * 10 : agent * 10 + 10] = 0.25
     came = np.zeros(40, dtype=bool)
     came[[0, 1, 2, 3, 4, 11, 12, 13, 22, 33]] = True
-    made = replace(table(tables, came, "0.5"), parameters=Parameters())
+    made = replace(forecast_table(tables, came, "0.5"), parameters=Parameters())
     rows = scoring.score(made).rows
     assert {row.skill_reference for row in rows} == {"platform_theater"}
     assert sum(Fraction(row.brier_skill_score) for row in rows) == pytest.approx(0.0, abs=1e-15)
     assert [row.brier_skill_score == 0 for row in rows] == [False] * 4
-    (alone,) = scoring.score(replace(table(np.full((1, 40), 0.25), came, "0.5"), parameters=Parameters())).rows
+    (alone,) = scoring.score(replace(forecast_table(np.full((1, 40), 0.25), came, "0.5"), parameters=Parameters())).rows
     assert alone.brier_skill_score == 0.0
 
 
-def test_without_any_rate_skill_is_that_over_always_50() -> None:
+def test_without_a_rate_skill_is_relative_to_always_50() -> None:
     """R-47, R-48."""
     (row,) = many(9, 9).rows
     assert row.skill_reference == "always_50"
     assert row.brier_skill_score == row.brier_skill_score_vs_50 == 0.0
 
 
-def test_of_equal_agents_the_one_with_more_decisions_is_first_and_ties_go_by_slug() -> None:
+def test_equal_agents_rank_by_number_of_decisions_and_then_by_slug() -> None:
     """R-33, R-34."""
     shares = np.array([[0.5, np.nan], [0.5, np.nan], [0.6, 0.6], [np.nan, np.nan], [0.5, 0.5]])
-    made = table(shares, np.array([True, True]), "0.5")
+    made = forecast_table(shares, np.array([True, True]), "0.5")
     rows = scoring.score(made).rows
     assert [(row.slug[-1], row.rank, row.tied) for row in rows] == [
         ("2", 1, False),
@@ -254,8 +256,8 @@ def test_of_equal_agents_the_one_with_more_decisions_is_first_and_ties_go_by_slu
     assert (rows[4].brier, rows[4].brier_skill_score, rows[4].reasons["brier"]) == (None, None, "no_scored_decision")
 
 
-def test_a_suspended_agent_is_listed_last_and_moves_nobody() -> None:
-    made = table(np.array([[0.5] * 12, [0.9] * 12]), np.arange(12) < 6, "0.5")
+def test_a_suspended_agent_is_listed_last_and_does_not_change_other_ranks() -> None:
+    made = forecast_table(np.array([[0.5] * 12, [0.9] * 12]), np.arange(12) < 6, "0.5")
     first, second = made.agents
     without = scoring.score(replace(made, agents=[first], decisions=[d for d in made.decisions if d.seq < 12]))
     rows = scoring.score(replace(made, agents=[first, second._replace(suspended=True)])).rows
@@ -263,8 +265,8 @@ def test_a_suspended_agent_is_listed_last_and_moves_nobody() -> None:
     assert (rows[1].rank, rows[1].suspended, rows[1].reasons["brier"]) == (None, True, "suspended")
 
 
-def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
-    """R-52, R-32: a live market is neither in the count nor in what it is divided by."""
+def test_coverage_reveals_nothing_about_markets_before_their_cutoff() -> None:
+    """R-52, R-32: an open market is in neither the numerator nor the denominator."""
     live = Quote("kalshi:LIVE", hour(0), hour(300), ("iran",))
     made = inputs([said("0.9")], [final()])
     both = replace(made, quotes=[*made.quotes, live])
@@ -282,7 +284,7 @@ def test_coverage_tells_nothing_of_markets_whose_cutoff_is_to_come() -> None:
     assert (only(late).coverage, only(late).reasons["coverage"]) == (None, "no_open_market")
 
 
-def test_a_quarter_is_a_season_of_half_open_days() -> None:
+def test_a_season_is_a_quarter_with_an_exclusive_end() -> None:
     """Q-4."""
     assert season_of(parse_timestamp("at", "2026-03-31T23:59:59.999999Z"))[0] == "2026Q1"
     name, (start, end) = season_of(parse_timestamp("at", "2026-10-01T00:00:00Z"))
@@ -291,7 +293,7 @@ def test_a_quarter_is_a_season_of_half_open_days() -> None:
     assert end - start == 92 * DAY_US
 
 
-def test_a_quote_is_read_from_a_snapshot_and_degrades() -> None:
+def test_a_quote_is_parsed_from_a_snapshot_with_defaults() -> None:
     """R-10, R-11."""
     item = {"market_id": M, "yes_mid_price": "0.185", "yes_bid": "0.18", "yes_ask": None, "theaters": ["iran"]}
     full = scoring.parse_quote(item | {"close_time": "2026-01-02T00:00:00Z"}, hour(0))
@@ -299,7 +301,7 @@ def test_a_quote_is_read_from_a_snapshot_and_degrades() -> None:
     assert scoring.parse_quote({"market_id": M}, hour(0)) == Quote(M, hour(0), hour(0) + 14 * DAY_US)
 
 
-def test_parameters_are_texts_and_whole_numbers_and_come_back() -> None:
+def test_parameters_round_trip_as_strings_and_integers() -> None:
     made = Parameters(edge="0.1", seed=3)
     assert Parameters.of_record(made.to_record()) == made
     assert {type(each) for each in made.to_record().values()} == {str, int}
@@ -326,7 +328,7 @@ def test_parameters_are_texts_and_whole_numbers_and_come_back() -> None:
         ({"parameters": Parameters(n_draws=1_998)}, "`n_draws` must be from 1999"),
     ],
 )
-def test_what_no_log_can_say_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_invalid_inputs_are_refused(changes: dict[str, Any], message: str) -> None:
     made = replace(inputs([said("0.5")], [final()]), **changes)
     with pytest.raises(OpenOutcryError, match=message):
         scoring.score(made)
@@ -335,12 +337,12 @@ def test_what_no_log_can_say_is_refused(changes: dict[str, Any], message: str) -
 @pytest.mark.parametrize(
     "text", ["2026-01-01T00:00:00", "2026-01-01", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00Z\n"]
 )
-def test_a_time_that_is_no_moment_is_refused(text: str) -> None:
+def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(OpenOutcryError, match="argument_invalid"):
         parse_timestamp("at", text)
 
 
-def test_nothing_gives_an_empty_board() -> None:
+def test_empty_inputs_give_an_empty_board() -> None:
     assert scoring.score(ScoreInputs(hour(0), [], [], [], [], [])).rows == ()
     (row,) = scoring.score(ScoreInputs(HOUR_US, [Agent("a", 0)], [], [], [], [])).rows
     assert row.rank is None

@@ -1,4 +1,4 @@
-"""Building: order and cap (R-18), no leak (R-19), the same bytes for the same items (R-16), edges (R-15)."""
+"""Snapshot builder: order and limit (R-18), no look-ahead (R-19), reproducible bytes (R-16), times (R-15)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ids(items: list[dict[str, object]]) -> list[object]:
     return [each["id"] for each in items if each["kind"] != "theater_intel"]
 
 
-def test_r17_a_snapshot_says_its_schema_and_time_and_has_one_item_of_each_theater() -> None:
+def test_r17_a_snapshot_has_its_schema_and_time_and_one_item_per_theater() -> None:
     snapshot = build(AS_OF, seen(news(), market(), event(), quake(), *theaters()))
     read = json.loads(snapshot.body)
     assert list(read) == ["schema_version", "as_of", "items"]
@@ -53,7 +53,7 @@ def test_r16_the_order_of_the_items_changes_no_byte(random: random.Random) -> No
 
 
 @pytest.mark.parametrize("off", [timedelta(minutes=5), timedelta(seconds=1), LATE])
-def test_r15_only_an_edge_has_a_snapshot(off: timedelta) -> None:
+def test_r15_a_snapshot_time_is_a_multiple_of_ten_minutes(off: timedelta) -> None:
     with pytest.raises(SnapshotError, match="multiple of ten minutes"):
         build(AS_OF + off, seen(*theaters()))
 
@@ -61,12 +61,12 @@ def test_r15_only_an_edge_has_a_snapshot(off: timedelta) -> None:
 @pytest.mark.parametrize(
     "item", [news(age=-LATE), quake(age=-LATE), market(as_of=AS_OF + LATE), event(published_at=AS_OF + LATE)]
 )
-def test_r19_an_item_from_after_the_snapshot_is_named_and_nothing_is_built(item: Item) -> None:
+def test_r19_an_item_later_than_the_snapshot_is_named_and_the_build_fails(item: Item) -> None:
     with pytest.raises(LeakError, match=item.id):
         build(AS_OF, seen(news("other"), item, *theaters()))
 
 
-def test_r19_an_item_that_was_first_seen_after_the_snapshot_is_named_and_nothing_is_built() -> None:
+def test_r19_an_item_first_seen_after_the_snapshot_is_named_and_the_build_fails() -> None:
     with pytest.raises(LeakError, match=r"first_seen_at of 'news:1'"):
         build(AS_OF, [*seen(*theaters()), ObservedItem(news(), AS_OF + LATE)])
     assert build(AS_OF, [*seen(*theaters()), ObservedItem(news(age=timedelta(0)), AS_OF)]).n_items == 7
@@ -78,23 +78,23 @@ def test_r19_a_dropped_item_is_checked_too() -> None:
         build(AS_OF, [*seen(*crowd, *theaters()), ObservedItem(news("late", HOUR * 1000), AS_OF + LATE)])
 
 
-def test_r18_the_score_is_weight_times_decay() -> None:
+def test_r18_the_score_is_weight_times_exponential_decay() -> None:
     for item, age in ((news(age=HOUR), 1), (quake(age=HOUR * 7), 7), (event(), 0), (market(), 0)):
         assert float(score(item, AS_OF)) == pytest.approx(exp(-age / 24) * float(WEIGHTS[type(item)]), rel=1e-14)
     assert score(event(published_at=AS_OF - HOUR), AS_OF) < score(event(), AS_OF)
-    # An age below zero counts as none; the leak check refuses the item all the same.
+    # A negative age counts as 0; the look-ahead check still refuses the item.
     assert score(news(age=-HOUR), AS_OF) == score(news(age=timedelta(0)), AS_OF)
 
 
-def test_r18_ties_go_to_the_newer_and_then_by_id() -> None:
+def test_r18_ties_are_sorted_by_newer_time_and_then_by_id() -> None:
     same = [news("b"), news("a"), news("c")]
     assert ids(built(*same, news("z", HOUR - LATE))) == ["news:z", "news:a", "news:b", "news:c"]
-    # Ages below zero weigh the same.
+    # Negative ages have the same weight.
     future = seen(news("a", timedelta(0)), news("b", -LATE), news("c", -2 * LATE))
     assert [each.item.id for each in select_items(future, AS_OF)] == ["news:c", "news:b", "news:a"]
 
 
-def test_r18_at_most_200_items_and_markets_and_theaters_stay() -> None:
+def test_r18_at_most_200_items_and_markets_and_theaters_are_not_dropped() -> None:
     old = market("KXOLD", as_of=AS_OF - timedelta(days=60))
     items = [news(f"{n:03}", HOUR * n) for n in range(250)] + [old]
     snapshot = build(AS_OF, seen(*items, *theaters()))
@@ -103,18 +103,18 @@ def test_r18_at_most_200_items_and_markets_and_theaters_stay() -> None:
     assert snapshot.n_dropped == 57
     assert {"market_state", "theater_intel"} <= {each["kind"] for each in shown}
     assert [each["id"] for each in shown if each["kind"] == "news"] == [f"news:{n:03}" for n in range(193)]
-    # Sixty days weigh more than 100 to 1: it stays, and stands last.
+    # After sixty days its score is lowest: it is not dropped, and comes last.
     assert shown[-1]["id"] == old.id
 
 
-def test_r18_markets_and_theaters_beyond_200_are_refused_since_neither_rule_may_give_way() -> None:
+def test_r18_more_than_200_markets_and_theaters_are_refused() -> None:
     markets = [market(f"KX{n}") for n in range(195)]
     assert len(built(*markets[:194], news())) == 200
     with pytest.raises(SnapshotError, match="at most 200; received 201"):
         built(*markets)
 
 
-def test_an_id_names_one_item() -> None:
+def test_ids_are_unique() -> None:
     with pytest.raises(SnapshotError, match="'news:1' more than once"):
         built(news(), news(title="Other"))
 

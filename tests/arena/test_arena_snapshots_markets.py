@@ -1,4 +1,4 @@
-"""Markets as a snapshot shows them, degradations included (R-08, R-10, R-11, R-40), and theaters (Q-6)."""
+"""Markets of a snapshot with missing fields (R-08, R-10, R-11, R-40), and theaters (Q-6)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TWO_HOURS = timedelta(hours=2)
 ROW = "market_id exchange question yes_mid_price decision_cutoff settlement_at theaters primary_theater yes_bid yes_ask"
 
 
-def test_r08_rows_are_by_cutoff_and_then_by_id() -> None:
+def test_r08_rows_are_sorted_by_cutoff_and_then_by_id() -> None:
     later = AS_OF + timedelta(days=9)
     items = [market("KXB"), market("KXA"), market("KXC", close_time=later), market("KX0", close_time=later)]
     rows = read_markets(build(AS_OF, seen(*items, news(), *theaters())).body)
@@ -49,7 +49,7 @@ def test_r11_without_a_close_the_cutoff_is_two_weeks_after_the_snapshot(close: o
     assert row.degraded == ("close_time",)
 
 
-def test_r11_an_old_item_gets_its_id_for_a_question_and_theaters_from_the_table() -> None:
+def test_r11_an_old_item_takes_its_question_from_the_id_and_theaters_from_the_table() -> None:
     old = {"kind": "market_state", "market_id": "kalshi:KXUSAIRANAGREEMENT-27", "yes_mid_price": "?"}
     row = market_from_item(old, AS_OF)
     assert row.question == row.market_id
@@ -57,7 +57,7 @@ def test_r11_an_old_item_gets_its_id_for_a_question_and_theaters_from_the_table(
     assert row.yes_mid_price is None
     assert row.degraded == ("question", "close_time", "theaters")
     assert market_from_item(old | {"market_id": "kalshi:KXRAINNYC-26"}, AS_OF).primary_theater is None
-    # What the snapshot says stands, be it nothing.
+    # An empty list in the snapshot is kept.
     assert market_from_item(old | {"theaters": []}, AS_OF).theaters == ()
 
 
@@ -78,7 +78,7 @@ def test_r40_whatever_an_item_holds_the_cutoff_is_two_hours_before_settlement(it
     parse_time(str(row.to_json()["decision_cutoff"]))
 
 
-def test_an_item_without_a_markets_id_is_no_row() -> None:
+def test_an_item_with_an_invalid_market_id_is_skipped() -> None:
     body = {"as_of": "2026-05-08T12:00:00Z", "items": [{"kind": "market_state", "market_id": "kalshi:kx"}, 5, {}]}
     assert read_markets(json.dumps(body).encode()) == []
 
@@ -99,11 +99,11 @@ def test_an_item_without_a_markets_id_is_no_row() -> None:
         ("XKXIRAN", ()),
     ],
 )
-def test_q6_the_whole_series_of_a_ticker_says_its_theaters(ticker: str, expected: tuple[str, ...]) -> None:
+def test_q6_the_full_series_of_a_ticker_determines_its_theaters(ticker: str, expected: tuple[str, ...]) -> None:
     assert default_table().theaters_of_ticker(ticker) == expected
 
 
-def test_other_regions_count_to_a_theater() -> None:
+def test_other_region_names_map_to_theaters() -> None:
     named = {
         name: theater_of_region(name) for name in ("Russia", "china", "DPRK", "lebanon", "yemen", "mars", "\u212aorea")
     }
@@ -122,7 +122,7 @@ def test_other_regions_count_to_a_theater() -> None:
         ("{", ""),
     ],
 )
-def test_a_table_that_is_wrong_is_refused(old: str, new: str) -> None:
+def test_an_invalid_table_is_refused(old: str, new: str) -> None:
     text = default_table_bytes().decode()
     assert old in text
     with pytest.raises(SnapshotError, match="table of theaters cannot be read"):

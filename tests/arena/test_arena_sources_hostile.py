@@ -1,4 +1,4 @@
-"""Bytes of process_agents: none makes a parser raise, and a hostile item costs only itself."""
+"""Untrusted bytes: no input makes a parser raise, and a hostile item costs only itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 import pytest
-from arena_items import AS_OF, FETCHED, answers, capture, fixture, zipped
+from arena_items import AS_OF, FETCHED, capture, fixture, responses, zipped
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +36,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], Parsed[Any]], bytes]] = {
     "risk": (financial_risk.parse, b'{"iran": "HIGH"}'),
 }
 BIDI = "\u202e\u2066\u200f\ufeff"
-# In the place of any member of an answer in JSON.
+# Values planted at any place of a JSON response.
 ODD = st.one_of(
     st.none(),
     st.booleans(),
@@ -55,7 +55,7 @@ def test_no_bytes_make_a_parser_raise(name: str, raw: bytes) -> None:
 
 @pytest.mark.parametrize("name", PARSERS)
 @given(data=st.data())
-def test_no_damage_to_a_true_answer_makes_a_parser_raise(name: str, data: st.DataObject) -> None:
+def test_no_damage_to_a_valid_response_makes_a_parser_raise(name: str, data: st.DataObject) -> None:
     parse, raw = PARSERS[name]
     start = data.draw(st.integers(0, len(raw)))
     end = data.draw(st.integers(start, min(len(raw), start + 40)))
@@ -79,7 +79,7 @@ def planted(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
 
 @pytest.mark.parametrize("name", [name for name, (_, raw) in PARSERS.items() if raw[:1] == b"{"])
 @given(data=st.data())
-def test_no_odd_value_in_the_place_of_another_makes_a_parser_raise(name: str, data: st.DataObject) -> None:
+def test_no_planted_json_value_makes_a_parser_raise(name: str, data: st.DataObject) -> None:
     parse, raw = PARSERS[name]
     read = json.loads(raw)
     changed = planted(read, data.draw(st.sampled_from(places(read))), data.draw(ODD))
@@ -92,10 +92,8 @@ def feed_of(*items: str) -> bytes:
     return f'<rss version="2.0"><channel><title>x</title>{"".join(items)}</channel></rss>'.encode()
 
 
-def entry(title: str, http_url: str = "https://example.org/x", date: str = "Fri, 08 May 2026 11:00:00 GMT") -> str:
-    return (
-        f"<item><title>{title}</title><link>{http_url}</link><guid>{title[:9]}</guid><pubDate>{date}</pubDate></item>"
-    )
+def entry(title: str, url: str = "https://example.org/x", date: str = "Fri, 08 May 2026 11:00:00 GMT") -> str:
+    return f"<item><title>{title}</title><link>{url}</link><guid>{title[:9]}</guid><pubDate>{date}</pubDate></item>"
 
 
 @pytest.mark.parametrize(
@@ -124,18 +122,18 @@ def test_a_bad_date_costs_only_the_date(date: str) -> None:
     assert article.published_at == FETCHED
 
 
-def test_a_feed_that_never_ends_gives_a_bounded_number_of_articles() -> None:
+def test_a_long_feed_gives_a_bounded_number_of_articles() -> None:
     many = feed_of(*(entry(f"{n:05}") for n in range(1000)))
     assert len(rss.parse(many, FETCHED, "Paper").items) == rss.MAX_ENTRIES
 
 
-def test_depth_costs_only_the_answer() -> None:
+def test_deep_nesting_costs_only_the_response() -> None:
     for deep in (b"[" * 200_000, b'{"a":' * 200_000, b"<a>" * 5_000):
         for parse, _ in PARSERS.values():
             assert parse(deep).items == []
 
 
-def test_an_entity_that_grows_is_not_followed(tmp_path: Any) -> None:
+def test_expanding_and_external_entities_are_not_followed(tmp_path: Any) -> None:
     secret = tmp_path / "secret"
     secret.write_text("do-not-show", encoding="utf-8")
     grows = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "x" * 10}">' for n in range(9))
@@ -146,24 +144,24 @@ def test_an_entity_that_grows_is_not_followed(tmp_path: Any) -> None:
     assert len(repr(parsed)) < 5000
 
 
-def test_an_archive_that_grows_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gdelt, "MAX_CSV_BYTES", 1000)
     row = fixture("gdelt_export.CSV").splitlines()[0] + b"\n"
     parsed = gdelt.parse_events(zipped(row * 100_000), FETCHED)
     assert 0 < len(parsed.items) <= 1000 // len(row)
 
 
-def test_text_is_shown_on_one_line_without_what_reorders_it() -> None:
+def test_text_becomes_one_line_without_reordering_characters() -> None:
     assert html_to_text("<p>a<br>b</p><style>c</style>&amp;&#8238;d", 100) == "a b &d"
     assert clean_text(f"a\t\r\n b{BIDI}\x00\x1b[31m\u2028c\ud800\ue000", 100) == "a b[31m c"
-    # A joiner is spelling in Persian, and an accent is one character with its letter.
+    # Persian joiners are kept, and combining accents are composed.
     assert clean_text("\u0645\u06cc\u200c\u062e e\u0301", 100) == "\u0645\u06cc\u200c\u062e \u00e9"
     assert clean_text("a" * 50 + " " + "b" * 50, 51) == "a" * 50
     assert html_to_text(None, 10) == html_to_text(5, 10) == ""
 
 
 @given(st.text(), st.integers(1, 50))
-def test_whatever_a_text_holds_it_is_fit_for_an_item(text: str, most: int) -> None:
+def test_any_text_becomes_valid_for_an_item(text: str, most: int) -> None:
     for shown in (html_to_text(text, most), clean_text(text, most)):
         assert len(shown) <= most
         assert shown == shown.strip()
@@ -171,34 +169,34 @@ def test_whatever_a_text_holds_it_is_fit_for_an_item(text: str, most: int) -> No
 
 
 @pytest.mark.parametrize("piece", ["<", "<a ", "&", "<!--", "<![", "<!DOCTYPE", "</", "<a b='", "<script>", "&#9"])
-def test_markup_is_read_to_a_bound_and_once(piece: str) -> None:
-    # What reads again from each beginning would take longer here than anyone would wait.
+def test_markup_is_read_in_linear_time(piece: str) -> None:
+    # A quadratic parser would not finish here.
     assert len(html_to_text(piece * 1_000_000, 100)) <= 100
     parsed = rss.parse(feed_of(*(entry(f"{n}" + escape(piece * 3000)) for n in range(15))), FETCHED, "Paper")
     assert len(parsed.items) == 15
 
 
-def test_a_character_of_thousands_of_digits_is_left_as_it_is() -> None:
+def test_a_character_reference_with_thousands_of_digits_is_unchanged() -> None:
     assert html_to_text("<b>a</b> &#" + "9" * 5000 + ";", 6) == "a &#99"
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a?b=c#d", "http://example.org"])
-def test_a_link_is_a_web_address(address: str) -> None:
+def test_only_http_and_https_urls_are_links(address: str) -> None:
     assert http_url(f" {address}\n") == address
     for bad in ("", None, 5, "//example.org", "HTTPS://", address.replace("http", "gopher"), f"{address}\u202e"):
         assert http_url(bad) is None
 
 
 def test_a_hostile_feed_loses_only_its_own_items() -> None:
-    clean = Observer().observe(AS_OF, answers())
+    clean = Observer().observe(AS_OF, responses())
     hostile = [
         capture("rss", "Evil", fixture("rss.xml").replace(b"Talks", b"Lies")),
         capture("rss", "Broken", b"\x00<rss"),
         capture("usgs", "more", b"[" * 100_000),
         capture("kalshi", "EVIL", b'{"markets": [{"ticker": "KXA", "close_time": "9999-12-31T23:59:59Z"}]}'),
     ]
-    soiled = Observer().observe(AS_OF, [*hostile, *answers()])
-    assert soiled.failed == clean.failed == ()
+    mixed = Observer().observe(AS_OF, [*hostile, *responses()])
+    assert mixed.failed == clean.failed == ()
     intel = {each.item.id for each in clean.seen if each.item.kind == "theater_intel"}
-    assert {each for each in clean.seen if each.item.id not in intel} <= set(soiled.seen)
-    build(AS_OF, soiled.seen)
+    assert {each for each in clean.seen if each.item.id not in intel} <= set(mixed.seen)
+    build(AS_OF, mixed.seen)

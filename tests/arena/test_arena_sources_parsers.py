@@ -1,4 +1,4 @@
-"""What each source's parser reads of a recorded answer (R-17, R-19, Q-6)."""
+"""Parsers of the sources on recorded responses (R-17, R-19, Q-6)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def test_a_feed_of_rss_gives_articles_in_plain_text() -> None:
     assert (first.source_name, first.url) == ("Paper", "https://news.example.org/a-1")
     assert first.published_at == parse_time("2026-05-08T11:30:00Z")
     assert [each.title for each in parsed.items] == [first.title, "Undated", "From tomorrow", "Summer time"]
-    # A link that is no address, the same article twice, and two dates that are missing or lie ahead.
+    # An invalid link, a duplicate article, a missing date and a future date.
     assert parsed.lost == {"article": 1, "duplicate": 1, "date": 2}
     assert parsed.items[3].published_at == parse_time("2026-05-08T10:00:00Z")
 
 
-def test_r19_an_article_without_a_date_or_from_the_future_is_dated_when_it_was_seen() -> None:
+def test_r19_an_article_with_a_missing_or_future_date_is_dated_when_first_seen() -> None:
     dates = {each.title: each.published_at for each in rss.parse(fixture("rss.xml"), FETCHED, "Paper").items}
     assert dates["Undated"] == dates["From tomorrow"] == FETCHED
     early = rss.parse(fixture("rss.xml"), FETCHED + timedelta(microseconds=5), "Paper").items[1]
@@ -40,12 +40,12 @@ def test_a_feed_of_atom_gives_articles() -> None:
     assert article.published_at == parse_time("2026-05-08T11:40:00Z")
 
 
-def test_an_articles_id_is_of_its_feed() -> None:
+def test_an_articles_id_depends_on_its_feed() -> None:
     names = [rss.parse(fixture("rss.xml"), FETCHED, feed).items[0].id for feed in ("Paper", "Paper", "Other")]
     assert names[0] == names[1] != names[2]
 
 
-def test_gdelts_search_gives_articles_and_its_errors_are_no_articles() -> None:
+def test_gdelts_search_gives_articles_and_its_errors_are_unreadable() -> None:
     parsed = gdelt.parse_articles(fixture("gdelt_articles.json"), FETCHED)
     assert [(each.source_type, each.source_name, each.title) for each in parsed.items] == [
         ("gdelt", "paper.example.org", "Port of Yemen reopens"),
@@ -57,13 +57,13 @@ def test_gdelts_search_gives_articles_and_its_errors_are_no_articles() -> None:
     assert not refused.is_readable
 
 
-def test_gdelts_file_gives_the_root_events_and_their_side() -> None:
+def test_gdelts_event_file_gives_root_events_and_their_side() -> None:
     parsed = gdelt.parse_events(zipped(fixture("gdelt_export.CSV")), FETCHED)
     found = [(each.country, each.is_hostile) for each in parsed.items]
     assert found == [("IR", True), ("IR", True), ("IR", False), ("UP", False), ("FR", True)]
     assert {each.added_at for each in parsed.items} == {parse_time("2026-05-08T11:45:00Z")}
     assert parsed.lost == {"event": 1}
-    # R-19: one that was added after it was received cannot be.
+    # R-19: an event cannot be added after the response.
     assert gdelt.parse_events(zipped(fixture("gdelt_export.CSV")), AS_OF - timedelta(hours=1)).items == []
 
 
@@ -71,11 +71,11 @@ def test_gdelts_file_gives_the_root_events_and_their_side() -> None:
     ("hostile", "cooperative", "lean"),
     [(0, 0, "none"), (4, 2, "hostile"), (3, 2, "mixed"), (2, 4, "cooperative"), (1, 0, "hostile"), (1, 1, "mixed")],
 )
-def test_events_lean_to_a_side_that_is_twice_the_other(hostile: int, cooperative: int, lean: str) -> None:
+def test_events_lean_to_the_side_with_twice_the_events(hostile: int, cooperative: int, lean: str) -> None:
     assert gdelt.lean(hostile, cooperative) == lean
 
 
-def test_only_gdelts_own_host_names_a_file_of_events() -> None:
+def test_event_files_on_other_hosts_are_ignored() -> None:
     assert gdelt.export_url(fixture("gdelt_lastupdate.txt")) == (
         "http://data.gdeltproject.org/gdeltv2/20260508114500.export.CSV.zip"
     )
@@ -83,37 +83,37 @@ def test_only_gdelts_own_host_names_a_file_of_events() -> None:
     assert gdelt.export_url(elsewhere) is None
 
 
-def test_wikipedias_edits_rise_against_four_weeks() -> None:
+def test_the_edit_ratio_is_relative_to_four_weeks() -> None:
     edits = wikipedia.parse_edits(fixture("wikipedia_edits.json"), FETCHED).items
     assert len(edits) == 28
     ratio = wikipedia.edit_ratio(edits, AS_OF)
-    # 8 of 28 in the last of 112 spans of six hours.
+    # 8 of 28 edits are in the last of 112 six-hour intervals.
     assert ratio == wikipedia.ActivityRatio(Decimal("32.00"), True)
-    # An answer that comes twice counts once.
+    # Repeated edits count once.
     assert wikipedia.edit_ratio([*edits, *edits], AS_OF) == ratio
-    # Four recent edits are no spike, whatever the ratio.
+    # Fewer than five recent edits are not a spike.
     few = wikipedia.edit_ratio(edits[:4], AS_OF)
     assert few == wikipedia.ActivityRatio(Decimal("112.00"), False)
     assert wikipedia.edit_ratio([], AS_OF) is None
 
 
-def test_r19_an_edit_after_the_answer_is_left_out() -> None:
+def test_r19_an_edit_after_the_response_is_skipped() -> None:
     parsed = wikipedia.parse_edits(fixture("wikipedia_edits.json"), FETCHED - timedelta(hours=2))
     assert (len(parsed.items), parsed.lost["revision"]) == (24, 4)
 
 
-def test_a_page_that_is_missing_or_has_no_views_gives_none() -> None:
+def test_a_missing_page_or_a_page_without_views_gives_nothing() -> None:
     missing = wikipedia.parse_edits(fixture("wikipedia_missing.json"), FETCHED)
     assert (missing.items, missing.lost["missing"], missing.is_readable) == ([], 1, True)
     none = wikipedia.parse_views(fixture("wikipedia_no_views.json"), FETCHED)
     assert (none.items, wikipedia.view_ratio(none.items)) == ([], None)
 
 
-def test_r19_views_are_of_days_that_are_over() -> None:
+def test_r19_views_count_only_completed_days() -> None:
     parsed = wikipedia.parse_views(fixture("wikipedia_views.json"), FETCHED)
     assert max(each.until for each in parsed.items) == AS_OF.replace(hour=0)
     assert parsed.lost == {"day": 1}
-    # 5,000 on the last of 28 days, and 1,000 on each of the others.
+    # 5,000 views on the last of 28 days, and 1,000 on each other day.
     assert wikipedia.view_ratio(parsed.items) == wikipedia.ActivityRatio(Decimal("4.38"), True)
 
 
@@ -125,7 +125,7 @@ def test_usgs_gives_earthquakes_with_longitude_first() -> None:
     assert format_time(first.occurred_at) == "2026-05-08T11:00:00Z"
     assert (second.lon, second.place) == (Decimal("-116.7952"), "")
     assert third.depth_km is None
-    # Without a magnitude, an explosion, a deleted one and one from tomorrow.
+    # A missing magnitude, an explosion, a deleted entry and a future time.
     assert parsed.lost == {"quake": 4}
 
 
@@ -139,12 +139,12 @@ def test_kalshi_in_dollars_gives_open_markets() -> None:
     assert first.volume_24h_usd == Decimal("3123.19")
     assert (first.as_of, first.close_time) == (FETCHED, parse_time("2026-05-31T14:00:00Z"))
     assert (first.question, first.theaters) == ("Will Iran be struck by May 31?", ("iran",))
-    # 0 and 1 are no offer, so there is no mid, and no volume in dollars.
+    # 0 and 1 mean no offers, so mid and dollar volume are None.
     assert (second.yes_bid, second.yes_ask) == (0, 1)
     assert (second.yes_mid_price, second.volume_24h_usd) == (None, None)
     # A mid of five decimals is rounded, half to even.
     assert third.yes_mid_price == Decimal("0.1268")
-    # Q-6: of no theater, listed all the same, and told; one that is decided and one of a bad id are not.
+    # Q-6: a market without a theater is listed and counted; a decided market and an invalid id are skipped.
     assert third.theaters == ()
     assert +parsed.lost == {"unmapped": 1, "market": 2}
     assert kalshi.next_cursor(raw) == "CgwI"
@@ -168,17 +168,17 @@ def test_a_calendar_gives_events_with_a_zone() -> None:
         parse_time("2026-05-01T09:00:00Z"),
     )
     assert (format_time(vote.scheduled_at), vote.published_at) == ("2026-05-10T18:00:00Z", None)
-    # In no zone, all day, every week, called off.
+    # No time zone, an all-day event, a weekly event, a cancelled event.
     assert parsed.lost == {"event": 4}
-    # R-19: an announcement after the file was read is none.
+    # R-19: an announcement after the fetch is ignored.
     assert icalendar.parse(fixture("calendar.ics"), parse_time("2026-04-01T00:00:00Z")).items[0].published_at is None
 
 
-def test_lines_may_end_as_the_standard_says() -> None:
+def test_calendar_lines_may_end_with_crlf() -> None:
     plain = fixture("calendar.ics")
     assert icalendar.parse(plain.replace(b"\n", b"\r\n"), FETCHED) == icalendar.parse(plain, FETCHED)
 
 
-def test_a_risk_that_nobody_knows_is_left_out() -> None:
+def test_an_unknown_risk_value_is_skipped() -> None:
     parsed = financial_risk.parse(b'{"iran": "HIGH", "yemen": "TERRIBLE"}')
     assert (parsed.items, parsed.lost["risk"]) == ([("iran", "HIGH")], 5)

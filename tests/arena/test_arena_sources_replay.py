@@ -1,4 +1,4 @@
-"""From captures to snapshots: what is remembered, what is null, the same bytes again (R-14, R-16, R-19, R-20)."""
+"""From captures to snapshots: observer state, missing sources, exact replay (R-14, R-16, R-19, R-20)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arena_items import AS_OF, FETCHED, answers, capture, fixture, news, quake, zipped
+from arena_items import AS_OF, FETCHED, capture, fixture, news, quake, responses, zipped
 from command_line import typed
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,8 +48,8 @@ def titles(observed: Observation) -> set[object]:
     return {each.item.to_json().get("title") for each in observed.seen}
 
 
-def test_r17_a_theater_says_what_the_sources_do() -> None:
-    observed = Observer().observe(AS_OF, answers())
+def test_r17_a_theater_aggregates_the_sources() -> None:
+    observed = Observer().observe(AS_OF, responses())
     assert theater(observed, "iran") == {
         "id": "theater_intel:iran",
         "kind": "theater_intel",
@@ -78,8 +78,8 @@ def test_r17_a_theater_says_what_the_sources_do() -> None:
         ("kalshi", []),
     ],
 )
-def test_a_source_that_fails_is_null_and_told_and_the_snapshot_is_built(source: str, nulls: list[str]) -> None:
-    observed = Observer().observe(AS_OF, without(answers(), source))
+def test_a_failed_source_gives_null_fields_and_the_snapshot_is_built(source: str, nulls: list[str]) -> None:
+    observed = Observer().observe(AS_OF, without(responses(), source))
     assert observed.failed == (source,)
     assert observed.lost[f"{source}.no_answer"] > 0
     assert not observed.is_down
@@ -88,51 +88,51 @@ def test_a_source_that_fails_is_null_and_told_and_the_snapshot_is_built(source: 
     assert build(AS_OF, observed.seen).n_items > 6
 
 
-def test_news_are_unknown_only_if_neither_feeds_nor_search_answered() -> None:
-    assert theater(Observer().observe(AS_OF, without(answers(), "rss")), "yemen")["news_count"] == 1
-    neither = [each for each in without(answers(), "rss") if each.part != "articles"]
+def test_the_news_count_is_null_only_if_feeds_and_search_both_fail() -> None:
+    assert theater(Observer().observe(AS_OF, without(responses(), "rss")), "yemen")["news_count"] == 1
+    neither = [each for each in without(responses(), "rss") if each.part != "articles"]
     assert theater(Observer().observe(AS_OF, neither), "yemen")["news_count"] is None
 
 
-def test_r14_all_sources_failing_is_told() -> None:
-    silent = [replace(each, status=0) if each.source in SOURCES else each for each in answers()]
+def test_r14_the_failure_of_all_sources_is_reported() -> None:
+    silent = [replace(each, status=0) if each.source in SOURCES else each for each in responses()]
     for captures in (silent, []):
         observed = Observer().observe(AS_OF, captures)
         assert observed.is_down
         assert observed.failed == SOURCES
 
 
-def test_an_answer_in_another_form_is_no_answer() -> None:
-    observed = Observer().observe(AS_OF, [replace(each, body=b"<html>Down for repairs") for each in answers()])
+def test_a_response_in_another_format_is_a_failure() -> None:
+    observed = Observer().observe(AS_OF, [replace(each, body=b"<html>Down for repairs") for each in responses()])
     assert set(observed.failed) == set(SOURCES)
 
 
-def test_an_article_stays_as_it_was_first_seen_and_is_forgotten_three_days_after_it_was_last_listed() -> None:
+def test_an_article_keeps_its_first_version_and_expires_three_days_after_its_last_listing() -> None:
     observer = Observer()
-    first = observer.observe(AS_OF, answers())
+    first = observer.observe(AS_OF, responses())
     changed = [
-        replace(each, body=each.body.replace(b"Undated", b"Changed"), fetched_at=FETCHED + STEP) for each in answers()
+        replace(each, body=each.body.replace(b"Undated", b"Changed"), fetched_at=FETCHED + STEP) for each in responses()
     ]
     second = observer.observe(AS_OF + STEP, changed)
     assert "Undated" in titles(first) & titles(second)
     assert "Changed" not in titles(second)
     undated = [each for each in second.seen if getattr(each.item, "title", None) == "Undated"]
-    # R-19: first seen then, and dated then, though it was received again.
+    # R-19: time and first-seen time are those of the first response.
     assert [(each.first_seen_at, each.item.time) for each in undated] == [(FETCHED, FETCHED)]
     kept = observer.observe(AS_OF + timedelta(hours=72), [])
     assert "Undated" in titles(kept)
     assert "Undated" not in titles(observer.observe(AS_OF + timedelta(hours=72) + STEP, []))
 
 
-def test_an_earthquake_stays_as_it_was_first_seen_until_it_is_withdrawn() -> None:
+def test_an_earthquake_keeps_its_first_version_until_it_is_withdrawn() -> None:
     observer = Observer()
-    observer.observe(AS_OF, answers())
+    observer.observe(AS_OF, responses())
     day = fixture("usgs.geojson")
     revised = [capture("usgs", "day", day.replace(b'"mag": 4.3', b'"mag": 3.1'), FETCHED + STEP)]
     second = observer.observe(AS_OF + STEP, revised)
     assert Decimal("4.3") in {getattr(each.item, "magnitude", None) for each in second.seen}
     assert theater(second, "iran")["seismic_alert"] is True
-    # A failed answer shows none, and forgets none.
+    # A failed response lists none, but the state keeps them.
     assert theater(observer.observe(AS_OF + 2 * STEP, []), "iran")["seismic_alert"] is None
     again = [replace(revised[0], fetched_at=FETCHED + 3 * STEP)]
     assert theater(observer.observe(AS_OF + 3 * STEP, again), "iran")["seismic_alert"] is True
@@ -152,15 +152,15 @@ def test_news_and_earthquakes_count_for_a_day(age: timedelta, counts: int) -> No
     )
 
 
-def test_events_are_shown_until_they_begin_and_a_month_ahead() -> None:
+def test_scheduled_events_are_listed_from_a_month_before_until_they_start() -> None:
     begins = {"Security Council, briefing on Yemen": "2026-05-09T14:00:00Z", "Vote": "2026-05-10T18:00:00Z"}
-    for edge, shown in (
+    for as_of, shown in (
         ("2026-04-09T13:50:00Z", set()),
         ("2026-04-09T14:00:00Z", {"Security Council, briefing on Yemen"}),
         ("2026-05-09T14:00:00Z", set(begins)),
         ("2026-05-09T14:10:00Z", {"Vote"}),
     ):
-        observed = Observer().observe(parse_time(edge), answers(parse_time(edge)))
+        observed = Observer().observe(parse_time(as_of), responses(parse_time(as_of)))
         assert titles(observed) & set(begins) == shown
 
 
@@ -168,16 +168,16 @@ def test_events_count_for_a_day_and_once() -> None:
     observer = Observer()
     for n in range(3):
         at = n * STEP
-        observed = observer.observe(AS_OF + at, answers(FETCHED + at))
+        observed = observer.observe(AS_OF + at, responses(FETCHED + at))
         assert theater(observed, "iran")["gdelt_hostile_count"] == 2
     for minutes, count in ((23 * 60 + 40, 2), (23 * 60 + 50, 0)):
-        edge = AS_OF + timedelta(minutes=minutes)
-        observed = observer.observe(edge, [capture("gdelt", "events", zipped(b""), edge)])
-        # They were added at 11:45.
+        as_of = AS_OF + timedelta(minutes=minutes)
+        observed = observer.observe(as_of, [capture("gdelt", "events", zipped(b""), as_of)])
+        # The events were added at 11:45.
         assert theater(observed, "iran")["gdelt_hostile_count"] == count
 
 
-def test_prices_are_of_the_edge_alone_and_a_market_that_closed_is_gone() -> None:
+def test_prices_are_current_and_closed_markets_are_dropped() -> None:
     observer = Observer()
 
     def markets(at: timedelta, captures: list[Capture]) -> list[str]:
@@ -185,59 +185,59 @@ def test_prices_are_of_the_edge_alone_and_a_market_that_closed_is_gone() -> None
             each.item.id for each in observer.observe(AS_OF + at, captures).seen if each.item.kind == "market_state"
         ]
 
-    assert len(markets(timedelta(0), answers())) == 3
+    assert len(markets(timedelta(0), responses())) == 3
     assert markets(STEP, []) == []
     late = timedelta(days=30)
-    assert markets(late, answers(AS_OF + late)) == ["market_state:kalshi:KXUSAIRANAGREEMENT-27"]
+    assert markets(late, responses(AS_OF + late)) == ["market_state:kalshi:KXUSAIRANAGREEMENT-27"]
 
 
-def test_r18_markets_beyond_the_limit_are_those_that_close_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r18_markets_that_close_last_are_dropped_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observer, "MAX_MARKETS", 2)
-    observed = Observer().observe(AS_OF, answers())
+    observed = Observer().observe(AS_OF, responses())
     found = [each.item.id.rpartition(":")[2] for each in observed.seen if each.item.kind == "market_state"]
     assert found == ["KXRAINNYC-26MAY09", "KXIRANSTRIKE-26-MAY"]
     assert observed.lost["kalshi.over_limit"] == 1
 
 
-def test_r18_the_most_markets_leave_room_for_news() -> None:
+def test_r18_the_maximum_number_of_markets_leaves_room_for_news() -> None:
     assert observer.MAX_MARKETS + 6 < 200
 
 
-def test_an_answer_that_still_holds_is_the_last_one() -> None:
+def test_a_304_response_reuses_the_last_body() -> None:
     observer = Observer()
-    first = observer.observe(AS_OF, answers())
-    unchanged = [replace(each, status=304, body=b"") if each.url else each for each in answers(FETCHED + STEP)]
+    first = observer.observe(AS_OF, responses())
+    unchanged = [replace(each, status=304, body=b"") if each.url else each for each in responses(FETCHED + STEP)]
     second = observer.observe(AS_OF + STEP, unchanged)
     assert second.failed == ()
     assert titles(second) == titles(first)
     assert {url: each.body for url, each in observer.known.items()} == {
-        each.url: each.body for each in answers() if each.url
+        each.url: each.body for each in responses() if each.url
     }
-    # One that never had it knows nothing of it.
+    # An observer without the last response has no body.
     assert Observer().observe(AS_OF + STEP, unchanged).is_down
 
 
-def test_r19_a_capture_from_after_the_edge_is_refused_and_nothing_is_remembered() -> None:
+def test_r19_a_capture_after_the_snapshot_time_is_refused_without_a_state_change() -> None:
     observer = Observer()
     late = capture("rss", "Paper", fixture("rss.xml"), AS_OF + timedelta(microseconds=1))
     with pytest.raises(LeakError, match="a capture of rss must not be after 2026-05-08T12:00:00Z"):
-        observer.observe(AS_OF, [*answers(), late])
+        observer.observe(AS_OF, [*responses(), late])
     assert observer.known == {}
     assert "Undated" not in titles(observer.observe(AS_OF, []))
 
 
-def test_edges_come_in_order() -> None:
+def test_snapshot_times_must_increase() -> None:
     observer = Observer()
-    observer.observe(AS_OF, answers())
+    observer.observe(AS_OF, responses())
     with pytest.raises(SnapshotError, match="snapshot times must increase"):
-        observer.observe(AS_OF, answers())
+        observer.observe(AS_OF, responses())
 
 
 def season(folder: Path) -> list[bytes]:
-    """Save three edges, the second one silent, and return what was published."""
+    """Save the captures of three snapshot times, the second without responses, and return the snapshots."""
     observer, bodies = Observer(), []
     for n in range(3):
-        as_of, captures = AS_OF + n * STEP, answers(FETCHED + n * STEP)
+        as_of, captures = AS_OF + n * STEP, responses(FETCHED + n * STEP)
         if n == 1:
             captures = [replace(each, status=0, body=b"", error="down") for each in captures]
         if n == 2:
@@ -249,70 +249,71 @@ def season(folder: Path) -> list[bytes]:
     return bodies
 
 
-def test_r16_a_replay_gives_the_same_bytes_and_r20_no_snapshot_of_a_silent_edge(tmp_path: Path) -> None:
+def test_r16_a_replay_gives_the_same_bytes_and_r20_no_snapshot_without_responses(tmp_path: Path) -> None:
     published = season(tmp_path)
     replayed = list(replay(tmp_path))
     assert [each.body for each in replayed] == published
     assert [each.as_of for each in replayed] == [AS_OF, AS_OF + 2 * STEP]
 
 
-def test_r14_captures_in_which_no_source_answered_are_refused_with_what_came(tmp_path: Path) -> None:
+def test_r14_captures_without_any_response_are_refused(tmp_path: Path) -> None:
     for n in range(3):
-        silent = [replace(each, status=0, body=b"", error="no route") for each in answers(FETCHED + n * STEP)]
+        silent = [replace(each, status=0, body=b"", error="no route") for each in responses(FETCHED + n * STEP)]
         save(tmp_path / "captures", AS_OF + n * STEP, silent)
-    told = "a snapshot time with a response of a source is required; received 3 without a response of gdelt, kalshi, rss, usgs"
-    with pytest.raises(SnapshotError, match=f"^{told}, wikipedia$"):
+    wanted = "a snapshot time with a response of a source is required"
+    expected = f"{wanted}; received 3 without a response of gdelt, kalshi, rss, usgs"
+    with pytest.raises(SnapshotError, match=f"^{expected}, wikipedia$"):
         list(replay(tmp_path / "captures"))
     done = typed("arena", "replay-season", tmp_path / "captures", "--out", tmp_path / "again")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert told in done.stderr
+    assert expected in done.stderr
     assert not (tmp_path / "again").exists()
 
 
-@pytest.mark.parametrize("n_remembered", [0, 1, 2, 3])
-def test_r16_an_observer_that_begins_anew_goes_on_as_if_it_had_not(n_remembered: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("n_saved", [0, 1, 2, 3])
+def test_r16_a_resumed_observer_continues_identically(n_saved: int, tmp_path: Path) -> None:
     season(tmp_path)
     whole = Observer()
     for n, (as_of, captures) in enumerate(load(tmp_path), 1):
         whole.observe(as_of, captures)
-        if n == n_remembered:
+        if n == n_saved:
             save_state(tmp_path, whole)
-    anew = resume(tmp_path)
-    assert anew.state == whole.state
-    edge = AS_OF + 9 * STEP
-    assert anew.observe(edge, answers(edge)) == whole.observe(edge, answers(edge))
-    # What is remembered is no edge, and nothing is left beside it.
+    resumed = resume(tmp_path)
+    assert resumed.state == whole.state
+    as_of = AS_OF + 9 * STEP
+    assert resumed.observe(as_of, responses(as_of)) == whole.observe(as_of, responses(as_of))
+    # The state file is not a snapshot time, and no temporary file is left.
     assert len(list(replay(tmp_path))) == 2
-    assert len(list(tmp_path.iterdir())) == 3 + (n_remembered > 0)
+    assert len(list(tmp_path.iterdir())) == 3 + (n_saved > 0)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"as_of": "now"}'])
-def test_what_was_not_remembered_so_is_refused(raw: bytes, tmp_path: Path) -> None:
-    save(tmp_path, AS_OF, answers())
+def test_an_invalid_state_file_is_refused(raw: bytes, tmp_path: Path) -> None:
+    save(tmp_path, AS_OF, responses())
     (tmp_path / "memory.json").write_bytes(raw)
-    with pytest.raises(SnapshotError, match="a valid `memory.json` is required"):
+    with pytest.raises(SnapshotError, match=r"a valid `memory\.json` is required"):
         resume(tmp_path)
 
 
 @settings(max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_r16_the_order_of_captures_changes_no_byte(random: random.Random) -> None:
-    captures = answers()
+    captures = responses()
     random.shuffle(captures)
     shuffled = build(AS_OF, Observer().observe(AS_OF, captures).seen)
-    assert shuffled.body == build(AS_OF, Observer().observe(AS_OF, answers()).seen).body
+    assert shuffled.body == build(AS_OF, Observer().observe(AS_OF, responses()).seen).body
 
 
-def test_r16_a_replay_reads_the_table_of_theaters_of_its_time(tmp_path: Path) -> None:
+def test_r16_a_replay_uses_the_captured_table_of_theaters(tmp_path: Path) -> None:
     table = default_table_bytes().replace(b'"theaters": ["iran"]', b'"theaters": ["yemen"]')
-    save(tmp_path, AS_OF, [*answers(), capture("theaters", "table", table)])
+    save(tmp_path, AS_OF, [*responses(), capture("theaters", "table", table)])
     (snapshot,) = replay(tmp_path)
     markets = [each for each in json.loads(snapshot.body)["items"] if each["kind"] == "market_state"]
     assert {"kalshi:KXIRANSTRIKE-26-MAY": ["yemen"]}.items() <= {m["market_id"]: m["theaters"] for m in markets}.items()
 
 
-def test_captures_are_files_that_a_person_can_read_and_come_back_as_they_were(tmp_path: Path) -> None:
-    given_ = [*answers(), capture("rss", "Other/Paper", b"\x00", headers={"etag": "1"}, error="broken", status=0)]
+def test_captures_are_readable_files_and_load_unchanged(tmp_path: Path) -> None:
+    given_ = [*responses(), capture("rss", "Other/Paper", b"\x00", headers={"etag": "1"}, error="broken", status=0)]
     place = save(tmp_path, AS_OF, given_)
     assert place.name == folder_name(AS_OF) == "2026-05-08T12-00-00Z"
     assert {"rss.0.raw", "rss.0.json", "rss.1.raw", "usgs.0.json"} <= {each.name for each in place.iterdir()}
@@ -321,13 +322,13 @@ def test_captures_are_files_that_a_person_can_read_and_come_back_as_they_were(tm
     assert sorted(captures, key=repr) == sorted(given_, key=repr)
 
 
-def test_r20_an_edge_is_captured_once_and_whole(tmp_path: Path) -> None:
-    save(tmp_path, AS_OF, answers())
+def test_r20_captures_are_saved_once_and_atomically(tmp_path: Path) -> None:
+    save(tmp_path, AS_OF, responses())
     with pytest.raises(SnapshotError, match="a snapshot time without captures is required"):
         save(tmp_path, AS_OF, [])
 
     def broken() -> Iterable[Capture]:
-        yield answers()[0]
+        yield responses()[0]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -336,8 +337,8 @@ def test_r20_an_edge_is_captured_once_and_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rss.0.raw", "rss.0.json"])
-def test_a_folder_that_is_not_whole_is_refused(name: str, tmp_path: Path) -> None:
-    place = save(tmp_path, AS_OF, answers())
+def test_an_incomplete_folder_is_refused(name: str, tmp_path: Path) -> None:
+    place = save(tmp_path, AS_OF, responses())
     (place / name).write_bytes(b"{}") if name.endswith("json") else (place / name).unlink()
     with pytest.raises(SnapshotError, match="2026-05-08T12-00-00Z cannot be read"):
         list(replay(tmp_path))

@@ -1,4 +1,4 @@
-"""Random seasons as what an export of them holds."""
+"""Exports of random seasons, as the files of an export folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Export = dict[str, Any]
 
 
 def text(at_us: int) -> str:
-    """Return a moment as the log writes it."""
+    """Format a time as the log writes it."""
     return (EPOCH + timedelta(microseconds=at_us)).isoformat().replace("+00:00", "Z")
 
 
@@ -26,7 +26,7 @@ def sha256(content: bytes) -> str:
 
 
 def snapshot(inputs: ScoreInputs, at_us: int) -> bytes:
-    """Return a snapshot whose prices are JSON numbers, as the protocol has them."""
+    """Return a snapshot with prices as JSON numbers, as in the protocol."""
     items = [
         f'{{"kind": "market_state", "market_id": "{q.market_id}", "close_time": "{text(q.cutoff_us + 2 * HOUR_US)}",'
         f' "theaters": {json.dumps(q.theaters)}, "yes_mid_price": {q.mid or "null"}, "yes_bid": {q.bid or "null"},'
@@ -38,7 +38,7 @@ def snapshot(inputs: ScoreInputs, at_us: int) -> bytes:
 
 
 def export(inputs: ScoreInputs) -> Export:
-    """Return what an export of a season holds, for `facts_of`."""
+    """Return the parts of a season's export, as arguments of `read_score_inputs`."""
     rates = json.dumps([each._asdict() for each in inputs.base_rates]).encode()
     snapshots = {text(at): snapshot(inputs, at) for at in inputs.snapshots_us}
     records: list[Any] = [{"type": "log", "created_at": text(0)}]
@@ -83,12 +83,12 @@ def export(inputs: ScoreInputs) -> Export:
 
 
 def write(folder: Path, made: Export, scores: Any = None) -> Path:
-    """Write what an export holds to a folder: no chain, and no signature."""
+    """Write the parts of an export to a folder, without hash chain and signatures."""
     (folder / "snapshots").mkdir(parents=True, exist_ok=True)
     names = [each["submission_id"] for each in made["records"] if each["type"] == "submission"]
     lines = [{"submission_id": name, "opened": made["opened"][name]} for name in names]
-    for file, told in (("log.jsonl", made["records"]), ("reveals.jsonl", lines)):
-        (folder / file).write_text("".join(json.dumps(each) + "\n" for each in told), encoding="utf-8")
+    for file, fields in (("log.jsonl", made["records"]), ("reveals.jsonl", lines)):
+        (folder / file).write_text("".join(json.dumps(each) + "\n" for each in fields), encoding="utf-8")
     for as_of, content in made["snapshots"].items():
         (folder / "snapshots" / f"{as_of.replace(':', '-')}.json").write_bytes(content)
     (folder / "base_rates.json").write_bytes(made["base_rates"])

@@ -1,4 +1,4 @@
-"""Items, captures and recorded answers for tests of the arena's snapshots."""
+"""Items, captures and recorded responses for tests of Arena snapshots."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fixture(name: str) -> bytes:
 def zipped(content: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        # Without a time, so that the same content is the same bytes.
+        # A fixed timestamp, so that the same content gives the same bytes.
         archive.writestr(zipfile.ZipInfo("20260508114500.export.CSV"), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
@@ -49,7 +49,7 @@ PLAN = Plan({"Paper": URL}, ("KXIRANSTRIKE",), calendar=fixture("calendar.ics"))
 
 
 def recorded(request: httpx.Request) -> httpx.Response:
-    """Answer a request as its source once did."""
+    """Return the recorded response of a source to a request."""
     names = {
         gdelt.LATEST: fixture("gdelt_lastupdate.txt"),
         "http://data.gdeltproject.org/gdeltv2/20260508114500.export.CSV.zip": zipped(fixture("gdelt_export.CSV")),
@@ -100,7 +100,7 @@ def seen(*items: Item, at: datetime = FETCHED) -> list[ObservedItem]:
 
 
 def built(*items: Item) -> list[dict[str, Any]]:
-    """Return the items of a snapshot made of these and the theaters."""
+    """Return the JSON items of a snapshot built from these items and the theaters."""
     read = json.loads(build(AS_OF, seen(*items, *theaters())).body)["items"]
     assert isinstance(read, list)
     return read
@@ -111,8 +111,8 @@ def capture(source: str, part: str, body: bytes, at: datetime = FETCHED, **given
     return replace(made, **given)
 
 
-def answers(at: datetime = FETCHED) -> list[Capture]:
-    """Return one recorded answer of every source."""
+def responses(at: datetime = FETCHED) -> list[Capture]:
+    """Return one recorded capture of every source."""
     return [
         capture("rss", "Paper", fixture("rss.xml"), at),
         capture("gdelt", "latest", fixture("gdelt_lastupdate.txt"), at),

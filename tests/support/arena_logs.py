@@ -1,4 +1,4 @@
-"""Logs and exports of an arena, made as a server would, with a clock and keys that are given."""
+"""Logs and exports of an arena, built as by a server, with a given clock and given keys."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ OTHER_KEY = SignerKey("arena.example/log", bytes(range(1, 33)))
 WITNESS_KEY = SignerKey("witness.example/w1", bytes(range(2, 34)), WITNESS)
 VKEY, WITNESS_VKEY = str(LOG_KEY.verifier), str(WITNESS_KEY.verifier)
 FOREIGN_KEYS = ("x", "a+b+c", "arena.example/log+00000000+AA==", "é+12345678+AAAA")
-"""What is no key at all."""
+"""Invalid public keys."""
 AS_OF = "2026-05-08T12:00:00Z"
 SNAPSHOT = canonical({"as_of": AS_OF, "items": [], "schema_version": "0.2.0"}).encode()
 BASE_RATES = b'{"rows":[]}'
 
 
 def tiles_of(size: int) -> Iterator[Tile]:
-    """Yield every tile of hashes that a tree of this size has, level by level."""
+    """Yield every hash tile of a tree of this size, level by level."""
     level, n_hashes = 0, size
     while n_hashes:
         n_full, rest = divmod(n_hashes, WIDTH)
@@ -48,35 +48,35 @@ def ulid(number: int) -> str:
 
 @dataclass
 class Season:
-    """A log with what an export of it holds beside."""
+    """A log, and the other files of its export."""
 
     writer: LogWriter = field(default_factory=lambda: LogWriter(LOG_KEY))
     records: list[Record] = field(default_factory=list)
-    # Of each submission, its name and the bodies of its commitments.
+    # Id and revealed decisions of each submission.
     opened: list[tuple[str, list[dict[str, Any]]]] = field(default_factory=list)
     snapshots: dict[str, bytes] = field(default_factory=dict)
     base_rates: bytes | None = None
     checkpoint: str = ""
-    # Of the last record.
+    # Time of the last record.
     newest: str = ""
 
     def append(self, *entries: dict[str, Any]) -> Batch:
         for each in entries:
-            batch = self.kept(self.writer.append([each | {"at": self.after(each["at"])} if "at" in each else each]))
+            batch = self.store(self.writer.append([each | {"at": self.after(each["at"])} if "at" in each else each]))
         return batch
 
     def after(self, moment: str) -> str:
-        """Return a moment, or that of the last record where that is later: times rise."""
+        """Return the later of a time and the last record's time: times never decrease."""
         return moment if moment[:19] >= self.newest[:19] else self.newest
 
-    def kept(self, batch: Batch) -> Batch:
+    def store(self, batch: Batch) -> Batch:
         self.records += batch.records
         last = json.loads(self.records[-1].text)
         self.newest = next(last[name] for name in ("at", "received_at", "created_at") if name in last)
         self.checkpoint = batch.checkpoint
         return batch
 
-    def begin(self) -> Season:
+    def start(self) -> Season:
         self.append(
             {"type": "log", "origin": "arena.example/log", "vkey": VKEY, "created_at": AS_OF, "salt_of": "a commitment"}
         )
@@ -94,16 +94,18 @@ class Season:
     def submit(
         self, decisions: Sequence[dict[str, Any]], slug: str = "ada", received: str | None = None
     ) -> dict[str, Any]:
-        """Append a submission, and return its receipt."""
+        """Append a submission and return its receipt."""
         name, (as_of, content) = ulid(len(self.opened)), next(iter(self.snapshots.items()))
-        # A second after the newest snapshot: whatever one is decided on, the log says in which order they came.
+        # One second after the newest snapshot.
         received = received or self.after(f"{max(self.snapshots)[:17]}01.000250Z")
         members = (name, slug, received, as_of, sha256(content).hexdigest())
-        # The same salts in every run.
+        # Fixed salts, so that the log is the same in every run.
         salts = b"".join(sha256(f"{name} {each}".encode()).digest() for each in decisions)
-        record, opened = seal_submission(members, [told(**each) for each in decisions], self.writer.end, salts)
+        record, opened = seal_submission(
+            members, [commitment_values(**each) for each in decisions], self.writer.end, salts
+        )
         self.opened.append((name, json.loads(opened)))
-        batch = self.kept(self.writer.extend([record]))
+        batch = self.store(self.writer.extend([record]))
         receipt: dict[str, Any] = json.loads(self.writer.receipt(batch, record, opened))
         return receipt
 
@@ -125,7 +127,7 @@ class Season:
         self.append({"type": "suspension", "agent_slug": slug, "suspended": True, "reason": "two agents", "at": AS_OF})
 
     def files(self) -> dict[str, bytes]:
-        """Return the export, every decision revealed, by the names of its files."""
+        """Return the files of the export by name, with all decisions revealed."""
         reveals = [canonical({"submission_id": name, "opened": opened}) + "\n" for name, opened in self.opened]
         text = self.checkpoint.rpartition("\n\n")[0] + "\n"
         found = {
@@ -144,10 +146,10 @@ class Season:
         return write(folder, self.files())
 
 
-def told(
+def commitment_values(
     market_id: str, yes_probability: float, confidence: float | None = None, reasoning: str | None = None
 ) -> tuple[str, str, str | None, str | None]:
-    """Return a decision as it is committed to."""
+    """Return a decision as arguments of `seal_submission`."""
     sure = None if confidence is None else decimal_text(confidence)
     return market_id, decimal_text(yes_probability), sure, reasoning
 
@@ -159,8 +161,8 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def resigned(files: dict[str, bytes], lines: Sequence[bytes], key: SignerKey = LOG_KEY) -> dict[str, bytes]:
-    """Return an export whose log is other lines, and whose operator has signed them."""
+def re_signed(files: dict[str, bytes], lines: Sequence[bytes], key: SignerKey = LOG_KEY) -> dict[str, bytes]:
+    """Return an export with other log lines and a new signature of the operator."""
     writer = LogWriter(key)
     writer.tree.append(list(lines))
     text = f"arena.example/log\n{len(lines)}\n{encode_base64(writer.tree.root())}\n"
@@ -172,8 +174,8 @@ def decision(market: str, yes: float = 0.04, **more: Any) -> dict[str, Any]:
 
 
 def season() -> Season:
-    """Return a season of 20 records with every type."""
-    made = Season().begin()
+    """Return a season of 20 records that has every record type."""
+    made = Season().start()
     made.register()
     made.register("eve-2")
     made.publish()
@@ -204,14 +206,16 @@ def members(line: bytes) -> dict[str, Any]:
 Place = tuple[str, int | None]
 
 
-def pure(folder: Path, vkey: str | None = VKEY, witnesses: Sequence[str] = (WITNESS_VKEY,)) -> list[verifier.Fault]:
+def verifier_faults(
+    folder: Path, vkey: str | None = VKEY, witnesses: Sequence[str] = (WITNESS_VKEY,)
+) -> list[verifier.Fault]:
     export = verifier.Export(folder)
     export.check(vkey, list(witnesses))
     return export.faults
 
 
-def places(folder: Path, vkey: str | None = VKEY) -> set[Place]:
-    """Return where both verifiers find a fault, which is the same."""
-    found = {(each.file, each.line) for each in pure(folder, vkey)}
+def fault_places(folder: Path, vkey: str | None = VKEY) -> set[Place]:
+    """Return the places of the faults, and assert that both verifiers agree."""
+    found = {(each.file, each.line) for each in verifier_faults(folder, vkey)}
     assert {(each.file, each.line) for each in audit(folder, vkey, [WITNESS_VKEY])} == found
     return found

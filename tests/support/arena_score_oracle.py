@@ -1,4 +1,4 @@
-"""What `rescoring` leaves out of the Arena's scores, said again forecast by forecast."""
+"""Reference formulas for the scores that `rescoring` does not recompute."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 from openoutcry.arena.rescoring import Forecast
 
 
-def murphy(rows: Sequence[Forecast]) -> dict[str, Fraction] | None:
-    """Return the parts of the Brier score of binned forecasts, and the calibration error."""
+def murphy_decomposition(rows: Sequence[Forecast]) -> dict[str, Fraction] | None:
+    """Return the Murphy decomposition of the binned Brier score, and the calibration error."""
     if not rows:
         return None
     bins: dict[int, list[Forecast]] = {}
@@ -34,7 +34,7 @@ def murphy(rows: Sequence[Forecast]) -> dict[str, Fraction] | None:
 
 
 def log_score(rows: Sequence[Forecast]) -> float | None:
-    """Return the mean logarithm of what came true, clipped."""
+    """Return the mean log probability of the outcomes, clipped."""
     least, most = Fraction(1, 1000), Fraction(999, 1000)
     logs = [math.log(min(most, max(least, d.p if d.y else 1 - d.p))) for d in rows]
     return math.fsum(logs) / len(logs) if logs else None

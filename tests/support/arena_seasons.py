@@ -1,4 +1,4 @@
-"""Random seasons of the Arena: small ones with every oddity, and large ones of agents of known skill."""
+"""Random Arena seasons: small ones with all edge cases, large ones with agents of known skill."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ STATUSES = ("determined", "disputed", "amended", "finalized", "finalized", "fina
 
 
 def hour(n: int) -> int:
-    """Return the moment of an hour of the season."""
+    """Return the time of hour `n` of the season, microseconds since 1970."""
     return OPENED_US + n * HOUR_US
 
 
 def millionths(n: int) -> str:
-    """Return millionths as a decimal text, with as many places as it takes."""
+    """Return millionths as the shortest decimal string."""
     return f"{n // 10**6}.{n % 10**6:06}".rstrip("0").removesuffix(".")
 
 
 def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) -> ScoreInputs:
-    """Return a small season with revised quotes, late and stale decisions, disputes, gaps and suspensions."""
+    """Return a small season with revised quotes, late decisions, disputes, gaps and suspensions."""
     rng = random.Random(seed)
     snapshots = [hour(n) for n in range(0, 40, rng.choice([4, 8]))]
     ids = [f"kalshi:M{n}" for n in range(n_markets)]
@@ -63,7 +63,7 @@ def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) ->
         )
         for seq in range(2 * n_markets)
     ]
-    # The log is in the order of time.
+    # The log is ordered by time.
     times = sorted(each.at_us for each in resolutions)
     resolutions = [each._replace(at_us=at) for each, at in zip(resolutions, times, strict=True)]
     rates = [
@@ -78,7 +78,7 @@ def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) ->
 
 
 def prices(rng: random.Random) -> tuple[str | None, str | None, str | None]:
-    """Return mid, bid and ask, some missing, some 0 or 1."""
+    """Return mid, bid and ask; some are missing, some 0 or 1."""
     if rng.random() < 0.1:
         return None, None, None
     bid = rng.choice([0, rng.randint(1, 90)])
@@ -87,21 +87,24 @@ def prices(rng: random.Random) -> tuple[str | None, str | None, str | None]:
     return texts[0], *(None if rng.random() < 0.1 else text for text in texts[1:])
 
 
-def table(said: np.ndarray, came: np.ndarray, rate: str, **parameters: Any) -> ScoreInputs:
-    """Return a season in which agents said `said`, shape `(n_agents, n_markets)`, and NaN nothing.
+def forecast_table(forecasts: np.ndarray, outcomes: np.ndarray, rate: str, **parameters: Any) -> ScoreInputs:
+    """Return a season with given forecasts, shape `(n_agents, n_markets)`; NaN is no forecast.
 
-    The theater's rate is a historical one: outcomes are too few to qualify, and so are chosen parameters.
+    The reference rate is the historical one, because `min_rate_n` rules out platform rates.
     """
-    n_agents, n_markets = said.shape
+    n_agents, n_markets = forecasts.shape
     ids = [f"kalshi:M{n:05}" for n in range(n_markets)]
     quotes = [Quote(market_id, hour(0), hour(10), ("iran",), "0.5", "0.49", "0.51") for market_id in ids]
     slugs = [f"agent-{n:04}" for n in range(n_agents)]
     decisions = [
-        Decision(agent * n_markets + market, slugs[agent], ids[market], hour(1), hour(0), f"{said[agent, market]:.6f}")
-        for agent, market in zip(*np.nonzero(~np.isnan(said)), strict=True)
+        Decision(
+            agent * n_markets + market, slugs[agent], ids[market], hour(1), hour(0), f"{forecasts[agent, market]:.6f}"
+        )
+        for agent, market in zip(*np.nonzero(~np.isnan(forecasts)), strict=True)
     ]
     resolutions = [
-        Resolution(n, market_id, "finalized", "yes" if came[n] else "no", hour(20)) for n, market_id in enumerate(ids)
+        Resolution(n, market_id, "finalized", "yes" if outcomes[n] else "no", hour(20))
+        for n, market_id in enumerate(ids)
     ]
     agents = [Agent(slug, hour(0)) for slug in slugs]
     rules = Parameters(**{"min_rate_n": 10**9, "min_rate": "0", "max_rate": "1"} | parameters)
