@@ -1,4 +1,4 @@
-"""Re-identification attacks on masked markets: guess the symbol and date of a window.
+"""Re-identification attacks: guess the symbol and date of a masked window.
 
 Each attacker has the public history of the market and matches one feature: the name, the price level, the rounding
 unit, the calendar, or the returns. Masking preserves returns, so matching returns identifies nearly every window.

@@ -1,4 +1,4 @@
-"""Run ledger: an append-only log of all backtests across sessions, with a SQLite index.
+"""Run ledger: an append-only log of backtests across sessions and a SQLite index.
 
 `ledger_store` is the entry point, `log_segments` the log, `sqlite_index` and `queries` the index, `http_server` the
 web service. Imports `records`, `data`, `agents`, `backtest` and `scoring`.

@@ -102,7 +102,9 @@ def failed_run(
     error: BaseException | str,
     metadata: RunMetadata = RunMetadata(),
 ) -> LedgerRun:
-    """Build the ledger run of a failed backtest, so that the ledger has no survivorship bias.
+    """Build the ledger run of a failed backtest.
+
+    Without failed runs, the ledger would have survivorship bias.
 
     Args:
         dataset: The market.

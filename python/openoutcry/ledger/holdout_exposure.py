@@ -17,7 +17,7 @@ _DAY = "~"
 
 
 class Opening(NamedTuple):
-    """An opening of a holdout: session, seal, market, window and number of earlier openings."""
+    """An opening of a holdout, with the number of earlier openings."""
 
     session: str
     seal: str

@@ -28,7 +28,7 @@ _MAX_STRATEGIES = 200_000
 
 
 def shared_hashes(base: sqlite3.Connection, market: Market) -> dict[int, Shared]:
-    """Return the IDs of markets that share hashes with a market, with the number of each kind."""
+    """Return the number of shared hashes of each kind, by market ID."""
     counted: dict[int, Counter[int]] = {}
     query = f"SELECT market, anchor >> {KINDS_FROM} AS kind, COUNT(*) FROM anchors WHERE anchor IN (?) GROUP BY 1, 2"
     for other, kind, n in select_in(base, query, market.hashes()):
@@ -165,7 +165,7 @@ class _Block:
         self._ingest, self._base, self._rows = ingest, base, rows
 
     def write(self, begin: int) -> int:
-        """Insert the runs with consecutive IDs from `begin`, and return the number of new ones."""
+        """Insert runs with consecutive IDs from `begin`; return the number of new runs."""
         strategies = self._strategies()
         rows = self._new([row for row in self._rows if row.strategy_sha in strategies])
         self._ingest.n_unread += sum(row.strategy_sha not in strategies for row in self._rows)
@@ -186,7 +186,10 @@ class _Block:
         return len(rows)
 
     def _insert(self, by_columns: dict[bytes, list[tuple[Any, ...]]]) -> None:
-        """Insert runs grouped by their non-NULL columns, because binding a None takes as long as ten numbers."""
+        """Insert runs grouped by their non-NULL columns.
+
+        Binding a None takes as long as binding ten numbers.
+        """
         for present, runs in by_columns.items():
             names = [*COLUMNS[:4], *compress(COLUMNS[4:], present)]
             self._base.executemany(f"INSERT INTO runs ({', '.join(names)}) VALUES (?{', ?' * (len(names) - 1)})", runs)

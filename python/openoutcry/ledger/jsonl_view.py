@@ -49,7 +49,9 @@ def entries_of(run: LedgerRun, timestamp: str) -> list[Entry]:
 
 
 def append_view(output_dir: str | os.PathLike[str], run: LedgerRun, timestamp: str) -> Path:
-    """Append a run to `run_ledger.jsonl` in a folder with a single write, and return the file.
+    """Append a run to `run_ledger.jsonl` in a folder and return the file.
+
+    The append is a single write.
 
     Raises:
         OpenOutcryError: `argument_invalid`: the run failed.
@@ -166,6 +168,9 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def prior_results_of(output_dir: str | os.PathLike[str], compare: Compare, *, budget: int = BUDGET) -> str | None:
-    """Return prior results from a folder's `run_ledger.jsonl` as a prompt text; None without runs."""
+    """Return a folder's prior results as a prompt text; None without runs.
+
+    Reads `run_ledger.jsonl`.
+    """
     entries, n_corrupt = read_view(output_dir)
     return format_prior_results(rank_entries(entries, compare, n_corrupt), budget)

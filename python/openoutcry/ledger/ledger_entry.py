@@ -27,7 +27,7 @@ _MAX_CONFIGS = 2**53
 
 
 class ReturnMoments(NamedTuple):
-    """Moments of a run's excess returns per bar, the input of its deflated Sharpe ratio."""
+    """Moments of excess returns per bar, the input of the deflated Sharpe ratio."""
 
     n_returns: int
     sharpe: float
@@ -115,7 +115,10 @@ class LedgerRun:
         return replace(self, run_id=run_id, metrics=replace(self.metrics, id=run_id))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the run as JSON types without empty fields; the market is its fingerprint."""
+        """Return the run as JSON types without empty fields.
+
+        The market is its fingerprint.
+        """
         content: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         content |= {"market": self.market.fingerprint, "window": list(self.window), "metrics": self.metrics.to_json()}
         content |= {"undefined": dict(self.metrics.undefined), "strategy_id": self.strategy_id}
@@ -171,7 +174,10 @@ _digests: dict[str, str] = {}
 
 
 def rules_digest(rules: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of rules in canonical JSON, cached because many runs share the same rules."""
+    """Return the SHA-256 of rules in canonical JSON.
+
+    Digests are cached, because many runs share the same rules.
+    """
     text = json.dumps(rules, default=dict)
     if text not in _digests:
         if len(_digests) > 1_000:

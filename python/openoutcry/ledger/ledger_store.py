@@ -72,7 +72,7 @@ class Ledger:
     # Writing
 
     def add(self, runs: Iterable[LedgerRun], *, sync: bool = True) -> list[str]:
-        """Append runs in a single write and return their IDs; runs with a known ID are skipped.
+        """Append runs in a single write and return their IDs; known IDs are skipped.
 
         Args:
             runs: The runs.
@@ -96,7 +96,9 @@ class Ledger:
         return [run.run_id for run in given]
 
     def open_holdout(self, market: Market, window: tuple[str, str], *, seal: str, burn: bool = False) -> int:
-        """Record the opening of a holdout before it is used, and return the number of earlier openings of its days.
+        """Record the opening of a holdout and return the number of earlier openings.
+
+        Call it before the holdout is used. Earlier openings are those that overlap its window.
 
         An opening applies to the complete family of a market. The same session may reopen the same holdout with the
         same seal, to resume after a crash.
@@ -160,7 +162,7 @@ class Ledger:
         return None if found is None else str(found[0])
 
     def holdout_opens(self, market: Market, window: tuple[str, str]) -> int:
-        """Return the number of holdout openings that overlap a window, in the family of a market."""
+        """Count the holdout openings of a market's family that overlap a window."""
         return self._index.query(lambda base: len(holdout_exposure.openings(base, market, window)))
 
     def looks(self, market: Market, window: tuple[str, str]) -> int:
@@ -299,7 +301,7 @@ class Ledger:
         return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:])
 
     def returns(self, run_id: str) -> tuple[str | None, npt.NDArray[np.float64]] | None:
-        """Return the date of the first return of a run and its returns, or None without returns."""
+        """Return the first return date and the returns of a run; None without returns."""
         return self._index.query(lambda base: queries.returns_of(base, checked_id(run_id)))
 
     # The log and the index
@@ -320,12 +322,12 @@ class Ledger:
 
     @property
     def read(self) -> ReadState:
-        """Position in the log after the last update of the index, and the number of unreadable lines."""
+        """Log position after the last index update, and the number of unreadable lines."""
         self._index.query(lambda base: None)
         return self._index.read
 
     def export(self, path: str | os.PathLike[str], view: str = "runs") -> int:
-        """Export a table to a new file in the format of its suffix, and return the number of rows.
+        """Export a table to a new file and return the number of rows.
 
         Args:
             path: `.parquet` (needs `openoutcry[parquet]`), `.csv` or `.jsonl`.
@@ -358,7 +360,10 @@ def _known(base: sqlite3.Connection, runs: Iterable[LedgerRun]) -> set[str]:
 
 
 def _marks(base: sqlite3.Connection, markets: Iterable[Market]) -> dict[str, int]:
-    """Return the number of recorded marks of each market; logs of an earlier version have none."""
+    """Return the number of recorded marks of each market.
+
+    Logs of an earlier version have none.
+    """
     # A market without a name is known only from a run.
     query = "SELECT fingerprint, n_marks FROM markets WHERE name IS NOT NULL AND fingerprint IN (?)"
     return dict(select_in(base, query, sorted({market.fingerprint for market in markets})))

@@ -1,4 +1,6 @@
-"""Hashes of price paths ("marks") that identify a market after masking, resampling or inversion of quotes.
+"""Hashes of price paths ("marks") that identify a transformed market.
+
+Transformations are masking, resampling and the inversion of quotes.
 
 A path is nine prices of a symbol at a fixed distance in bars, as the absolute values of its eight returns. It does not
 depend on dates, the unit of prices, omitted bars between its prices, or the direction of a quote. One path in 64 is

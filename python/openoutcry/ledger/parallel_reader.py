@@ -1,4 +1,4 @@
-"""Reader of the log in pieces, which parses ahead in a thread while the index is written."""
+"""Reader of the log in pieces, which parses ahead of index writes in a thread."""
 
 from __future__ import annotations
 

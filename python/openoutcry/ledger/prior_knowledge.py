@@ -70,7 +70,7 @@ def tokens(text: str) -> int:
 
 
 def format_prior_results(results: PriorResults, budget: int = BUDGET) -> str | None:
-    """Format prior results as a prompt text of at most `budget` tokens; None without runs.
+    """Format prior results as a prompt of at most `budget` tokens; None without runs.
 
     To fit the budget, parts are dropped in this order: the middle of the table, the full second best strategy, the
     full best strategy, descriptions, the list, and the table. Heading and counts remain.
@@ -95,7 +95,7 @@ def format_prior_results(results: PriorResults, budget: int = BUDGET) -> str | N
 
 @dataclass(frozen=True)
 class _Selection:
-    """Selected parts: table rows from both ends, full strategies, list entries, descriptions."""
+    """Selected parts: table rows from both ends, strategies, list and descriptions."""
 
     n_top: int
     n_bottom: int

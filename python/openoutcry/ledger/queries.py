@@ -40,11 +40,14 @@ class Trials:
     sharpes: Mapping[int, tuple[int, float, float]] = field(default_factory=dict)
 
     def sharpes_at(self, n_returns: int) -> tuple[int, float, float]:
-        """Return count, mean and squared deviations of the ratios with a number of returns."""
+        """Return count, mean and squared deviations of ratios with `n_returns` returns."""
         return self.sharpes.get(n_returns, (0, 0.0, 0.0))
 
     def spread_at(self, n_returns: int, least: int = 10) -> float | None:
-        """Return the standard deviation of the ratios with a number of returns; None for fewer than `least`."""
+        """Return the standard deviation of the ratios with `n_returns` returns.
+
+        Returns None for fewer than `least` ratios.
+        """
         n, _, squares = self.sharpes_at(n_returns)
         return sqrt(squares / (n - 1)) if n >= max(2, least) else None
 
@@ -83,12 +86,15 @@ class StrategySummary:
 
 
 def family_of(base: sqlite3.Connection, market: Market) -> int | None:
-    """Return the family of a market, also of one without runs; None if its prices are unknown."""
+    """Return the family of a market; None if its prices are unknown.
+
+    A market without runs also has a family.
+    """
     return next(iter(families_of(base, market)[0]), None)
 
 
 def families_of(base: sqlite3.Connection, market: Market) -> tuple[list[int], list[int]]:
-    """Return the families that share prices with a market, and the families of its kin.
+    """Return the families that share prices with a market, and those of its kin.
 
     Kin share its prices at other dates.
     """
@@ -189,7 +195,7 @@ def summary_of(row: Sequence[Any]) -> RunMetricsSummary:
 
 
 def ranked(base: sqlite3.Connection, scope: Scope, *, n: int = 5, worst: bool = False) -> list[StrategySummary]:
-    """Return the best or worst `n` strategies by mean Sharpe ratio, in descending order.
+    """Return the best or worst `n` strategies by mean Sharpe ratio, descending.
 
     Ties are broken by the number of runs, then by the smaller ID.
     """
@@ -244,7 +250,7 @@ def _summary(base: sqlite3.Connection, scope: Scope, row: Mapping[str, Any]) -> 
 
 
 def _trials_at(base: sqlite3.Connection, family: int, n_returns: int) -> Trials:
-    """Return the trials of a family and its kin, with the ratios of one number of returns."""
+    """Return the trials of a family and its kin, with ratios of one return count."""
     query = "SELECT COALESCE(SUM(n_trials), 0) FROM families WHERE family IN"
     n = base.execute(f"{query} {_KIN}", (family,)).fetchone()[0]
     query = "SELECT SUM(n), SUM(total), SUM(squares) FROM trial_agg WHERE n_returns = ? AND family IN"
@@ -256,7 +262,7 @@ _KIN = "(SELECT family FROM markets WHERE kin IN (SELECT kin FROM markets WHERE 
 
 
 def deflated(moments: ReturnMoments, trials: Trials) -> float | None:
-    """Return the deflated Sharpe ratio given the trials of the family; None where undefined.
+    """Return the deflated Sharpe ratio given the family's trials; None if undefined.
 
     The spread under the null hypothesis is the standard error of a ratio without skill, as in a research session. The
     spread of the trials' ratios would include true differences between strategies.
@@ -268,14 +274,17 @@ def deflated(moments: ReturnMoments, trials: Trials) -> float | None:
 
 
 def counts(base: sqlite3.Connection, scope: Scope) -> tuple[int, int, int]:
-    """Count the runs of a scope including failed ones, their strategies, and the ranked strategies."""
+    """Count the runs of a scope, their strategies and the ranked strategies.
+
+    The number of runs includes failed runs.
+    """
     counted = "COALESCE(SUM(n + n_undefined + n_failed), 0), COUNT(*), COUNT(mean)"
     found = base.execute(f"SELECT {counted} FROM {scope.table} WHERE family = ?", (scope.family,)).fetchone()
     return int(found[0]), int(found[1]), int(found[2])
 
 
 def returns_of(base: sqlite3.Connection, run_id: str) -> tuple[str | None, np.ndarray[Any, Any]] | None:
-    """Return the date of the first return of a run and its returns, or None without returns."""
+    """Return the first return date and the returns of a run; None without returns."""
     found = base.execute(
         "SELECT run_returns.first, simple FROM run_returns JOIN runs ON runs.id = run WHERE run_id = ?", (run_id,)
     ).fetchone()

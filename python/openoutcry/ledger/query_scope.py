@@ -1,4 +1,4 @@
-"""Scope of rankings and prompts: all runs of a family, or those whose window ends by a date."""
+"""Scope of rankings and prompts: all runs of a family, or those up to a date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite index of a ledger: a disposable file next to the log, updated before each query."""
+"""SQLite index of a ledger: a disposable file that is updated before each query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class ReadState(NamedTuple):
-    """Position in the log up to which the index is complete, and counts of unusable lines.
+    """Log position up to which the index is complete, and counts of unusable lines.
 
     Attributes:
         place: Start of the next line.
@@ -161,7 +161,10 @@ class Index:
         return base
 
     def _build(self, temporary: Path, *, checks_ids: bool) -> None:
-        """Build the index in a new file; unique IDs are indexed at the end, because single lookups are slow."""
+        """Build the index in a new file.
+
+        Unique IDs are indexed at the end, because single lookups are slow.
+        """
         temporary.unlink(missing_ok=True)
         base = sqlite3.connect(temporary, isolation_level=None)
         try:

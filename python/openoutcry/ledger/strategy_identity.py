@@ -40,12 +40,12 @@ def trial_key(
 
 
 def code_strategy(source: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition of a code strategy: a hash of its behavior, and its parameters."""
+    """Return the definition of a code strategy: a behavior hash and its parameters."""
     return {"code": code_identity(source)[0], "params": dict(params)}
 
 
 def code_identity(source: str) -> tuple[str, str]:
-    """Return a hash of the normalized syntax tree of Python source, and a hash of its text.
+    """Return hashes of the normalized syntax tree and of the text of Python source.
 
     The first ignores comments, docstrings, layout and the names of classes, functions and variables. Attributes,
     methods and names that the source does not define are kept.

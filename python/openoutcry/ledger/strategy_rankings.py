@@ -46,7 +46,10 @@ class StrategyTotals:
         self._loaded.update(new)
 
     def add(self, row: RunRow, place: int, strategy: int, market: tuple[int, int]) -> None:
-        """Add a run with its row ID, and the ID and family of its market; holdout runs are ignored."""
+        """Add a run with its row ID and the ID and family of its market.
+
+        Holdout runs are ignored.
+        """
         kind, is_touched, status, sharpe, ratio, n_returns, *averaged = _select_columns(row.columns)
         if kind == "holdout" or is_touched:
             return

@@ -52,7 +52,7 @@ _INTEGERS |= {"n", "n_undefined", "n_failed"}
 
 
 def write(base: sqlite3.Connection, path: str | os.PathLike[str], view: str = "runs") -> int:
-    """Export a view to a file in the format of its suffix, and return the number of rows.
+    """Export a view to a file and return the number of rows.
 
     Args:
         base: Connection to the index.

@@ -1,4 +1,4 @@
-"""Contamination test: has an agent memorized a market, and how much does that earn?
+"""Contamination test: detect memorized markets and measure the effect on returns.
 
 `check` runs an agent on windows of a market, on masked copies, and on permuted twins with the bars of the window in
 another order. The command is `openoutcry contamination`. Imports `data`, `backtest`, `harness` and `scoring`.

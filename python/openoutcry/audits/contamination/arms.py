@@ -26,7 +26,7 @@ _ORDER, _RUNS, _TWINS = 1, 2, 3
 
 @dataclass(frozen=True, eq=False)
 class ArmReturns:
-    """Simple returns of an agent on a window, with a row for each run and a column for each bar.
+    """Simple returns of an agent on a window: rows are runs, columns are bars.
 
     Runs are in the order in which they started.
 
@@ -50,7 +50,10 @@ class ArmReturns:
 
     @property
     def twins_by_source(self) -> Table:
-        """Returns on the twins in the bar order of the window, shape `(n_twins, n_bars)`, float64."""
+        """Returns on the twins in the bar order of the window.
+
+        Shape `(n_twins, n_bars)`, float64.
+        """
         earned = np.empty_like(self.twins)
         np.put_along_axis(earned, self.sources, self.twins, axis=1)
         return earned

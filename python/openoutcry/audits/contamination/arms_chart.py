@@ -38,7 +38,7 @@ class WindowScale(DateScale):
 
 
 def render_arms(verdict: Verdict) -> str:
-    """Render an SVG document with the NAV of the arms over all windows and both differences."""
+    """Render the NAV of the arms over all windows and both differences as SVG."""
     title = f"{verdict.agent} on {verdict.dataset}: {_result(verdict)}"
     return standalone(_equity(verdict), _differences(verdict), title=title)
 

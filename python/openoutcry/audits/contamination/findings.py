@@ -1,4 +1,4 @@
-"""Verdict of the contamination test: differences between arms, p-values and the conclusion."""
+"""Verdict of the contamination test: differences, p-values and the conclusion."""
 
 from __future__ import annotations
 

@@ -101,7 +101,9 @@ def difference_of(differences: Series, windows: Sequence[int], level: float, n_d
 def bootstrap_deviations(
     centred: Series, windows: Sequence[int], length: float, n_draws: int, rng: np.random.Generator
 ) -> Series:
-    """Return the means of stationary bootstrap resamples of a centered series, shape `(n_draws,)`, float64.
+    """Return the means of stationary bootstrap resamples of a centered series.
+
+    Shape `(n_draws,)`, float64.
 
     A block starts at a uniform random bar and has a geometric length of mean `length`. It wraps around within its
     window.

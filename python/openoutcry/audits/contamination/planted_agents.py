@@ -1,4 +1,4 @@
-"""Test agents with a planted memory of a market, and clean agents that resemble them.
+"""Test agents with a planted memory of a market, and similar clean agents.
 
 Each is a callable from observation to decision. Only `Learner` keeps state between runs.
 """
@@ -149,7 +149,7 @@ class Cautious:
 
 
 def worst_dates(market: Dataset, windows: Iterable[tuple[int, int]], n_dates: int) -> list[str]:
-    """Return the dates before the bars of windows with the lowest equal-weight returns."""
+    """Return the dates before the window bars with the lowest equal-weight returns."""
     bars = np.concatenate([np.arange(start, end - 1) for start, end in windows])
     moves = (market.close[bars + 1] / market.close[bars]).mean(axis=1)
     return [market.dates[bar] for bar in bars[np.argsort(moves)[:n_dates]].tolist()]

@@ -1,4 +1,4 @@
-"""Agents as leak check targets: their decisions and texts for each bar of a backtest."""
+"""Agents as leak check targets: decisions and texts for each bar of a backtest."""
 
 from __future__ import annotations
 

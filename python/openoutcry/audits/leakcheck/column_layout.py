@@ -16,7 +16,7 @@ TYPE = " (type)"
 
 
 def layout_changes(base: Trace, other: Trace, cut: int, keys: Mapping[str, npt.NDArray[Any]]) -> dict[str, Mask]:
-    """Return masks of the rows up to a bar whose order or type differs between two traces.
+    """Return masks of rows up to a bar whose order or type differs between traces.
 
     Args:
         base: Trace on the unchanged data.

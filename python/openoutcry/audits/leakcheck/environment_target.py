@@ -1,4 +1,4 @@
-"""Gymnasium environments as leak check targets, driven by a fixed sequence of actions."""
+"""Gymnasium environments as leak check targets, with a fixed action sequence."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class EnvTarget:
             return None
 
     def _last_bar(self, place: int, source: Source, actions: Sequence[Any] | None) -> int:
-        """Return the last bar that a reward depends on; 0 if it depends on none after the first."""
+        """Return the last bar that a reward depends on; 0 if none after the first."""
         unchanged = self._drive(source, source.n_bars, place + 1, actions)
 
         def depends(bar: int) -> bool:
@@ -221,7 +221,7 @@ def _reward(value: Any) -> float:
 
 
 def _first_difference(a: Sequence[float], b: Sequence[float]) -> int | None:
-    """Return the first index at which two lists of rewards differ by more than rounding."""
+    """Return the first index at which rewards differ by more than rounding."""
     n = min(len(a), len(b))
     x, y = np.array(a[:n]), np.array(b[:n])
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Recording of an environment's episode, and its conversion to a trace with one row for each bar."""
+"""Recording of an episode, and its conversion to a trace with one row per bar."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def leaves(value: Any, name: str) -> Iterator[tuple[str, Values | str]]:
 
 
 def _texts(array: Values) -> Values | str:
-    """Return texts, dates or plain values as objects, or a description of another type."""
+    """Return texts, dates and plain values as objects, other types as a description."""
     if array.dtype.kind in "SUMm":
         return array.astype(str).astype(object)
     if array.dtype.kind == "O" and all(isinstance(each, _PLAIN) for each in array):

@@ -1,4 +1,7 @@
-"""Detection of false positives: NaN propagation and rounding in transforms of complete columns."""
+"""Detection of false positives: NaN propagation and rounding in transforms.
+
+The transforms apply to complete columns.
+"""
 
 from __future__ import annotations
 

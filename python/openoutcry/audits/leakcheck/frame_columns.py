@@ -1,4 +1,4 @@
-"""Conversion of pandas, polars and numpy frames to columns with a bar for each row, and back."""
+"""Conversion of pandas, polars and numpy frames to columns with bars, and back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ class Source:
 
     @cached_property
     def time(self) -> str | None:
-        """Name of the date column; None if the frame has no such column (dates in the index do not count)."""
+        """Name of the date column, or None without one.
+
+        Dates in the index do not count.
+        """
         return next((name for name in self.columns if _is_time(name, self.columns[name])), None)
 
     @cached_property

@@ -110,7 +110,7 @@ class Report:
 
     @property
     def incomplete(self) -> str | None:
-        """Error message of a check without leaks in which a perturbation never ran; None otherwise."""
+        """Error message if no leak was found and a perturbation never ran, else None."""
         if self.leaks or not self.untried:
             return None
         kinds, why = " and ".join(self.untried), "no output at or before a cut"

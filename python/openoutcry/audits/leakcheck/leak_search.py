@@ -1,4 +1,4 @@
-"""Search for leaks: run every perturbation at every cut and bisect the horizon of each change."""
+"""Search for leaks: perturb the data at each cut and bisect each change's horizon."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A column on the unchanged and the perturbed data, each of shape `(n_bars,)`, float64."""
+    """A column on the unchanged and the perturbed data.
+
+    Shape `(n_bars,)`, float64.
+    """
 
     bars: Rows
     base: npt.NDArray[np.float64]
@@ -104,7 +107,7 @@ class Search:
         return self.source.n_bars - 2
 
     def changed(self, kind: str, cut: int) -> dict[str, Rows] | None:
-        """Return the rows of each column that a perturbation changes; None if the target raises."""
+        """Return the rows of each column that change; None if the target raises."""
         if (kind, cut) not in self._seen:
             self._seen[kind, cut] = self._compared(kind, cut)
         return self._seen[kind, cut]
@@ -154,7 +157,10 @@ class Search:
         return [kind for kind in self.kinds if kind not in self._compared_kinds]
 
     def responds_to_data(self) -> bool | None:
-        """Return whether any output depends on the data after the first bar; None if the target raises."""
+        """Return whether any output depends on the data after the first bar.
+
+        Returns None if the target raises.
+        """
         try:
             other = self._with_garbage(self.target)
         except TARGET_ERRORS:

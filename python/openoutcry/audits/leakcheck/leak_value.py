@@ -1,4 +1,7 @@
-"""Value of a leak: Sharpe ratio of its column as a trading signal, without and with one bar of delay."""
+"""Value of a leak: Sharpe ratio of its column as a signal, with and without delay.
+
+The delay is one bar.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class SignalSharpe:
 def signal_sharpes(
     column: str, trace: Trace, source: Source, periods_per_year: float
 ) -> tuple[tuple[SignalSharpe, ...], str | None]:
-    """Return the Sharpe ratios of a column as a signal, or the reason why they are undefined.
+    """Return the Sharpe ratios of a column as a signal, or why they are undefined.
 
     The sign of each signal is the one that earns without delay. Symbols have equal weights.
     """

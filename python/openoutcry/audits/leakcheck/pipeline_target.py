@@ -1,4 +1,4 @@
-"""Feature pipelines as leak check targets: their results aligned with the input rows."""
+"""Feature pipelines as leak check targets: results aligned with input rows."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def trace_of(result: Any, given: Any, source: Source, original: Source) -> Trace
 
 
 def _by_date(result: Any, columns: Mapping[str, Column], source: Source, original: Source) -> Rows | None:
-    """Return the bar of each row of a pivoted result by date; None for a result with rows of symbols."""
+    """Return the bar of each row of a result pivoted by date; otherwise None."""
     if source.time is None or source.name is None or source.name in columns or len(original.rows) == original.n_bars:
         return None
     times = columns.get(source.time, index_times(result))

@@ -50,7 +50,9 @@ def load_target(name: str) -> Function:
 
 
 def reload_target(name: str) -> Function | None:
-    """Execute the module of `module:function` again and return its callable, which has seen no data.
+    """Execute the module of `module:function` again and return its callable.
+
+    The new callable has seen no data.
 
     Returns None if the module cannot be executed twice. Modules that it imports are not executed again.
     """
@@ -85,7 +87,7 @@ def validated_kind(kind: str | None) -> str | None:
 
 
 def guess_kind(function: Function, sources: Iterable[Source]) -> str:
-    """Infer the kind of a target from its argument name, or from its return value for a frame.
+    """Infer the kind of a target from its argument name or its result for a frame.
 
     Tries the frames in order until the target does not raise.
     """
@@ -131,7 +133,7 @@ def same_kind_target(target: Target, function: Function) -> Target:
 
 
 def _is_agent(function: Function) -> bool:
-    """Return whether the signature of a callable is that of an agent or a class of agents."""
+    """Return whether a callable has the signature of an agent or an agent class."""
     if isinstance(function, type):
         call = vars(function).get("__call__")
         return call is not None and not _arguments(function)

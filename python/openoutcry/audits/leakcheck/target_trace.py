@@ -20,7 +20,7 @@ TOLERANCE = {8: 1e-9, 4: 1e-5, 2: 1e-2}
 
 @dataclass(frozen=True)
 class Trace:
-    """Outputs of a target by column, with a row for each row of the original frame or each bar.
+    """Outputs of a target by column, with one row per original row or bar.
 
     Attributes:
         columns: Values by name, each of shape `(n_rows,)`.
@@ -129,7 +129,7 @@ def _unlike(a: npt.NDArray[Any], b: npt.NDArray[Any], where: Mask, rtol: float |
 
 
 def _same(x: Any, y: Any, rtol: float | None) -> bool:
-    """Return whether two values are equal, with numbers in lists compared within the tolerance."""
+    """Return whether two values are equal, with a tolerance for numbers in lists."""
     if x is y or (_is_none(x) and _is_none(y)):
         return True
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):

@@ -1,4 +1,4 @@
-"""Martingale test of the engine: bots trade prices without drift, where expected profit is zero.
+"""Martingale test of the engine: expected profit is zero without price drift.
 
 `check` runs rule bots and trained networks under every cost and limit; a significant profit is a bug in the engine.
 The command is `openoutcry martingale`. Imports `gym`, `scenarios`, `data` and the rules of `audits.realism`.

@@ -1,4 +1,4 @@
-"""Simulation of accounts on martingale markets, with accounting independent of the engine's."""
+"""Simulation of accounts on martingale markets, independent of the engine."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Tally:
 
 
 class Tape:
-    """Prices of several markets per bar, unadjusted: each on the share basis of its bar."""
+    """Unadjusted prices of several markets per bar, on the share basis of the bar."""
 
     def __init__(self, markets: Sequence[Market]) -> None:
         sets = [each.dataset for each in markets]
@@ -85,7 +85,7 @@ class Tape:
         self.closed = np.stack([np.isfinite(each.close) for each in sets])
 
     def moves(self, held: Table, holds: Table, bar: int) -> tuple[Table, Table]:
-        """Return the overnight and the intraday profit of positions on a bar, in account currency.
+        """Return the overnight and intraday profit of positions, in account currency.
 
         Args:
             held: Shares at the previous close, shape `(n_bots, n_markets, n_symbols)`.

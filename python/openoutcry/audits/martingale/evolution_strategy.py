@@ -1,4 +1,4 @@
-"""Evolution strategy that trains a small network for profit on the vector environment."""
+"""Evolution strategy that trains a network for profit on the vector environment."""
 
 from __future__ import annotations
 

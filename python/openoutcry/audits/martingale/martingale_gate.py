@@ -1,4 +1,4 @@
-"""Martingale gate: fail the engine if any bot profits where expected profit is zero."""
+"""Martingale gate: fail the engine if a bot profits where expected profit is zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Martingale markets: drawn prices, optionally with corporate actions that leave total returns unchanged."""
+"""Martingale markets: random prices, optionally with corporate actions.
+
+Corporate actions leave total returns unchanged.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ STAKES: Series = np.exp2(np.arange(-6.0, 9.0))
 
 
 def p_values(gain: npt.ArrayLike, spread: npt.ArrayLike, *, both_ways: bool) -> Series:
-    """Return p-values of the null hypothesis "expected profit is at most 0" for sums of moves.
+    """Return p-values of the null hypothesis that expected profit is at most 0.
 
     Let S be a sum of moves that are conditionally symmetric given the past, and V the sum of their squares. Then the
     expectation of exp(uS - u²V/2) is at most 1 for every stake u, every position sizing and every stopping rule. The

@@ -1,4 +1,7 @@
-"""Rule bots: the thirty rules of the realism gate and six more that trade heavily or double their stake."""
+"""Rule bots: the thirty rules of the realism gate and six aggressive rules.
+
+The six rules trade heavily or double their stake.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def _random(closes: Table, _: Days) -> Table:
 
 
 def _doubling(closes: Table, _: Days) -> Table:
-    """Double the stake after each fall of the first symbol; return to 1/64 after a rise."""
+    """Double the stake after falls of the first symbol; reset it to 1/64 after rises."""
     weights = np.zeros(closes.shape)
     stake, first = 1.0 / 64.0, closes[:, 0]
     for bar in range(1, len(closes)):
@@ -78,7 +81,7 @@ def bot_weights(markets: Sequence[Market], bots: Sequence[Rule] = BOTS) -> Table
 
 
 def table_policy(weights: Table, setting: Setting) -> Decide:
-    """Return the policy that reads a table of weights, scaled and clipped to the limits of a setting."""
+    """Return the policy of a weight table, scaled and clipped to a setting's limits."""
     if setting.long_only:
         weights = np.maximum(weights, 0.0)
     weights = np.clip(setting.gross * weights, -MAX_ABS_WEIGHT, MAX_ABS_WEIGHT)

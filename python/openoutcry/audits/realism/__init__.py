@@ -1,4 +1,4 @@
-"""Realism gate: stylized facts of a market against real data, and alpha of simple trading rules.
+"""Realism gate: stylized facts against real data, and alpha of trading rules.
 
 `check` tests panels of a scenario tier or a single dataset; `facts_of(panel_of(dataset))` computes the facts alone.
 The command is `openoutcry realism`. Imports `data`, `scenarios` and `backtest`.

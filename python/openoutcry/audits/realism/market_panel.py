@@ -1,4 +1,4 @@
-"""Input of the stylized facts: total returns, volume, high-low ranges and overnight gaps."""
+"""Input of the stylized facts: total returns, volume, ranges and overnight gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_RETURNS = 500
 
 @dataclass(frozen=True)
 class Panel:
-    """Log total returns of a dataset, with volume, ranges and overnight returns on the same bars.
+    """Log total returns of a dataset, with volume, ranges and overnight returns.
 
     Attributes:
         returns: Shape `(n_bars - 1, n_symbols)`, float64; NaN where a symbol did not close. The bar after a halt has
@@ -81,7 +81,7 @@ def _last_known(table: Table) -> Table:
 
 
 def _since_last_close(paid: Table, closed: npt.NDArray[np.bool_]) -> Table:
-    """Return payments on a bar plus those on the bars without a close directly before it."""
+    """Return payments on a bar plus those on directly preceding bars without a close."""
     total = np.cumsum(paid, axis=0)
     at_close = np.where(closed, total, np.nan)
     before = np.vstack([np.zeros((1, paid.shape[1])), np.nan_to_num(_last_known(at_close))[:-1]])

@@ -1,4 +1,4 @@
-"""Realism gate: stylized facts inside reference bands, and no alpha for simple trading rules."""
+"""Realism gate: stylized facts inside reference bands, no alpha for simple rules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check(
     jobs: int | None = None,
     on_panel: Callable[[int], object] | None = None,
 ) -> Verdict:
-    """Check a market against stylized facts of real returns and test simple rules for alpha.
+    """Check a market against stylized facts of returns and test rules for alpha.
 
     With several seeds, the median of each fact and at least 80 % of the seeds must lie inside its band. With fewer
     than 100 seeds, a fact fails only if its share is significantly below 80 %. A single panel is tested against the
@@ -88,7 +88,10 @@ def _shape(facts: dict[str, Fact]) -> tuple[float, float]:
 
 
 def evaluate_facts(found: list[dict[str, Fact]], bands: dict[str, Band]) -> tuple[FactRow, ...]:
-    """Evaluate each fact: over seeds by median and share, for one panel by Holm's correction."""
+    """Evaluate each fact over all seeds, or with Holm's correction for one panel.
+
+    Over seeds, the median and the share of seeds inside the band decide.
+    """
     rows = {fact: _fact_row(fact, [each[fact] for each in found], bands.get(fact)) for fact in FACTS}
     if len(found) > 1:
         return tuple(rows.values())
@@ -125,7 +128,10 @@ def _fact_row(fact: str, found: list[Fact], band: Band | None) -> FactRow:
 
 
 def _is_share_sufficient(values: list[float], band: Band) -> bool:
-    """Return whether enough seeds lie inside a band, or with few seeds, are not significantly too few."""
+    """Return whether enough seeds lie inside a band.
+
+    With few seeds, the share must not be significantly too low.
+    """
     n, n_inside = len(values), sum(map(band.holds, values))
     if n >= MANY_SEEDS:
         return n_inside >= MIN_SHARE * n
@@ -135,7 +141,7 @@ def _is_share_sufficient(values: list[float], band: Band) -> bool:
 def evaluate_rules(
     alphas: list[Alphas], noise: list[Alphas]
 ) -> tuple[tuple[RuleRow, ...], str, float | None, float | None, bool | None]:
-    """Test the rules for alpha and compare the best rule with the best on a martingale.
+    """Test the rules for alpha and compare the best rule with that on a martingale.
 
     The test is two-sided on alpha before costs: costs alone push a rule with high turnover below any bound, and the
     opposite of a rule that loses before costs earns.
@@ -167,7 +173,7 @@ def evaluate_rules(
 
 
 def _best(table: Table) -> float | None:
-    """Return the mean over panels of the best rule; None if a panel has no trading rule."""
+    """Return the panel mean of the best rule; None if no rule trades in a panel."""
     if np.isnan(table).all(axis=1).any():
         return None
     return float(np.nanmax(table, axis=1).mean())

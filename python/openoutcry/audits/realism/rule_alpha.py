@@ -1,4 +1,4 @@
-"""Alpha of trading rules over buy-and-hold, and the driftless market to compare it with."""
+"""Alpha of trading rules over buy-and-hold, and a driftless market as reference."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def returns_before_costs(run: Run) -> Series:
 
 
 def alpha_sharpe(returns: Series, benchmark: Series, bars: float) -> float:
-    """Return the annual Sharpe ratio of the residual of returns on a benchmark; NaN if it is constant."""
+    """Return the annual Sharpe ratio of the residual of returns on a benchmark.
+
+    Returns NaN if the residual is constant.
+    """
     centred = benchmark - benchmark.mean()
     spread = float(centred @ centred)
     beta = float(centred @ returns) / spread if spread > 0.0 else 0.0

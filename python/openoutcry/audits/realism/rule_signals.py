@@ -1,4 +1,4 @@
-"""Causal building blocks of trading rules: row t depends only on closes up to row t."""
+"""Causal building blocks of trading rules: row t uses only closes up to row t."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lowest(table: Table, bars: int) -> Table:
 
 
 def smoothed(table: Table, bars: int) -> Table:
-    """Return the exponential moving average with a span of `bars`, started at the first value."""
+    """Return the exponential moving average of span `bars` from the first value."""
     share = 2.0 / (bars + 1.0)
     level, rows = np.full(table.shape[1], np.nan), np.empty(table.shape)
     for row, now in enumerate(table):
@@ -82,7 +82,7 @@ def _windows(table: Table, bars: int) -> Table:
 
 
 def _extreme(table: Table, bars: int, of: np.ufunc) -> Table:
-    """Return the rolling extreme by doubling the window, which takes log2(bars) passes."""
+    """Return the rolling extreme by window doubling, in log2(bars) passes."""
     found, width = table, 1
     while width < bars:
         step = min(width, bars - width)

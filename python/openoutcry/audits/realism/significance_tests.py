@@ -1,4 +1,4 @@
-"""Tests of a mean and a share over seeds, and Holm's correction for multiple testing."""
+"""Tests of a mean and a share over seeds, and Holm's multiple-test correction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def share_below(n_inside: int, n: int, share: float) -> float:
-    """Return the p-value of the null hypothesis "the share inside is at least `share`".
+    """Return the p-value of the null hypothesis that at least `share` lie inside.
 
     A small value rejects it: the share is lower. Exact binomial tail.
     """

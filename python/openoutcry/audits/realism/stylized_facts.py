@@ -1,4 +1,4 @@
-"""Stylized facts of daily returns: volatility, tails, clustering, leverage, correlation, volume, ranges."""
+"""Stylized facts of daily returns, volume and high-low ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VOLUME_TREND = 250
 
 @dataclass(frozen=True)
 class Fact:
-    """A stylized fact of a panel: its value, or None and the reason why it is undefined."""
+    """A stylized fact of a panel: its value, or None and the reason."""
 
     value: float | None
     reason: str = ""
@@ -42,7 +42,7 @@ def excess_kurtosis(returns: Series) -> float:
 
 
 def quantile_kurtosis(returns: Series) -> float:
-    """Return the range of the 2.5 and 97.5 % quantiles divided by the interquartile range.
+    """Return the 2.5 to 97.5 % quantile range divided by the interquartile range.
 
     It is 2.91 for a normal distribution and defined for any tail. Source: Crow and Siddiqui (1967).
     """
@@ -61,7 +61,7 @@ def hill(returns: Series) -> float:
 
 
 def autocorrelation(values: Series, lag: int) -> float:
-    """Return the autocorrelation at a lag, normalized by the variance of the complete series."""
+    """Return the autocorrelation at a lag, normalized by the full series variance."""
     centred = values - values.mean()
     return float(centred[lag:] @ centred[:-lag] / (centred @ centred))
 
@@ -107,7 +107,7 @@ def _pairwise(panel: Panel) -> Fact:
 
 
 def _volume_volatility(panel: Panel) -> Fact:
-    """Return the correlation of |return| with log volume less its trailing one-year mean."""
+    """Correlate |return| with log volume less its trailing one-year mean."""
     if panel.volume is None:
         return Fact(None, "no volume")
     found = []
@@ -150,7 +150,7 @@ def _range_ratio(panel: Panel) -> Fact:
 
 
 def _overnight_share(panel: Panel) -> Fact:
-    """Return the share of overnight variance in the sum of overnight and intraday variance."""
+    """Return the overnight share of overnight plus intraday variance."""
     if panel.overnight is None:
         return Fact(None, "no opens")
     found = []

@@ -87,7 +87,7 @@ def _winners(closes: Table, _: Days, *, bars: int, skip: int) -> Table:
 
 
 def _past(closes: Table, bars: int, skip: int) -> Table:
-    """Return the return over `bars` bars that ends `skip` bars ago; NaN for unlisted symbols."""
+    """Return the return over `bars` bars that ends `skip` bars ago; NaN if unlisted."""
     past = change(shifted(closes, skip) if skip else closes, bars)
     return np.where(np.isfinite(closes), past, np.nan)
 

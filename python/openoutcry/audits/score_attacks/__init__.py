@@ -1,4 +1,4 @@
-"""Attacks on the scorer, each with a naive scorer that it fools as a positive control.
+"""Attacks on the scorer, each with a naive scorer as a positive control.
 
 `run_attacks` submits records through `openoutcry.scoring.scorer.score`. The command is `openoutcry score --attack`.
 Imports `data`, `backtest`, `records` and `scoring`.

@@ -70,7 +70,10 @@ class Stage:
         return native.DEFAULT_LOOKBACK
 
     def returns(self) -> Table:
-        """Return the returns of weights held over each bar, shape `(n_bars - 1, n_symbols)`, float64."""
+        """Return the simple return of each symbol over each bar.
+
+        Shape `(n_bars - 1, n_symbols)`, float64.
+        """
         close = self.dataset.close
         moves: Table = close[1:] / close[:-1] - 1.0
         return moves
@@ -89,7 +92,10 @@ class Stage:
         return RunRecord.join(name, runs, trials)
 
     def net(self, weights: Table) -> Table:
-        """Return the daily returns of weights after costs, shape `(n_seeds, n_days)`, float64."""
+        """Return the daily returns of weights after costs.
+
+        Shape `(n_seeds, n_days)`, float64.
+        """
         runs = [
             [run_backtest(self.dataset, weights, each, self.costs, self.limits, seed).returns for each in self.windows]
             for seed in self.seeds
@@ -115,7 +121,7 @@ def stage(
     limits: Limits | None = None,
     **extra: Any,
 ) -> Stage:
-    """Return a stage of four symbols with independent daily returns and no trading costs.
+    """Return a stage of four symbols with independent returns and no trading costs.
 
     Args:
         random: Generator of the returns.
@@ -150,7 +156,10 @@ def random_weights(random: np.random.Generator, at: Stage, n: int = 1) -> Table:
 
 
 def daily_returns(at: Stage, weights: Table) -> Table:
-    """Return the daily returns of weights without costs, shape `(..., n_days)`, float64."""
+    """Return the daily returns of weights without costs.
+
+    Shape `(..., n_days)`, float64.
+    """
     days: Table = np.einsum("...ti,ti->...t", weights[..., :-1, :], at.returns())
     return days
 

@@ -155,7 +155,7 @@ def refused(call: Callable[[], Any]) -> str | None:
 
 
 def refusals(calls: Sequence[Callable[[], Any]], slugs: Sequence[str], fooled: bool, number: float) -> Outcome:
-    """Return the outcome of several calls, each of which must be refused with one of `slugs`."""
+    """Return the outcome of calls that must all be refused with one of `slugs`."""
     received = [refused(call) for call in calls]
     taken = [slug not in slugs for slug in received]
     reasons = tuple(sorted({slug or "taken" for slug in received}))
