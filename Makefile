@@ -37,7 +37,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## Rank the baseline agents on real data; write report.html
+# A demo needs no optimised engine, so that the first one builds the quick profile, unless the full build is there.
+demo: $(if $(wildcard $(VENV)/.built),$(VENV)/.built,$(VENV)/.quick) ## Rank the baseline agents on real data; write report.html
 	$(BIN)/openoutcry demo
 
 build: $(VENV)/.built ## Build the package into .venv
@@ -159,6 +160,10 @@ $(VENV)/.dev: $(VENV)/.venv constraints.txt
 
 $(VENV)/.built: $(VENV)/.maturin $(RUST)
 	PIP_QUIET=1 PIP_CONSTRAINT=$(PINS) $(BIN)/maturin develop --release --locked
+	@touch $@
+
+$(VENV)/.quick: $(VENV)/.maturin $(RUST)
+	OPENOUTCRY_BUILD_PROFILE=quick PIP_QUIET=1 PIP_CONSTRAINT=$(PINS) $(BIN)/maturin develop --profile quick --locked
 	@touch $@
 
 dist/.built: $(VENV)/.maturin $(RUST) $(PACKAGE) README.md

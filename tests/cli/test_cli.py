@@ -265,3 +265,10 @@ def test_the_bench_prints_measurements_and_goals_as_json() -> None:
     assert done.returncode == (1 if missed else 0), done.stderr
     assert [line.split(": ")[1] for line in done.stderr.splitlines()] == missed
     assert {"what", "value", "bound", "unit", "here", "goal", "peer", "ratio"} <= rows[0].keys()
+
+
+def test_the_bench_refuses_a_build_that_is_not_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openoutcry.cli.bench.BUILD_PROFILE", "quick")
+    done = typed("bench")
+    assert done.returncode == 2
+    assert "hint: make build" in done.stderr

@@ -12,6 +12,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from openoutcry.errors import refusal
+from openoutcry.openoutcry_py import BUILD_PROFILE
 
 if TYPE_CHECKING:
     from openoutcry.benchmarks.batch_speed import Cell
@@ -63,6 +64,9 @@ def bench(
     if len(chosen) > 1:
         options, received = (" and ".join(f"`--{name}`" for name in names) for names in (measures, chosen))
         raise refusal("argument_invalid", f"{options} exclude each other; received {received}")
+    if BUILD_PROFILE != "release":
+        message = f"speed is measured on the release build; received the build `{BUILD_PROFILE}` of `make demo`"
+        raise refusal("argument_invalid", f"{message}; hint: make build")
     rows = measures[chosen[0]]() if chosen else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))

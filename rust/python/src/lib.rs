@@ -40,6 +40,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DECISION_SCHEMA", include_str!("../../../contract/decision.schema.json"))?;
     module.add("DEFAULT_LOOKBACK", openoutcry::DEFAULT_LOOKBACK)?;
     module.add("ENGINE_VERSION", openoutcry::ENGINE_VERSION)?;
+    module.add("BUILD_PROFILE", option_env!("OPENOUTCRY_BUILD_PROFILE").unwrap_or("release"))?;
     module.add("MAX_ABS_WEIGHT", openoutcry::MAX_ABS_WEIGHT)?;
     module.add("OBSERVATION_SCHEMA", include_str!("../../../contract/observation.schema.json"))?;
     module.add("OpenOutcryError", module.py().get_type::<error::OpenOutcryError>())?;
