@@ -63,8 +63,8 @@ def test_the_same_start_time_gives_the_same_season(tmp_path: Path) -> None:
     start_time = AS_OF + timedelta(minutes=3, seconds=7)
     assert Demo(start_time).first().body == Demo(start_time).first().body
     times = [AS_OF + timedelta(minutes=10) * n for n in range(8)]
-    for edge in times:
-        save(tmp_path, edge, Demo(start_time).captures(edge))
+    for time in times:
+        save(tmp_path, time, Demo(start_time).captures(time))
     snapshots = list(replay(tmp_path))
     assert [each.as_of for each in snapshots] == times
     assert snapshots[0].body == Demo(start_time).first().body

@@ -131,7 +131,7 @@ def test_a_number_is_parsed_from_its_decimal_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "formatted"),
     [
         ("2026-05-08T12:00:00Z", "2026-05-08T12:00:00Z"),
         ("2026-05-08T12:00:00+00:00", "2026-05-08T12:00:00Z"),
@@ -140,8 +140,8 @@ def test_a_number_is_parsed_from_its_decimal_text() -> None:
         ("2026-05-08T12:00:00.1234569Z", "2026-05-08T12:00:00.123456Z"),
     ],
 )
-def test_r01_a_time_is_parsed_in_utc_and_formatted_with_z(text: str, shown: str) -> None:
-    assert format_time(parse_time(text)) == shown
+def test_r01_a_time_is_parsed_in_utc_and_formatted_with_z(text: str, formatted: str) -> None:
+    assert format_time(parse_time(text)) == formatted
 
 
 @pytest.mark.parametrize(

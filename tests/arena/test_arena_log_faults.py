@@ -138,20 +138,20 @@ def test_an_invalid_time_is_reported_on_one_line(tmp_path: Path, capsys: pytest.
 
 
 def test_faults_of_a_saved_checkpoint_name_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, kept, whole = write(tmp_path / "export", FILES), tmp_path / "kept", FILES["checkpoint"]
+    folder, saved, whole = write(tmp_path / "export", FILES), tmp_path / "kept", FILES["checkpoint"]
     assert run_verifier(capsys, "consistency", tmp_path / "none", folder)[0].startswith(
         f"{tmp_path / 'none'}: a complete UTF-8 file"
     )
     for content in (b"", b"\xff", b"x", whole[:40], whole[:-9], whole.replace(b"\n20\n", b"\n2x\n"), whole + b"\0"):
-        kept.write_bytes(content)
-        (line,) = run_verifier(capsys, "consistency", kept, folder)
-        assert line.startswith(f"{kept}: ")
-    kept.write_bytes(whole)
+        saved.write_bytes(content)
+        (line,) = run_verifier(capsys, "consistency", saved, folder)
+        assert line.startswith(f"{saved}: ")
+    saved.write_bytes(whole)
     (folder / "log.jsonl").write_bytes(b"{}\n")
-    assert run_verifier(capsys, "consistency", kept, folder, "--all")[-1].endswith(
+    assert run_verifier(capsys, "consistency", saved, folder, "--all")[-1].endswith(
         "`NAME+ID+KEY` is required; received null"
     )
-    assert len(run_verifier(capsys, "consistency", kept, tmp_path / "nothing", "--all")) == 5
+    assert len(run_verifier(capsys, "consistency", saved, tmp_path / "nothing", "--all")) == 5
 
 
 def test_an_export_with_another_key_names_the_checkpoint_and_cosignatures(

@@ -121,13 +121,20 @@ SALT = st.binary(min_size=32, max_size=32)
 
 
 @given(st.lists(st.tuples(st.none() | TEXT, SALT), min_size=1, max_size=4, unique_by=lambda each: each[1]))
-def test_a_commitment_is_the_hash_of_a_salted_body(told: list[tuple[str | None, bytes]]) -> None:
+def test_a_commitment_is_the_hash_of_a_salted_body(reasonings: list[tuple[str | None, bytes]]) -> None:
     """Compared with the verifier, which shares no code."""
-    decided = [("kalshi:KXA-26", "0.04", "0.82" if each else None, each) for each, _ in told]
-    record, opened = seal_submission(MEMBERS, decided, Link(7, HASH), b"".join(salt for _, salt in told))
+    decisions = [("kalshi:KXA-26", "0.04", "0.82" if each else None, each) for each, _ in reasonings]
+    record, opened = seal_submission(MEMBERS, decisions, Link(7, HASH), b"".join(salt for _, salt in reasonings))
     bodies = [
-        {"v": 1, "salt": salt.hex(), "market_id": market, "yes_probability": yes, "confidence": sure, "reasoning": why}
-        for (market, yes, sure, why), (_, salt) in zip(decided, told, strict=True)
+        {
+            "v": 1,
+            "salt": salt.hex(),
+            "market_id": market,
+            "yes_probability": yes,
+            "confidence": confidence,
+            "reasoning": reasoning,
+        }
+        for (market, yes, confidence, reasoning), (_, salt) in zip(decisions, reasonings, strict=True)
     ]
     digests = {hashlib.sha256(verifier.canonical(body).encode()).hexdigest(): body for body in bodies}
     entry = {**SUBMISSION, "commitments": sorted(digests)}
@@ -136,22 +143,22 @@ def test_a_commitment_is_the_hash_of_a_salted_body(told: list[tuple[str | None, 
 
 
 def test_every_decision_has_its_own_random_salt() -> None:
-    decided = [("kalshi:KXA-26", "0.04", None, None)] * 2
-    salts = [body["salt"] for _ in range(2) for body in json.loads(seal_submission(MEMBERS, decided, Link())[1])]
+    decisions = [("kalshi:KXA-26", "0.04", None, None)] * 2
+    salts = [body["salt"] for _ in range(2) for body in json.loads(seal_submission(MEMBERS, decisions, Link())[1])]
     assert len({bytes.fromhex(salt) for salt in salts}) == 4
 
 
 def test_an_invalid_submission_is_refused() -> None:
-    decided = [("kalshi:KXA-26", "0.04", None, None)]
-    for said, given_, salts in (
+    decisions = [("kalshi:KXA-26", "0.04", None, None)]
+    for row_fields, given_, salts in (
         (MEMBERS, [], b""),
-        (MEMBERS, decided, bytes(64)),
-        (MEMBERS, decided, bytes(31)),
-        (MEMBERS, decided * 2, bytes(64)),
-        ((*MEMBERS[:4], "0"), decided, None),
+        (MEMBERS, decisions, bytes(64)),
+        (MEMBERS, decisions, bytes(31)),
+        (MEMBERS, decisions * 2, bytes(64)),
+        ((*MEMBERS[:4], "0"), decisions, None),
     ):
         with pytest.raises(OpenOutcryError, match=r"^argument_invalid: "):
-            seal_submission(said, given_, Link(), salts)
+            seal_submission(row_fields, given_, Link(), salts)
 
 
 VALUE = st.recursive(
@@ -239,9 +246,9 @@ def test_a_proof_is_the_same_as_text_and_as_json() -> None:
         proof = Proof.of(made.writer.tree, record.seq, 20, made.checkpoint)
         assert Proof.parse(proof.text()) == proof
         assert proof.verify(record.text, LOG_KEY.verifier).size == 20
-        said = proof.members()
-        assert (said["leaf_index"], said["tree_size"]) == (record.seq, 20)
-        assert [bytes.fromhex(each) for each in said["proof"]] == list(proof.hashes)
+        row_fields = proof.members()
+        assert (row_fields["leaf_index"], row_fields["tree_size"]) == (record.seq, 20)
+        assert [bytes.fromhex(each) for each in row_fields["proof"]] == list(proof.hashes)
     extra = proof.text().replace("index", "extra YWdl\nindex", 1)
     assert Proof.parse(extra) == proof
     with pytest.raises(OpenOutcryError, match="a proof that leads to the root"):

@@ -156,10 +156,10 @@ def test_a_rewritten_log_is_found_with_a_saved_checkpoint(tmp_path: Path) -> Non
     lines = relinked([*LINES[:8], *LINES[9:]])
     assert [members(line)["seq"] for line in lines] == list(range(19))
     old, new = write(tmp_path / "old", FILES), write(tmp_path / "new", re_signed(FILES, lines))
-    kept = tmp_path / "kept"
-    kept.write_bytes(FILES["checkpoint"])
-    assert verifier.main(["consistency", str(kept), str(old), "--vkey", VKEY]) == 0
-    assert verifier.main(["consistency", str(kept), str(new), "--vkey", VKEY]) == 1
+    saved = tmp_path / "kept"
+    saved.write_bytes(FILES["checkpoint"])
+    assert verifier.main(["consistency", str(saved), str(old), "--vkey", VKEY]) == 0
+    assert verifier.main(["consistency", str(saved), str(new), "--vkey", VKEY]) == 1
 
 
 def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,10 +168,10 @@ def test_a_split_view_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str
     other = LogWriter(LOG_KEY)
     other.tree.append([*LINES[:-1], LINES[0]])
     text = f"arena.example/log\n20\n{encode_base64(other.tree.root())}\n"
-    kept = tmp_path / "kept"
-    kept.write_text(LOG_KEY.sign(text), encoding="utf-8")
+    saved = tmp_path / "kept"
+    saved.write_text(LOG_KEY.sign(text), encoding="utf-8")
     folder = made.export(tmp_path / "export")
-    assert verifier.main(["consistency", str(kept), str(folder)]) == 1
+    assert verifier.main(["consistency", str(saved), str(folder)]) == 1
     assert "`root of 20 records` must be" in capsys.readouterr().out
 
 
@@ -282,8 +282,8 @@ def test_a_missing_file_is_found(name: str, tmp_path: Path) -> None:
 
 
 def test_cosignatures_as_a_file_are_a_fault_without_a_crash(tmp_path: Path) -> None:
-    kept = {name: content for name, content in FILES.items() if not name.startswith("cosignatures/")}
-    assert fault_places(write(tmp_path, {**kept, "cosignatures": b""})) == {("cosignatures", None)}
+    saved = {name: content for name, content in FILES.items() if not name.startswith("cosignatures/")}
+    assert fault_places(write(tmp_path, {**saved, "cosignatures": b""})) == {("cosignatures", None)}
 
 
 def test_a_snapshot_missing_from_the_log_is_found(tmp_path: Path) -> None:

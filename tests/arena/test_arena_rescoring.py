@@ -49,8 +49,8 @@ def test_every_changed_number_is_named(tmp_path: Path) -> None:
     again = rescoring.Board(rescoring.Season(folder, inputs.at_us, None), None).to_json()
     board = json.loads(json.dumps(scores))
     paths = []
-    for path, held, name in list(leaves(scores)):
-        held[name] = not held[name] if isinstance(held[name], bool) else held[name] + 1
+    for path, container, name in list(leaves(scores)):
+        container[name] = not container[name] if isinstance(container[name], bool) else container[name] + 1
         paths.append(path)
     by_package, alone = (
         [each.split(" must be ")[0] for each in rescoring.differences("scores", made, scores)]
@@ -110,15 +110,15 @@ def test_a_record_with_missing_fields_is_a_fault_without_traceback(
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Iterator[Floor]:
+def served_season(tmp_path: Path) -> Iterator[Floor]:
     """Serve a season with two agents, settled markets and open markets."""
     with floor(tmp_path / "arena") as found:
         found.publish()
         ids = found.markets()
         for slug, share in (("ada", 0.1), ("bob", 0.8)):
             found.register(slug)
-            told = [{"market_id": each, "yes_probability": share, "confidence": 0.9} for each in ids]
-            assert found.submit(slug, *told).status_code == 200
+            decisions = [{"market_id": each, "yes_probability": share, "confidence": 0.9} for each in ids]
+            assert found.submit(slug, *decisions).status_code == 200
         found.clock[0] += 40 * HOUR
         for market_id, outcome in zip(found.markets("closed"), ("no", "yes", "no", "yes"), strict=False):
             found.resolve(market_id, outcome)
@@ -131,10 +131,10 @@ def command(*words: object) -> tuple[int, str]:
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def test_two_standalone_files_recompute_the_servers_leaderboard(ground: Floor, tmp_path: Path) -> None:
+def test_two_standalone_files_recompute_the_servers_leaderboard(served_season: Floor, tmp_path: Path) -> None:
     """R-44: an auditor with an export and the two files, without the package, computes the server's leaderboard."""
     folder, alone = tmp_path / "season", tmp_path / "alone"
-    export(ground.arena, folder, ground.clock[0])
+    export(served_season.arena, folder, served_season.clock[0])
     alone.mkdir()
     verify = shutil.copy(verifier.__file__, alone)
     assert command(verify, "export", folder, "--recompute-scores")[1].count("rescoring.py") == 1, (
@@ -146,10 +146,10 @@ def test_two_standalone_files_recompute_the_servers_leaderboard(ground: Floor, t
     assert score_faults(folder) == []
     scores = json.loads((folder / "scores.json").read_bytes())
     made = rescoring.Board(rescoring.Season(folder, scores["at_us"], None), None).to_json()["rows"]
-    served = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
+    served = served_season.client.get(f"{BASE}/leaderboard").json()["rows"]
     assert [row["slug"] for row in served] == ["bob", "ada"]
-    for row, said in zip(made, served, strict=True):
-        assert {name: said[name] for name in row if name != "per_theater"} == {
+    for row, served_row in zip(made, served, strict=True):
+        assert {name: served_row[name] for name in row if name != "per_theater"} == {
             name: each for name, each in row.items() if name != "per_theater"
         }
         assert row["n_scored"] == 4
@@ -160,10 +160,10 @@ def test_two_standalone_files_recompute_the_servers_leaderboard(ground: Floor, t
     assert command(verify, "export", folder) == (0, "ok\n"), "the scores are not signed"
 
 
-def test_a_withheld_decision_is_found(ground: Floor, tmp_path: Path) -> None:
+def test_a_withheld_decision_is_found(served_season: Floor, tmp_path: Path) -> None:
     """Converse of R-32: after the cutoff no decision may stay secret, or the operator could select decisions."""
     folder = tmp_path / "season"
-    export(ground.arena, folder, ground.clock[0])
+    export(served_season.arena, folder, served_season.clock[0])
     lines = [json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines()]
     assert [len(line["opened"]) for line in lines] == [5, 5]
     # Three markets are open, so at most three decisions may be secret.
@@ -177,10 +177,10 @@ def test_a_withheld_decision_is_found(ground: Floor, tmp_path: Path) -> None:
 
 
 def test_a_season_without_results_has_valid_scores(tmp_path: Path) -> None:
-    with floor(tmp_path / "arena") as ground:
+    with floor(tmp_path / "arena") as served_season:
         for round_ in range(2):
             folder = tmp_path / f"season-{round_}"
-            export(ground.arena, folder, ground.clock[0])
+            export(served_season.arena, folder, served_season.clock[0])
             assert score_faults(folder) == rescoring.faults(folder) == []
-            ground.publish()
-            ground.register(f"ada-{round_}")
+            served_season.publish()
+            served_season.register(f"ada-{round_}")

@@ -29,16 +29,16 @@ def draw_forecasts(
     """
     logit = rng.normal(-0.4, 1.2, n_markets)
     seen = logit + np.array(noise)[:, None] * rng.normal(size=(len(noise), n_markets))
-    said = 1.0 / (1.0 + np.exp(-seen))
-    said[rng.random(said.shape) > share] = np.nan
-    return said, rng.random(n_markets) < 1.0 / (1.0 + np.exp(-logit))
+    probabilities = 1.0 / (1.0 + np.exp(-seen))
+    probabilities[rng.random(probabilities.shape) > share] = np.nan
+    return probabilities, rng.random(n_markets) < 1.0 / (1.0 + np.exp(-logit))
 
 
 def season(
     rng: np.random.Generator, noise: list[float], n_markets: int, share: float = 1.0, **rules: int
 ) -> ScoreInputs:
-    said, came = draw_forecasts(rng, noise, n_markets, share)
-    return forecast_table(said, came, RATE, **rules)
+    probabilities, outcomes = draw_forecasts(rng, noise, n_markets, share)
+    return forecast_table(probabilities, outcomes, RATE, **rules)
 
 
 def within(n_held: int, n: int, expected: float) -> bool:
@@ -50,19 +50,19 @@ def test_intervals_have_their_nominal_coverage() -> None:
     """R-54: 93 to 97 % of seasons, for the Brier score and for skill."""
     rng = np.random.default_rng(SEED)
     noise = [0.0, 0.5, 1.5]
-    said, came = draw_forecasts(rng, noise, 2_000_000)
-    truth = np.mean((said.round(6) - came) ** 2, axis=1)
-    held = np.zeros((2, len(noise)))
+    probabilities, outcomes = draw_forecasts(rng, noise, 2_000_000)
+    truth = np.mean((probabilities.round(6) - outcomes) ** 2, axis=1)
+    n_covered = np.zeros((2, len(noise)))
     for _ in range(N_SEASONS):
         rows = sorted(scoring.score(season(rng, noise, 300)).rows, key=lambda row: row.slug)
         for agent, row in enumerate(rows):
-            held[0, agent] += row.brier_low <= truth[agent] <= row.brier_high
+            n_covered[0, agent] += row.brier_low <= truth[agent] <= row.brier_high
             skill = 1.0 - truth[agent] / 0.24
-            held[1, agent] += row.brier_skill_score_low <= skill <= row.brier_skill_score_high
-    print(f"seed {SEED}: {held / N_SEASONS}")
+            n_covered[1, agent] += row.brier_skill_score_low <= skill <= row.brier_skill_score_high
+    print(f"seed {SEED}: {n_covered / N_SEASONS}")
     if N_SEASONS >= 1_000:
-        assert np.all((held / N_SEASONS >= 0.93) & (held / N_SEASONS <= 0.97)), held
-    assert all(within(int(each), N_SEASONS, 0.945) for each in held.flat), held
+        assert np.all((n_covered / N_SEASONS >= 0.93) & (n_covered / N_SEASONS <= 0.97)), n_covered
+    assert all(within(int(each), N_SEASONS, 0.945) for each in n_covered.flat), n_covered
 
 
 def test_p_values_of_equally_skilled_agents_are_uniform() -> None:
@@ -90,13 +90,15 @@ def test_a_better_agent_is_detected_in_either_order() -> None:
 
 
 def test_a_comparison_uses_common_markets_and_reports_too_few_of_them() -> None:
-    said = np.full((2, 30), np.nan)
-    said[0, :20], said[1, 11:] = 0.25, 0.5
-    forecasts = scoring.select(forecast_table(said, np.zeros(30, dtype=bool), RATE))
+    probabilities = np.full((2, 30), np.nan)
+    probabilities[0, :20], probabilities[1, 11:] = 0.25, 0.5
+    forecasts = scoring.select(forecast_table(probabilities, np.zeros(30, dtype=bool), RATE))
     found = scoring.compare(forecasts, "agent-0000", "agent-0001")
     assert (found.n_markets, found.difference, found.reason) == (9, None, "too_few_markets")
     enough = scoring.compare(
-        scoring.select(forecast_table(said, np.zeros(30, dtype=bool), RATE, min_markets=9)), "agent-0000", "agent-0001"
+        scoring.select(forecast_table(probabilities, np.zeros(30, dtype=bool), RATE, min_markets=9)),
+        "agent-0000",
+        "agent-0001",
     )
     assert enough.difference == 0.0625 - 0.25
     with pytest.raises(ValueError, match="received 'nobody'"):
@@ -118,12 +120,12 @@ def test_the_sign_flip_p_value_equals_the_exact_one() -> None:
 def test_intervals_equal_those_of_a_numpy_bootstrap() -> None:
     """R-54: markets are drawn with all their forecasts."""
     rng = np.random.default_rng(SEED + 4)
-    said, came = draw_forecasts(rng, [0.2, 0.8, 1.4], 150, 0.7)
-    made = forecast_table(said, came, RATE, n_draws=20_000)
+    probabilities, outcomes = draw_forecasts(rng, [0.2, 0.8, 1.4], 150, 0.7)
+    made = forecast_table(probabilities, outcomes, RATE, n_draws=20_000)
     rows = sorted(scoring.score(made).rows, key=lambda row: row.slug)
-    losses = (said.round(6) - came) ** 2
+    losses = (probabilities.round(6) - outcomes) ** 2
     counts = rng.multinomial(150, np.full(150, 1 / 150), 20_000).astype(float)
-    sums, n = counts @ np.nan_to_num(losses).T, counts @ (~np.isnan(said)).T.astype(float)
+    sums, n = counts @ np.nan_to_num(losses).T, counts @ (~np.isnan(probabilities)).T.astype(float)
     briers, skills = sums / n, 1.0 - sums / n / 0.24
     ranks = 1 + np.sum(skills[:, None, :] > skills[:, :, None], axis=2)
     spread = briers.std(axis=0)
@@ -139,17 +141,17 @@ def test_intervals_equal_those_of_a_numpy_bootstrap() -> None:
 
 
 def test_agents_with_too_few_markets_have_no_interval_and_no_rank_probability() -> None:
-    said = np.full((3, 40), 0.5)
-    said[0, 9:], said[0, :9] = np.nan, 0.0
-    rows = scoring.score(forecast_table(said, np.zeros(40, dtype=bool), RATE)).rows
+    probabilities = np.full((3, 40), 0.5)
+    probabilities[0, 9:], probabilities[0, :9] = np.nan, 0.0
+    rows = scoring.score(forecast_table(probabilities, np.zeros(40, dtype=bool), RATE)).rows
     assert (rows[0].rank, rows[0].brier) == (1, 0.0)
     assert (rows[0].brier_low, rows[0].p_best, rows[0].reasons["p_best"]) == (None, None, "too_few_markets")
     assert [row.p_best for row in rows[1:]] == [0.5, 0.5]
 
 
 def test_the_seed_determines_the_resamples_and_is_on_the_board() -> None:
-    said, came = draw_forecasts(np.random.default_rng(SEED + 5), [0.2, 0.8], 60)
-    one, same, other = (scoring.score(forecast_table(said, came, RATE, seed=seed)) for seed in (1, 1, 2))
+    probabilities, outcomes = draw_forecasts(np.random.default_rng(SEED + 5), [0.2, 0.8], 60)
+    one, same, other = (scoring.score(forecast_table(probabilities, outcomes, RATE, seed=seed)) for seed in (1, 1, 2))
     assert one == same
     assert one.rows[0].brier_low != other.rows[0].brier_low
     assert one.to_json()["parameters"]["seed"] == 1
@@ -168,9 +170,9 @@ def dummies(agent: Array, market: Array, loss: Array) -> Array:
 def test_the_difficulty_adjustment_equals_least_squares_with_dummies(seed: int) -> None:
     """R-55."""
     rng = np.random.default_rng(SEED + 100 + seed)
-    said, came = draw_forecasts(rng, list(rng.uniform(0.0, 2.0, 12)), 60, 0.4)
-    said[:, 0] = 0.5
-    forecasts = scoring.select(forecast_table(said, came, RATE))
+    probabilities, outcomes = draw_forecasts(rng, list(rng.uniform(0.0, 2.0, 12)), 60, 0.4)
+    probabilities[:, 0] = 0.5
+    forecasts = scoring.select(forecast_table(probabilities, outcomes, RATE))
     expected = dummies(forecasts.agent, forecasts.market, forecasts.loss / 10**12)
     rows = sorted(scoring.board(forecasts).rows, key=lambda row: row.slug)
     assert [row.brier_adjusted for row in rows] == pytest.approx(expected, abs=1e-10)
@@ -180,18 +182,20 @@ def test_skipping_hard_markets_improves_skill_but_not_the_adjusted_score() -> No
     """R-55: the purpose of the adjustment."""
     rng = np.random.default_rng(SEED + 6)
     logit = np.repeat([0.0, 5.0], 100)
-    said = np.tile(1.0 / (1.0 + np.exp(-logit)), (3, 1))
-    came = rng.random(200) < said[0]
-    said[0, :100], said[0, 100:] = np.nan, 0.9
-    rows = {row.slug[-1]: row for row in scoring.score(forecast_table(said, came, RATE)).rows}
+    probabilities = np.tile(1.0 / (1.0 + np.exp(-logit)), (3, 1))
+    outcomes = rng.random(200) < probabilities[0]
+    probabilities[0, :100], probabilities[0, 100:] = np.nan, 0.9
+    rows = {row.slug[-1]: row for row in scoring.score(forecast_table(probabilities, outcomes, RATE)).rows}
     assert rows["0"].brier_skill_score > rows["1"].brier_skill_score
     assert rows["0"].brier_adjusted > rows["1"].brier_adjusted
 
 
 def test_agents_that_share_no_market_are_not_compared() -> None:
-    said = np.full((3, 30), np.nan)
-    said[0, :10], said[1:, 10:] = 0.5, 0.5
-    rows = {row.slug[-1]: row for row in scoring.score(forecast_table(said, np.zeros(30, dtype=bool), RATE)).rows}
+    probabilities = np.full((3, 30), np.nan)
+    probabilities[0, :10], probabilities[1:, 10:] = 0.5, 0.5
+    rows = {
+        row.slug[-1]: row for row in scoring.score(forecast_table(probabilities, np.zeros(30, dtype=bool), RATE)).rows
+    }
     assert (rows["0"].brier_adjusted, rows["0"].reasons["brier_adjusted"]) == (None, "not_connected")
     assert (rows["0"].peer_score, rows["0"].reasons["peer_score"]) == (None, "no_peer")
     assert rows["1"].brier_adjusted == pytest.approx(0.25, abs=1e-12)
@@ -207,8 +211,8 @@ def test_wilson_intervals_equal_those_of_scipy(n: int) -> None:
 
 def test_bins_are_tenths_and_the_last_includes_one() -> None:
     """R-53."""
-    said = np.array([[0.0, 0.099999, 0.1, 0.3, 0.7, 0.899999, 0.9, 1.0]])
-    (row,) = scoring.score(forecast_table(said, np.ones(8, dtype=bool), RATE)).rows
+    probabilities = np.array([[0.0, 0.099999, 0.1, 0.3, 0.7, 0.899999, 0.9, 1.0]])
+    (row,) = scoring.score(forecast_table(probabilities, np.ones(8, dtype=bool), RATE)).rows
     assert [each.n for each in row.calibration.bins] == [2, 1, 0, 1, 0, 0, 0, 1, 1, 2]
     last, empty = row.calibration.bins[-1], row.calibration.bins[2]
     assert (last.low, last.high, last.mean_forecast, last.observed) == (0.9, 1.0, 0.95, 1.0)

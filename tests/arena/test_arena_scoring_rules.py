@@ -37,8 +37,10 @@ def inputs(decisions: Sequence[Decision], resolutions: Sequence[Resolution], **c
     return ScoreInputs(**given | changes)
 
 
-def said(p: str, at: int = 1, seq: int = 0, slug: str = "a", sure: str | None = "0.9", cited: int = 0) -> Decision:
-    return Decision(seq, slug, M, hour(at), hour(cited), p, sure)
+def decision(
+    p: str, at: int = 1, seq: int = 0, slug: str = "a", confidence: str | None = "0.9", cited: int = 0
+) -> Decision:
+    return Decision(seq, slug, M, hour(at), hour(cited), p, confidence)
 
 
 def final(
@@ -64,7 +66,7 @@ def test_the_protocols_example_positions_earn_the_stated_profit(
     p: str, outcome: str, fee_due: str, profit: str
 ) -> None:
     """R-51."""
-    row = only(inputs([said(p)], [final(outcome)]))
+    row = only(inputs([decision(p)], [final(outcome)]))
     price = Fraction(18, 100) if outcome == "yes" else Fraction(82, 100)
     assert fee(price, Parameters()) == Fraction(fee_due)
     assert round(row.roi * 50, 2) == float(profit)
@@ -77,12 +79,12 @@ def test_a_fee_is_rounded_up_to_its_step_and_fee_model_none_is_free() -> None:
     assert fee(Fraction(1, 3), Parameters(fee_step="0.0001")) == Fraction("2.3334")
     assert fee(Fraction(18, 100), Parameters()) == Fraction("2.87")
     assert fee(Fraction(1, 3), Parameters(fee_model="none")) == 0
-    row = only(inputs([said("0.3")], [final()], parameters=Parameters(fee_model="none")))
+    row = only(inputs([decision("0.3")], [final()], parameters=Parameters(fee_model="none")))
     assert row.roi == float(Fraction(50) / Fraction("0.18") / 50 - 1)
 
 
 @pytest.mark.parametrize(
-    ("p", "sure", "n"),
+    ("p", "confidence", "n"),
     [
         ("0.23", "1", 0),
         ("0.230001", "1", 1),
@@ -93,9 +95,11 @@ def test_a_fee_is_rounded_up_to_its_step_and_fee_model_none_is_free() -> None:
         ("0.9", None, 0),
     ],
 )
-def test_a_position_requires_more_than_the_edge_and_at_least_the_confidence(p: str, sure: str | None, n: int) -> None:
+def test_a_position_requires_more_than_the_edge_and_at_least_the_confidence(
+    p: str, confidence: str | None, n: int
+) -> None:
     """R-50: strict, in exact decimals; 0.23 - 0.18 exceeds 0.05 in floats."""
-    row = only(inputs([said(p, sure=sure)], [final()]))
+    row = only(inputs([decision(p, confidence=confidence)], [final()]))
     assert row.n_positions == n
     assert (row.roi is None) == (n == 0)
     assert row.reasons.get("roi") == ("no_position" if n == 0 else None)
@@ -107,26 +111,28 @@ def test_the_price_is_from_the_last_snapshot_and_not_from_the_cited_one() -> Non
         Quote(M, hour(0), hour(20), ("iran",), "0.18", "0.17", "0.19"),
         Quote(M, hour(10), hour(20), ("iran",), "0.5", "0.4", "0.6"),
     ]
-    row = only(inputs([said("0.9", at=10, cited=0)], [final()], quotes=quotes))
+    row = only(inputs([decision("0.9", at=10, cited=0)], [final()], quotes=quotes))
     assert row.roi == float(1 / Fraction("0.5") - 1 - Fraction("1.75") / 50)
     assert row.roi_at_touch == float(1 / Fraction("0.6") - 1 - Fraction("1.4") / 50)
-    earlier = only(inputs([said("0.9", at=9, cited=0)], [final()], quotes=quotes))
+    earlier = only(inputs([decision("0.9", at=9, cited=0)], [final()], quotes=quotes))
     assert earlier.roi > row.roi
-    gone = only(inputs([said("0.9", at=10)], [final()], quotes=quotes[:1]))
+    gone = only(inputs([decision("0.9", at=10)], [final()], quotes=quotes[:1]))
     assert gone.roi is None
 
 
 def test_the_last_decision_up_to_the_cutoff_counts() -> None:
     """R-43: inclusive, by time of receipt and the cutoff known at that time."""
-    decisions = [said("0.9", at=20, seq=3), said("0.5", at=5, seq=1), said("0.1", at=21, seq=4)]
+    decisions = [decision("0.9", at=20, seq=3), decision("0.5", at=5, seq=1), decision("0.1", at=21, seq=4)]
     assert brier(inputs(decisions, [final()])) == pytest.approx(0.01)
     later = [Quote(M, hour(0), hour(4), ("iran",)), Quote(M, hour(10), hour(20), ("iran",))]
-    assert brier(inputs([said("0.5", at=5, seq=1), said("0.9", at=4)], [final()], quotes=later)) == pytest.approx(0.01)
+    assert brier(
+        inputs([decision("0.5", at=5, seq=1), decision("0.9", at=4)], [final()], quotes=later)
+    ) == pytest.approx(0.01)
 
 
 def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> None:
     """R-43."""
-    decisions = [said("0.9", at=12, seq=3), said("0.5", at=11, seq=1)]
+    decisions = [decision("0.9", at=12, seq=3), decision("0.5", at=11, seq=1)]
     assert brier(inputs(decisions, [final(close_us=hour(14))])) == pytest.approx(0.01)
     assert brier(inputs(decisions, [final(close_us=hour(14) - 1)])) == 0.25
 
@@ -147,7 +153,7 @@ def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> Non
 )
 def test_a_market_is_settled_by_its_last_record(records: list[Resolution], scored: int, waiting: int) -> None:
     """R-44, Q-1."""
-    row = only(inputs([said("0.9")], records))
+    row = only(inputs([decision("0.9")], records))
     assert (row.n_scored, row.n_provisional, row.provisional) == (scored, waiting, waiting > 0)
     assert (row.brier_provisional is None) == (scored + waiting == 0)
 
@@ -156,17 +162,17 @@ def test_an_amendment_changes_the_season_of_the_settlement() -> None:
     """R-44, Q-1, Q-4."""
     records = [final(at=50), final("no", "amended", 150, 101)]
     early, late = (hour(0), hour(100)), (hour(100), hour(200))
-    assert brier(inputs([said("0.9")], records)) == pytest.approx(0.81)
-    assert brier(inputs([said("0.9")], records, window=early)) == pytest.approx(0.81)
-    assert brier(inputs([said("0.9")], records, window=late)) is None
-    assert brier(inputs([said("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
+    assert brier(inputs([decision("0.9")], records)) == pytest.approx(0.81)
+    assert brier(inputs([decision("0.9")], records, window=early)) == pytest.approx(0.81)
+    assert brier(inputs([decision("0.9")], records, window=late)) is None
+    assert brier(inputs([decision("0.9")], records, at_us=hour(149))) == pytest.approx(0.01)
 
 
 def test_a_dispute_after_the_grace_period_does_not_change_a_markets_season() -> None:
     """Q-1, Q-4: also after exactly 24 hours."""
     for disputed, n in ((74, 1), (73, 0)):
         records = [final(status="determined"), final(None, "disputed", disputed, 101), final("no", "amended", 150, 102)]
-        assert only(inputs([said("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
+        assert only(inputs([decision("0.9")], records, window=(hour(0), hour(100)))).n_scored == n
 
 
 def many(n: int, n_yes: int, rates: Sequence[BaseRate] = (), **changes: Any) -> scoring.Board:
@@ -223,14 +229,16 @@ def test_expected_skill_is_0_over_the_complete_population() -> None:
     tables = np.full((4, 40), np.nan)
     for agent in range(4):
         tables[agent, agent * 10 : agent * 10 + 10] = 0.25
-    came = np.zeros(40, dtype=bool)
-    came[[0, 1, 2, 3, 4, 11, 12, 13, 22, 33]] = True
-    made = replace(forecast_table(tables, came, "0.5"), parameters=Parameters())
+    outcomes = np.zeros(40, dtype=bool)
+    outcomes[[0, 1, 2, 3, 4, 11, 12, 13, 22, 33]] = True
+    made = replace(forecast_table(tables, outcomes, "0.5"), parameters=Parameters())
     rows = scoring.score(made).rows
     assert {row.skill_reference for row in rows} == {"platform_theater"}
     assert sum(Fraction(row.brier_skill_score) for row in rows) == pytest.approx(0.0, abs=1e-15)
     assert [row.brier_skill_score == 0 for row in rows] == [False] * 4
-    (alone,) = scoring.score(replace(forecast_table(np.full((1, 40), 0.25), came, "0.5"), parameters=Parameters())).rows
+    (alone,) = scoring.score(
+        replace(forecast_table(np.full((1, 40), 0.25), outcomes, "0.5"), parameters=Parameters())
+    ).rows
     assert alone.brier_skill_score == 0.0
 
 
@@ -268,7 +276,7 @@ def test_a_suspended_agent_is_listed_last_and_does_not_change_other_ranks() -> N
 def test_coverage_reveals_nothing_about_markets_before_their_cutoff() -> None:
     """R-52, R-32: an open market is in neither the numerator nor the denominator."""
     live = Quote("kalshi:LIVE", hour(0), hour(300), ("iran",))
-    made = inputs([said("0.9")], [final()])
+    made = inputs([decision("0.9")], [final()])
     both = replace(made, quotes=[*made.quotes, live])
     secret = Decision(7, "a", "kalshi:LIVE", hour(2), hour(0), "0.5")
     assert scoring.score(replace(both, decisions=[*both.decisions, secret])) == scoring.score(both)
@@ -313,11 +321,11 @@ def test_parameters_round_trip_as_strings_and_integers() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"decisions": [said("0.1234567")]}, "at most 6 places"),
-        ({"decisions": [said("1.1")]}, "from 0 to 1"),
-        ({"decisions": [said("NaN")]}, "from 0 to 1"),
-        ({"decisions": [said("0.5", slug="stranger")]}, "received 'stranger'"),
-        ({"decisions": [said("0.5"), said("0.6")]}, "received it twice"),
+        ({"decisions": [decision("0.1234567")]}, "at most 6 places"),
+        ({"decisions": [decision("1.1")]}, "from 0 to 1"),
+        ({"decisions": [decision("NaN")]}, "from 0 to 1"),
+        ({"decisions": [decision("0.5", slug="stranger")]}, "received 'stranger'"),
+        ({"decisions": [decision("0.5"), decision("0.6")]}, "received it twice"),
         ({"decisions": [Decision(0, "a", M, hour(0) - 1, hour(0), "0.5")]}, "of a snapshot before it"),
         ({"decisions": [Decision(0, "a", "kalshi:X", hour(1), hour(0), "0.5")]}, "received 'kalshi:X'"),
         ({"agents": [Agent("a", 0), Agent("a", 1)]}, "distinct slugs"),
@@ -329,7 +337,7 @@ def test_parameters_round_trip_as_strings_and_integers() -> None:
     ],
 )
 def test_invalid_inputs_are_refused(changes: dict[str, Any], message: str) -> None:
-    made = replace(inputs([said("0.5")], [final()]), **changes)
+    made = replace(inputs([decision("0.5")], [final()]), **changes)
     with pytest.raises(OpenOutcryError, match=message):
         scoring.score(made)
 

@@ -119,8 +119,8 @@ def test_an_article_keeps_its_first_version_and_expires_three_days_after_its_las
     undated = [each for each in second.seen if getattr(each.item, "title", None) == "Undated"]
     # time and first-seen time are those of the first response.
     assert [(each.first_seen_at, each.item.time) for each in undated] == [(FETCHED, FETCHED)]
-    kept = observer.observe(AS_OF + timedelta(hours=72), [])
-    assert "Undated" in titles(kept)
+    third = observer.observe(AS_OF + timedelta(hours=72), [])
+    assert "Undated" in titles(third)
     assert "Undated" not in titles(observer.observe(AS_OF + timedelta(hours=72) + STEP, []))
 
 

@@ -65,9 +65,9 @@ class Season:
             batch = self.store(self.writer.append([each | {"at": self.after(each["at"])} if "at" in each else each]))
         return batch
 
-    def after(self, moment: str) -> str:
+    def after(self, time: str) -> str:
         """Return the later of a time and the last record's time: times never decrease."""
-        return moment if moment[:19] >= self.newest[:19] else self.newest
+        return time if time[:19] >= self.newest[:19] else self.newest
 
     def store(self, batch: Batch) -> Batch:
         self.records += batch.records
@@ -150,8 +150,8 @@ def commitment_values(
     market_id: str, yes_probability: float, confidence: float | None = None, reasoning: str | None = None
 ) -> tuple[str, str, str | None, str | None]:
     """Return a decision as arguments of `seal_submission`."""
-    sure = None if confidence is None else decimal_text(confidence)
-    return market_id, decimal_text(yes_probability), sure, reasoning
+    confidence = None if confidence is None else decimal_text(confidence)
+    return market_id, decimal_text(yes_probability), confidence, reasoning
 
 
 def write(folder: Path, files: dict[str, bytes]) -> Path:

@@ -48,9 +48,11 @@ def season(seed: int, n_agents: int = 4, n_markets: int = 12, **changes: Any) ->
             for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
                 received = hour(rng.randint(0, 59)) + rng.randint(0, 3)
                 cited = rng.choice([at for at in snapshots if at <= received])
-                said = millionths(rng.choice([0, 50_000, 500_000, 10**6, rng.randint(0, 100) * 10_000]))
-                sure = rng.choice([None, "0.65", "0.649999", "0.9", "1"])
-                decisions.append(Decision(len(decisions), agent.slug, market_id, received, cited, said, sure))
+                probability = millionths(rng.choice([0, 50_000, 500_000, 10**6, rng.randint(0, 100) * 10_000]))
+                confidence = rng.choice([None, "0.65", "0.649999", "0.9", "1"])
+                decisions.append(
+                    Decision(len(decisions), agent.slug, market_id, received, cited, probability, confidence)
+                )
     rng.shuffle(decisions)
     resolutions = [
         Resolution(

@@ -189,7 +189,7 @@ def _rows(entrants: Sequence[_Entrant]) -> Iterable[Row]:
     }
     for place, entrant in enumerate(entrants):
         point, agent = entrant.point, entrant.agent
-        said = entrant.scores | {
+        scores = entrant.scores | {
             "slug": agent.slug,
             "rank": place + 1 if point.n else None,
             "tied": place in tied_places and point.n > 0,
@@ -203,7 +203,7 @@ def _rows(entrants: Sequence[_Entrant]) -> Iterable[Row]:
             "skill_reference": point.skill_reference,
             "roi": to_float(entrant.roi),
         }
-        yield Row(**said, reasons=_reasons(said))
+        yield Row(**scores, reasons=_reasons(scores))
 
 
 _REASON_BY_SCORE = {
@@ -217,10 +217,10 @@ _REASON_BY_SCORE = {
 }
 
 
-def _reasons(said: dict[str, Any]) -> dict[str, str]:
+def _reasons(scores: dict[str, Any]) -> dict[str, str]:
     """Return the reason for each score that is None."""
-    missing = [each.name for each in fields(Row) if said.get(each.name, "") is None]
-    if not said["n_scored"]:
-        why = "suspended" if said["suspended"] else "no_scored_decision"
+    missing = [each.name for each in fields(Row) if scores.get(each.name, "") is None]
+    if not scores["n_scored"]:
+        why = "suspended" if scores["suspended"] else "no_scored_decision"
         return {name: "no_open_market" if name == "coverage" else why for name in missing}
     return {name: _REASON_BY_SCORE.get(name, "too_few_markets") for name in missing}
