@@ -7,25 +7,25 @@ TRAIN := .venv-train
 NEXT := .venv-next
 BIN := $(CURDIR)/$(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-# A file's tests share what they made, so that a file is one process's; the order is that of tests/conftest.py, since
-# that by the number of tests would leave the longest files, which have few, to the end.
+# Tests of a file share fixtures, so each file runs in one process. tests/conftest.py sets the order: xdist's own order,
+# by the number of tests, would start the longest files last.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 RUST := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml $(shell find rust contract -type f -not -path 'rust/wasm/*')
 PACKAGE := $(shell find python -type f -not -name '*.pyc' -not -name '*.so')
 STAGES := lint test-rust test-python test-floor docs examples wheel
 PIP_FLAGS := --quiet --disable-pip-version-check
-# What `test-train` was last run with, beside the pins; pufferlib-core asks for one version of torch and needs no other.
+# Versions of the last run of `test-train`, in addition to the pins. pufferlib-core pins torch but works with others.
 TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
-# A bound that is a pre-release lets pip take others; its `--pre` would take those of all dependencies, too.
+# A pre-release in the bound lets pip install pre-releases of this package only; `--pre` would apply to all dependencies.
 VERIFIERS := verifiers>=0.4.1.dev0
-# The pins are of Python 3.11.2, Debian's; the versions that an older Python can run are pip's to find.
+# The pins were resolved on Python 3.11.2, Debian's. On an older Python, pip resolves the versions.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export NO_MKDOCS_2_WARNING := 1
 export OPENOUTCRY_FULL
-# Tests begin a thousand processes, each of which would compile the package anew.
+# Tests start about 1,000 processes; without bytecode files each would compile the package.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -37,7 +37,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
-# A demo needs no optimised engine, so that the first one builds the quick profile, unless the full build is there.
+# A demo needs no optimized engine: without a full build, it builds the quick profile.
 demo: $(if $(wildcard $(VENV)/.built),$(VENV)/.built,$(VENV)/.quick) ## Rank the baseline agents on real data; write report.html
 	$(BIN)/openoutcry demo
 
@@ -50,9 +50,9 @@ test: ## Run every test and check, as CI does
 test-full: ## Run every test with the full number of random cases
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
-# The extension ends in minutes of one core, which its wheel has ready; pip and mypy have no use for a second one.
+# Building the extension takes minutes on one core, so the wheel's build is reused; pip and mypy use one core only.
 lint: $(VENV)/.maturin ## Check format, lints, types, the stub and the layers
-	@MAKE='$(MAKE)' scripts/beside lint-rust lint-python
+	@MAKE='$(MAKE)' scripts/parallel lint-rust lint-python
 	@$(MAKE) --no-print-directory lint-built
 
 lint-rust: dist/.built
@@ -68,7 +68,7 @@ lint-built: $(VENV)/.dev $(VENV)/.built
 	$(PYTEST) tests/tree/test_layers.py
 
 test-rust: ## Test the crates
-	@MAKE='$(MAKE)' scripts/beside test-crates test-instructions
+	@MAKE='$(MAKE)' scripts/parallel test-crates test-instructions
 
 test-crates:
 	cargo test --workspace --locked --quiet
@@ -83,15 +83,15 @@ test-python: $(VENV)/.dev $(VENV)/.built ## Test the package on the newest numpy
 test-floor: $(FLOOR)/.built ## Test the wheel on the oldest supported numpy and gymnasium
 	$(FLOOR)/bin/python -m pytest $(PARALLEL) -m "not once"
 
-# Not part of `test`: torch brings 5 GB of libraries for graphics cards, whatever the machine.
-test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in an environment of their own
+# Not part of `test`: torch installs 5 GB of GPU libraries on every machine.
+test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in a separate environment
 	$(TRAIN)/bin/python -m pytest tests/train
 
 wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
 	scripts/wasm
 
-# Not part of `test`: the engine is compiled for JavaScript (7 to 16 minutes from a clean clone on two cores) and for every
-# platform that this machine can link for (8 to 29 more), which takes longer than all of CI.
+# Not part of `test`: it compiles the engine for JavaScript (7 to 16 minutes from a clean clone on two cores) and for each
+# platform that this machine can link (8 to 29 more), which takes longer than all of CI.
 test-everywhere: test-javascript ## Test JavaScript and every package of every platform
 	@$(MAKE) --no-print-directory packages
 
@@ -102,7 +102,7 @@ test-javascript: $(VENV)/.dev $(VENV)/.built ## Test that Node, Chromium, the np
 	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-$(CURDIR)/target}" cargo clippy --manifest-path rust/wasm/Cargo.toml --workspace --locked --quiet --target wasm32-unknown-unknown -- -D warnings
 	$(PYTEST) $(PARALLEL) tests/everywhere
 
-# Not part of `test`: what is newest changes by the day, and so would the answer. `.ci/nightly` asks.
+# Not part of `test`: the newest version changes daily, and so may the result. `.ci/nightly` runs it.
 test-verifiers-next: $(NEXT)/.built ## Test the environment on the newest pre-release of verifiers (what .ci/nightly runs)
 	$(NEXT)/bin/python -m pip install $(PIP_FLAGS) --upgrade "$(VERIFIERS)"
 	@$(NEXT)/bin/python -m pip freeze | grep '^verifiers=='
@@ -116,7 +116,7 @@ examples: $(VENV)/.dev $(VENV)/.built ## Run every example
 
 wheel: dist/.checked ## Build the wheel into dist/ and check its size, contents and ABI
 
-# Not part of `test`: it links the engine anew for every platform.
+# Not part of `test`: it links the engine once for every platform.
 packages: $(VENV)/.dev $(VENV)/.built ## Build wheels, sdist and crates; test each in a clean environment
 	PATH="$(BIN):$$PATH" scripts/packages
 
@@ -152,9 +152,9 @@ $(VENV)/.maturin: $(VENV)/.venv constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tests need Python 3.11 or newer, of which the pins are")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tests need Python 3.11 or newer, because the pins need it")'
 	$(BIN)/python -m pip install $(PIP_FLAGS) --no-compile --no-deps -r constraints.txt
-	@# pip would compile on one core. What some package ships for another Python does not compile, and is none of ours.
+	@# pip would compile on one core. Files that packages ship for another Python do not compile; ignore them.
 	@$(BIN)/python -m compileall -q -q -j 0 $(VENV)/lib || true
 	@touch $@
 

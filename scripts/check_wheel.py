@@ -1,4 +1,4 @@
-"""Refuse a wheel that is too large, tied to one Python, or without a file, entry point or bill of materials.
+"""Check the size, tags, files, entry points and bill of materials of a wheel.
 
 python scripts/check_wheel.py dist/openoutcry-0.1.0-cp310-abi3-manylinux_2_34_x86_64.whl
 """
@@ -40,16 +40,16 @@ NEEDED = (
     ".dist-info/licenses/LICENSE-APACHE",
     ".dist-info/licenses/LICENSE-MIT",
 )
-# Of `scripts/wasm`, without which a wheel has neither.
+# Built by `scripts/wasm`; a wheel built without it has neither.
 ENGINE = ("openoutcry/report/engine/engine.js", "openoutcry/report/engine/engine.wasm.gz")
-# For any Python, or for one without the lock that abi3 needs.
+# For any Python, or for free-threaded Python, which has no abi3.
 TAGS = ("-cp310-abi3-", "-cp314-cp314t-")
 NATIVE = (".so", ".pyd")
 FOREIGN = ("tests/", "target/", "__pycache__/", ".venv")
 
 
 def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
-    """Return what is wrong with a wheel of this name, size and contents."""
+    """Return the faults of a wheel's name, size and contents."""
     found = []
     if not any(tag in name for tag in TAGS):
         found.append(f"a wheel must be one of {', '.join(TAGS)}; received {name}")
@@ -59,7 +59,7 @@ def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
         found.append(f"a wheel must be smaller than {MAX_BYTES} bytes; received {n_bytes}")
     found += [f"a wheel must hold {each}" for each in NEEDED if not any(member.endswith(each) for member in members)]
     lacking = [each for each in ENGINE if each not in members]
-    # All of it, where this checkout has it: a release whose wheels lost it on the way would make no such pages.
+    # Required if this checkout has the engine: a release that lost it could not write self-verifying pages.
     is_wanted = len(lacking) < len(ENGINE) or any((ROOT / "python" / each).exists() for each in ENGINE)
     found += [f"a wheel with the engine for pages must hold {each}" for each in lacking if is_wanted]
     found += [f"a wheel must not hold {member}" for member in members if any(part in member for part in FOREIGN)]
@@ -67,7 +67,7 @@ def faults(name: str, n_bytes: int, members: list[str]) -> list[str]:
 
 
 def entry_faults(text: str, members: list[str]) -> list[str]:
-    """Return which entry points of the project a wheel does not declare, or declares of no module of its own."""
+    """Return the entry points that a wheel does not declare, or declares for a missing module."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     wanted = {"console_scripts": project["scripts"], **project["entry-points"]}
     declared = configparser.ConfigParser(delimiters=("=",))
@@ -85,7 +85,10 @@ def entry_faults(text: str, members: list[str]) -> list[str]:
 
 
 def sbom_faults(texts: list[str]) -> list[str]:
-    """Return what the bills of materials of a wheel lack: there is one, of CycloneDX, with each crate and version."""
+    """Return the faults of a wheel's bills of materials.
+
+    A wheel must have exactly one, in CycloneDX, that lists each crate and version.
+    """
     if len(texts) != 1:
         return [f"a wheel must hold one bill of materials; received {len(texts)}"]
     bill = json.loads(texts[0])
@@ -99,7 +102,7 @@ def sbom_faults(texts: list[str]) -> list[str]:
 
 
 def main(paths: list[str]) -> int:
-    """Print the size of the one wheel given, or its faults."""
+    """Print the size and the faults of a wheel, and return the exit code."""
     if len(paths) != 1:
         sys.stderr.write(f"exactly one wheel is required; received {len(paths)}: {', '.join(paths)}\n")
         return 1

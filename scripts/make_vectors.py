@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Write `contract/vectors/*.json`: the engine on the cases of `scripts/vectors`.
 
-Every number, event and field of the engine is first compared with `vectors/witness.py`, which is written from the
-contract's page and `tests/support/reference_engine.py` alone. A case on which the two differ by more than 1e-12 is not
-recorded: the script says where they differ, writes nothing and exits with 1. What is recorded are the bits of the
-engine.
+Every number, event and field of the engine is first compared with `vectors/witness.py`, an independent implementation
+of `contract/README.md` on `tests/support/reference_engine.py`. If they differ by more than 1e-12, the script prints the
+differences, writes nothing and exits with 1. The files record the bits of the engine.
 
 Run it in an environment with the built package: `python scripts/make_vectors.py [--check]`. `--check` writes nothing
 and fails if a file differs from what would be written.
@@ -30,7 +29,7 @@ from openoutcry import openoutcry_py as native  # noqa: E402
 
 VECTORS = ROOT / "contract" / "vectors"
 TOLERANCE = 1e-12
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 def main() -> int:
@@ -45,7 +44,7 @@ def main() -> int:
     texts["reject"] = printed({"environments": refusals.environments(), "cases": cases["reject"]})
     stale = [name for name, text in texts.items() if not is_current(name, text)]
     if "--check" in sys.argv[1:]:
-        print(*(f"{name}.json is not what the engine gives" for name in stale), sep="\n")
+        print(*(f"{name}.json differs from the output of the engine" for name in stale), sep="\n")
         return 1 if stale else 0
     VECTORS.mkdir(exist_ok=True)
     for name, text in texts.items():
@@ -59,8 +58,8 @@ def is_current(name: str, text: str) -> bool:
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
-def record(case: Told) -> list[str]:
-    """Put what the engine gives into a case; return where the witness differs."""
+def record(case: JsonObject) -> list[str]:
+    """Add the engine's output to a case and return its differences from the witness."""
     first, steps, table = expect(case["given"])
     env = environment(case["given"])
     reset = env.reset()
@@ -77,7 +76,7 @@ def record(case: Told) -> list[str]:
 
 
 def differ(seen: Any, wanted: Any, place: str) -> Any:
-    """Yield where two values differ; numbers may, up to the tolerance."""
+    """Yield the differences of two JSON values; numbers may differ up to the tolerance."""
     if isinstance(wanted, dict) and isinstance(seen, dict):
         for name in sorted({*seen, *wanted}):
             if name in seen and name in wanted:
@@ -89,12 +88,12 @@ def differ(seen: Any, wanted: Any, place: str) -> Any:
             yield from differ(*pair, f"{place}[{i}]")
     elif isinstance(wanted, float | int) and not isinstance(wanted, bool) and not isinstance(seen, bool | str):
         if not isclose(seen, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE * 1e-3):
-            yield f"{place}: the engine gives {seen!r}, the witness {wanted!r}"
+            yield f"{place}: the engine returns {seen!r}, the witness {wanted!r}"
     elif seen != wanted:
-        yield f"{place}: the engine gives {seen!r}, the witness {wanted!r}"
+        yield f"{place}: the engine returns {seen!r}, the witness {wanted!r}"
 
 
-def environment(given: Told) -> native.TradingEnv:
+def environment(given: JsonObject) -> native.TradingEnv:
     """Return the environment of a case."""
     return native.TradingEnv.from_dataset(
         dataset_of(given["dataset"])._core,
@@ -106,19 +105,19 @@ def environment(given: Told) -> native.TradingEnv:
     )
 
 
-def costs_of(costs: Told) -> oo.CostModel:
-    """Return the engine's costs of those that the vectors spell."""
+def costs_of(costs: JsonObject) -> oo.CostModel:
+    """Convert the costs of a vector."""
     return oo.CostModel(**costs)
 
 
-def limits_of(limits: Told) -> oo.Limits:
-    """Return the engine's limits of those that the vectors spell: `null` is none."""
+def limits_of(limits: JsonObject) -> oo.Limits:
+    """Convert the limits of a vector; `null` is no limit."""
     none = {name: inf for name in ("max_weight", "max_gross") if limits[name] is None}
     return oo.Limits(**(limits | none))
 
 
-def dataset_of(data: Told) -> oo.Dataset:
-    """Return the engine's dataset of one as the vectors spell it."""
+def dataset_of(data: JsonObject) -> oo.Dataset:
+    """Convert the dataset of a vector."""
     tables = {name: np.array(data[name], dtype=float) for name in TABLES if name in data}
     if "tradable" in tables:
         tables["tradable"] = tables["tradable"] != 0.0
@@ -134,7 +133,7 @@ def dataset_of(data: Told) -> oo.Dataset:
 
 
 def printed(value: Any, pad: str = "") -> str:
-    """Return JSON with a line for each field, and one for each row of a table."""
+    """Format JSON with one line per field and per row of a table."""
     if not isinstance(value, dict | list) or is_short(value):
         return json.dumps(value) + ("" if pad else "\n")
     if isinstance(value, dict):

@@ -1,8 +1,8 @@
 """Build the site from the pages of `docs/`.
 
-The contract, which lives outside `docs/`, is published as pages and files. A link in a page names a file of the
-repository, so that it works where the repository is read; here it becomes a link to the page of that file. Tables of
-contract files are written into the pages that ask for them, and the first use of a glossary term on a page is linked.
+The contract, which is outside `docs/`, is published as pages and files. Links in pages name files of the repository, so
+that they work on a repository browser; here they become links to pages. The comment `table: contract/errors.json`
+becomes the table of errors, and the first use of each glossary term on a page becomes a link.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
-# Path in the repository -> path in the site. The schemas stand where their `$id` says.
+# Path in the repository -> path in the site. Schemas are published at their `$id`.
 PUBLISHED = {
     "contract/README.md": "interface.md",
     "GOVERNANCE.md": "governance.md",
@@ -31,7 +31,7 @@ PUBLISHED = {
 SOURCES = {published: source for source, published in PUBLISHED.items()}
 
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?=[)#])")
-# Code, links and HTML, which no term is looked for in.
+# Code, links, bold text and HTML, in which terms are not linked.
 _KEPT = re.compile(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>|\*\*[^*]*\*\*)")
 _FENCE_WORD = re.compile(r"^```python notest$", re.MULTILINE)
 _FOREIGN = re.compile(r"<(?:script|img|iframe|link(?! rel=.canonical))[^>]+(?:src|href)=.?(?:https?:)?//", re.I)

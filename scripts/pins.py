@@ -1,11 +1,11 @@
-"""Resolve the newest versions of what pyproject.toml asks for, and pin them in the two constraints files.
+"""Resolve the newest versions of the requirements in pyproject.toml, and pin them in the two constraints files.
 
-    python scripts/pins.py                 the newest of everything
-    python scripts/pins.py --only ruff     the versions that are pinned, but of ruff the newest
+    python scripts/pins.py                 the newest version of every package
+    python scripts/pins.py --only ruff     the pinned versions, but the newest ruff
 
-`constraints.txt` holds the base and every extra of development, `constraints-floor.txt` the oldest numpy and gymnasium
-that the package accepts with what the tests need. Run it on the oldest Python that is to install them: a newer one may
-choose what that one cannot.
+`constraints.txt` pins the base and all development extras. `constraints-floor.txt` pins the oldest supported numpy and
+gymnasium with the packages that the tests need. Run it on the oldest Python that installs them: a newer one may resolve
+versions that the oldest cannot install.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import tomllib
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("dev", "oracle")
-# pyarrow 26 asks for numpy 2 where it is imported, not where it is installed.
+# pyarrow 26 requires numpy 2 on import, which its metadata does not declare.
 FLOORS = ["numpy==1.26.*", "gymnasium==1.1.*", "pyarrow<26"]
-# What no test imports, or only one that is marked `once`. verifiers asks for numpy 2.1, too.
+# Packages that no test imports, or only tests marked `once`. verifiers also requires numpy 2.1.
 TOOLS = (
     "abi3audit",
     "alembic",
@@ -55,7 +55,7 @@ TOOLS = (
 
 
 def resolve(requirements: list[str], kept: list[str]) -> str:
-    """Return one `name==version` line per package that the requirements install in an empty environment."""
+    """Return a `name==version` line for each package of an empty environment."""
     with tempfile.TemporaryDirectory() as directory:
         venv.create(directory, with_pip=True)
         pip = [str(Path(directory, "bin", "pip")), "--disable-pip-version-check"]
@@ -67,7 +67,7 @@ def resolve(requirements: list[str], kept: list[str]) -> str:
 
 def main() -> None:
     """Write both files."""
-    parser = argparse.ArgumentParser(description="Pin what pyproject.toml asks for.")
+    parser = argparse.ArgumentParser(description="Pin the requirements of pyproject.toml.")
     parser.add_argument("--only", nargs="+", metavar="PACKAGE", help="keep the pinned versions of all other packages")
     only: list[str] | None = parser.parse_args().only
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,9 +1,9 @@
-"""Install an artefact in a clean environment, and hold it to the numbers that another build made.
+"""Install an artefact in a clean environment, and compare its output with that of another build.
 
-python scripts/smoke.py record FOLDER            what the `openoutcry` beside this Python says, runs and replays
-python scripts/smoke.py check FOLDER ARTEFACT    the same of a wheel or a source distribution, compared to the byte
+python scripts/smoke.py record FOLDER            write the version, a run and a replay of this Python's `openoutcry`
+python scripts/smoke.py check FOLDER ARTEFACT    do the same with a wheel or sdist, and compare the bytes
 
-Needs nothing but Python, on every platform that there is a wheel for.
+Needs Python only, on every platform with a wheel.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ RUN = (
     "--record",
     "record.jsonl",
 )
-# Nothing of the checkout or of this Python may reach what is tried.
+# The tested artefact must not import from the checkout or from this Python.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
 
 
-def said(command: Path, folder: Path, *words: str) -> str:
-    """Return what a command prints in a folder."""
+def output_of(command: Path, folder: Path, *words: str) -> str:
+    """Run a command in a folder and return its standard output."""
     done = subprocess.run(
         [command, *words], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, encoding="utf-8"
     )
@@ -47,22 +47,22 @@ def said(command: Path, folder: Path, *words: str) -> str:
 
 
 def record(command: Path, folder: Path) -> None:
-    """Write what a build says of itself, a run of it with its record, and what it makes of that record."""
-    asked = {
+    """Write the version of a build, a run with its record, and the replay of that record."""
+    commands = {
         "version.json": ("--version", "--json"),
         "run.json": (*RUN, "--json"),
         "replay.json": ("replay", "record.jsonl", "--data", "ecb-fx", "--json"),
     }
-    for name, words in asked.items():
-        # As bytes: Windows would end the lines of a text in its own way.
-        (folder / name).write_bytes(said(command, folder, *words).encode())
+    for name, words in commands.items():
+        # As bytes: in text mode, Windows would change the line ends.
+        (folder / name).write_bytes(output_of(command, folder, *words).encode())
 
 
-def installed(artefact: Path, folder: Path) -> Path:
-    """Return the command of an artefact that was installed with its dependencies and nothing else."""
+def install(artefact: Path, folder: Path) -> Path:
+    """Install an artefact and its dependencies in a new environment, and return its command."""
     venv.create(folder / "venv", with_pip=True)
     scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    # The pins are of Python 3.11 or newer. As a variable they reach what pip builds an sdist with, too.
+    # The pins need Python 3.11 or newer. An environment variable also applies to the build of an sdist.
     pins = {"PIP_CONSTRAINT": str(CONSTRAINTS)} if sys.version_info >= (3, 11) else {}
     pip = [scripts / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "install", artefact.resolve()], cwd=folder, env=ENVIRONMENT | pins, check=True)
@@ -71,7 +71,7 @@ def installed(artefact: Path, folder: Path) -> Path:
 
 
 def has_engine(artefact: Path) -> bool:
-    """Return whether an artefact holds the engine for pages, of which one that was built without can make none."""
+    """Return whether an artefact has the WebAssembly engine, which self-verifying pages need."""
     if zipfile.is_zipfile(artefact):
         names = zipfile.ZipFile(artefact).namelist()
     else:
@@ -81,34 +81,34 @@ def has_engine(artefact: Path) -> bool:
 
 
 def lost_engine(artefact: Path) -> bool:
-    """Return whether this checkout has the engine for pages and an artefact of it has not."""
+    """Return whether this checkout has the engine for pages and the artefact lacks it."""
     return (ENGINE / "engine.wasm.gz").exists() and not has_engine(artefact)
 
 
 def check(reference: Path, artefact: Path) -> str:
-    """Return the digest that an artefact and the reference have in common; exit if a byte differs."""
+    """Return the digest of the record of an artefact; exit if a byte differs from the reference."""
     if lost_engine(artefact):
         sys.exit(f"{artefact.name}: the engine for pages, which is in this checkout, is required; received none")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
-        command = installed(artefact, folder)
+        command = install(artefact, folder)
         record(command, folder)
         for name in ("version.json", "run.json", "record.jsonl", "replay.json"):
             if (folder / name).read_bytes() != (reference / name).read_bytes():
                 received = (folder / name).read_text(encoding="utf-8")
                 sys.exit(f"{artefact.name}: {name} must be as in {reference}; received {received}")
         theirs = str((reference / "record.jsonl").resolve())
-        replayed = json.loads(said(command, folder, "replay", theirs, "--data", "ecb-fx", "--json"))
+        replayed = json.loads(output_of(command, folder, "replay", theirs, "--data", "ecb-fx", "--json"))
         if has_engine(artefact):
             words = ("report", "record.jsonl", "--data", "ecb-fx", "--out", "page.html", "--self-verifying")
-            said(command, folder, *words)
+            output_of(command, folder, *words)
     if not replayed["verified"]:
         sys.exit(f"{artefact.name}: the record of the reference must be verified; received {replayed['differences']}")
     return str(replayed["digest"])
 
 
 def main(words: list[str]) -> None:
-    """Make the reference, or hold artefacts to it."""
+    """Write the reference, or compare an artefact with it."""
     match words:
         case ["record", folder]:
             Path(folder).mkdir(parents=True, exist_ok=True)

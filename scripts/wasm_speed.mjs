@@ -1,4 +1,4 @@
-/** What `wasm_speed.py` times in Node: `node wasm_speed.mjs PACKAGE FOLDER SECONDS DECISION`. */
+/** The tasks that `wasm_speed.py` times in Node: `node wasm_speed.mjs PACKAGE FOLDER SECONDS DECISION`. */
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -20,14 +20,14 @@ function steps() {
 
 function best(act) {
   const ends = performance.now() + 1000 * Number(seconds);
-  let found = Infinity;
-  for (let begun = performance.now(); begun < ends; begun = performance.now()) {
+  let fastest = Infinity;
+  for (let started = performance.now(); started < ends; started = performance.now()) {
     act();
-    found = Math.min(found, performance.now() - begun);
+    fastest = Math.min(fastest, performance.now() - started);
   }
-  return found / 1000;
+  return fastest / 1000;
 }
 
 if (!replay(record, market).verified) throw new Error("a record that replays is required");
-const told = { steps: best(steps), replay: best(() => replay(record, market)), weights: best(() => runBacktest(market, weights)) };
-process.stdout.write(JSON.stringify(told));
+const times = { steps: best(steps), replay: best(() => replay(record, market)), weights: best(() => runBacktest(market, weights)) };
+process.stdout.write(JSON.stringify(times));

@@ -1,10 +1,9 @@
-"""Time the engine in Node beside the native one, in one job: steps of the JSON door, replays and backtests of weights.
+"""Compare the speed of the engine in Node with the native one: JSON steps, replays and backtests of weights.
 
 python scripts/wasm_speed.py            (after `scripts/wasm`)
 
-Both do the same work on the same market, by turns; of each the best round counts, since whatever else a machine does
-only slows. A turn has as many rounds as fit into its time: what a browser's engine has compiled in haste it compiles
-again, better, while it runs.
+Both do the same work on the same market in alternating turns, and the fastest round counts, because other load of the
+machine only slows. A turn repeats rounds for a fixed time, because V8 optimizes code while it runs.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ DECISION = '{"orders":[{"symbol":"S000","action":"buy","target_weight":0.25}]}'
 
 def best(act: Callable[[], Any]) -> float:
     """Return the seconds of the fastest round of a turn."""
-    found, ends = [], time.perf_counter() + SECONDS
-    while (begun := time.perf_counter()) < ends:
+    rounds, ends = [], time.perf_counter() + SECONDS
+    while (started := time.perf_counter()) < ends:
         act()
-        found.append(time.perf_counter() - begun)
-    return min(found)
+        rounds.append(time.perf_counter() - started)
+    return min(rounds)
 
 
 def native(market: oo.Dataset, record: oo.RunRecord, weights: np.ndarray) -> dict[str, float]:
-    """Return what the native engine takes, in seconds."""
+    """Return the seconds of each task in the native engine."""
     window, rules = (19, market.n_bars), {"costs": oo.CostModel(), "limits": oo.Limits()}
     env = oo.TradingEnv.from_dataset(market._core, window=window, **rules, lookback=20, seed=0)
 
@@ -56,15 +55,15 @@ def native(market: oo.Dataset, record: oo.RunRecord, weights: np.ndarray) -> dic
 
 
 def in_node(market: oo.Dataset, record: oo.RunRecord, weights: np.ndarray) -> dict[str, float]:
-    """Return what the engine takes in Node, in seconds."""
+    """Return the seconds of each task in Node."""
     with tempfile.TemporaryDirectory() as folder:
-        given = Path(folder)
-        (given / "market").write_bytes(market.to_bytes())
-        (given / "record.json").write_text(record.to_json(), encoding="utf-8")
-        (given / "weights").write_bytes(weights.tobytes())
+        inputs = Path(folder)
+        (inputs / "market").write_bytes(market.to_bytes())
+        (inputs / "record.json").write_text(record.to_json(), encoding="utf-8")
+        (inputs / "weights").write_bytes(weights.tobytes())
         words = ["node", str(ROOT / "scripts" / "wasm_speed.mjs"), str(PACKAGE), folder, str(SECONDS), DECISION]
-        found: dict[str, float] = json.loads(subprocess.run(words, capture_output=True, check=True, text=True).stdout)
-    return found
+        times: dict[str, float] = json.loads(subprocess.run(words, capture_output=True, check=True, text=True).stdout)
+    return times
 
 
 def main() -> None:
@@ -74,12 +73,12 @@ def main() -> None:
     weights = np.random.default_rng(7).dirichlet(np.ones(4), market.n_bars)
     n_steps = len(record.decisions[0])
     turns = [(native(market, record, weights), in_node(market, record, weights)) for _ in range(TURNS)]
-    here, there = ({name: min(told[name] for told in side) for name in side[0]} for side in zip(*turns, strict=True))
-    print(f"{n_steps:,} bars of 4 symbols, the best round of {TURNS} turns; bars a second")
+    here, there = ({name: min(turn[name] for turn in side) for name in side[0]} for side in zip(*turns, strict=True))
+    print(f"{n_steps:,} bars of 4 symbols, the best round of {TURNS} turns; bars per second")
     print(f"{'':34}{'native':>12}{'WebAssembly':>14}{'ratio':>8}")
-    for name, told in (("steps", "steps of the JSON door"), ("replay", "replay"), ("weights", "backtest of weights")):
+    for name, label in (("steps", "JSON steps"), ("replay", "replay"), ("weights", "backtest of weights")):
         rates = n_steps / here[name], n_steps / there[name]
-        print(f"{told:34}{rates[0]:>12,.0f}{rates[1]:>14,.0f}{rates[1] / rates[0]:>8.2f}")
+        print(f"{label:34}{rates[0]:>12,.0f}{rates[1]:>14,.0f}{rates[1] / rates[0]:>8.2f}")
 
 
 if __name__ == "__main__":

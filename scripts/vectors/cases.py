@@ -1,4 +1,4 @@
-"""What vectors are made of, as their files spell it: datasets, decisions, cases."""
+"""Builders of the JSON of vectors: datasets, decisions and cases."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ DEFAULT_LIMITS = NO_LIMITS | {"max_weight": 1.0, "max_gross": 1.0}
 
 
 def rows(*columns: list[float | None]) -> Table:
-    """Return a table, bars by symbols, of one list a symbol."""
+    """Transpose one list per symbol to a table of bars by symbols."""
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def dataset(close: Table, **columns: Any) -> dict[str, Any]:
-    """Return a dataset as the vectors spell it: `null` is a missing value."""
+    """Return a dataset in the JSON of vectors; `null` is a missing value."""
     base = {"dates": DAYS[: len(close)], "symbols": list(SYMBOLS[: len(close[0])]), "periods_per_year": 252.0}
     return base | {"close": close} | columns
 
@@ -46,9 +46,9 @@ def order(symbol: str, action: str, weight: float, **optional: Any) -> dict[str,
 
 
 def says(*orders: dict[str, Any] | tuple[str, float], **optional: Any) -> str:
-    """Return the text of a decision; a pair of symbol and weight is a buy or a sell."""
-    spelled = [o if isinstance(o, dict) else order(o[0], "sell" if o[1] < 0 else "buy", o[1]) for o in orders]
-    return json.dumps({"orders": spelled} | optional, ensure_ascii=False)
+    """Return the JSON of a decision; a pair of symbol and weight is a buy or a sell."""
+    listed = [o if isinstance(o, dict) else order(o[0], "sell" if o[1] < 0 else "buy", o[1]) for o in orders]
+    return json.dumps({"orders": listed} | optional, ensure_ascii=False)
 
 
 def close(symbol: str) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def case(
     limits: Any = None,
     **settings: Any,
 ) -> Case:
-    """Return a case over the whole market; it ends after the last of its decisions."""
+    """Return a case over all bars of a market; it ends after its last decision."""
     given = {
         "dataset": market,
         "window": settings.pop("window", [0, len(market["close"])]),

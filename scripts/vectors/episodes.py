@@ -1,4 +1,4 @@
-"""The longer cases, `episode.json`: several symbols over a dozen bars."""
+"""Cases of `episode.json`: several symbols over about twelve bars."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from vectors.cases import DEFAULT_LIMITS, HOLD, SYMBOLS, Case, Table, case, clos
 
 
 class Dice:
-    """Draws of a 31-bit congruential generator: the same on every machine."""
+    """A 31-bit linear congruential generator: the same draws on every machine."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed
@@ -23,7 +23,7 @@ class Dice:
 
 
 def opens(dice: Dice, closes: Table) -> Table:
-    """Return opens near the close before, none where there is none."""
+    """Return opens near the previous close, or None if it is None."""
     before = [closes[0], *closes[:-1]]
     return [[None if c is None else round(c * (1.0 + dice.between(-0.01, 0.01)), 2) for c in row] for row in before]
 
@@ -35,7 +35,7 @@ def weights(dice: Dice, n_symbols: int, gross: float, low: float = 0.0) -> list[
 
 
 def row(*values: float) -> str:
-    """Return the decision that names every symbol."""
+    """Return a decision with an order for each symbol."""
     return says(*zip(SYMBOLS, values, strict=False))
 
 

@@ -8,12 +8,12 @@ from vectors.cases import DEFAULT_LIMITS, HOLD, Case, case, dataset, rows, says
 
 
 def refused(on: str, at: str, given: Any, slug: str, name: str, about: str) -> Case:
-    """Return a case: what is given to which environment, and the error's slug."""
+    """Return a case: the environment, the kind of input, the input and the slug of its error."""
     return {"name": name, "about": about, "on": on, "at": at, "input": given, "expected": {"slug": slug}}
 
 
 def environments() -> dict[str, Any]:
-    """Return the environments; each has taken its decisions before the refusal."""
+    """Return the environments by name; each executes its decisions before the refused input."""
     market = dataset(rows([100.0, 101.0, 102.0, 103.0], [20.0, 20.5, 20.0, 21.0]), dividends=[[0.0, 0.0]] * 4)
     huge = rows([1e-15 if bar % 2 == 0 else 1e15 for bar in range(20)])
     swings = [says(("AAA", 100.0 if bar % 2 == 0 else 0.0)) for bar in range(7)]

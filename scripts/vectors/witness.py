@@ -1,6 +1,6 @@
-"""What a vector should say, from the page and `tests/support/reference_engine.py` alone.
+"""Expected outputs of vectors, computed without the engine.
 
-No engine has a part in it.
+Implements `contract/README.md` on `tests/support/reference_engine.py`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,32 @@ from markets import Costs, Limits, Market
 from reference_engine import COSTS, Account
 
 TABLES = ("open", "volume", "dividends", "splits", "tradable", "delistings")
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
-def market_of(data: Told) -> Market:
-    """Return the market of a dataset as the vectors spell it."""
+def market_of(data: JsonObject) -> Market:
+    """Convert the dataset of a vector."""
     tables = {name: np.array(data[name], dtype=float) for name in ("close", *TABLES) if data.get(name) is not None}
     return Market(**tables, symbols=tuple(data["symbols"]), periods_per_year=data["periods_per_year"])
 
 
 class Witness(Account):
-    """Keeps average prices beside the account, and says a step as `info` does."""
+    """An account that also tracks average prices and returns the `info` of each step."""
 
-    def __init__(self, given: Told) -> None:
+    def __init__(self, given: JsonObject) -> None:
         limits = Limits(**{name: inf if limit is None else limit for name, limit in given["limits"].items()})
         super().__init__(
             market_of(given["dataset"]), Costs(**given["costs"]), limits, given["window"][0], given["seed"]
         )
         self.average = dict.fromkeys(self.names, 0.0)
 
-    def decide_and_tell(self, row: list[float], refused: list[Told]) -> Told:
-        """Take a step and return its info; `refused` are orders that no row can say."""
+    def step_info(self, row: list[float], refused: list[JsonObject]) -> JsonObject:
+        """Execute a step and return its info.
+
+        Args:
+            row: Weight of each symbol; NaN is a hold.
+            refused: Orders refused by name, which a row of weights cannot express.
+        """
         held = self.h * self.bars[self.t + 1].split
         self.step(row)
         for name, split in zip(self.names, self.bars[self.t].split.tolist(), strict=True):
@@ -57,8 +62,8 @@ def averaged(average: float, held: float, q: float, f: float) -> float:
     return (average * abs(held) + f * abs(q)) / abs(held + q) if held * q > 0.0 else average
 
 
-def read(text: str, known: set[str]) -> tuple[dict[str, float], list[Told]]:
-    """Return the weight of each symbol, NaN for a hold, and orders refused by name."""
+def read(text: str, known: set[str]) -> tuple[dict[str, float], list[JsonObject]]:
+    """Return the weight of each symbol, NaN for a hold, and the orders refused by name."""
     orders = json.loads(text)["orders"]
     named = [order["symbol"] for order in orders]
     weights, refused = {}, []
@@ -72,8 +77,8 @@ def read(text: str, known: set[str]) -> tuple[dict[str, float], list[Told]]:
     return weights, refused
 
 
-def observe(given: Told, witness: Witness, t: int) -> Told:
-    """Return the observation at close `t` as section 2 of the page says it."""
+def observe(given: JsonObject, witness: Witness, t: int) -> JsonObject:
+    """Return the observation at close `t` (section 2 of `contract/README.md`)."""
     data, lookback = given["dataset"], given["lookback"]
     symbols = []
     for i, name in enumerate(data["symbols"]):
@@ -91,7 +96,7 @@ def observe(given: Told, witness: Witness, t: int) -> Told:
     return {"date": data["dates"][t], "cash": witness.cash, "symbols": symbols, "portfolio": positions}
 
 
-def history(data: Told, i: int, t: int, n: int) -> list[float]:
+def history(data: JsonObject, i: int, t: int, n: int) -> list[float]:
     def carried(bar: int) -> float:
         last = max(b for b in range(bar + 1) if data["close"][b][i] is not None)
         price = data["close"][last][i]
@@ -102,23 +107,23 @@ def history(data: Told, i: int, t: int, n: int) -> list[float]:
     return [carried(bar) for bar in range(t - n + 1, t + 1)]
 
 
-def bar_of(data: Told, item: Told) -> int:
-    """Return the first bar that knows an item: a day is before every time in it."""
+def bar_of(data: JsonObject, item: JsonObject) -> int:
+    """Return the first bar at which an item is known; a date sorts before all times of its day."""
     return sum(date < item["available_at"] for date in data["dates"])
 
 
-def in_time(data: Told, name: str, symbol: str) -> list[Told]:
+def in_time(data: JsonObject, name: str, symbol: str) -> list[JsonObject]:
     return sorted(
         (item for item in data.get(name, []) if item["symbol"] == symbol), key=lambda item: item["available_at"]
     )
 
 
-def known_numbers(data: Told, symbol: str, t: int) -> dict[str, float]:
+def known_numbers(data: JsonObject, symbol: str, t: int) -> dict[str, float]:
     return {item["name"]: item["value"] for item in in_time(data, "fundamentals", symbol) if bar_of(data, item) <= t}
 
 
-def expect(given: Told) -> tuple[Told, list[Told], list[list[float]]]:
-    """Return the first observation, what each step should say, and rows of weights."""
+def expect(given: JsonObject) -> tuple[JsonObject, list[JsonObject], list[list[float]]]:
+    """Return the first observation, the expected result of each step, and rows of weights."""
     data, (start, end) = given["dataset"], given["window"]
     witness = Witness(given)
     first, steps, table = observe(given, witness, start), [], []
@@ -128,7 +133,7 @@ def expect(given: Told) -> tuple[Told, list[Told], list[list[float]]]:
         }
         weights, refused = read(text, known)
         row = [weights.get(name, nan) for name in data["symbols"]]
-        info = witness.decide_and_tell(row, refused)
+        info = witness.step_info(row, refused)
         done = witness.terminated or t + 2 == end
         said = {"observation": observe(given, witness, t + 1), "reward": witness.reward}
         steps.append(said | {"done": done, "info": info})
