@@ -17,7 +17,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 # Versions of the last run of `test-train`, in addition to the pins. pufferlib-core pins torch but works with others.
 TRAINERS := torch==2.13.0 stable-baselines3==2.9.2 psutil==7.2.2
 PUFFER := pufferlib-core==3.0.23
-# A pre-release in the bound lets pip install pre-releases of this package only; `--pre` would apply to all dependencies.
+# A pre-release in the bound lets pip install pre-releases of this package; `--pre` would apply to all dependencies.
 VERIFIERS := verifiers>=0.4.1.dev0
 # The pins were resolved on Python 3.11.2, Debian's. On an older Python, pip resolves the versions.
 PINS = $(shell $(PYTHON) -c 'import sys; print("$(CURDIR)/constraints.txt" if sys.version_info >= (3, 11) else "")')
@@ -90,8 +90,8 @@ test-train: $(TRAIN)/.built ## Train with Stable-Baselines3 and PufferLib, in a 
 wasm: ## Build the engine for Node and browsers into rust/wasm/npm and the package
 	scripts/wasm
 
-# Not part of `test`: it compiles the engine for JavaScript (7 to 16 minutes from a clean clone on two cores) and for each
-# platform that this machine can link (8 to 29 more), which takes longer than all of CI.
+# Not part of `test`: it compiles the engine for JavaScript (7 to 16 minutes from a clean clone on two cores) and for
+# each platform that this machine can link (8 to 29 more), which takes longer than all of CI.
 test-everywhere: test-javascript ## Test JavaScript and every package of every platform
 	@$(MAKE) --no-print-directory packages
 

@@ -1,7 +1,7 @@
 """The `openoutcry` command: `commands` lists the verbs, one module each.
 
-The other modules hold what several verbs share. A command may import every room of the package, and defers what is slow
-to import. Nothing imports this folder.
+The other modules are shared by several verbs. A command may import every folder of the package, and defers slow
+imports. No other folder imports this one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     try:
         app()
     except OpenOutcryError as error:
-        # Of the notes, those that say where; others name the argument, as the message does.
+        # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
         print("; ".join([f"error: {error}", *places]), file=sys.stderr)
         sys.exit(2)

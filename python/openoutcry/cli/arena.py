@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=Commands,
-    help="A forecasting competition with a tamper-evident public log.",
+    help="Serve, enter and verify a forecasting competition with a public log.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

@@ -49,9 +49,9 @@ def bench(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
 ) -> None:
-    """Measure backtests, memory, JSON steps, import time and package size.
+    """Measure speed, memory, import time and package size on this machine.
 
-    Most rows show a numpy baseline, measured in the same process.
+    Without options: backtests and JSON steps. Most rows show a numpy baseline, measured in the same process.
     """
     measures = {
         "batch": _measure_batch,

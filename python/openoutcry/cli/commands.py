@@ -37,32 +37,32 @@ class Verb(NamedTuple):
 
 VERBS = {
     "demo": Verb("demo", "Rank the baseline agents on the bundled markets."),
-    "run": Verb("run", "Run one agent over a window of a market and print its results."),
+    "run": Verb("run", "Run an agent over a window of a market and print its metrics."),
     "replay": Verb("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
-    "diff": Verb("replay", "Compare two records: settings that differ, and the first divergence.", "DIFF_EXAMPLES"),
+    "diff": Verb("replay", "Compare two records: setting differences and the first divergence.", "DIFF_EXAMPLES"),
     "report": Verb("report", "Replay a record and write the report of its run."),
     "conformance": Verb("conformance", "Check that an agent conforms to the contract."),
-    "score": Verb("score", "Rank agents by their records or returns, with luck accounted for."),
+    "score": Verb("score", "Score agents by their records or returns, and rank them."),
     "leakcheck": Verb("leakcheck", "Find look-ahead in a feature pipeline, an environment or an agent."),
     "realism": Verb("realism", "Check a market against stylized facts of real returns."),
-    "martingale": Verb("martingale", "Run trading bots on martingale prices, where no profit can be significant."),
-    "contamination": Verb("contamination", "Test whether an agent remembers a market from its training data."),
-    "mcp": Verb("mcp", "Serve trading episodes over the Model Context Protocol."),
-    "power": Verb("power", "Compute the statistical power of a comparison of agents."),
-    "bench": Verb("bench", "Measure speed, memory, import time and size on this machine."),
+    "martingale": Verb("martingale", "Run trading bots on martingale prices, where expected profit is zero."),
+    "contamination": Verb("contamination", "Test whether an agent has memorized a market."),
+    "mcp": Verb("mcp", "Serve episodes to a client of the Model Context Protocol (MCP)."),
+    "power": Verb("power", "Compute the statistical power of a comparison of N agents over T days."),
+    "bench": Verb("bench", "Measure speed, memory, import time and package size on this machine."),
     "data": Verb("data", "List, describe, check and compare markets.", None),
-    "suite": Verb("suite", "Show, seal and run evaluation protocols.", None),
-    "sandbox": Verb("sandbox", "Show and test the sandbox that agents run in.", None),
-    "ledger": Verb("ledger", "List, rank and verify the runs of the ledger.", None),
-    "research": Verb("research", "Search for trading strategies with a sealed holdout.", None),
-    "arena": Verb("arena", "Serve, enter and verify a forecasting competition.", None),
+    "suite": Verb("suite", "Show, seal and run evaluation suites.", None),
+    "sandbox": Verb("sandbox", "Show and test the sandbox of agents on this machine.", None),
+    "ledger": Verb("ledger", "List, rank, verify and export the runs of the ledger.", None),
+    "research": Verb("research", "Search for trading strategies, and validate them on a sealed holdout.", None),
+    "arena": Verb("arena", "Serve, enter and verify a forecasting competition with a public log.", None),
 }
 
 
 def command_of(verb: str) -> Any:
-    """Return the command of a verb, of Typer's own class, after importing its module."""
+    """Import the module of a verb and return its Typer command."""
     module = import_module(f"openoutcry.cli.{VERBS[verb].module}")
-    # Two names make it a group whatever the verb is, and Typer builds the command of a group's member.
+    # With a callback Typer always builds a group, and the members of a group are commands.
     family = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     family.callback()(_nothing)
     epilog = VERBS[verb].epilog
@@ -75,11 +75,11 @@ def command_of(verb: str) -> Any:
 
 
 def _nothing() -> None:
-    """Stand for a command that has not been imported."""
+    """Placeholder of a command that has not been imported."""
 
 
 class _LazyGroup(TyperGroup):
-    """A group whose commands are imported when they run, and not for its own help."""
+    """A group that imports a command when it runs, not for the list of commands."""
 
     _is_listing = False
 

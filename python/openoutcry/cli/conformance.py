@@ -100,7 +100,10 @@ def conformance(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> None:
-    """Run all conformance checks, and print the badge or the first failure."""
+    """Check that an agent conforms to the contract.
+
+    Runs all checks, and prints the badge or the first failure.
+    """
     if verify is not None:
         _check_alone(context)
         _verify(verify, public_key)

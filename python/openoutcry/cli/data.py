@@ -15,7 +15,7 @@ from openoutcry.cli import data_versions, reidentify
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 
-app = typer.Typer(help="List, describe and check markets.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("freeze", epilog=data_versions.FREEZE_EXAMPLES)(data_versions.freeze)
 app.command("export", epilog=data_versions.EXPORT_EXAMPLES)(data_versions.export)
 app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)

@@ -36,9 +36,10 @@ def demo(
     windows: int = typer.Option(5, min=1, help="Number of consecutive windows to run in addition to the full period."),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON instead of tables."),
 ) -> None:
-    """Rank the baseline agents over 27 years of exchange rates and of Treasuries.
+    """Rank the baseline agents on the bundled markets.
 
-    Runs offline and long-only. Prints one table per market and writes a self-contained HTML report.
+    Runs 27 years of exchange rates and of Treasury indices, offline and long-only. Prints one table per market and
+    writes a self-contained HTML report.
     """
     console = Console()
     with suppress(OSError):

@@ -21,7 +21,7 @@ from openoutcry.ledger.ledger_entry import KINDS, STATES
 from openoutcry.ledger.table_export import VIEWS
 
 app = typer.Typer(
-    help="Ledger of recorded runs: list, rank, verify and export them. `openoutcry run --ledger` records a run.",
+    help="List, rank, verify and export the runs of the ledger.\n\n`openoutcry run --ledger` adds a run.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

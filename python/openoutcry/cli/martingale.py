@@ -43,11 +43,10 @@ def martingale(
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
-    """Run trading bots on martingale prices.
+    """Run trading bots on martingale prices, where expected profit is zero.
 
-    Expected profit is zero, so a significant profit is a bug in the engine.
-
-    Thirty-six rule bots and two evolution strategies, evaluated on unseen markets, trade under every cost and limit.
+    A significant profit is a bug in the engine. Thirty-six rule bots and two evolution strategies, evaluated on unseen
+    markets, trade under every cost and limit.
     """
     from openoutcry.audits.martingale import Training, check
     from openoutcry.audits.martingale.martingale_gate import n_rounds

@@ -106,7 +106,7 @@ def _show(record: RunRecord, result: Replay) -> None:
 
 
 def diff(left: Path = RECORD, right: Path = RECORD, as_json: bool = AS_JSON) -> None:
-    """Print the setting differences and the first divergence of two records."""
+    """Compare two records: setting differences and the first divergence."""
     comparison = compare(RunRecord.load(left), RunRecord.load(right))
     if as_json:
         typer.echo(json.dumps(asdict(comparison)))

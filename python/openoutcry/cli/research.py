@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from openoutcry.research.session_manager import Workspace
     from openoutcry.research.trial import Result
 
-app = typer.Typer(help="Search for strategies without overfitting.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(
+    help="Search for trading strategies, and validate them on a sealed holdout.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
 
 RUN_EXAMPLES = """
 **Examples**

@@ -22,7 +22,9 @@ from openoutcry.openoutcry_py import OpenOutcryError
 if TYPE_CHECKING:
     from openoutcry.harness.sandbox.doctor import Examination, Finding
 
-app = typer.Typer(help="The sandbox of agents on this machine.", no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(
+    help="Show and test the sandbox of agents on this machine.", no_args_is_help=True, rich_markup_mode="markdown"
+)
 
 DOCTOR_EXAMPLES = """
 **Examples**
