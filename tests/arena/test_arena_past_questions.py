@@ -143,7 +143,7 @@ def test_a_snapshot_published_after_a_result_gives_no_question(tmp_path: Path) -
     folder = exported(tmp_path / "made", [market], HOURS)
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_bytes().splitlines()]
     late = [each["as_of"] for each in lines if each["type"] == "snapshot"][-1]
-    made = Season().begin()
+    made = Season().start()
     made.base_rates = b"[]"
     links = ("seq", "prev_sha256", "v")
     kept = [{name: value for name, value in each.items() if name not in links} for each in lines[1:]]
@@ -247,7 +247,7 @@ def test_an_export_of_another_key_is_refused(tmp_path: Path) -> None:
 
 def signed(folder: Path, base_rates: bytes, body: bytes) -> Path:
     """Export a correctly signed log with the given contents."""
-    made = Season().begin()
+    made = Season().start()
     made.base_rates = base_rates
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": at(0)}
     made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(base_rates).hexdigest(), **rules})
@@ -276,7 +276,7 @@ def test_a_signed_log_that_is_no_arena_log_is_refused(base_rates: bytes, body: b
 
 def test_a_log_without_base_rates_is_refused_and_an_empty_season_has_no_question(tmp_path: Path) -> None:
     with pytest.raises(OpenOutcryError, match="an export of the Arena is required; received FileNotFoundError"):
-        PastSeason.read(Season().begin().export(tmp_path / "none"))
+        PastSeason.read(Season().start().export(tmp_path / "none"))
     assert questions_of(signed(tmp_path / "empty", b"[]", EMPTY)) == []
 
 

@@ -42,8 +42,8 @@ def build(as_of: datetime, seen: Iterable[ObservedItem]) -> Snapshot:
 
     Raises:
         LeakError: An item is later than `as_of` (R-19).
-        SnapshotError: `as_of` is not a snapshot time, ids are not unique, a kind is not public, a theater is missing, or
-            there are too many markets. Publish nothing in that case.
+        SnapshotError: `as_of` is not a snapshot time, ids are not unique, a kind is not public, a theater is
+            missing, or there are too many markets. Publish nothing in that case.
     """
     everything = list(seen)
     as_of = to_utc("as_of", as_of)
