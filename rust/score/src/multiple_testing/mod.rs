@@ -3,11 +3,11 @@
 //! Imports `bootstrap`, `error` and `metrics`.
 
 pub(crate) mod backtest_overfitting;
-mod field_tests;
 mod kernel_variance;
 mod p_value_adjustment;
 pub(crate) mod pairwise_tests;
+mod reality_check;
 pub(crate) mod tie_bands;
 
-pub use field_tests::{FieldTests, field_tests};
 pub use p_value_adjustment::{benjamini_hochberg, holm};
+pub use reality_check::{FieldTests, field_tests};
