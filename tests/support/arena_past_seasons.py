@@ -101,7 +101,7 @@ def exported(
         hours: Hours of its snapshots.
         items: Returns the other items of a snapshot.
     """
-    made = Season().begin()
+    made = Season().start()
     made.base_rates = b"[]"
     rules = {"scoring_version": "1", "parameters": Parameters().to_record(), "at": AS_OF}
     made.append({"type": "scoring", "base_rates": [], "base_rates_sha256": sha256(b"[]").hexdigest(), **rules})
