@@ -51,7 +51,7 @@ def bench(
 ) -> None:
     """Measure speed, memory, import time and package size on this machine.
 
-    Without options: backtests and JSON steps. Most rows show a numpy baseline, measured in the same process.
+    Most rows show a numpy baseline, measured in the same process.
     """
     measures = {
         "batch": _measure_batch,
