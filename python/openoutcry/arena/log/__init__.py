@@ -1,4 +1,4 @@
-"""The Arena's public log: hash-chained records in a Merkle tree, signed checkpoints, proofs.
+"""The Arena's public log: hash-chained records, Merkle tree, signed checkpoints.
 
 `log_writer` appends `log_records` and signs checkpoints (`signed_notes`); `log_proofs` and `tiles` publish the tree;
 `export_audit` verifies an export. A submission's record holds salted hashes of its decisions, revealed after the

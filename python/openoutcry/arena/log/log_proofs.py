@@ -22,7 +22,7 @@ def leaf_hash(entry: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Proof:
-    """An inclusion proof: sibling hashes of 32 bytes from the leaf up, and a checkpoint."""
+    """An inclusion proof: sibling hashes (32 bytes) from the leaf up, a checkpoint."""
 
     index: int
     hashes: tuple[bytes, ...]

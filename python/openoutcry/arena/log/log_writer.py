@@ -1,4 +1,4 @@
-"""Writer of the log in memory: appends records, updates the tree, signs checkpoints."""
+"""In-memory writer of the log: appends records and signs checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of forecasters, computed from a log: Brier score, skill, ROI, coverage, ranks.
+"""Scores of forecasters from the log: Brier score, skill, ROI, coverage, ranks.
 
 `leaderboard` combines the others; `inputs_from_log` reads the inputs, `decision_selection` picks the decisions that
 count. Pure functions, independent of the order of their inputs. Imports the Arena's `protocol` and `timestamps`.

@@ -1,4 +1,4 @@
-"""Brier scores, skill and peer scores of each agent, as exact ratios (R-45 to R-48, R-53)."""
+"""Brier scores, skill and peer scores as exact ratios (R-45 to R-48, R-53)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact arithmetic: decimals as integer millionths, sums as integers, ratios rounded once."""
+"""Exact arithmetic: decimals as integer millionths, ratios rounded once."""
 
 from __future__ import annotations
 

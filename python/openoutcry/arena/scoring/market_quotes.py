@@ -1,4 +1,4 @@
-"""Market quotes of snapshots, as columns by market and time (R-10, R-11, R-49, R-50)."""
+"""Market quotes of snapshots, as sorted columns (R-10, R-11, R-49, R-50)."""
 
 from __future__ import annotations
 

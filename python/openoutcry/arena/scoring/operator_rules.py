@@ -1,4 +1,4 @@
-"""Scoring rules that an operator sets: fees, and the table of historical base rates.
+"""Scoring rules that an operator sets: fees and historical base rates.
 
 They are validated here, before they are written to the log.
 """

@@ -1,4 +1,4 @@
-"""Inputs of the scores: agents, quotes, decisions, resolutions, base rates, parameters.
+"""Inputs of the scores: agents, quotes, decisions, resolutions, base rates, rules.
 
 Times are integer microseconds since 1970, UTC. Probabilities and prices are decimal strings of at most six places.
 """

@@ -37,7 +37,7 @@ EXACT = Context(prec=34)
 
 
 def score(item: Item, as_of: datetime) -> Decimal:
-    """Return `exp(-age_hours / 24)` times the kind's weight; an unknown age counts as 0."""
+    """Return `exp(-age_hours / 24)` times the kind's weight; an unknown age is 0."""
     age = max(as_of - (item.time or as_of), timedelta(0)) // timedelta(microseconds=1)
     decay = EXACT.exp(EXACT.divide(Decimal(-age), DAY))
     return EXACT.multiply(decay, WEIGHTS[type(item)])

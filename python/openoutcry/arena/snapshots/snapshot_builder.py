@@ -1,4 +1,4 @@
-"""Builder of snapshots: items to the bytes of an `IntelSnapshot 0.2.0` (R-16, R-17)."""
+"""Builder of snapshots: items to `IntelSnapshot 0.2.0` bytes (R-16, R-17)."""
 
 from __future__ import annotations
 

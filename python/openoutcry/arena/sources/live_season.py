@@ -26,7 +26,7 @@ def utc_now() -> datetime:
 
 
 class LiveSeason:
-    """Fetches the sources of a plan before every snapshot time and builds the snapshot.
+    """Fetches a plan's sources before every snapshot time and builds the snapshot.
 
     Args:
         plan: Sources to fetch.

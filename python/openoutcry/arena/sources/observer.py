@@ -50,7 +50,7 @@ class Observation:
 
 @dataclass
 class _Responses:
-    """Responses of one snapshot time; `responsive` names the readable sources and parts."""
+    """Responses of one snapshot time; `responsive` names readable sources and parts."""
 
     captures: list[Capture]
     responsive: set[str]
