@@ -1,4 +1,4 @@
-"""Write the playground: one page with the engine and the bundled markets in it, which needs no server.
+"""Write the playground: one HTML file with the engine and the bundled markets, which needs no server.
 
 python examples/browser/build.py playground.html
 """
@@ -19,22 +19,22 @@ SCRIPTS = ("rules.js", "chart.js", "page.js")
 
 
 def text(name: str) -> str:
-    """Return a file of the page; none may end the script that it stands in."""
-    found = (HERE / name).read_text(encoding="utf-8")
-    if "</script" in found:
+    """Return a file to embed in a script element, which it must not close."""
+    content = (HERE / name).read_text(encoding="utf-8")
+    if "</script" in content:
         raise SystemExit(f"`</script` must not be in {name}")
-    return found
+    return content
 
 
 def base64_of(content: bytes) -> str:
-    """Return bytes as a page carries them."""
+    """Encode bytes for embedding."""
     return base64.b64encode(content).decode()
 
 
 def page() -> str:
-    """Return the whole page."""
+    """Return the complete page."""
     if not (ENGINE / "engine.wasm.gz").exists():
-        raise SystemExit("the engine for browsers is required; hint: `scripts/wasm` makes it in a checkout")
+        raise SystemExit("the engine for browsers is required; hint: run `scripts/wasm` in a checkout")
     options, data = [], []
     for name in oo.data.names():
         market = oo.data.load(name)
@@ -50,23 +50,23 @@ def page() -> str:
         "<!--{data}-->": "\n".join(data),
         "<!--{script}-->": "".join(map(text, SCRIPTS)),
     }
-    whole = text_of_page()
+    filled = template()
     for place, content in parts.items():
-        before, found, after = whole.partition(place)
-        if not found:
+        before, separator, after = filled.partition(place)
+        if not separator:
             raise SystemExit(f"`{place}` is required in page.html")
-        whole = before + content + after
-    return whole
+        filled = before + content + after
+    return filled
 
 
-def text_of_page() -> str:
-    """Return the page without what it carries."""
+def template() -> str:
+    """Return the page with its placeholders."""
     return (HERE / "page.html").read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        raise SystemExit(f"a file to write is required; received {sys.argv[1:]}")
+        raise SystemExit(f"one output file is required; received {sys.argv[1:]}")
     content = page()
     Path(sys.argv[1]).write_text(content, encoding="utf-8")
     print(f"playground: {sys.argv[1]}, {len(content.encode()):,} bytes")

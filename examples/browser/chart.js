@@ -1,4 +1,4 @@
-// The chart of what a unit of money became.
+// The chart of NAV, starting at 1.
 
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 280;
@@ -53,7 +53,7 @@ function extremes(values) {
   return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 }
 
-/** Returns the path of a line: of many bars in a pixel the lowest and the highest. */
+/** Returns the path of a line: the lowest and highest value if a pixel covers many bars. */
 function pathOf(values, x, y) {
   const step = Math.max(1, Math.ceil(values.length / 1000));
   const parts = [];

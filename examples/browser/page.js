@@ -1,42 +1,43 @@
-// The page: what is chosen, what is shown.
+// The user interface: inputs and results.
 
 const at = (id) => document.getElementById(id);
 const packed = (id) => at(id).textContent.trim();
 const fixed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const percent = (value) => (value === null || value === undefined ? "–" : `${fixed(100 * value)} %`);
 const plain = (value) => (value === null || value === undefined ? "–" : fixed(value));
-const KEPT = "openoutcry playground rule";
-const BEGUN = "openoutcry playground rule, while it runs";
+const STORED_RULE = "openoutcry playground rule";
+const IS_RUNNING = "openoutcry playground rule, while it runs";
 
 const FIGURES = [
-  ["return", "Return", percent], ["cagr", "A year", percent], ["vol", "Volatility", percent], ["sharpe", "Sharpe", plain],
-  ["max_drawdown", "Worst fall", percent], ["turnover", "Turnover a year", plain], ["cost", "Costs a year", percent],
+  ["return", "Return", percent], ["cagr", "CAGR", percent], ["vol", "Volatility", percent], ["sharpe", "Sharpe", plain],
+  ["max_drawdown", "Max drawdown", percent], ["turnover", "Turnover per year", plain], ["cost", "Costs per year", percent],
 ];
 const VERDICTS = {
-  eligible: "Eligible: it is more than luck",
+  eligible: "Eligible",
   not_eligible: "Not eligible",
-  insufficient: "Too little to say",
-  unknown: "Nothing can be said",
+  insufficient: "Too little data",
+  unknown: "Unknown",
 };
 
 let worker;
 let isOpen = false;
 // Whether a run waits for the engine.
 let isWaiting = true;
-let asked = 0;
+// Id of the newest run; messages of earlier runs are ignored.
+let runId = 0;
 let file;
 
-/** Keeps a text for the next time, or none; a page that is opened from a disk may have no storage. */
-function keep(name, text) {
+/** Stores a text for the next visit, or removes it; a page opened from disk may have no storage. */
+function store(name, text) {
   try {
     if (text === undefined) localStorage.removeItem(name);
     else localStorage.setItem(name, text);
   } catch {
-    // Then nothing is remembered.
+    // Without storage, the next visit starts with the first example.
   }
 }
 
-function kept(name) {
+function stored(name) {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -50,27 +51,27 @@ async function unpacked(id) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function begin() {
+async function startWorker() {
   isOpen = false;
   const source = new Blob([packed("engine"), "\n", packed("worker")], { type: "text/javascript" });
   worker = new Worker(URL.createObjectURL(source));
-  worker.onmessage = ({ data }) => Object.hasOwn(TOLD, data?.kind) && TOLD[data.kind](data);
-  worker.onerror = (event) => failed({ id: asked, message: event.message, line: null });
+  worker.onmessage = ({ data }) => Object.hasOwn(HANDLERS, data?.kind) && HANDLERS[data.kind](data);
+  worker.onerror = (event) => failed({ id: runId, message: event.message, line: null });
   const names = [...document.querySelectorAll("script[data-market]")].map((each) => each.dataset.market);
   const markets = await Promise.all(names.map(async (name) => ({ name, bytes: await unpacked(`market-${name}`) })));
   worker.postMessage({ kind: "open", wasm: await unpacked("wasm"), markets });
 }
 
-const TOLD = {
+const HANDLERS = {
   opened: ({ engine, contract }) => {
     at("versions").textContent = `engine ${engine}, contract ${contract}`;
     isOpen = true;
     if (isWaiting) run();
   },
-  progress: ({ id, text }) => id === asked && status(`${text} …`),
-  traded: (told) => told.id === asked && traded(told),
-  judged: (told) => told.id === asked && judged(told),
-  failed: (told) => (told.id === undefined || told.id === asked) && failed(told),
+  progress: ({ id, text }) => id === runId && status(`${text} …`),
+  traded: (message) => message.id === runId && traded(message),
+  scored: (message) => message.id === runId && scored(message),
+  failed: (message) => (message.id === undefined || message.id === runId) && failed(message),
 };
 
 function status(text) {
@@ -86,33 +87,33 @@ function market() {
 }
 
 function run() {
-  const chosen = market();
-  if (!chosen) return refused("choose a CSV file: date,symbol,close, or date and a column a symbol");
-  if (!/^\d{1,18}$/.test(at("seed").value)) return refused("a seed is a whole number of at most 18 digits");
+  const selected = market();
+  if (!selected) return refused("choose a CSV file with the columns date,symbol,close, or date and one column per symbol");
+  if (!/^\d{1,18}$/.test(at("seed").value)) return refused("the seed must be an integer of at most 18 digits");
   const costs = { fee_bps: at("fee").valueAsNumber, slippage_bps: at("slippage").valueAsNumber };
-  if (!Object.values(costs).every((value) => value >= 0)) return refused("fee and slippage are numbers of basis points, from 0");
+  if (!Object.values(costs).every((value) => value >= 0)) return refused("fee and slippage must be numbers of basis points, at least 0");
   isWaiting = !isOpen;
   if (isWaiting) return status("loading the engine …");
-  asked += 1;
-  status("begun …");
+  runId += 1;
+  status("running …");
   at("failure").hidden = true;
   at("stop").hidden = false;
-  keep(KEPT, at("rule").value);
-  keep(BEGUN, "yes");
-  worker.postMessage({ kind: "run", id: asked, market: chosen, rule: at("rule").value, costs });
+  store(STORED_RULE, at("rule").value);
+  store(IS_RUNNING, "yes");
+  worker.postMessage({ kind: "run", id: runId, market: selected, rule: at("rule").value, costs });
 }
 
 async function stop() {
   worker.terminate();
   isWaiting = false;
-  asked += 1;
+  runId += 1;
   finish("stopped");
-  await begin();
+  await startWorker();
 }
 
 function finish(text) {
   at("stop").hidden = true;
-  keep(BEGUN, undefined);
+  store(IS_RUNNING, undefined);
   status(text);
 }
 
@@ -129,27 +130,27 @@ function traded({ nav, held, dates, record, digest, fingerprint, endedAt, nCut, 
   at("command").textContent = command;
   at("command").parentElement.hidden = command === "";
   const lines = [{ name: "buy and hold", values: held, role: "benchmark" }, { name: "your rule", values: nav, role: "agent" }];
-  at("chart").setAttribute("aria-label", `Wealth from 1: your rule ends at ${nav.at(-1).toFixed(3)}, buy and hold at ${held.at(-1).toFixed(3)}.`);
+  at("chart").setAttribute("aria-label", `NAV from 1: your rule ends at ${nav.at(-1).toFixed(3)}, buy and hold at ${held.at(-1).toFixed(3)}.`);
   draw(at("plot"), dates, lines, (index) => {
     at("date").textContent = dates[index].slice(0, 10);
     at("own").textContent = nav[index].toFixed(3);
     at("other").textContent = held[index].toFixed(3);
   });
-  const told = [];
-  if (nCut) told.push(`${nCut.toLocaleString("en")} decisions asked for more than all of the wealth, and were cut to it.`);
-  if (endedAt !== undefined) told.push(`The account was closed at decision ${endedAt}.`);
-  at("ended").textContent = told.join(" ");
+  const notes = [];
+  if (nCut) notes.push(`${nCut.toLocaleString("en")} decisions had a gross exposure above 1 and were limited to 1.`);
+  if (endedAt !== undefined) notes.push(`The account was closed at decision ${endedAt}.`);
+  at("ended").textContent = notes.join(" ");
   at("headline").textContent = "…";
   at("because").replaceChildren();
   at("figures").replaceChildren();
   for (const id of ["of", "summary"]) at(id).textContent = "";
 }
 
-function judged({ score, milliseconds }) {
+function scored({ score, milliseconds }) {
   const { verdict, because, metrics, n_windows: windows, z } = score;
   at("headline").textContent = VERDICTS[verdict] ?? verdict;
-  at("of").textContent = windows === 1 ? "Of one window." : `Of ${windows} windows, each begun anew with a wealth of 1.`;
-  at("summary").textContent = z === null ? "" : `${plain(Math.abs(z))} standard errors ${z < 0 ? "below" : "above"} what luck alone would show. `;
+  at("of").textContent = windows === 1 ? "Metrics of one window." : `Metrics of ${windows} windows, each starting with a NAV of 1.`;
+  at("summary").textContent = z === null ? "" : `${plain(Math.abs(z))} standard errors ${z < 0 ? "below" : "above"} the result expected from luck alone. `;
   at("because").replaceChildren(...because.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   at("figures").replaceChildren(...FIGURES.map(([key, label, show]) => {
     const cell = document.createElement("div");
@@ -159,15 +160,15 @@ function judged({ score, milliseconds }) {
     cell.append(term, value);
     return cell;
   }));
-  at("results").dataset.run = asked;
-  finish(`judged in ${(milliseconds / 1000).toFixed(2)} s`);
+  at("results").dataset.run = runId;
+  finish(`scored in ${(milliseconds / 1000).toFixed(2)} s`);
 }
 
-// Says why nothing was begun; a run that goes on does so.
+// Shows why a run was refused; a run in progress continues.
 function refused(message) {
   at("failure").hidden = false;
   at("failure").textContent = message;
-  // What stands below is of an earlier rule.
+  // The results below belong to an earlier rule.
   at("results").classList.add("stale");
 }
 
@@ -176,7 +177,7 @@ function failed({ message, line }) {
   finish("");
 }
 
-function chosen() {
+function showMarketFields() {
   const name = at("market").value;
   const bundled = document.querySelector(`script[data-market="${name}"]`);
   at("for-file").hidden = name !== "file";
@@ -185,11 +186,11 @@ function chosen() {
 
 function wire() {
   at("example").append(...Object.keys(RULES).map((name) => new Option(name, name)));
-  at("rule").value = kept(KEPT) ?? Object.values(RULES)[0];
-  // One that ended the page the last time would end it again.
-  if (kept(BEGUN)) {
+  at("rule").value = stored(STORED_RULE) ?? Object.values(RULES)[0];
+  // A rule that did not end on the last visit would block the page again.
+  if (stored(IS_RUNNING)) {
     isWaiting = false;
-    status("the rule that was kept did not end: change it, or run it again");
+    status("the stored rule did not end: change it, or run it again");
   }
   at("example").onchange = () => {
     at("rule").value = RULES[at("example").value];
@@ -198,30 +199,30 @@ function wire() {
   at("run").onclick = run;
   at("stop").onclick = stop;
   at("market").onchange = () => {
-    chosen();
+    showMarketFields();
     if (at("market").value !== "file" || file) run();
     else at("results").classList.add("stale");
   };
-  // Without it a file that was mended and is chosen again would be no change.
+  // Otherwise choosing a corrected file again would not fire `change`.
   at("file").onclick = () => {
     at("file").value = "";
   };
   at("file").onchange = async () => {
-    const [given] = at("file").files;
+    const [selected] = at("file").files;
     file = undefined;
-    if (!given) return;
+    if (!selected) return;
     try {
-      file = { name: given.name, text: new TextDecoder("utf-8", { fatal: true }).decode(await given.arrayBuffer()) };
+      file = { name: selected.name, text: new TextDecoder("utf-8", { fatal: true }).decode(await selected.arrayBuffer()) };
       run();
     } catch (error) {
-      refused(`${given.name} is no text in UTF-8`);
+      refused(`${selected.name} is not UTF-8 text`);
     }
   };
   at("rule").onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   };
-  chosen();
-  begin().catch((error) => failed({ message: `this browser cannot run the engine: ${error.message}`, line: null }));
+  showMarketFields();
+  startWorker().catch((error) => failed({ message: `this browser cannot run the engine: ${error.message}`, line: null }));
 }
 
 wire();

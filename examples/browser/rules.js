@@ -1,8 +1,8 @@
-// Rules to begin with, in lines that a window of 1,180 pixels shows whole.
+// Example rules. Their lines fit a window of 1,180 pixels.
 
 const RULES = {
-  "Above its mean": `// Called at each close. Return a part of your wealth by
-// symbol: what you hold and do not name is sold.
+  "Above its mean": `// Called at each close. Returns a fraction of NAV by
+// symbol; positions in other symbols are sold.
 function decide({ symbols }) {
   const weights = {};
   for (const each of symbols) {
@@ -18,7 +18,7 @@ function decide({ symbols }) {
   "Equal weights, once a month": `let month = "";
 
 function decide({ date, symbols }) {
-  // No order holds what there is.
+  // Without orders, all positions are held.
   if (date.slice(0, 7) === month) return { orders: [] };
   month = date.slice(0, 7);
   const part = 1 / symbols.length;
@@ -37,7 +37,7 @@ function decide({ symbols }) {
   return Object.fromEntries(parts);
 }
 `,
-  "Less when it shakes": `function decide({ symbols }) {
+  "Less when volatile": `function decide({ symbols }) {
   const weights = {};
   for (const each of symbols) {
     const closes = each.close_history;
@@ -47,7 +47,7 @@ function decide({ symbols }) {
     }
     const days = closes.length - 1;
     const risk = Math.sqrt(sum / days) || 1;
-    // Its part, or less if it moves over 0.3 % a day.
+    // An equal part, less above 0.3 % daily volatility.
     const share = Math.min(0.003 / risk, 1);
     weights[each.symbol] = share / symbols.length;
   }

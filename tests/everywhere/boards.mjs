@@ -9,7 +9,7 @@ export function boards(oo, { csv, scenarios, splits, seed, market, windows, cost
     return oo.joinRecords(name, runs.map((run) => run.record), trials);
   });
   // Canonical JSON: parsing loses the notation of a number, but no bit of its value.
-  const hashed = (told) => oo.sha256(oo.canonicalize(JSON.stringify(told)));
+  const hashed = (board) => oo.sha256(oo.canonicalize(JSON.stringify(board)));
   return {
     csv: oo.Dataset.fromCsv(csv).fingerprint,
     walk: oo.Dataset.synthetic(3, 90, draws).fingerprint,

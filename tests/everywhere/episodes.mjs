@@ -10,20 +10,20 @@ export function outcomes(oo, episodes) {
 function outcome(oo, episode) {
   const market = oo.Dataset.fromBytes(fromBase64(episode.market)).named(episode.name);
   const { seed, ...settings } = episode.settings;
-  const told = { ...settings, seed: BigInt(seed) };
-  const door = [];
-  const env = new oo.TradingEnv(market, told);
-  door.push(env.resetJson());
+  const options = { ...settings, seed: BigInt(seed) };
+  const outputs = [];
+  const env = new oo.TradingEnv(market, options);
+  outputs.push(env.resetJson());
   for (const decision of episode.decisions) {
-    door.push(env.stepJson(decision), env.infoJson, bits([env.reward, env.nav]), `${env.terminated} ${env.truncated}`);
+    outputs.push(env.stepJson(decision), env.infoJson, bits([env.reward, env.nav]), `${env.terminated} ${env.truncated}`);
   }
-  const answers = episode.decisions.values();
-  const run = oo.runBacktest(market, () => JSON.parse(answers.next().value), { ...told, agent_id: episode.agent_id });
+  const decisions = episode.decisions.values();
+  const run = oo.runBacktest(market, () => JSON.parse(decisions.next().value), { ...options, agent_id: episode.agent_id });
   const replay = oo.replay(run.record, market);
   const changed = oo.replay(episode.changed, market);
   return {
     fingerprint: market.fingerprint,
-    door: oo.sha256(door.join("\n")),
+    json: oo.sha256(outputs.join("\n")),
     nav: bits(run.nav),
     record: oo.sha256(run.record),
     verified: replay.verified && replay.digest === run.digest,

@@ -67,7 +67,7 @@ def _run(market: oo.Dataset, drawn: Any, lookback: int, seed: int, rng: np.rando
     nav = run.nav
     return record, {
         "fingerprint": market.fingerprint,
-        "door": _sha256("\n".join(outputs)),
+        "json": _sha256("\n".join(outputs)),
         "nav": _bits(nav),
         "record": _sha256(record.to_json()),
         "verified": True,

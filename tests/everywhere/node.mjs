@@ -10,7 +10,7 @@ const [place, what, file] = process.argv.slice(2);
 const oo = await import(pathToFileURL(place).href);
 const contract = new URL("../../contract/", import.meta.url);
 const given = () => JSON.parse(readFileSync(file, "utf8"));
-const made = what === undefined
+const results = what === undefined
   ? faults(oo, (path) => readFileSync(new URL(path, contract), "utf8"))
   : { episodes: outcomes, boards }[what](oo, given());
-process.stdout.write(JSON.stringify(made));
+process.stdout.write(JSON.stringify(results));

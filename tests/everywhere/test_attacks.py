@@ -42,13 +42,13 @@ def test_text_and_numbers_pass_through_unchanged(results: Any) -> None:
     zero = fingerprint(risk_free=np.array([0.0, -0.0, 0.0]))
     assert zero != fingerprint(risk_free=np.zeros(3))
     assert results["lossless"] == {
-        "a zero below zero": zero,
+        "a negative zero": zero,
         "rows that are arrays of doubles": fingerprint(),
-        "what is undefined": fingerprint(),
+        "an undefined column": fingerprint(),
         "a gap by either name": 1,
-        "as many trials as a record can say": 2**53 - 1,
-        "a seed of the draws of 64 bits": 1,
-        "a run within runs": True,
+        "the maximum number of trials": 2**53 - 1,
+        "a 64-bit seed of the draws": 1,
+        "nested runs": True,
         "settings of another realm": True,
         "settings without a class": True,
         "no limit by either name": 1,

@@ -43,7 +43,7 @@ def output_of(*words: str | Path, cwd: Path) -> str:
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder outside the checkout with the installed package and a compiler."""
-    folder = tmp_path_factory.mktemp("stranger")
+    folder = tmp_path_factory.mktemp("user")
     packed = json.loads(output_of("npm", "pack", "--json", "--ignore-scripts", "--pack-destination", folder, cwd=NPM))
     (folder / "package.json").write_text('{"type": "module", "private": true}', encoding="utf-8")
     archive = next(folder.glob("*.tgz"))

@@ -31,18 +31,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(built: Path) -> Iterator[Any]:
     """Yield the page, which must log nothing and send no request."""
-    said, asked = list[str](), list[str]()
+    logged, requested = list[str](), list[str]()
     with chromium() as browser:
         context = browser.new_context(offline=True)
         opened = context.new_page()
-        opened.on("console", lambda message: said.append(message.text))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on("request", lambda request: asked.append(request.url))
+        opened.on("console", lambda message: logged.append(message.text))
+        opened.on("pageerror", lambda error: logged.append(str(error)))
+        opened.on("request", lambda request: requested.append(request.url))
         opened.goto(built.as_uri())
         opened.wait_for_selector("#results[data-run]")
         yield opened
-    assert said == []
-    assert {url.partition(":")[0] for url in asked} == {"file", "blob"}
+    assert logged == []
+    assert {url.partition(":")[0] for url in requested} == {"file", "blob"}
 
 
 def record_of(page: Any) -> oo.RunRecord:
@@ -79,7 +79,7 @@ def above_its_mean(observation: dict[str, Any]) -> dict[str, Any]:
     return {"orders": [*orders, *({"symbol": name, "action": "close", "target_weight": 0.0} for name in held)]}
 
 
-def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) -> None:
+def test_a_run_of_the_page_replays_in_python_with_the_same_nav(page: Any) -> None:
     record, market = record_of(page), oo.data.load("ecb-fx")
     replayed = oo.replay(record, market)
     assert replayed.verified, replayed
@@ -101,25 +101,28 @@ def test_a_run_of_the_page_replays_in_python_and_has_the_same_wealth(page: Any) 
         ("", "a function named `decide` is required"),
         ("const decide = () => { wasm_bindgen = null; return 5; };", "it returned number"),
         ("function decide() {}", "decide must return weights by symbol, such as {USD: 0.5}; it returned undefined"),
-        ("const decide = async () => ({USD: 0.5});", "it returned a promise, for which nobody waits"),
+        ("const decide = async () => ({USD: 0.5});", "it returned a promise, which is not awaited"),
         ("const decide = () => [0.5];", "such as {USD: 0.5}; it returned array"),
         ("const decide = () => new Map([['USD', 0.5]]);", "it returned map"),
-        ("const decide = () => ({DOLLAR: 0.5});", "DOLLAR is no symbol of this market, which has USD, "),
+        ("const decide = () => ({DOLLAR: 0.5});", "DOLLAR is not a symbol of this market; it has USD, "),
         (
             "const decide = () => ({orders: [{symbol: 'X', action: 'buy', target_weight: 1}]});",
-            "X is no symbol of this",
+            "X is not a symbol of this",
         ),
         ("const decide = () => { throw {code: 7}; };", 'the rule threw {"code":7}'),
-        ("const decide = () => self.postMessage({kind: 'judged'});", "a rule may return a decision, and post nothing"),
+        (
+            "const decide = () => self.postMessage({kind: 'scored'});",
+            "a rule must return a decision; postMessage is not available",
+        ),
         ("const decide = () => ({USD: 0 / 0});", "a weight must be a finite number; decide returned NaN for USD"),
         ("const decide = () => ({orders: [{}]});", "missing_field: `symbol` is required"),
         ("function decide( {", "Unexpected token"),
         ("const decide = () => { const e = new Error(); e.message = () => 1; throw e; };", "() => 1"),
         (
             "const decide = () => { throw {get stack() { throw 1; }, toJSON() { throw 3; }}; };",
-            "the rule threw an object that has no words",
+            "the rule threw an object without a message",
         ),
-        ("const decide = () => self.close();", "a rule may return a decision, and close nothing"),
+        ("const decide = () => self.close();", "a rule must return a decision; close is not available"),
         ("self.onmessage = null; const decide = () => 5;", "it returned number"),
     ],
 )
@@ -141,7 +144,7 @@ def test_an_empty_cost_field_is_refused(page: Any, field: str) -> None:
     page.fill(f"#{field}", "")
     page.click("#run")
     page.wait_for_selector("#failure:not([hidden])")
-    assert page.inner_text("#failure") == "fee and slippage are numbers of basis points, from 0"
+    assert page.inner_text("#failure") == "fee and slippage must be numbers of basis points, at least 0"
     page.fill(f"#{field}", was)
     with scored_run(page):
         run(page, "const decide = () => ({});")
@@ -163,7 +166,7 @@ def test_a_pending_rule_runs_once_the_engine_has_restarted(page: Any) -> None:
     # The seed field is hidden for a bundled market but still validated.
     page.evaluate("document.getElementById('seed').value = 'x'")
     page.click("#run")
-    assert "a seed is a whole number" in page.inner_text("#failure")
+    assert "the seed must be an integer" in page.inner_text("#failure")
     assert page.is_visible("#stop")
     page.evaluate("document.getElementById('seed').value = '7'")
     with scored_run(page):
@@ -181,7 +184,7 @@ def test_a_rule_that_crashed_the_page_does_not_start_automatically(page: Any, bu
     page.wait_for_selector("#stop:not([hidden])")
     page.goto(built.as_uri())
     page.wait_for_function("() => document.getElementById('versions').textContent !== ''")
-    assert "the rule that was kept did not end" in page.inner_text("#status")
+    assert "the stored rule did not end" in page.inner_text("#status")
     assert page.is_hidden("#stop")
     assert "for (;;);" in page.input_value("#rule")
     run(page, "const decide = () => ({});")
@@ -193,7 +196,7 @@ def test_a_rule_that_crashed_the_page_does_not_start_automatically(page: Any, bu
 def test_limited_weights_are_reported(page: Any) -> None:
     with scored_run(page):
         run(page, "const decide = () => ({USD: 2});")
-    assert page.inner_text("#ended") == "7,106 decisions asked for more than all of the wealth, and were cut to it."
+    assert page.inner_text("#ended") == "7,106 decisions had a gross exposure above 1 and were limited to 1."
     with scored_run(page):
         run(page, "const decide = ({ symbols }) => ({[symbols[0].symbol]: 1});")
     assert page.inner_text("#ended") == ""
@@ -216,7 +219,7 @@ def test_a_user_file_is_accepted_as_a_market(page: Any, tmp_path: Path) -> None:
     latin = tmp_path / "latin.csv"
     latin.write_bytes("date,\u00c4\n2024-01-02,1\n2024-01-03,1\n".encode("latin-1"))
     page.set_input_files("#file", str(latin))
-    page.wait_for_function("() => document.getElementById('failure').textContent === 'latin.csv is no text in UTF-8'")
+    page.wait_for_function("() => document.getElementById('failure').textContent === 'latin.csv is not UTF-8 text'")
 
 
 def test_a_synthetic_market_of_the_page_equals_the_market_of_its_seed(page: Any) -> None:

@@ -38,8 +38,8 @@ function stepped(oo, { name, given, expected }) {
   const env = environment(oo, given);
   const found = unless(env.resetJson() === expected.reset, `${name}: the first observation`);
   expected.steps.forEach((step, k) => {
-    const told = env.stepJson(given.decisions[k]);
-    const is = told === step.observation && env.infoJson === step.info && same(env.reward, step.reward);
+    const observation = env.stepJson(given.decisions[k]);
+    const is = observation === step.observation && env.infoJson === step.info && same(env.reward, step.reward);
     found.push(...unless(is && (env.terminated || env.truncated) === step.done, `${name}: step ${k}`));
   });
   return [...found, ...onWeights(oo, name, given, expected)];
@@ -66,7 +66,7 @@ function onWeights(oo, name, given, expected) {
 const number = (value) => (Array.isArray(value) ? value.map(number) : Number(value));
 const numbers = (fields) => Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, number(value)]));
 
-function begun(oo, given) {
+function started(oo, given) {
   const env = environment(oo, given);
   env.resetJson();
   const [start, end] = given.window;
@@ -80,7 +80,7 @@ const REFUSED = {
   table: (oo, env, given, input) => oo.runBacktest(oo.Dataset.fromColumns(given.dataset), number(input), settingsOf(given)),
   checkpoint: (oo, env, given, input) => {
     const costs = { ...given.costs, ...input.costs };
-    env.restoreState(begun(oo, { ...given, ...input, costs }).saveState());
+    env.restoreState(started(oo, { ...given, ...input, costs }).saveState());
   },
   window: (oo, env, given, input) => environment(oo, { ...given, window: input }),
   costs: (oo, env, given, input) => environment(oo, { ...given, costs: { ...given.costs, ...numbers(input) } }),
@@ -102,17 +102,17 @@ function slugOf(oo, act) {
 function rejected(oo, { environments, cases }) {
   return cases.flatMap(({ name, on, at, input, expected }) => {
     const given = environments[on];
-    const env = begun(oo, given);
+    const env = started(oo, given);
     const before = [env.nav, env.bar, env.terminated, env.truncated, env.infoJson];
     const slug = slugOf(oo, () => REFUSED[at](oo, env, given, input));
     const after = [env.nav, env.bar, env.terminated, env.truncated, env.infoJson];
-    const told = (each) => {
+    const nextStep = (each) => {
       let text;
       const refused = slugOf(oo, () => (text = each.stepJson(HOLD)));
       return `${refused} ${text} ${each.infoJson}`;
     };
     const is = slug === expected.slug && before.every((value, i) => same(value, after[i]));
-    return unless(is && told(env) === told(begun(oo, given)), `${name}: ${slug} in place of ${expected.slug}`);
+    return unless(is && nextStep(env) === nextStep(started(oo, given)), `${name}: ${slug} in place of ${expected.slug}`);
   });
 }
 
@@ -131,9 +131,9 @@ function records(oo, vector) {
   });
   const replayed = ["record", "faulty"].flatMap((name) => {
     const text = oo.canonicalize(JSON.stringify(vector[name]));
-    const told = oo.replay(text, market("synthetic"));
+    const replay = oo.replay(text, market("synthetic"));
     const verified = oo.verifyRecord(text);
-    return unless(told.verified && verified.intact && told.digest === vector[name].digest, `${name}: ${JSON.stringify(told)}`);
+    return unless(replay.verified && verified.intact && replay.digest === vector[name].digest, `${name}: ${JSON.stringify(replay)}`);
   });
   return [...shown, ...replayed];
 }
