@@ -1,4 +1,6 @@
-"""The Arena: a live forecasting competition with a public log; every score can be recomputed from it.
+"""The Arena: a live forecasting competition with a public log.
+
+Every score can be recomputed from it.
 
 `app`, `server` and `pages` serve it; `store` is its database, `log` its Merkle log, `scoring` its scores, `snapshots`
 and `sources` its observations. `protocol`, `timestamps` and `request_schema` are shared. Imports `errors` and `report`.

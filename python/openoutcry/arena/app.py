@@ -85,7 +85,7 @@ def create_app(arena: Arena, settings: Settings = Settings()) -> FastAPI:  # noq
 
 
 def _with_common_headers(app: ASGIApp) -> ASGIApp:
-    """Add `X-Content-Type-Options: nosniff` to every response, and serve HEAD as GET without a body.
+    """Add `nosniff` to every response, and serve HEAD as GET without a body.
 
     Source: RFC 9110, 9.3.2.
     """

@@ -44,7 +44,7 @@ class Sampling:
 
 
 class MarketTimes(NamedTuple):
-    """First scheduled close of a market, and the time when its result was known, or None."""
+    """First scheduled close of a market, and the time of its result, or None."""
 
     close_us: int
     known_us: int | None

@@ -31,7 +31,7 @@ SITE = "https://example.org/demo"
 
 @dataclass(frozen=True)
 class Question:
-    """A market: hours from the start of the demo to its close, and its first price in cents."""
+    """A market of the demo: hours to its close, and its first price in cents."""
 
     ticker: str
     title: str
@@ -208,7 +208,10 @@ class Demo:
 
 
 def _quotes(question: Question, as_of: datetime) -> dict[str, str]:
-    """Return prices within three cents of the first price; they depend on the hour only."""
+    """Return prices within three cents of the first price.
+
+    They depend on the hour only.
+    """
     edge = int(as_of.astimezone(UTC).timestamp()) // 600
     mid = min(97, max(3, question.cents + _draw(question.ticker, edge // 6) % 7 - 3))
     return {

@@ -1,4 +1,4 @@
-"""Events of an Arena for `openoutcry arena watch`: snapshots, results and an agent's standing."""
+"""Events of an Arena, for `openoutcry arena watch`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Watch:
         """Seconds to wait before the next poll, from `Retry-After`."""
 
     def poll(self) -> list[dict[str, Any]]:
-        """Return the changes since the last poll, as objects with `event`; the first poll returns the state.
+        """Return the changes since the last poll, as objects with `event`.
+
+        The first poll returns the state.
 
         Events are `snapshot`, `settled`, `standing`, `away` and `back`. Repeated failures give one `away` event.
 

@@ -59,7 +59,7 @@ def _instructions(market: Market) -> str:
 
 
 def _relevant_items(items: list[Any], market: Market) -> Iterator[Mapping[str, Any]]:
-    """Yield the items of a snapshot without other markets, unless they share a theater."""
+    """Yield the items of a snapshot, of other markets only those of the same theater."""
     for item in items[:MAX_ITEMS]:
         if not isinstance(item, dict):
             continue

@@ -1,4 +1,4 @@
-"""Forecast questions of a past season: a market at a snapshot, with its result kept separate.
+"""Forecast questions of a past season: a market at a snapshot, result apart.
 
 Questions come from a verified export. A prompt is computed from the snapshot's bytes only (`forecast_prompt`). The
 result decides which questions exist, their split and the score of a forecast.
@@ -85,7 +85,7 @@ class _KnownResult:
 
 
 class _Published(NamedTuple):
-    """A published snapshot: its time as integer and text, the index of its record, its digest."""
+    """A published snapshot: time as integer and text, record index and digest."""
 
     as_of_us: int
     as_of: str
@@ -248,7 +248,10 @@ def _known_of(folder: Path, records: list[dict[str, Any]], at_us: int) -> tuple[
 
 
 def _known_us(resolutions: Sequence[LogResolution], at_us: int, grace_us: int) -> int:
-    """Return the time when a result became final; a repeated result counts from its first record."""
+    """Return the time when a result became final.
+
+    A repeated result counts from its first record.
+    """
 
     def is_same_result(each: LogResolution) -> bool:
         is_final = market_state(each.status, each.outcome, each.at_us, at_us, grace_us) == SETTLED

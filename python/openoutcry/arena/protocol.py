@@ -81,7 +81,7 @@ class ArenaError(Exception):
 
 
 def shown(value: object) -> str:
-    """Return a received value for an error message: shortened JSON, or the type of a container."""
+    """Return a received value for an error: short JSON, or the type of a container."""
     if isinstance(value, (dict, list)) and value:
         return "an object" if isinstance(value, dict) else f"a list of {len(value)}"
     return json.dumps(value)[:MAX_SHOWN]

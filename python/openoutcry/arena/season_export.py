@@ -24,7 +24,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 
 
 def export(arena: Arena, folder: Path, timestamp: int) -> int:
-    """Write the public data of an arena to a new folder and return the number of records.
+    """Write the public data of an arena to a new folder; return the record count.
 
     Args:
         arena: An open arena; it may be served meanwhile.

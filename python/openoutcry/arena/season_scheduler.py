@@ -1,4 +1,4 @@
-"""Scheduler of a season: publishes a snapshot every ten minutes and closes each day."""
+"""Scheduler of a season: a snapshot every ten minutes, a close every day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timestamps of the protocol: integer microseconds since 1970, and their ISO 8601 text in UTC."""
+"""Timestamps: integer microseconds since 1970, and ISO 8601 text in UTC."""
 
 from __future__ import annotations
 

@@ -141,7 +141,10 @@ def run(
 
 
 def _hidden_files(record: Path | None, report: Path | None, source: str) -> list[Path]:
-    """Return the files that the sandbox hides; a report that cannot be written is refused here, before the run."""
+    """Return the files that the sandbox hides.
+
+    A report that cannot be written is refused here, before the run.
+    """
     if report is not None:
         checked_output_file(report)
     return [path for path in (record, report, Path(source)) if path is not None]

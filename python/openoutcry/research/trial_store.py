@@ -165,7 +165,7 @@ class LedgerTrialStore:
         self._ledger.add([failed_entry(self._about(candidate, key), self._setup, detail)])
 
     def open_holdout(self, seal: Seal) -> int:
-        """Record that a holdout is opened, and return the number of earlier openings and runs on it.
+        """Record the opening of a holdout; return its earlier openings and runs.
 
         Runs are those of sessions without a holdout, and manual runs.
         """

@@ -84,7 +84,10 @@ class LogPages:
         return [(last - timedelta(days=n)).isoformat() for n in range(max(0, (last - first).days) + 1)]
 
     def _day(self, day: str) -> dict[str, Any]:
-        """Return the checkpoint and chain hash of a day; for an open day, the current ones."""
+        """Return the checkpoint and chain hash of a day.
+
+        For an open day, the current ones.
+        """
         joined = select(days.c.seq, records.c.record).join(records, records.c.seq == days.c.seq)
         with self._arena.reading.connect() as connection:
             row = connection.execute(joined.where(days.c.date == day)).first()

@@ -59,7 +59,7 @@ class MarketPages:
         }
 
     def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the context of a market's page, without decisions before the cutoff (R-32)."""
+        """Return the context of a market's page, with no decision before cutoff (R-32)."""
         state, timestamp = self._arena.state, self._settings.clock()
         market = state.markets.get(market_id)
         if market is None:
@@ -86,7 +86,7 @@ class MarketPages:
         }
 
     def example(self) -> dict[str, Any]:
-        """Return the values of the first-agent guide: a free slug and the open market with the last cutoff."""
+        """Return the values of the first-agent guide: a free slug and an open market."""
         timestamp, state = self._settings.clock(), self._arena.state
         open_markets = [each for each in state.markets.values() if each.accepts_decision_at(timestamp)]
         last = max(open_markets, key=lambda each: (each.decision_cutoff, each.market_id), default=None)

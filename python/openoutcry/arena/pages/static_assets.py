@@ -1,4 +1,4 @@
-"""Static files of the pages, served under names that contain a hash of their content."""
+"""Static files of the pages, under names with a hash of their content."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ class Assets:
         return self._paths[name]
 
     def get(self, name: str) -> tuple[bytes, str] | None:
-        """Return the content and media type of a served file, or None if it does not exist."""
+        """Return content and media type of a served file, or None if it does not exist."""
         return self._files.get(name)

@@ -1,4 +1,7 @@
-"""SVG charts of the pages; a table or text next to each chart has the same numbers."""
+"""SVG charts of the pages.
+
+A table or text next to each chart has the same numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API authentication: the agent or client address of a request, and its rate limit."""
+"""API authentication: the agent or address of a request, and its rate limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from openoutcry.arena.store.entry_writes import key_digest
 
 
 class Authenticator:
-    """Authenticates requests by API key, and limits their rate by agent or by client address.
+    """Authenticate requests by API key, and limit their rate by agent or address.
 
     Args:
         settings: Rate limits and trusted proxies.
@@ -27,7 +27,7 @@ class Authenticator:
         self._keys, self._addresses = SlidingWindow(settings.rate_key), SlidingWindow(settings.rate_anon)
 
     def optional_agent(self, request: HTTPConnection) -> Agent | None:
-        """Return the agent whose key the request has, or None if the request has no key (R-02).
+        """Return the agent of the request's key, or None without a key (R-02).
 
         Raises:
             ArenaError: `bad_auth`: the request has an invalid key.
@@ -72,7 +72,7 @@ class Authenticator:
         return agent
 
     def address_bucket(self, request: HTTPConnection) -> str:
-        """Return the rate-limit bucket of a client address: the address, or the /64 of an IPv6 address (R-38)."""
+        """Return the rate-limit bucket of an address; for IPv6, its /64 (R-38)."""
         host = request.client.host if request.client is not None else ""
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
         hops = [each.strip() for each in forwarded.split(",") if each.strip()]
@@ -103,7 +103,7 @@ class Authenticator:
 
 
 def _address(hop: str) -> str | None:
-    """Return the IP address of a `X-Forwarded-For` entry without its port, or None if it is not an address."""
+    """Return the IP address of a `X-Forwarded-For` entry, or None if it has none."""
     bracketed = re.fullmatch(r"\[(.*)\](?::\d+)?", hop)
     host = bracketed[1] if bracketed else hop.partition(":")[0] if hop.count(":") == 1 else hop
     try:

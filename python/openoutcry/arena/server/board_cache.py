@@ -30,7 +30,7 @@ _Key = tuple[int, int, int]
 
 
 class _CachedBoards(NamedTuple):
-    """Boards by season and theater, with the facts and forecasts they were computed from."""
+    """Boards by season and theater, with their inputs and forecasts."""
 
     key: _Key
     facts: ScoreInputs
@@ -56,7 +56,7 @@ class Boards:
         return seasons(self._arena.state.began, self._settings.clock())
 
     def board(self, theater: str | None = None, season: str = ALL) -> Board:
-        """Return the board of one theater or all theaters, in one season or over all time (Q-2, Q-4).
+        """Return the board of a theater or all, in a season or all time (Q-2, Q-4).
 
         Raises:
             ArenaError: `invalid_payload`: the theater or the season does not exist.

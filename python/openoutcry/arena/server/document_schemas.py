@@ -1,4 +1,4 @@
-"""Response schemas derived from other modules: boards, profiles, proofs and snapshots."""
+"""Response schemas of other modules: boards, profiles, proofs and snapshots."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LeaderboardBody(BaseModel):
 
 
 class ShownDecision(BaseModel):
-    """A revealed decision: the cutoff of its market has passed, or the request has the agent's own key."""
+    """A revealed decision: after its cutoff, or for the agent's own key."""
 
     market_id: str
     yes_probability: Annotated[str, Field(examples=["0.04"])]

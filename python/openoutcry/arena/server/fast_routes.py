@@ -1,4 +1,4 @@
-"""`POST /decisions` and `GET /intel` as plain ASGI, without FastAPI: they receive most requests."""
+"""`POST /decisions` and `GET /intel` as plain ASGI: most requests go there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASGI middleware that sends some routes past FastAPI, and the parsing of their headers and bodies."""
+"""ASGI middleware that serves the fast routes without FastAPI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's own, plus the fast routes, error responses and security."""
+"""The OpenAPI document: FastAPI's own, fast routes, errors and security."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _errors(*statuses: int, model: type[BaseModel] = response_schemas.ErrorBody) -> dict[str, Any]:
-    """Return the error responses of the statuses and of 500, which every route can return."""
+    """Return the error responses of the statuses, and of 500."""
     responses: dict[str, Any] = {}
     for status in (*statuses, 500):
         responses[str(status)] = {"description": _ERROR_CODES[status], "content": _schema(model)}

@@ -1,4 +1,4 @@
-"""The public log below `/registry`: checkpoints, tiles, proofs and revealed decisions."""
+"""The public log: checkpoints, tiles, proofs and revealed decisions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Registry:
             return entry_bundle(record_texts(connection, tile.first, tile.first + tile.width))
 
     def proof(self, submission_id: str) -> tuple[Proof, bytes, list[dict[str, Any]]]:
-        """Return the inclusion proof of a submission, its record and its revealed decisions."""
+        """Return the inclusion proof, record and revealed decisions of a submission."""
         if not is_submission_id(submission_id):
             raise _missing(f"submission {submission_id[:32]}")
         with self._arena.reading.connect() as connection:

@@ -53,7 +53,10 @@ def backup(folder: Path, out: Path) -> int:
 
 
 def _checked(folder: Path) -> int:
-    """Verify the pages, chain, tiles, checkpoint and key of a copy; return its number of records."""
+    """Verify the pages, chain, tiles, checkpoint and key of a copy.
+
+    Return its number of records.
+    """
     key = SignerKey.parse((folder / KEY).read_text(encoding="utf-8").strip())
     database = Database.in_file(folder / FILE)
     try:

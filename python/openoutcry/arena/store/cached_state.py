@@ -103,7 +103,10 @@ class State:
     changes: int = 0
 
     def read(self, connection: Connection) -> None:
-        """Load the state from a database; concurrent readers see each member before or after."""
+        """Load the state from a database.
+
+        Concurrent readers see each member before or after.
+        """
         keys, registered = {}, {}
         for row in connection.execute(select(agents)):
             key = bytes(row.key_sha256)

@@ -1,4 +1,4 @@
-"""Log entries other than submissions: agents, keys, suspensions, snapshots, results and days."""
+"""Log entries other than submissions: agents, keys, snapshots, results, days."""
 
 from __future__ import annotations
 

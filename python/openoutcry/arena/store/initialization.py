@@ -35,7 +35,7 @@ class SetScoringRules(StateChange):
 
 @dataclass(frozen=True)
 class StartLog(StateChange):
-    """Write the first records of a log: its origin, its public key and the scoring rules."""
+    """Write the first records of a log: origin, public key and scoring rules."""
 
     origin: str
     vkey: str

@@ -1,4 +1,4 @@
-"""Commit submissions: accept or reject each decision, and append the record (R-21 to R-29)."""
+"""Commit submissions: accept or reject decisions, append records (R-21 to R-29)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class PlannedSubmission(NamedTuple):
 
 
 class SubmissionReply(NamedTuple):
-    """JSON body of a response; `is_replayed` if an earlier request had the same idempotency key."""
+    """JSON body of a response.
+
+    `is_replayed` if an earlier request had the same idempotency key.
+    """
 
     body: bytes
     is_replayed: bool = False

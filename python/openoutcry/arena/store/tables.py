@@ -1,4 +1,6 @@
-"""Database tables of an arena; the log, the salts and the snapshots determine all others.
+"""Database tables of an arena.
+
+The log, the salts and the snapshots determine all others.
 
 Times are integer microseconds since 1970; probabilities and prices are decimal strings.
 """

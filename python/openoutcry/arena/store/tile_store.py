@@ -1,4 +1,4 @@
-"""Merkle tree of the log in the database: full tiles, written once and read on demand."""
+"""Merkle tree of the log in the database: full tiles, read on demand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def full_tiles(begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def read_log(connection: Connection) -> tuple[native.MerkleTree, Link]:
-    """Return the Merkle tree without the leaves of full tiles, and the link to the last record."""
+    """Return the Merkle tree without leaves of full tiles, and the last record link."""
     last = connection.execute(select(func.max(records.c.seq))).scalar()
     size = 0 if last is None else int(last) + 1
     n_full = size // WIDTH
@@ -43,7 +43,7 @@ def read_log(connection: Connection) -> tuple[native.MerkleTree, Link]:
 
 
 def tiles_under(connection: Connection, tree: native.MerkleTree, *leaves: int) -> dict[int, bytes]:
-    """Return the level-0 tiles that proofs of these leaves need and the tree does not hold."""
+    """Return the level-0 tiles that proofs of these leaves still need."""
     return {leaf // WIDTH: _hashes(connection, 0, leaf // WIDTH) for leaf in leaves if 0 <= leaf < tree.n_cold}
 
 

@@ -111,7 +111,7 @@ class Batch:
         self._is_changed, self._newest = False, state.newest
 
     def log_time(self, at: int) -> int:
-        """Return a time, or the log's newest time if that is later: log times never decrease."""
+        """Return a time, but none before the log's newest: log times never decrease."""
         return max(at, self._newest)
 
     def record(self, entry: Mapping[str, Any], at: int) -> Record:
@@ -123,7 +123,10 @@ class Batch:
     def submission(
         self, members: Sequence[str], decided: Sequence[tuple[str, str, str | None, str | None]], received_at: int
     ) -> tuple[Record, str]:
-        """Append a submission to the log; return its record and the decisions with their salts as JSON."""
+        """Append a submission to the log.
+
+        Return its record and the decisions with their salts as JSON.
+        """
         record, opened = seal_submission(members, decided, self._end)
         return self._append(record, "submission", received_at), opened
 
@@ -145,7 +148,10 @@ class Batch:
         return self._ids.next(timestamp)
 
     def add(self, table: Table, *row: Any) -> None:
-        """Queue a row, one value per column in table order; it is written before the commit."""
+        """Queue a row, one value per column in table order.
+
+        It is written before the commit.
+        """
         self._rows[table].append(row)
 
     def flush(self) -> None:

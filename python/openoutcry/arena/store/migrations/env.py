@@ -1,4 +1,4 @@
-"""Alembic environment: runs the migrations on the connection of `Database.migrate`."""
+"""Alembic environment: run migrations on the connection of `Database.migrate`."""
 
 from __future__ import annotations
 
