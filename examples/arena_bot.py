@@ -1,11 +1,11 @@
-"""A bot of the Arena that decides on every new snapshot. Fork it: `decide` is yours, the rest is the protocol.
+"""A bot of the Arena that submits decisions on every new snapshot. Replace `decide`; the rest is the protocol.
 
     openoutcry arena serve --sandbox
     python arena_bot.py my-bot --rounds 3
 
-Keeps its key in `my-bot.key` and the receipt of every submission in a file of its own, `ID.receipt.json`, which
-`openoutcry-verify receipt` checks. A server that is away is waited for; one that refuses the bot, such as one that has
-suspended it, ends it with exit code 1. Needs `openoutcry[arena]`.
+Stores its key in `my-bot.key` and each receipt in `ID.receipt.json`, which `openoutcry-verify receipt` checks. If the
+server is unavailable, the bot waits and retries; if the server refuses the bot, for example after a suspension, it exits
+with code 1. Needs `openoutcry[arena]`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def decide(market: dict, items: list[dict]) -> dict | None:
     """Return a probability of YES for a market, or None to pass.
 
     Args:
-        market: As `GET /markets` has it.
-        items: What the snapshot says of its theaters: news, and what the sources count.
+        market: An entry of `GET /markets`.
+        items: Items of the snapshot in the theaters of the market: news, and counts of the sources.
     """
     price = market["yes_mid_price"]
     if price is None:
         return None
-    # Tension shifts the price by a few cents. It is a place for what you know, not a strategy.
+    # A placeholder, not a strategy: hostile theaters shift the price by a few cents.
     counts = [each for each in items if each["kind"] == "theater_intel" and each["gdelt_lean"] == "hostile"]
     probability = min(0.99, max(0.01, price + 0.03 * len(counts)))
     return {
@@ -45,74 +45,74 @@ def decide(market: dict, items: list[dict]) -> dict | None:
 
 
 def decisions(snapshot: dict, markets: list[dict]) -> list[dict]:
-    """Return what is decided on a snapshot."""
-    made = []
+    """Return the decisions on the markets of a snapshot."""
+    decided = []
     for market in markets[:500]:
         items = [each for each in snapshot["items"] if each.get("theater") in market["theaters"]]
-        told = decide(market, items)
-        if told is not None:
-            made.append({"market_id": market["market_id"], **told})
-    return made
+        decision = decide(market, items)
+        if decision is not None:
+            decided.append({"market_id": market["market_id"], **decision})
+    return decided
 
 
-def told(line: str) -> None:
-    """Say a line at once, whoever reads."""
+def report(line: str) -> None:
+    """Print a line without buffering, so that a pipe receives it immediately."""
     print(line, flush=True)
 
 
 def submit(client: ArenaClient, folder: Path) -> str:
-    """Submit on the newest snapshot, keep the receipt, and return the snapshot's moment."""
-    snapshot = retry_request(client.intel, told)
+    """Submit on the newest snapshot, store the receipt, and return the timestamp of the snapshot."""
+    snapshot = retry_request(client.intel, report)
     as_of = snapshot["as_of"]
-    made = decisions(snapshot, retry_request(client.markets, told)["markets"])
-    if not made:
-        told(f"nothing to decide on {as_of}")
+    decided = decisions(snapshot, retry_request(client.markets, report)["markets"])
+    if not decided:
+        report(f"no market to decide on at {as_of}")
         return as_of
-    # Sent again under one key after a connection that broke, it is one submission.
-    again = secrets.token_hex(16)
+    # With one idempotency key, a retry after a lost connection is the same submission.
+    idempotency_key = secrets.token_hex(16)
     try:
-        receipt = retry_request(partial(client.submit, as_of, made, again), told)
+        receipt = retry_request(partial(client.submit, as_of, decided, idempotency_key), report)
     except ArenaError as error:
         if "rejected" not in error.more:
             raise
-        told(f"nothing accepted on {as_of}: {error}")
+        report(f"no decision accepted on {as_of}: {error}")
         return as_of
-    kept = save_receipt(receipt, folder)
-    told(f"accepted on {as_of}: {receipt['n_markets_accepted']} of {receipt['n_markets_submitted']}, {kept}")
+    path = save_receipt(receipt, folder)
+    report(f"accepted on {as_of}: {receipt['n_markets_accepted']} of {receipt['n_markets_submitted']}, {path}")
     return as_of
 
 
 def key_of(url: str, slug: str, folder: Path) -> str:
-    """Return the bot's key, registered where there is none."""
+    """Return the key of the bot; register the bot if it has none."""
     path = folder / f"{slug}.key"
     if not path.exists():
         with ArenaClient(url) as client:
-            key = retry_request(partial(client.register, slug), told)
+            key = retry_request(partial(client.register, slug), report)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(key + "\n")
     return path.read_text(encoding="utf-8").strip()
 
 
 def run(url: str, slug: str, rounds: int, folder: Path) -> None:
-    """Submit on so many snapshots, as they come."""
+    """Submit on a number of snapshots, each when it is published."""
     with ArenaClient(url, slug, key_of(url, slug, folder)) as client:
         latest = submit(client, folder)
         for _ in range(rounds - 1):
-            while retry_request(client.markets, told)["as_of"] == latest:
+            while retry_request(client.markets, report)["as_of"] == latest:
                 time.sleep(10)
             latest = submit(client, folder)
 
 
 def main() -> int:
-    """Run the bot; 1 where it is refused."""
+    """Run the bot and return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("slug")
     parser.add_argument("--url", default="http://127.0.0.1:8420")
-    parser.add_argument("--rounds", type=int, default=1, help="snapshots to decide on; one each ten minutes")
+    parser.add_argument("--rounds", type=int, default=1, help="number of snapshots; one every ten minutes")
     parser.add_argument("--folder", type=Path, default=Path())
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
-        run(given.url, given.slug.lower(), given.rounds, given.folder)
+        run(options.url, options.slug.lower(), options.rounds, options.folder)
     except (ArenaError, OSError, httpx.HTTPError, httpx.InvalidURL) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

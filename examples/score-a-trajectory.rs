@@ -1,7 +1,7 @@
-//! Run, record, verify and score an agent; the verifier trusts nothing but the data and the record.
+//! Run, record, verify and score an agent; the verifier needs only the data and the record.
 //!
-//! `cargo run --release -p openoutcry-score --example score-a-trajectory`; `score_a_trajectory.py` is its twin in Python
-//! and prints the same lines.
+//! `cargo run --release -p openoutcry-score --example score-a-trajectory`; `score_a_trajectory.py` is the same program in
+//! Python and prints the same lines.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ use openoutcry_score::verdict::{ScoreConfig, score_agent};
 
 const COSTS: CostModel = CostModel { fee_bps: 1.0, slippage_bps: 2.0, ..CostModel::zero() };
 
-/// Windows in which the agent is run; each begins on the bar on which the one before it ends.
+/// Windows of the runs; each starts on the last bar of the previous one.
 const WINDOWS: [Window; 4] = [
     Window { start: 19, end: 270 },
     Window { start: 269, end: 520 },
@@ -22,7 +22,7 @@ const WINDOWS: [Window; 4] = [
     Window { start: 769, end: 1000 },
 ];
 
-/// Holds an equal part of what stands above its last twenty closes' mean.
+/// Holds a quarter of NAV in each symbol above the mean of its last twenty closes.
 fn decide(observation: &MarketObservation) -> Decision {
     let order_for = |view: &SymbolHistory| {
         let closes = &view.close_history;
@@ -33,7 +33,7 @@ fn decide(observation: &MarketObservation) -> Decision {
     Decision { orders: observation.symbols.iter().map(order_for).collect(), ..Decision::hold() }
 }
 
-/// Runs the agent: what the world gets to see of it is the text that this returns.
+/// Runs the agent and returns its record as text, which is all that the verifier receives.
 fn record(data: &Dataset) -> Result<String, Box<dyn Error>> {
     let mut runs = Vec::new();
     for window in WINDOWS {
@@ -45,7 +45,7 @@ fn record(data: &Dataset) -> Result<String, Box<dyn Error>> {
     Ok(AgentTrajectory::new("above its mean", runs, 3).to_json())
 }
 
-/// Scores the record of a stranger: every number is recomputed from the decisions and the data.
+/// Scores an untrusted record: every number is recomputed from the decisions and the data.
 fn verify(data: &Dataset, text: &str) -> Result<(), Box<dyn Error>> {
     let trajectory = AgentTrajectory::from_json(text)?;
     let submission = replay_submission(data, &trajectory, COSTS)?;
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = Dataset::synthetic(4, 1000, 3)?;
     let text = record(&data)?;
     verify(&data, &text)?;
-    // One decision made better after the fact: its maker even believes the chain.
+    // One decision is changed afterwards; the chain has not been recomputed.
     let forged = text.replacen(r#"target_weight\":0.25"#, r#"target_weight\":0.24"#, 1);
     let refused = replay_submission(&data, &AgentTrajectory::from_json(&forged)?, COSTS);
     let Err(ReplayError::Differs { run, field, cause, .. }) = refused else {

@@ -6,8 +6,8 @@ Arms      The same agent, trained on (1) `tier`: worlds of the default tier of i
           these worlds a twin with i.i.d. Gaussian returns, the volatilities and correlations of that world and the mean
           return of the tier, distributed over symbols by their beta; (3) `real`: real data before the split.
 Baselines `untrained`, all parameters 0; buy-and-hold of equal amounts; cash.
-Markets   `ecb-fx` with the tier `fx`, judged from 2015 on, and with --stocks 20 stocks of the S&P 500 with the tier
-          `hard`, judged from July 2011 on, about the second half of each. No training uses data after a split.
+Markets   `ecb-fx` with the tier `fx`, evaluated from 2015 on, and with --stocks 20 stocks of the S&P 500 with the tier
+          `hard`, evaluated from July 2011 on, about the second half of each. No training uses data after a split.
 Agent     11 parameters. A softmax allocates the invested fraction to symbols; it is linear in the logarithms of their
           volatility over 10 and 60 bars and in their trend over 5, 20 and 60. The invested fraction is log-linear in
           the volatility and trend of their average. Positions move towards the target by a learned fraction per bar.
@@ -23,8 +23,7 @@ Primary   `tier` minus `gaussian` on held-out data, averaged over seeds: the Sha
 Interval  95 %, percentiles of a two-way bootstrap that resamples seeds and half-years of held-out data, equally for
           both sides of a difference (the pigeonhole bootstrap, Owen 2007). Not corrected for multiple testing.
 Expected  No difference for `sharpe`: a tier's expected return is proportional to the day's variance, so neither trend
-nor
-          volatility is a signal, as in a Gaussian market. A smaller miss of `tier` for `steady`: volatility clusters.
+          nor volatility predicts it, as in a Gaussian market. `tier` has a smaller miss for `steady`.
 
     python examples/sim_to_real.py                       # currencies only
     python examples/sim_to_real.py --stocks skfolio-1.12.2-py3-none-any.whl
@@ -116,7 +115,7 @@ def markets_of(stocks: Path | None) -> dict[str, Market]:
 
 
 def ranges(market: Market) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the bars before the split and the judged bars, truncated to complete half-years of returns."""
+    """Return the bars before the split and the test bars, truncated to complete half-years of returns."""
     split, end = oo.Window(start=market.split).resolve(market.dataset, LOOKBACK)
     return (LOOKBACK, split), (split, split + (end - split - 1) // BLOCK * BLOCK + 1)
 
@@ -331,11 +330,9 @@ def cell(found: dict[str, float], metric: str) -> str:
 
 def table(results: dict[str, Any], task: str) -> str:
     """Return the results of a task as a Markdown table with 95 % intervals."""
-    metric, name = ("sharpe", "Sharpe ratio") if task == "sharpe" else ("miss", "miss of the promise")
-    lines = [
-        f"| judged on | trained on | {name} | `tier` less it | log growth a year | `tier` less it |",
-        "|---" * 6 + "|",
-    ]
+    metric, name = ("sharpe", "Sharpe ratio") if task == "sharpe" else ("miss", "miss")
+    titles = ("evaluated on", "trained on", name, "`tier` less arm", "log growth per year", "`tier` less arm")
+    lines = [f"| {' | '.join(titles)} |", "|---" * 6 + "|"]
     for market, about in results["markets"].items():
         found = about["tasks"][task]
         for arm, metrics in found["arms"].items():
@@ -382,9 +379,9 @@ def forest(results: dict[str, Any], task: str, title: str) -> str:
 def picture_of(results: dict[str, Any]) -> str:
     charts = (
         forest(results, "sharpe", "Trained for a Sharpe ratio: difference of the Sharpe ratio, right is better"),
-        forest(results, "steady", "Trained to keep a promised volatility: difference of the miss, left is better"),
+        forest(results, "steady", "Trained for a target volatility: difference of the miss, left is better"),
     )
-    return standalone(*charts, title="Trained on a tier, judged on real data after the split")
+    return standalone(*charts, title="Trained on a tier, evaluated on real data after the split")
 
 
 def main() -> None:

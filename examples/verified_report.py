@@ -1,6 +1,6 @@
-"""A run, its record and its report: a page that says how to verify it, and the verification.
+"""Run an agent, save its record, write its report and verify the record.
 
-The page opens in any browser; what the agent said stands beside what it did, bar by bar.
+The report opens in any browser and shows each decision with its rationale and its fills, bar by bar.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import openoutcry as oo
 
 
 def decide(observation: dict) -> dict:
-    """Hold what stands above its mean, say why and how sure."""
+    """Hold the symbols above their mean, with a confidence and a rationale."""
     orders = []
     for view in observation["symbols"]:
         closes = view["close_history"]
@@ -30,6 +30,6 @@ if __name__ == "__main__":
     market = oo.data.load("ecb-fx")
     run = oo.run_backtest(market, decide, "2015-01-01:2018-01-01", name="above its mean", capture=True)
     run.record.save("run.json.zst")
-    # Three lookbacks were tried before this one.
+    # Three other lookbacks were tested before: four trials.
     print(run.report("run.html", record="run.json.zst", n_trials=4))
     print(oo.replay(oo.RunRecord.load("run.json.zst"), market))
