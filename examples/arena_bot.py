@@ -4,8 +4,8 @@
     python arena_bot.py my-bot --rounds 3
 
 Stores its key in `my-bot.key` and each receipt in `ID.receipt.json`, which `openoutcry-verify receipt` checks. If the
-server is unavailable, the bot waits and retries; if the server refuses the bot, for example after a suspension, it exits
-with code 1. Needs `openoutcry[arena]`.
+server is unavailable, the bot waits and retries; if the server refuses the bot, for example after a suspension, it
+exits with code 1. Needs `openoutcry[arena]`.
 """
 
 from __future__ import annotations

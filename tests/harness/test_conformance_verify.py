@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conformance_agents import agent, failed, in_process, judged, passed, tiny
-from jsonschema import Draft202012Validator
+from conformance_agents import agent, judged, report_of, tiny
 
 import openoutcry as oo
-from openoutcry import openoutcry_py as native
 from openoutcry.harness.conformance import BADGE, verify_report
 from openoutcry.harness.conformance.checks import checks_of
 from openoutcry.harness.conformance.conformance_report import signed
-from openoutcry.harness.conformance.json_schema import KEYWORDS, first_schema_error
 from openoutcry.harness.conformance.kit import kit
 from openoutcry.harness.conformance.report_summary import conclusion, summary
 from openoutcry.harness.conformance.report_verification import WITHOUT_ANSWERS
 
 pytestmark = pytest.mark.once
-
-SCHEMA = json.loads(native.CONFORMANCE_REPORT_SCHEMA)
-DESCRIBING = {"$schema", "$id", "$defs", "title", "description", "examples"}
-
-
-def report_of(name: str) -> dict[str, Any]:
-    """Return the report of a passed, a failed or an in-process agent."""
-    made = {"passed": passed, "failed": failed, "in_process": in_process}
-    return made[name]().to_dict()
 
 
 def with_digest(report: dict[str, Any]) -> str:
@@ -43,97 +30,37 @@ def changed(name: str, **changes: Any) -> str:
     return with_digest({field: value for field, value in report.items() if value is not None})
 
 
-# The schema
-
-
-def parts(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield a schema and its subschemas."""
-    yield schema
-    inside = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
-    for each in [*inside, *([schema["items"]] if "items" in schema else [])]:
-        yield from parts(each)
-
-
-def test_the_report_schema_uses_only_supported_keywords() -> None:
-    for each in parts(SCHEMA):
-        assert set(each) <= KEYWORDS | DESCRIBING
-        assert each.get("pattern", "^$")[0] + each.get("pattern", "^$")[-1] == "^$"
-        assert ("properties" in each) == (each.get("additionalProperties") is False)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of each value in a report."""
-    if path:
-        yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, each in inside:
-        yield from places(each, (*path, name))
-
-
-def at(report: dict[str, Any], path: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return a copy of a report, and the value at a path in it."""
-    mutant = found = copy.deepcopy(report)
-    for name in path:
-        found = found[name]
-    return mutant, found
-
-
-def mutants(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield copies of a report with one value replaced, removed or added."""
-    for path in [(), *places(report)]:
-        mutant, found = at(report, path)
-        if isinstance(found, dict):
-            found["surprise"] = 1
-            yield mutant
-    for *path, name in places(report):
-        for value in (None, True, -1, 1.5, 10**30, "x", "0" * 64, [7], {}):
-            mutant, found = at(report, tuple(path))
-            found[name] = value
-            yield mutant
-        mutant, found = at(report, tuple(path))
-        del found[name]
-        yield mutant
-
-
-def test_schema_validation_agrees_with_jsonschema() -> None:
-    validator = Draft202012Validator(SCHEMA)
-    report = report_of("passed")
-    report["signature"] = {"algorithm": "ed25519", "public_key": "0" * 64, "signature": "0" * 128}
-    report["checks"] = [report_of("failed")["checks"][2]]
-    assert first_schema_error(report, SCHEMA, SCHEMA) is None
-    found = [(mutant, first_schema_error(mutant, SCHEMA, SCHEMA)) for mutant in mutants(report)]
-    for mutant, wrong in found:
-        assert (wrong is None) == validator.is_valid(mutant), (wrong, mutant)
-    assert sum(wrong is not None for _, wrong in found) > 400
-
-
 # Consistency
 
 
 MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
-    "a transport that there is not": (
+    "an unknown transport": (
         "passed",
         lambda report: report.update(harness={"transport": "pigeon", "x": [1]}),
         "no `harness.tier`",
     ),
     "no bounds": ("passed", lambda report: report.update(bounds={}), "no `bounds.start_seconds`"),
-    "a count in words": (
+    "a count as text": (
         "passed",
         lambda report: report["timing"].update(n_sessions="many"),
         "`timing.n_sessions` 'many', where integer is known",
     ),
-    "advice that is none": ("passed", lambda report: report.update(advice=[7]), "`advice[0]` 7, where object is known"),
-    "a date that is none": (
+    "advice that is a number": (
+        "passed",
+        lambda report: report.update(advice=[7]),
+        "`advice[0]` 7, where object is known",
+    ),
+    "an invalid date": (
         "passed",
         lambda report: report.update(date="never"),
         "`date` 'never', where text that matches",
     ),
-    "fewer answers than none": (
+    "a negative number of answers": (
         "passed",
         lambda report: report["checks"][2].update(n_answers=-5),
         "`checks[2].n_answers` -5, where a number of at least 0 is known",
     ),
-    "less time than none": (
+    "a negative time": (
         "passed",
         lambda report: report["checks"][2].update(seconds=-1),
         "`checks[2].seconds` -1, where a number of at least 0 is known",
@@ -143,12 +70,12 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report.update(signature={"algorithm": "none", "public_key": "0" * 64, "signature": "0" * 128}),
         "`signature.algorithm` 'none', where `ed25519` is known",
     ),
-    "a version with a line in it": (
+    "a version with control characters": (
         "passed",
         lambda report: report.update(contract_version="1.0\r\x1b[2Kwhole"),
         "`contract_version` '1.0\\r\\x1b[2Kwhole', where",
     ),
-    "a day that there is not": (
+    "a day that does not exist": (
         "passed",
         lambda report: report.update(date="2026-02-30T00:00:00Z"),
         "the date must be valid; received 2026-02-30",
@@ -173,7 +100,7 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report["checks"][3].update(state="failed", reason="it did"),
         "one_line_each must be not_run; received failed",
     ),
-    "not run before anything failed": (
+    "not run without a failure": (
         "passed",
         lambda report: report["checks"][3].update(state="not_run"),
         "one_line_each must be passed or failed; received not_run",
@@ -183,17 +110,17 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: _check(report, "episode").update(n_answers=0),
         "episode must have some answers; received 0",
     ),
-    "answers where nothing was asked": (
+    "answers of a check without observations": (
         "passed",
         lambda report: report["checks"][0].update(n_answers=3),
         "kit must have no answers; received 3",
     ),
-    "answers where nothing was run": (
+    "answers of a check that was not run": (
         "failed",
         lambda report: report["checks"][-1].update(n_answers=3),
         "must have no answers and no duration if it is not_run",
     ),
-    "more answers than its checks have": (
+    "more answers than in its checks": (
         "passed",
         lambda report: report["timing"].update(n_answers=report["timing"]["n_answers"] + 1),
         "the number of answers must be the sum over the checks",
@@ -203,17 +130,17 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report["timing"].update(n_sessions=10**6),
         "times of its later answers must be given if and only if there are any",
     ),
-    "an answer later than was allowed": (
+    "an answer after the time limit": (
         "passed",
         lambda report: report["timing"].update(answer_max_seconds=3600.0),
         "times of its later answers must increase, and be within",
     ),
-    "a start later than was allowed": (
+    "a start after the time limit": (
         "passed",
         lambda report: report["timing"].update(start_max_seconds=3600.0),
         "times of its starts must increase, and be within",
     ),
-    "a median above the longest": (
+    "a median above the maximum": (
         "passed",
         lambda report: report["timing"].update(answer_p50_seconds=1.5, answer_max_seconds=1.0),
         "times of its later answers must increase",
@@ -238,27 +165,27 @@ MUTANTS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
         lambda report: report["harness"].pop("files"),
         "digests of files must be given for a program and not for a server; received none",
     ),
-    "a time to end in without a program": (
+    "a time to end without a program": (
         "in_process",
         lambda report: report["bounds"].update(end_seconds=1.0),
         "the bound `end_seconds` must be given for a program only; received one",
     ),
-    "a program without a time to end in": (
+    "a program without a time to end": (
         "passed",
         lambda report: report["bounds"].pop("end_seconds"),
         "the bound `end_seconds` must be given for a program only; received none",
     ),
-    "infrastructure to blame for nothing": (
+    "an infrastructure fault without a failure": (
         "passed",
         lambda report: report["checks"][2].update(infrastructure=True),
         "first_answer must have a reason if and only if it failed; received passed and ['infrastructure']",
     ),
-    "orders of no answer": (
+    "orders without answers": (
         "failed",
         lambda report: report.update(n_orders=1),
         "orders must belong to an answer; received 1 orders without answers",
     ),
-    "advice for who failed": (
+    "advice for a failed agent": (
         "failed",
         lambda report: report.update(advice=[{"sent": "a", "did": "b", "holds": True}]),
         "a report of a failed agent must have no advice; received some",
@@ -359,10 +286,10 @@ def test_texts_of_a_report_contain_no_control_characters() -> None:
 
 def test_a_conclusion_that_contradicts_the_checks_is_found() -> None:
     checks = report_of("passed")["checks"]
-    told_so = "the conclusion must follow from the checks; received a different one"
-    assert told_so in verify_report(changed("passed", checks=[*checks[:-1], {**checks[-1], "state": "failed"}]))
-    assert told_so in verify_report(changed("failed", conforms=True, badge=BADGE))
-    assert verify_report(changed("passed", badge=None)) == [told_so]
+    contradiction = "the conclusion must follow from the checks; received a different one"
+    assert contradiction in verify_report(changed("passed", checks=[*checks[:-1], {**checks[-1], "state": "failed"}]))
+    assert contradiction in verify_report(changed("failed", conforms=True, badge=BADGE))
+    assert verify_report(changed("passed", badge=None)) == [contradiction]
     assert verify_report(changed("passed", checks=checks[1:]))[0].startswith("the report must have the ")
     assert verify_report(changed("passed", checks=checks[::-1]))[0].startswith("the report must have the ")
     excused = [each | ({"state": "not_applicable"} if each["check"] == "ends" else {}) for each in checks]
