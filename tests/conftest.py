@@ -1,4 +1,4 @@
-"""Fix how random tests draw, and what Ctrl-C does, so that a run of the suite is the same everywhere."""
+"""Settings of all tests: deterministic hypothesis, Ctrl-C in child processes, and the order of files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pytest
 from fake_llm import fake_llm  # noqa: F401 a fixture
 from hypothesis import HealthCheck, settings
 
-# pytest puts this folder on the path, where `tests/gym` is the package `gym` to a library that looks for it.
+# pytest puts this folder on the path, where a library that imports `gym` would find `tests/gym`.
 sys.path[:] = [each for each in sys.path if each != str(Path(__file__).parent)]
 
 if TYPE_CHECKING:
     from arena_in_process import Floor
 
-# A shell that runs the tests in the background has Ctrl-C ignored, and so would every command that they begin.
+# A shell that runs the tests in the background ignores Ctrl-C, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The first to be handed out where files run beside each other: one of a minute that came last would run alone.
+# Started first when files run in parallel: a file of a minute that starts last would run alone.
 LONGEST = (
     "martingale_planted",
     "leakcheck_command",
@@ -36,12 +36,12 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move the files that take longest to the front."""
+    """Move the slowest files to the front."""
     place = {f"test_{name}": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
-# Derandomized: the same examples on every machine. A drawn market costs milliseconds, far above hypothesis' own limits.
+# Derandomized: the same examples on every machine. Drawing a market takes milliseconds, above the limits of hypothesis.
 settings.register_profile(
     "openoutcry",
     derandomize=True,
@@ -55,10 +55,10 @@ settings.load_profile("openoutcry")
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Floor]:
     """An arena with a snapshot and the agent `one`."""
-    # What serves it is an extra, which the floor has not.
+    # The floor environment lacks the extra of the server.
     from arena_in_process import floor
 
-    with floor(tmp_path / "arena") as found:
-        found.publish()
-        found.register("one")
-        yield found
+    with floor(tmp_path / "arena") as arena:
+        arena.publish()
+        arena.register("one")
+        yield arena

@@ -1,6 +1,7 @@
-"""The table of layers: which rooms of the package there are, and what each may import.
+"""The table of layers: the folders of the package, and the allowed imports of each.
 
-`tests/tree/test_layers.py` holds every module to its row. A row may name only rows above it, so that imports run one way.
+`tests/tree/test_layers.py` checks every module against its row. A row may name only rows above it, so that imports run
+in one direction.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class Layer:
-    """Modules that belong together, and what they may import.
+    """A group of modules and its allowed imports.
 
     Attributes:
         modules: Names; `a.*` stands for everything below `a`.
         layers: Rows above this one.
         libraries: Third-party packages.
-        deferred: Third-party packages that are imported inside a function, since they come with an extra.
-        by_name: Modules that import others by a name that is computed.
+        deferred: Third-party packages of extras, imported only inside functions.
+        by_name: Modules that import others by a computed name.
     """
 
     modules: tuple[str, ...]
@@ -41,10 +42,10 @@ CORE = f"{BASE} data scenarios agents records backtest"
 LAYERS = {
     "native": _layer("openoutcry_py", libraries=""),
     "errors": _layer("errors arguments", "native"),
-    # The core: needs NumPy alone, and is what `import openoutcry` offers.
+    # The core: needs only NumPy, and has the public names of `import openoutcry`.
     "data": _layer("data data.*", BASE, deferred="pandas polars pyarrow"),
     "scenarios": _layer("scenarios scenarios.*", f"{BASE} data"),
-    # The worker runs as a file of its own, where nothing but the standard library need be installed.
+    # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
     "records": _layer("records records.*", BASE),
     "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray rich"),
@@ -56,7 +57,7 @@ LAYERS = {
     ),
     "sb3": _layer("gym.sb3 sb3", f"{BASE} gym", "gymnasium numpy stable_baselines3"),
     "puffer": _layer("gym.puffer puffer", f"{BASE} gym", "gymnasium numpy pufferlib"),
-    # Agents in processes of their own. Scripts of the sandbox run without the package.
+    # Agents in separate processes. Scripts of the sandbox run without the package.
     "sandbox": _layer(
         "harness.sandbox harness.sandbox.*",
         "native errors",
@@ -68,7 +69,7 @@ LAYERS = {
     "harness": _layer("harness harness.*", f"{CORE} sandbox", deferred="httpx"),
     "conformance": _layer("harness.conformance harness.conformance.*", f"{CORE} sandbox harness"),
     "mcp": _layer("harness.mcp harness.mcp.*", f"{CORE} harness", "anyio mcp mcp_types numpy pydantic"),
-    # Numbers, then pictures of them.
+    # Scores, then pages and pictures.
     "scoring": _layer("scoring scoring.*", f"{CORE} harness"),
     "pages": _layer(
         "report report.charts report.charts.* report.pages report.pages.* report.views report.views.* report.render"
@@ -86,7 +87,7 @@ LAYERS = {
         by_name="audits.leakcheck.target_lookup",
     ),
     "testing": _layer("testing testing.*", "conformance", "gymnasium numpy pytest", by_name="testing"),
-    # Apps. One app imports another one way only.
+    # Apps. Imports between apps run in one direction.
     "ledger": _layer("ledger ledger.*", f"{CORE} scoring", deferred="fastapi pyarrow uvicorn"),
     "research": _layer(
         "research research.*",
@@ -95,13 +96,13 @@ LAYERS = {
     ),
     "arena_protocol": _layer("arena arena.protocol arena.timestamps", BASE, ""),
     "arena_log": _layer("arena.log arena.log.*", BASE, "cryptography"),
-    # What ranks news has no say in scores: scoring imports neither snapshots nor sources.
+    # Scores must not depend on the ranking of news: scoring imports neither snapshots nor sources.
     "arena_scoring": _layer("arena.scoring arena.scoring.*", f"{BASE} arena_protocol"),
     "arena_snapshots": _layer("arena.snapshots arena.snapshots.*", "arena_protocol", "brotli zstandard"),
     "arena_sources": _layer(
         "arena.sources arena.sources.* arena.demo_season", "arena_protocol arena_snapshots", "feedparser httpx"
     ),
-    # Two files for auditors who do not have the package.
+    # Two files that run without the package, for auditors.
     "arena_verifier": _layer("arena.verifier arena.rescoring", libraries=""),
     "arena_schemas": _layer(
         "arena.request_schema arena.submission_schema", f"{BASE} arena_protocol arena_log", "pydantic"
@@ -117,7 +118,7 @@ LAYERS = {
         f"{BASE} arena_protocol arena_log arena_scoring arena_store arena_verifier",
         "sqlalchemy",
     ),
-    # The prompt of a model knows one snapshot, never a result.
+    # The prompt of a model is built from one snapshot, never from a result.
     "arena_prompt": _layer("arena.forecast_prompt", f"{BASE} agents arena_snapshots", ""),
     "arena_questions": _layer(
         "arena.past_questions arena.dataset_splits",
@@ -139,7 +140,7 @@ LAYERS = {
     ),
     "arena_witness": _layer("arena.witness", f"{BASE} arena_protocol arena_log", "httpx"),
     "arena_client": _layer("arena.arena_client arena.event_stream", "arena_protocol", "httpx"),
-    # What plays an episode knows nothing of the framework, so that it can be tested and audited without it.
+    # Episodes do not depend on the framework, so that they can be tested and audited without it.
     "rollouts": _layer(
         "verifiers_env.episode_outcome verifiers_env.mandates verifiers_env.parser verifiers_env.prompts"
         " verifiers_env.record_conversations verifiers_env.record_store verifiers_env.reward_hacking"
@@ -147,7 +148,7 @@ LAYERS = {
         " verifiers_env.scripted_policies verifiers_env.task_rows",
         CORE,
     ),
-    # A forecast is read as the Arena reads a submission.
+    # Forecasts are parsed by the Arena's schema of submissions.
     "forecasts": _layer("verifiers_env.forecast_parser", "arena_protocol arena_schemas rollouts", ""),
     "verifiers": _layer(
         "verifiers_env verifiers_env.arena_tasks verifiers_env.chat_harness verifiers_env.conversation_protocol"
@@ -166,16 +167,16 @@ LAYERS = {
         "httpx sqlalchemy uvicorn",
         by_name="cli.commands",
     ),
-    # The public names, imported when they are first used.
+    # The public names, imported on first use.
     "surface": Layer(("openoutcry",), frozenset(BASE.split()), by_name=frozenset({"openoutcry"})),
 }
 
-# Imports inside a function or for types alone that leave the rows above: (module, target) -> why.
+# Allowed deferred imports (in a function, or only for types) outside the rows above: (module, target) -> reason.
 DEFERRED = {
-    ("openoutcry", ANY): "the surface imports a name's module when the name is first used",
-    ("openoutcry.cli.*", ANY): "a command imports what it runs, so that `openoutcry --help` starts at once",
-    ("openoutcry.backtest.run", "openoutcry.report.run_report"): "`Run.report` and `Run.plot` draw the run they are of",
+    ("openoutcry", ANY): "public names are imported on first use",
+    ("openoutcry.cli.*", ANY): "a command defers its imports, so that `openoutcry --help` starts fast",
+    ("openoutcry.backtest.run", "openoutcry.report.run_report"): "`Run.report` and `Run.plot` draw the run",
     ("openoutcry.gym.environment", "openoutcry.report.charts.raster"): "`render_mode='rgb_array'` draws a picture",
     ("openoutcry.testing.pytest_plugin", "openoutcry.audits.leakcheck"): "pytest loads the plugin in every project",
-    (ANY, "openoutcry"): "`__version__` is defined in the root alone",
+    (ANY, "openoutcry"): "`__version__` is defined only in the root",
 }

@@ -1,4 +1,4 @@
-"""Which Rust file of a crate uses which, read from its source: `use` trees, paths and re-exports.
+"""The uses between Rust files of a crate, parsed from `use` trees, paths and re-exports.
 
 A name is resolved to the file that defines it: re-exports of a `mod.rs` or `lib.rs` are followed. Modules under
 `#[cfg(test)]`, comments and strings are left out.
@@ -20,7 +20,7 @@ Edges = dict[Module, set[Module]]
 
 
 def sources(src: Path) -> dict[Module, str]:
-    """Return the source of each module of a crate without tests, comments and strings, by its path from the root."""
+    """Return the sources of a crate by module path, without tests, comments and strings."""
     found = {}
     for path in sorted(src.rglob("*.rs")):
         parts = path.relative_to(src).with_suffix("").parts
@@ -30,7 +30,7 @@ def sources(src: Path) -> dict[Module, str]:
 
 
 def names(tree: str, prefix: Module = ()) -> Iterator[tuple[str, Module]]:
-    """Yield each name that a `use` tree binds, with the path it stands for."""
+    """Yield each name that a `use` tree binds, with its path."""
     head, brace, rest = tree.strip().partition("{")
     if brace:
         outer = (*prefix, *filter(None, (part.strip() for part in head.split("::"))))
@@ -50,7 +50,7 @@ def names(tree: str, prefix: Module = ()) -> Iterator[tuple[str, Module]]:
 
 
 def absolute(path: Module, module: Module, modules: Mapping[Module, str]) -> Module | None:
-    """Return a path as written in a module from the root of its crate; `None` for another crate."""
+    """Resolve a path in a module to a path from the root of its crate; `None` for another crate."""
     if path[0] in {"crate", "self"}:
         return (() if path[0] == "crate" else module) + path[1:]
     if path[0] == "super":
@@ -60,7 +60,7 @@ def absolute(path: Module, module: Module, modules: Mapping[Module, str]) -> Mod
 
 
 def bound(module: Module, modules: Mapping[Module, str]) -> dict[str, Module]:
-    """Return the names of this crate that a module binds by `use`, with their paths from the root."""
+    """Return the names of this crate that a module binds with `use`, and their paths from the root."""
     found = {}
     for match in USE.finditer(modules[module]):
         for name, path in names(match["tree"]):
@@ -71,14 +71,14 @@ def bound(module: Module, modules: Mapping[Module, str]) -> dict[str, Module]:
 
 
 def defining(path: Module, modules: Mapping[Module, str], uses: Mapping[Module, Mapping[str, Module]]) -> Module:
-    """Return the module that defines what a path from the root names."""
+    """Return the module that defines the item at a path from the root."""
     for _ in range(len(modules)):
         size = next(n for n in range(len(path), -1, -1) if path[:n] in modules)
         module, rest = path[:size], path[size:]
         if not rest or uses[module].get(rest[0], path[: size + 1]) == path[: size + 1]:
             return module
         path = (*uses[module][rest[0]], *rest[1:])
-    raise ValueError(f"re-exports that end are required; received a circle at {'::'.join(path)}")
+    raise ValueError(f"re-exports without a cycle are required; received one at {'::'.join(path)}")
 
 
 def edges(modules: Mapping[Module, str]) -> Edges:
@@ -98,7 +98,7 @@ def edges(modules: Mapping[Module, str]) -> Edges:
     return found
 
 
-def circles(graph: Mapping[object, set[object]]) -> list[list[object]]:
+def cycles(graph: Mapping[object, set[object]]) -> list[list[object]]:
     """Return the strongly connected components of more than one node, sorted."""
 
     def reach(start: object) -> set[object]:
@@ -115,26 +115,26 @@ def circles(graph: Mapping[object, set[object]]) -> list[list[object]]:
     return sorted(sorted(group, key=str) for group in groups if len(group) > 1)
 
 
-def room(module: Module) -> str:
+def folder_of(module: Module) -> str:
     """Return the top-level folder or file that a module is in; `lib` for the root."""
     return module[0] if module else "lib"
 
 
 def violations(src: Path, layers: Mapping[str, set[str]]) -> list[str]:
-    """Return what the modules of a crate break: rooms without a row, uses that a row lacks, and circles of rooms."""
+    """Return the violations of a crate: folders without a row, unlisted uses, and cycles between folders."""
     modules = sources(src)
     graph = edges(modules)
-    rooms = {room(module) for module in modules} - {"lib"}
-    found = [f"{name} must have a row" for name in sorted(rooms - set(layers))]
-    found += [f"{name} is a row without a room" for name in sorted(set(layers) - rooms)]
-    between: dict[str, set[str]] = {name: set() for name in rooms}
+    folders = {folder_of(module) for module in modules} - {"lib"}
+    found = [f"{name} must have a row" for name in sorted(folders - set(layers))]
+    found += [f"{name} is a row without a folder" for name in sorted(set(layers) - folders)]
+    between: dict[str, set[str]] = {name: set() for name in folders}
     for module, targets in sorted(graph.items()):
         for target in sorted(targets):
-            if module and room(module) != room(target):
-                between[room(module)].add(room(target))
-                if room(target) not in layers.get(room(module), set()):
+            if module and folder_of(module) != folder_of(target):
+                between[folder_of(module)].add(folder_of(target))
+                if folder_of(target) not in layers.get(folder_of(module), set()):
                     found.append(f"{'::'.join(module)} must not use {'::'.join(target) or 'the root'}")
-    found += [f"{' and '.join(map(str, circle))} use each other" for circle in circles(dict(between))]
+    found += [f"{' and '.join(map(str, cycle))} use each other" for cycle in cycles(dict(between))]
     files = {module: {target for target in targets if target} for module, targets in graph.items() if module}
-    apart = [circle for circle in circles(dict(files)) if len({room(each) for each in circle}) > 1]
-    return found + [f"{[chr(47).join(each) for each in circle]} use each other" for circle in apart]
+    apart = [cycle for cycle in cycles(dict(files)) if len({folder_of(each) for each in cycle}) > 1]
+    return found + [f"{[chr(47).join(each) for each in cycle]} use each other" for cycle in apart]

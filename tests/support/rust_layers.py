@@ -1,6 +1,6 @@
-"""Which room of a Rust crate may use which: a room is a folder or a file right below `src`.
+"""The allowed uses between the folders and files directly below `src` of each Rust crate.
 
-`tests/support/rust_graph.py` reads it. A room that is not listed, and a use that is not, fail.
+`tests/support/rust_graph.py` checks them. An unlisted folder or use fails.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The pages do what they show.
+"""The examples of the pages: Python runs, JSON parses, and named commands, options and files exist.
 
-Their Python runs, their JSON parses, and the commands, options and files that they name exist.
-
-Blocks of one page share their names, in order. What a block needs but a reader does not stands before it in a comment:
+The blocks of a page run in order in one namespace. A comment contains code that a block needs but a reader does not:
 
     <!-- setup
     frame = pandas.DataFrame(...)
@@ -42,7 +40,7 @@ NAMED_FILE = re.compile(r"`([a-z][\w.*-]*(?:/[\w.*-]*)+)`|\]\((?!https?:|#)([^)#
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page, or a setup comment, whose text begins on `line`."""
+    """A fenced block or setup comment of a page; its text starts at `line`."""
 
     info: str
     text: str
@@ -60,7 +58,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def run_python(page: str, name: str) -> int:
-    """Run the Python of a page, tracebacks naming its lines; return how many blocks."""
+    """Run the Python blocks of a page, with its line numbers in tracebacks; return their number."""
     chosen = [block for block in blocks(page) if block.info == "python"]
     names: dict[str, object] = {"__name__": "__main__"}
     for block in chosen:
@@ -69,7 +67,7 @@ def run_python(page: str, name: str) -> int:
 
 
 def commands(page: str) -> list[list[str]]:
-    """Return the words of each shell command; in a console, those after a prompt."""
+    """Return the words of each shell command; in a console block, of the lines with a prompt."""
     found = []
     for block in blocks(page):
         if block.info in {"console", "sh", "bash"}:
@@ -82,12 +80,12 @@ def commands(page: str) -> list[list[str]]:
 
 
 def files_named(page: str) -> list[str]:
-    """Return the paths that the prose of a page names, stars and all."""
+    """Return the paths in the prose of a page, including patterns."""
     return [match[1] or match[2] for match in NAMED_FILE.finditer(BLOCK.sub("", page))]
 
 
 def is_here(name: str, folder: Path) -> bool:
-    """Return whether a path exists, seen from a page's folder or from the root."""
+    """Return whether a path exists, relative to the folder of the page or to the root."""
     return any(next(base.glob(name.rstrip("/")), None) is not None for base in (folder, ROOT))
 
 
@@ -123,8 +121,8 @@ def test_the_readme_shows_the_two_commands_five_lines_of_python_and_a_rust_quick
 
 @pytest.mark.parametrize("words", commands_named("openoutcry"), ids=" ".join)
 def test_a_command_of_a_page_exists_with_its_options(words: list[str]) -> None:
-    asked = CliRunner().invoke(app, [*words[1:], "--help"])
-    assert asked.exit_code == 0, asked.output
+    result = CliRunner().invoke(app, [*words[1:], "--help"])
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize("words", commands_named("make"), ids=" ".join)
@@ -133,7 +131,7 @@ def test_a_make_target_of_a_page_exists(words: list[str]) -> None:
     assert {word for word in words[1:] if "=" not in word} <= set(targets)
 
 
-def test_the_command_line_refuses_what_does_not_exist() -> None:
+def test_the_command_line_refuses_unknown_commands_and_options() -> None:
     for words in (["unheard-of"], ["data", "unheard-of"], ["demo", "--unheard-of"]):
         assert CliRunner().invoke(app, [*words, "--help"]).exit_code != 0, words
 
@@ -170,7 +168,7 @@ raise SystemExit
 """
 
 
-def test_blocks_run_in_order_with_what_was_set_up() -> None:
+def test_blocks_run_in_order_after_their_setup() -> None:
     assert run_python(PLANTED.format(y=2), "page.md") == 2
 
 

@@ -1,4 +1,4 @@
-"""What `help()` says: every public name has a docstring, and the stub says the same as the native module."""
+"""Docstrings: every public name has one, and the stub has those of the native module."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST = 80
 
 
 def members(owner: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a class or module of this package defines itself, with the names of its place."""
+    """Yield the members that a class or module of this package defines, with their qualified names."""
     for name, found in sorted(vars(owner).items()):
         # The fields of a dataclass are described by its class.
         if name.startswith("_") or name in getattr(owner, "__dataclass_fields__", ()):
@@ -37,12 +37,12 @@ def members(owner: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def is_own(each: Any) -> bool:
-    # Native methods name no module.
+    # Native methods have no module.
     return str(getattr(each, "__module__", None) or "openoutcry").startswith("openoutcry")
 
 
 def public() -> dict[str, Any]:
-    """Return every public class, method, property and function that a user can reach, by its name."""
+    """Return every public class, method, property and function by name."""
     modules = {name: getattr(oo, name) for name in oo.__all__ if inspect.ismodule(getattr(oo, name))}
     found = {name: getattr(oo, name) for name in oo.__all__ if callable(getattr(oo, name))}
     found |= dict(members(native, "openoutcry_py"))
@@ -67,12 +67,12 @@ def test_everything_public_is_found() -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_a_docstring_of_its_own(name: str) -> None:
     each = PUBLIC[name]
-    # What a class inherits or `object` lends it does not say what this one is.
+    # An inherited docstring does not describe the class.
     text = inspect.cleandoc(vars(each).get("__doc__") or "" if inspect.isclass(each) else each.__doc__ or "")
     first = text.partition("\n")[0]
     assert first
     assert len(first) <= LONGEST
-    # `dataclass` writes a signature where there is no docstring.
+    # `dataclass` generates a signature if the docstring is missing.
     assert not first.startswith(f"{name.rpartition('.')[2]}(")
 
 
@@ -86,7 +86,7 @@ def documented() -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("name", "text"), documented().items(), ids=list(documented()))
-def test_the_stub_says_what_the_native_module_says(name: str, text: str) -> None:
+def test_the_stub_has_the_docstrings_of_the_native_module(name: str, text: str) -> None:
     assert inspect.cleandoc(PUBLIC[f"openoutcry_py.{name}"].__doc__) == text
 
 
@@ -126,6 +126,6 @@ def test_a_long_or_run_on_first_line_is_found() -> None:
     assert list(first_lines(text)) == [(1, "One.", ""), (6, "Runs", "on."), (8, "x" * 81, "")]
 
 
-def test_help_says_what_a_field_means() -> None:
+def test_the_docstring_of_a_class_describes_its_fields() -> None:
     assert "fee_bps: Commission on slipped notional; 1." in inspect.cleandoc(oo.CostModel.__doc__ or "")
     assert import_module("openoutcry.openoutcry_py").__doc__

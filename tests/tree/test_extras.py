@@ -1,7 +1,4 @@
-"""What a module on a package of an extra says where the package is missing.
-
-`tests/train` runs the modules themselves.
-"""
+"""A module that needs an extra names it if the package is missing. `tests/train` tests the modules."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ import pytest
         ("openoutcry.arena.log.signed_notes", "cryptography", "arena"),
         ("openoutcry.arena.sources", "feedparser", "arena"),
         ("openoutcry.arena.snapshots.compression", "brotli", "arena"),
-        # It is the last of several to be imported there.
+        # Its other imports need a package that the floor environment lacks.
         pytest.param("openoutcry.harness.mcp.mcp_server", "mcp", "mcp", marks=pytest.mark.once),
     ],
 )
 def test_a_missing_package_names_the_extra(
     module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # None is how Python notes that a module cannot be imported.
+    # A None entry in `sys.modules` makes the import fail.
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

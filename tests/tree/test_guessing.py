@@ -1,7 +1,7 @@
 """The guessing test: questions in standard words, and the files that answer them.
 
-Answer each question with one path from the list of paths alone. `guessing_test.json` keeps the right files, so that a
-move shows here: update the file, and ask the question again with the new list.
+The test: answer each question with one path, from the list of paths alone. `guessing_test.json` has the right files, so
+that a moved file fails here: update its path, and repeat the question with the new list.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What may import what. A new edge, module or crate fails here until its row is written.
+"""Layers: the imports of each module and crate. A new import, module or crate fails until its row is added.
 
-Each checker takes text, so that a planted violation shows it can fail.
+Each checker takes text, so that tests can plant violations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import tomllib
 from layers import ANY, DEFERRED, LAYERS
-from rust_graph import circles, violations
+from rust_graph import cycles, violations
 from rust_layers import RUST_LAYERS
 
 pytestmark = pytest.mark.once
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "openoutcry"
 
-# Crate -> the crates and libraries that it may be built on.
+# Crate -> its allowed dependencies.
 CRATES = {
     "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
     "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
@@ -36,22 +36,22 @@ CRATES = {
 }
 PURE = "engine|contract|env|score"
 POOL = "env/src/batch/thread_pool.rs"
-# Folders of `rust/` -> pattern that their sources must not hold -> why.
+# Folders of `rust/`, a pattern that their sources must not contain, and the reason.
 BANNED = (
     (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|net|time)\b", "no clock and no input or output"),
-    # The pool asks the system for threads, and whether it has been forked.
+    # The pool starts threads and detects a fork.
     (f"(?!{POOL})({PURE})", r"\bstd\s*::\s*(\{[^;]*\b)?(io|process|thread)\b", "no threads, and no input or output"),
-    ("engine", r"\bserde(_json)?\b", "the engine knows no wire format"),
-    ("env/src/agents", r"\bDataset\b", "an agent is shown an `AsOf`, never the dataset"),
+    ("engine", r"\bserde(_json)?\b", "the engine does not depend on a wire format"),
+    ("env/src/agents", r"\bDataset\b", "an agent receives an `AsOf`, never the dataset"),
     (".*", r"\bHash(Map|Set)\b", "iteration order is random"),
-    (".*", r"\b(e?print(ln)?|dbg|todo|unimplemented)!", "a library does not print, and is finished"),
+    (".*", r"\b(e?print(ln)?|dbg|todo|unimplemented)!", "a library does not print and has no unfinished code"),
     (".*", r"#!?\[\s*(cfg_attr\s*\(.*,\s*)?allow\s*\(", "`#[expect(..., reason)]` instead of `#[allow]`"),
 )
 RUST_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
 
 
 def belongs(module: str, pattern: str) -> bool:
-    """Return whether a module is one of a pattern: `a`, `a.*` for what lies below `a`, or `*`."""
+    """Return whether a module matches a pattern: `a`, `a.*` for all modules below `a`, or `*`."""
     return pattern in (module, ANY) or (pattern.endswith(".*") and module.startswith(pattern[:-1]))
 
 
@@ -71,7 +71,7 @@ MODULES = {*SOURCES, "openoutcry.openoutcry_py"}
 
 
 def imports(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield each module a syntax tree imports, and whether it does so later than when it is imported."""
+    """Yield the modules that a syntax tree imports, and whether each import is deferred."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from ((alias.name, later) for alias in child.names)
@@ -79,7 +79,7 @@ def imports(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
             origin = "." * child.level + (child.module or "")
             for alias in child.names:
                 member = f"{origin}.{alias.name}"
-                # Of the root, modules may take `__version__` alone: its other names are their own.
+                # Modules may import only `__version__` from the root: it re-exports their own names.
                 is_surface = origin == "openoutcry" and alias.name != "__version__"
                 yield (member if member in MODULES or is_surface else origin), later
         elif isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in {"import_module", "__import__"}:
@@ -101,7 +101,7 @@ def is_allowed(module: str, target: str, later: bool) -> bool:
         return module in row.by_name
     if top == "openoutcry":
         other = layer_of(target)
-        # The root's own `__version__` is there before any module below it is imported.
+        # The root defines `__version__` before it imports any module.
         is_near = other == name or other in row.layers or target == "openoutcry"
         return other is not None and (is_near or (later and is_deferred(module, target)))
     return top in sys.stdlib_module_names or top in row.libraries or (later and top in row.deferred)
@@ -120,7 +120,7 @@ def python_faults(module: str, text: str) -> list[str]:
 
 
 def arrows_of(texts: dict[str, str]) -> dict[str, set[str]]:
-    """Return which modules each one imports, deferred rows of the table and the root's `__version__` left out."""
+    """Return the imports of each module, without allowed deferred ones and the `__version__` of the root."""
     return {
         module: {
             target
@@ -134,7 +134,7 @@ def arrows_of(texts: dict[str, str]) -> dict[str, set[str]]:
 
 
 def dependencies(manifest: dict[str, Any]) -> set[str]:
-    """Return the names of what a crate is built on, on any platform, without what only its tests use."""
+    """Return the dependencies of a crate on any platform, without those of its tests."""
     tables = [manifest, *manifest.get("target", {}).values()]
     kinds = ("dependencies", "build-dependencies")
     listed = [item for table in tables for kind in kinds for item in table.get(kind, {}).items()]
@@ -151,10 +151,10 @@ def crate_faults(text: str) -> list[str]:
 
 
 def rust_faults(place: str, text: str) -> list[str]:
-    """Return what the source at `place` (below `rust/`) holds that its folder bans; comments and strings are free."""
+    """Return the banned patterns in the source at `place` below `rust/`; comments and strings may contain them."""
     code = RUST_TEXT.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
     return [
-        f"rust/{place}:{code.count(chr(10), 0, match.start()) + 1} must not hold `{match[0]}`: {why}"
+        f"rust/{place}:{code.count(chr(10), 0, match.start()) + 1} must not contain `{match[0]}`: {why}"
         for folders, pattern, why in BANNED
         if re.match(rf"({folders})/", place)
         for match in re.finditer(pattern, code)
@@ -176,7 +176,7 @@ def test_a_crate_depends_on_what_its_row_allows(manifest: Path) -> None:
 
 
 @pytest.mark.parametrize("place", RUST, ids=str)
-def test_a_rust_source_holds_nothing_that_its_crate_bans(place: Path) -> None:
+def test_a_rust_source_contains_no_pattern_banned_in_its_crate(place: Path) -> None:
     assert rust_faults(place.as_posix(), (ROOT / "rust" / place).read_text(encoding="utf-8")) == []
 
 
@@ -202,12 +202,12 @@ def test_every_deferred_row_is_in_use() -> None:
     assert unused == []
 
 
-def test_no_file_is_part_of_a_circle() -> None:
+def test_no_file_is_part_of_a_cycle() -> None:
     texts = {module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}
-    assert circles(arrows_of(texts)) == []
+    assert cycles(arrows_of(texts)) == []
 
 
-def test_a_planted_circle_is_found() -> None:
+def test_a_planted_cycle_is_found() -> None:
     texts = {
         "openoutcry.errors": "from openoutcry.arguments import text",
         "openoutcry.arguments": "from openoutcry.errors import refusal",
@@ -215,15 +215,15 @@ def test_a_planted_circle_is_found() -> None:
         "openoutcry.backtest.run": "def f():\n    from openoutcry.report.run_report import plot",
         "openoutcry.report.run_report": "from openoutcry.backtest.run import Run",
     }
-    assert circles(arrows_of(texts)) == [["openoutcry.arguments", "openoutcry.errors"]]
+    assert cycles(arrows_of(texts)) == [["openoutcry.arguments", "openoutcry.errors"]]
 
 
 @pytest.mark.parametrize("crate", RUST_LAYERS)
-def test_a_room_of_a_crate_uses_what_its_row_allows_and_no_circle(crate: str) -> None:
+def test_a_folder_of_a_crate_uses_only_its_row_and_no_cycle(crate: str) -> None:
     assert violations(ROOT / "rust" / crate / "src", RUST_LAYERS[crate]) == []
 
 
-def test_a_planted_use_and_a_planted_circle_of_rooms_are_found(tmp_path: Path) -> None:
+def test_a_planted_use_and_a_planted_cycle_of_folders_are_found(tmp_path: Path) -> None:
     for name, text in {
         "lib": "mod a;\nmod b;",
         "a": "use crate::b::B;\npub struct A;",
@@ -237,16 +237,16 @@ def test_a_planted_use_and_a_planted_circle_of_rooms_are_found(tmp_path: Path) -
 
 
 FLAT = 8
-# A name that says the same thing in every folder, or a file that a tool looks for.
+# Names with the same meaning in every folder, and files that tools look for.
 COMMON = {"__init__", "__main__", "build", "conftest", "env", "error", "lib", "main", "mod"}
 
 
-def test_few_modules_lie_flat_beside_the_rooms() -> None:
+def test_few_modules_are_outside_of_folders() -> None:
     flat = [path.name for path in PACKAGE.iterdir() if path.suffix in {".py", ".pyi"}]
     assert len(flat) <= FLAT, flat
 
 
-def test_every_folder_says_what_lives_there_and_what_it_imports() -> None:
+def test_every_folder_has_a_docstring_of_its_contents_and_imports() -> None:
     folders = {path.parent for path in SOURCES.values()} - {PACKAGE / "arena" / "store" / "migrations" / "versions"}
     texts = {}
     for folder in folders - {PACKAGE, PACKAGE / "arena" / "store" / "migrations"}:
@@ -257,7 +257,7 @@ def test_every_folder_says_what_lives_there_and_what_it_imports() -> None:
 
 
 def test_no_base_name_occurs_more_than_twice() -> None:
-    # The bindings name a file after what it binds, and a command after its verb.
+    # Bindings have the names of the bound files, and commands those of their verbs.
     crates = [place for place in RUST if place.parts[0] not in {"python", "wasm"}]
     modules = [path for path in SOURCES.values() if path.parent.name != "cli"]
     names = Counter(path.stem for path in [*modules, *crates] if path.stem not in COMMON)
@@ -268,14 +268,14 @@ IMPORTED = """
 import sys
 before = set(sys.modules)
 import {module}
-# Compiled modules add entries that were never imported, which have no spec.
+# Compiled modules add entries without a spec, which are not imports.
 new = {{name.partition(".")[0] for name in set(sys.modules) - before if getattr(sys.modules[name], "__spec__", None)}}
 print(*sorted(new - sys.stdlib_module_names))
 """
 
 
 @pytest.mark.parametrize("module", ["openoutcry", "openoutcry.harness.conformance", "openoutcry.report"])
-def test_importing_pulls_in_nothing_but_numpy(module: str, tmp_path: Path) -> None:
+def test_importing_a_module_imports_only_numpy(module: str, tmp_path: Path) -> None:
     code = IMPORTED.format(module=module)
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert {"openoutcry"} <= set(printed.stdout.split()) <= {"numpy", "openoutcry"}
@@ -359,6 +359,6 @@ def test_a_planted_source_is_found(place: str, text: str) -> None:
     assert len(rust_faults(place, text)) == 1
 
 
-def test_comments_and_strings_are_free() -> None:
+def test_comments_and_strings_may_contain_banned_patterns() -> None:
     text = '// println! in std::fs\n/* HashMap */ const A: [&str; 2] = ["#[allow(x)] std::time", r#"a "HashSet""#];'
     assert rust_faults("engine/src/account/book.rs", text) == []

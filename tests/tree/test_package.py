@@ -1,4 +1,4 @@
-"""What the package shows, and what importing it pulls in."""
+"""The public names of the package, its imports, and its settings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = {
 }
 
 
-# What a framework looks for is no public name: it is listed only where the framework is.
+# Names that the verifiers framework looks for are listed only if it is installed.
 OF_VERIFIERS = {"VerifiersEnv", "VerifiersHarness", "VerifiersTaskset"}
 
 
@@ -60,7 +60,7 @@ def test_a_star_import_works_with_and_without_verifiers(has_verifiers: bool) -> 
 
 
 @pytest.mark.parametrize("has_module", [False, True])
-def test_a_star_import_is_none_the_worse_for_another_package_of_the_name(tmp_path: Path, has_module: bool) -> None:
+def test_a_star_import_ignores_another_package_called_verifiers(tmp_path: Path, has_module: bool) -> None:
     (tmp_path / "verifiers").mkdir()
     if has_module:
         (tmp_path / "verifiers" / "__init__.py").write_text("", "utf-8")
@@ -69,13 +69,13 @@ def test_a_star_import_is_none_the_worse_for_another_package_of_the_name(tmp_pat
     assert (done.stdout.strip(), done.stderr) == ("Dataset", "")
 
 
-def test_importing_the_package_leaves_verifiers_alone() -> None:
+def test_importing_the_package_does_not_import_verifiers() -> None:
     code = "import openoutcry, sys; print('verifiers' in sys.modules, 'openoutcry.verifiers_env' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
     assert shown.split() == ["False", "False"]
 
 
-def test_the_environment_without_verifiers_says_what_to_install() -> None:
+def test_the_environment_without_verifiers_names_the_extra() -> None:
     code = "import sys; sys.modules['verifiers'] = None\nimport openoutcry.verifiers_env as env; env.load_environment"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install openoutcry[verifiers]" in done.stderr.splitlines()[-1]
@@ -86,7 +86,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = oo.nothing  # type: ignore[attr-defined]
 
 
-def test_importing_pulls_in_nothing_but_the_standard_library_and_numpy() -> None:
+def test_importing_the_package_imports_only_the_standard_library_and_numpy() -> None:
     code = "import sys, openoutcry; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     foreign = {name for name in loaded if name not in sys.stdlib_module_names and not name.startswith("_")}
@@ -94,7 +94,7 @@ def test_importing_pulls_in_nothing_but_the_standard_library_and_numpy() -> None
 
 
 def _site_hooks() -> set[str]:
-    """Return what an interpreter of this environment loads before any program runs."""
+    """Return the modules that site hooks of this environment import at start-up."""
     code = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split())
 
@@ -149,7 +149,7 @@ def test_a_bad_setting_is_refused_with_its_slug(build: object, slug: str, messag
     assert message in str(refused.value)
 
 
-def test_the_contract_version_is_the_one_of_the_contract() -> None:
+def test_the_contract_version_is_that_of_the_contract_folder() -> None:
     version = Path(__file__).resolve().parents[2] / "contract" / "VERSION"
     assert version.read_text(encoding="utf-8") == oo.CONTRACT_VERSION + "\n"
 
@@ -169,7 +169,7 @@ def test_narrow_buffers_are_refused() -> None:
         env.observe_into(np.zeros(4), np.zeros(4), np.zeros(4, np.int8), np.zeros((5, 1)))
 
 
-def test_a_volume_next_to_nothing_is_an_unfilled_order_and_no_panic() -> None:
+def test_an_order_on_a_tiny_volume_is_not_filled() -> None:
     rows = "".join(f"2020-01-{day:02d},A,100,100,1e-15\n" for day in range(1, 6))
     env = oo.TradingEnv.from_csv("date,symbol,close,open,volume\n" + rows, max_participation=0.1)
     for _ in range(4):
@@ -178,7 +178,7 @@ def test_a_volume_next_to_nothing_is_an_unfilled_order_and_no_panic() -> None:
         assert abs(reward) < 1e-9
 
 
-def test_weights_of_other_dates_are_refused() -> None:
+def test_weights_with_other_dates_are_refused() -> None:
     pd = pytest.importorskip("pandas")
     dataset = oo.Dataset.synthetic(2, 60, 1)
     frame = pd.DataFrame(0.5, index=pd.DatetimeIndex(dataset.dates), columns=list(dataset.symbols))

@@ -1,4 +1,4 @@
-"""A release before it is one: what the workflow names is there, and nothing leaves unless it is asked to."""
+"""The release workflow: its files exist, and it publishes only on request."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["worksp
 VERSION = CARGO["package"]["version"]
 NPM = ROOT / "rust" / "wasm" / "npm"
 GUARD = "${{ inputs.publish }}"
-# What is public at once and for good.
-LEAVES = ("attest-", "pypi-publish", "crates-io-auth")
+# Actions that publish.
+PUBLISHERS = ("attest-", "pypi-publish", "crates-io-auth")
 PLATFORMS = {
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -40,10 +40,10 @@ def texts() -> dict[str, str]:
     return {name: (FOLDER / name).read_text(encoding="utf-8") for name in WORKFLOWS}
 
 
-def leaves(step: dict[str, Any]) -> bool:
-    """Return whether a step sends something out of the rehearsal."""
+def is_publishing(step: dict[str, Any]) -> bool:
+    """Return whether a step publishes."""
     publishes = any("publish" in line and "--dry-run" not in line for line in step.get("run", "").splitlines())
-    return publishes or any(word in step.get("uses", "") for word in LEAVES)
+    return publishes or any(word in step.get("uses", "") for word in PUBLISHERS)
 
 
 def manifest(crate: str) -> dict[str, Any]:
@@ -51,21 +51,21 @@ def manifest(crate: str) -> dict[str, Any]:
 
 
 def published() -> dict[str, dict[str, Any]]:
-    """Return folder and manifest of each crate that is published."""
+    """Return the folder and manifest of each published crate."""
     found = {folder: manifest(folder) for folder in CARGO["members"]}
     return {folder: each for folder, each in found.items() if each["package"].get("publish", True)}
 
 
-def test_a_release_is_a_rehearsal_unless_it_is_asked_to_publish() -> None:
+def test_a_release_is_a_rehearsal_unless_publish_is_set() -> None:
     # YAML reads the key `on` as true.
-    asked = RELEASE[True]["workflow_dispatch"]["inputs"]["publish"]
-    assert (asked["type"], asked["default"]) == ("boolean", False)
-    leaving = {name for name, job in JOBS.items() if any(map(leaves, job.get("steps", [])))}
-    assert leaving == {"provenance", "sbom", "publish-python", "publish-crates", "publish-npm"}
-    assert {name: JOBS[name].get("if") for name in leaving} == dict.fromkeys(leaving, GUARD)
+    publish = RELEASE[True]["workflow_dispatch"]["inputs"]["publish"]
+    assert (publish["type"], publish["default"]) == ("boolean", False)
+    publishing = {name for name, job in JOBS.items() if any(map(is_publishing, job.get("steps", [])))}
+    assert publishing == {"provenance", "sbom", "publish-python", "publish-crates", "publish-npm"}
+    assert {name: JOBS[name].get("if") for name in publishing} == dict.fromkeys(publishing, GUARD)
 
 
-def test_only_what_publishes_may_do_more_than_read() -> None:
+def test_only_publishing_jobs_have_write_permissions() -> None:
     assert all(each["permissions"] == {"contents": "read"} for each in WORKFLOWS.values())
     for name, job in JOBS.items():
         writes = {what for what, how in job.get("permissions", {}).items() if how != "read"}
@@ -94,7 +94,7 @@ def test_every_platform_has_a_wheel_of_either_kind() -> None:
     assert built >= set(product(PLATFORMS, ("3.13", "3.14t")))
 
 
-def test_all_that_a_workflow_names_is_there() -> None:
+def test_all_files_and_targets_of_a_workflow_exist() -> None:
     named = set().union(
         *(re.findall(r"(?<![\w/-])(?:scripts|rust|\.ci|docs)/[\w./-]*\w", text) for text in texts().values())
     )
@@ -106,18 +106,18 @@ def test_all_that_a_workflow_names_is_there() -> None:
     assert all(f"\n{each}:" in (ROOT / "Makefile").read_text(encoding="utf-8") for each in made)
 
 
-def test_what_is_published_was_held_to_the_same_bits_in_node_and_in_a_browser() -> None:
+def test_a_release_needs_the_parity_tests_in_node_and_a_browser() -> None:
     assert JOBS["gate"]["uses"] == "./.github/workflows/ci.yml"
     steps = [step.get("run") for job in WORKFLOWS["ci.yml"]["jobs"].values() for step in job["steps"]]
     assert {"bash .ci/run", "make test-javascript"} <= set(steps)
 
 
-def test_the_package_of_npm_says_whose_workflow_built_it() -> None:
-    # npm refuses the provenance of a package that names another repository, or none.
+def test_the_npm_package_states_its_repository() -> None:
+    # npm refuses the provenance of a package that states another repository, or none.
     lines = "\n".join(step.get("run", "") for step in JOBS["engine"]["steps"]).splitlines()
-    told = next(place for place, line in enumerate(lines) if line.startswith("npm pkg set repository.type=git"))
-    assert '"repository.url=git+$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git"' in lines[told]
-    assert told < lines.index("npm pack")
+    stated = next(place for place, line in enumerate(lines) if line.startswith("npm pkg set repository.type=git"))
+    assert '"repository.url=git+$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git"' in lines[stated]
+    assert stated < lines.index("npm pack")
     assert "npm publish --provenance" in JOBS["publish-npm"]["steps"][-1]["run"]
 
 
@@ -138,12 +138,12 @@ def test_a_wheel_that_lost_the_engine_for_pages_is_refused(monkeypatch: pytest.M
     sys.modules.pop("check_wheel")
 
 
-def test_the_engine_for_pages_is_laid_before_a_build_says_its_digest() -> None:
+def test_the_engine_for_pages_is_downloaded_before_a_build_reports_its_digest() -> None:
     for name, job in JOBS.items():
         lines = [str(step.get("run") or step.get("with", {}).get("path")) for step in job.get("steps", [])]
-        told = [place for place, line in enumerate(lines) if "scripts/smoke.py" in line]
-        assert not told or lines.index("python/openoutcry/report/engine") < told[0], name
-        assert not told or "engine" in job["needs"], name
+        smoke = [place for place, line in enumerate(lines) if "scripts/smoke.py" in line]
+        assert not smoke or lines.index("python/openoutcry/report/engine") < smoke[0], name
+        assert not smoke or "engine" in job["needs"], name
 
 
 def test_every_action_is_pinned_to_a_major_version() -> None:
@@ -151,12 +151,12 @@ def test_every_action_is_pinned_to_a_major_version() -> None:
     assert [each for each in used if not re.search(r"@(release/)?v\d+$|^\./\.github/", each)] == []
 
 
-def test_the_package_of_npm_has_the_version_of_the_rest() -> None:
+def test_the_npm_package_has_the_version_of_the_project() -> None:
     found = [json.loads(path.read_text(encoding="utf-8"))["version"] for path in NPM.glob("package.json")]
     assert found in ([], [VERSION])
 
 
-def test_crates_are_packed_in_the_order_in_which_one_needs_the_other() -> None:
+def test_crates_are_packed_in_the_order_of_their_dependencies() -> None:
     script = (ROOT / "scripts" / "packages").read_text(encoding="utf-8")
     order = re.search(r"^crates=\((.*)\)$", script, re.MULTILINE)
     assert order is not None
@@ -166,7 +166,7 @@ def test_crates_are_packed_in_the_order_in_which_one_needs_the_other() -> None:
     assert all(needs[name] <= set(names[:place]) for place, name in enumerate(names))
 
 
-def test_a_published_crate_reads_no_file_outside_of_itself_and_holds_its_licences() -> None:
+def test_a_published_crate_reads_only_its_own_files_and_has_its_licences() -> None:
     for folder, read in published().items():
         assert read["package"]["include"] == {"workspace": True}, folder
         sources = [path.read_text(encoding="utf-8") for path in (ROOT / folder / "src").rglob("*.rs")]

@@ -21,12 +21,12 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 MOST_ENTRIES = 8
 
 
-def test_the_first_use_of_a_term_is_linked_and_no_later_one() -> None:
+def test_only_the_first_use_of_a_term_is_linked() -> None:
     linked = hooks.link_terms("# Turnover\n\nTurnover costs; turnover again.\n", "score.md")
     assert linked == "# Turnover\n\n[Turnover](glossary.md#turnover) costs; turnover again.\n"
 
 
-def test_code_links_and_tables_keep_their_words() -> None:
+def test_terms_in_code_links_and_tables_are_not_linked() -> None:
     page = "`turnover` and [turnover](x.md)\n\n```python\nturnover = 1\n```\n\n| turnover |\n"
     assert hooks.link_terms(page, "score.md") == page
 

@@ -1,6 +1,6 @@
-"""Facts of the tree: sizes, banned words, versions, licences, pins and pages.
+"""Checks of all files: sizes, banned words, versions, licences, pins and pages.
 
-Words that no file may hold are put together here from parts, so that this file does not hold them either.
+Banned words are concatenated from parts, so that this file does not contain them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ BANNED = {
 
 
 def faults_of(text: str) -> list[str]:
-    """Return what kinds of banned words a text holds."""
+    """Return the kinds of banned words in a text."""
     return [kind for kind, pattern in BANNED.items() if re.search(pattern, text, re.MULTILINE)]
 
 
 def tree() -> list[Path]:
-    """Return the files that are tracked or would be, by path."""
+    """Return the tracked files, and untracked ones that git does not ignore, by path."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(path for name in listed.split("\0") if name and (path := ROOT / name).is_file())
@@ -74,7 +74,7 @@ def test_no_file_is_too_large_to_clone() -> None:
     assert [path.name for path in FILES if path.stat().st_size > MAX_BYTES] == []
 
 
-def test_no_file_holds_a_banned_word() -> None:
+def test_no_file_contains_a_banned_word() -> None:
     assert {name: found for name, text in TEXTS.items() if (found := faults_of(text))} == {}
 
 
@@ -92,7 +92,7 @@ def test_a_planted_word_is_found(text: str, kind: str) -> None:
     assert faults_of(text) == [kind]
 
 
-def test_words_that_look_alike_are_free() -> None:
+def test_similar_words_are_allowed() -> None:
     assert faults_of("network/home/x, a.b/work/y, crates, TODOS, the todo list") == []
 
 
@@ -123,18 +123,18 @@ def test_no_text_file_has_a_carriage_return() -> None:
     assert [name for name, text in TEXTS.items() if "\r" in text] == []
 
 
-def test_one_version_is_everywhere() -> None:
+def test_all_versions_are_equal() -> None:
     version = PROJECT["version"]
     declared = re.findall(r'^__version__ = "(.*)"$', TEXTS["python/openoutcry/__init__.py"], re.MULTILINE)
     inner = [each["version"] for each in CARGO["dependencies"].values() if isinstance(each, dict) and "path" in each]
     assert {CARGO["package"]["version"], *declared, *inner} == {version}
 
 
-def test_the_rust_floor_is_the_same_wherever_it_is_stated() -> None:
+def test_the_minimum_rust_version_is_stated_once() -> None:
     manifests = [table(name) for name in TEXTS if re.fullmatch(r"rust/[a-z]+/Cargo\.toml", name)]
     assert all(each["package"]["rust-version"] == {"workspace": True} for each in manifests)
     assert all(each["package"]["version"] == {"workspace": True} for each in manifests)
-    # Which files are packed matters where a crate is published.
+    # `include` matters only for published crates.
     packed = {name: value for name, value in CARGO["package"].items() if name != "include"}
     assert table("rust/wasm/Cargo.toml")["workspace"]["package"] == packed
     assert json.loads(TEXTS["rust/wasm/npm/package.json"])["version"] == PROJECT["version"]
@@ -154,14 +154,14 @@ def test_every_page_is_in_the_navigation() -> None:
     assert len(listed) == len(set(listed))
 
 
-def test_the_pins_cover_what_the_package_and_its_tests_ask_for() -> None:
+def test_the_pins_cover_the_requirements_of_the_package_and_its_tests() -> None:
     pinned = {name.lower(): version for name, version in pins("constraints.txt").items()}
     extras = PROJECT["optional-dependencies"]
     wanted = [Requirement(text) for text in [*PROJECT["dependencies"], *extras["dev"], *extras["oracle"]]]
     assert [str(each) for each in wanted if pinned.get(each.name, "missing") not in each.specifier] == []
 
 
-def test_the_floor_is_what_the_package_says_it_accepts() -> None:
+def test_the_floor_pins_the_oldest_accepted_versions() -> None:
     floors = {each.name: next(iter(each.specifier)).version for each in map(Requirement, PROJECT["dependencies"])}
     pinned = pins("constraints-floor.txt")
     assert {name: ".".join(pinned[name].split(".")[:2]) for name in ("numpy", "gymnasium")} == {
