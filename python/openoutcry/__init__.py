@@ -1,4 +1,4 @@
-"""The open trading floor for agents: one market engine behind every door.
+"""The open trading floor for agents: one market engine for all interfaces.
 
 Semantics: `contract/README.md`. Gymnasium environments: `openoutcry.gym`.
 """
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each name lives that is imported when first asked for: a program that only steps the native environment pays
-# for nothing else, and `import openoutcry` stays far below the time that numpy takes.
+# Modules of the names that are imported on first use, so that `import openoutcry` takes far less time than numpy.
 _HOMES = {
     "Dataset": "openoutcry.data.dataset",
     "OpenOutcryEnv": "openoutcry.gym",
@@ -69,14 +68,14 @@ __all__ = [
     "score",
     "score_run",
 ]
-# `vf-eval openoutcry` walks the list, so they are in it where that command can be: not beside another package or folder
-# of the name, which a star import would trip over.
+# `vf-eval openoutcry` looks for these names in `__all__`. They are listed only if the right `verifiers` is installed: a
+# star import would fail with another package or folder of that name.
 _found = find_spec("verifiers")
 if _found is not None and PathFinder.find_spec("verifiers.v1", _found.submodule_search_locations or ()) is not None:
     __all__ += ["VerifiersEnv", "VerifiersHarness", "VerifiersTaskset"]
 
 
-# Hidden from type checkers, which would otherwise believe in any name.
+# Hidden from type checkers, which would otherwise accept any name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:

@@ -69,8 +69,8 @@ export class Dataset {
 
   /** Returns the same market with a name, which records must then have, and the commitment of its key. */
   named(name: string, commitment?: string): Dataset {
-    const told = commitment === undefined ? undefined : text("commitment", commitment);
-    return new Dataset(this.#native.named(text("name", name), told));
+    const checked = commitment === undefined ? undefined : text("commitment", commitment);
+    return new Dataset(this.#native.named(text("name", name), checked));
   }
 
   /** Returns the canonical bytes of the market; `fingerprint` is their SHA-256. */

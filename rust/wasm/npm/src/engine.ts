@@ -56,8 +56,8 @@ export class TradingEnv {
   readonly #native: native.TradingEnv;
 
   constructor(dataset: Dataset, settings: Settings = {}) {
-    const { seed = 0, ...told } = members("settings", settings, RULES);
-    this.#native = new native.TradingEnv(nativeOf(dataset), rules(told), integer("seed", seed));
+    const { seed = 0, ...rest } = members("settings", settings, RULES);
+    this.#native = new native.TradingEnv(nativeOf(dataset), rules(rest), integer("seed", seed));
   }
 
   /** Restarts the window and returns its first observation. */
@@ -181,23 +181,23 @@ export function runBacktest(
       depth -= 1;
     }
   }
-  const { seed = 0, ...told } = members("settings", settings, [...RULES, "fill_key"]);
-  return taken(native.run_weights(market, table(decided, market.symbols.length), rules(told), integer("seed", seed)));
+  const { seed = 0, ...rest } = members("settings", settings, [...RULES, "fill_key"]);
+  return taken(native.run_weights(market, table(decided, market.symbols.length), rules(rest), integer("seed", seed)));
 }
 
 let depth = 0;
 
 function capturing(settings: Captured, name: string): { captured: string; seed: bigint } {
   const known = members("settings", settings, [...RULES, "fill_key", "agent_id", "in_sample_trials"]);
-  const { seed = 0, agent_id = name, in_sample_trials = 0, ...told } = known;
+  const { seed = 0, agent_id = name, in_sample_trials = 0, ...rest } = known;
   const declared = trials("in_sample_trials", in_sample_trials);
-  const captured = `{"agent_id":${json("agent_id", text("agent_id", agent_id))},"in_sample_trials":${declared},"settings":${rules(told)}}`;
+  const captured = `{"agent_id":${json("agent_id", text("agent_id", agent_id))},"in_sample_trials":${declared},"settings":${rules(rest)}}`;
   return { captured, seed: integer("seed", seed) };
 }
 
 /** Returns the settings of a run or of a replay, as JSON. */
-function rules(told: Omit<Captured, "seed"> & Held): string {
-  const { window = {}, lookback, costs = {}, limits = {} } = told;
+function rules(settings: Omit<Captured, "seed"> & Held): string {
+  const { window = {}, lookback, costs = {}, limits = {} } = settings;
   for (const [name, bar] of Object.entries({ ...members("window", window, ["start", "end"]), lookback })) {
     if (bar !== undefined) count(name, bar);
   }
@@ -207,7 +207,7 @@ function rules(told: Omit<Captured, "seed"> & Held): string {
   for (const [name, value] of Object.entries(object("limits", limits))) {
     if (value !== undefined && value !== null && name !== "allow_short") number(`limits.${name}`, value);
   }
-  return json("settings", told, true);
+  return json("settings", settings, true);
 }
 
 function table(rows: readonly ArrayLike<number>[], width: number): Float64Array {
@@ -215,7 +215,7 @@ function table(rows: readonly ArrayLike<number>[], width: number): Float64Array 
   rows.forEach((row, bar) => {
     const found = numbers(`weights[${bar}]`, row);
     if (found.length !== width) {
-      throw refusal("shape_mismatch", `a row must have ${width} weights, one a symbol; received ${found.length}`);
+      throw refusal("shape_mismatch", `a row must have ${width} weights, one per symbol; received ${found.length}`);
     }
     weights.set(found, bar * width);
   });
@@ -260,9 +260,9 @@ export function score(
   options: { held?: Omit<Held, "public_key">; config?: Record<string, unknown> } = {},
 ): Board {
   const { held = {}, config = {} } = members("options", options, ["held", "config"]);
-  const judged = typeof records === "string" ? [records] : records;
-  const told = holding(held, ["costs", "limits", "fill_key"]);
-  return JSON.parse(native.score(texts(judged), shared(datasets), told, json("config", object("config", config)))) as Board;
+  const submitted = typeof records === "string" ? [records] : records;
+  const known = holding(held, ["costs", "limits", "fill_key"]);
+  return JSON.parse(native.score(texts(submitted), shared(datasets), known, json("config", object("config", config)))) as Board;
 }
 
 /** Returns the score of bare daily returns out of a number of trials; they are never eligible. */
@@ -277,8 +277,8 @@ export function canonicalize(json: string): string {
 
 /** Returns the SHA-256 of bytes, or of a text in UTF-8, in hexadecimal. */
 export function sha256(content: Uint8Array | string): string {
-  const told = typeof content === "string" ? new TextEncoder().encode(text("content", content)) : content;
-  return native.sha256(bytes("content", told));
+  const encoded = typeof content === "string" ? new TextEncoder().encode(text("content", content)) : content;
+  return native.sha256(bytes("content", encoded));
 }
 
 /** Returns whether an inclusion proof of RFC 6962 is valid. */
