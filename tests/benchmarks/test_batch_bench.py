@@ -67,5 +67,5 @@ def test_episodes_of_both_end_evenly_over_the_steps() -> None:
 def test_a_lane_whose_episode_did_not_end_has_no_final_values() -> None:
     env, _, _ = environments()
     for lanes in ([0], [N]):
-        with pytest.raises(OpenOutcryError, match=f"episode has ended; received {lanes[0]}"):
+        with pytest.raises(OpenOutcryError, match=f"an ended episode; received {lanes[0]}"):
             env._core.ended(lanes)

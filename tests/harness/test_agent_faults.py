@@ -40,8 +40,8 @@ class Scripted(TextAgent):
         return self._harness
 
 
-ASKED = [Answer("I would sell"), Answer("", "agent_died"), Answer(BUY, "answer_too_early"), Answer(BUY)]
-ANSWERS = [BUY, *ASKED, HOLD, HOLD]
+DECIDED = [Answer("I would sell"), Answer("", "agent_died"), Answer(BUY, "answer_too_early"), Answer(BUY)]
+ANSWERS = [BUY, *DECIDED, HOLD, HOLD]
 
 
 def test_decisions_with_faults_default_to_hold_and_the_record_stores_the_slug() -> None:
@@ -95,8 +95,8 @@ def test_the_record_digest_covers_the_harness_and_the_run_is_unchanged(tmp_path:
     assert (edited.is_whole(), oo.replay(edited, DATA).verified) == (False, False)
     sandboxed.save(tmp_path / "x.jsonl.zst")
     assert oo.RunRecord.load(tmp_path / "x.jsonl.zst") == sandboxed
-    ((knobs, parting),) = compare(sandboxed, inside).runs
-    assert [(knob.field, knob.left, knob.right) for knob in knobs] == [
+    ((settings, parting),) = compare(sandboxed, inside).runs
+    assert [(setting.field, setting.left, setting.right) for setting in settings] == [
         (name, message[name], "absent") for name in message
     ]
     assert parting is None
@@ -134,7 +134,7 @@ def test_a_score_separates_agent_and_infrastructure_faults_and_states_the_harnes
     assert "infrastructure" in others.reasons
     inside = scored((BUY, HOLD, HOLD, HOLD), None)
     assert (inside.gate("process").passed, inside.isolation, inside.process["network"]) == (True, "in process", None)
-    assert "processes of their own" in inside.process["undefined"]["network"]
+    assert "runs in separate processes" in inside.process["undefined"]["network"]
 
 
 def test_the_page_of_a_run_counts_its_faults(tmp_path: Path) -> None:

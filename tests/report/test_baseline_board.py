@@ -81,8 +81,8 @@ def test_an_unranked_ratio_is_excluded_from_comparisons(boards: list[Board]) -> 
     assert not verdict_text.distinct_from_zero(cash)
     rows = [BoardRow(view.name, view.metrics, view.reasons, caveats=view.caveats) for view in (first, cash)]
     assert verdict_text.tied_with_first(rows) == [True, False]
-    for told in (verdict_text.sharpe_verdict(cash), verdict_text.delay_sentence(cash)):
-        assert cash.caveats["sharpe"] in told
+    for sentence in (verdict_text.sharpe_verdict(cash), verdict_text.delay_sentence(cash)):
+        assert cash.caveats["sharpe"] in sentence
     assert "cannot be compared" in verdict_text.versus(cash, first)
 
 
@@ -93,9 +93,9 @@ def test_the_ranking_shows_the_numbers_of_the_runs(page: str, boards: list[Board
         for place, (row, entry) in enumerate(zip(rows, board.entries, strict=True), 1):
             run = oo.run_backtest(board.dataset, entry.agent, limits=oo.Limits(allow_short=False))
             sharpe, error = run.metrics["sharpe"], run.metrics["sharpe_se"]
-            told = "\u2014" if sharpe is None else f"{sharpe:.2f} \u00b1 {error:.2f}".replace("-", MINUS)
+            text = "\u2014" if sharpe is None else f"{sharpe:.2f} \u00b1 {error:.2f}".replace("-", MINUS)
             # The ratio follows the name: the rank depends on it, and a narrow screen shows no more.
-            assert row[2] == told.replace(f"{MINUS}0.00", "0.00")
+            assert row[2] == text.replace(f"{MINUS}0.00", "0.00")
             assert row[0].rstrip("=") == ("\u2014" if entry.unranked else str(place))
             assert row[4].replace(MINUS, "-") in {f"{run.nav[-1] - 1.0:+.1%}", "0.0%"}
 
@@ -111,13 +111,13 @@ def test_an_agent_has_one_colour_on_all_boards_of_a_page(page: str) -> None:
 
 
 def test_a_page_shows_the_conditions_of_each_dataset(page: str, boards: list[Board]) -> None:
-    told = page[page.index("Provenance") :]
+    provenance = page[page.index("Provenance") :]
     for board in boards:
-        assert board.dataset.fingerprint in told
+        assert board.dataset.fingerprint in provenance
         for run in board.entries[0].windows:
-            assert f"bars {run.window.start}:{run.window.end}, {run.dates[0]} .. {run.dates[-1]}" in told
-    assert told.count("allow_short=False") == told.count("fee_bps=1.0") == 2
-    assert "openoutcry demo --windows 2" in told
+            assert f"bars {run.window.start}:{run.window.end}, {run.dates[0]} .. {run.dates[-1]}" in provenance
+    assert provenance.count("allow_short=False") == provenance.count("fee_bps=1.0") == 2
+    assert "openoutcry demo --windows 2" in provenance
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 HOSTILE = (
     "</script><script>hacked=1</script><img src=x onerror=hacked=1>\u2028\u2029\u202eevil\u0000\ud800'\"`${hacked=1}"
 )
-DESK, PHONE = 1180, 360
+DESKTOP, PHONE = 1180, 360
 
 
 def hostile_run() -> RunView:
@@ -89,17 +89,17 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 # `make test` visits every page once, and a run and a board in light and dark, wide and narrow.
 LOOKED_AT = [
-    ("run with everything", DESK, "light"),
+    ("run with everything", DESKTOP, "light"),
     ("run with everything", PHONE, "dark"),
-    ("run with everything", DESK, "dark"),
-    ("board", DESK, "dark"),
+    ("run with everything", DESKTOP, "dark"),
+    ("board", DESKTOP, "dark"),
     ("board", PHONE, "light"),
     ("hostile run", PHONE, "dark"),
-    ("scores", DESK, "light"),
+    ("scores", DESKTOP, "light"),
     ("scores", PHONE, "dark"),
 ]
 if count(1, 0):
-    LOOKED_AT = [(name, width, scheme) for name in PAGES for width in (DESK, PHONE) for scheme in ("light", "dark")]
+    LOOKED_AT = [(name, width, scheme) for name in PAGES for width in (DESKTOP, PHONE) for scheme in ("light", "dark")]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def visit(browser: Any, paths: dict[str, str]) -> Iterator[Callable[..., Any]]:
     """Open a page by name; console errors and requests fail the test."""
     contexts, faults = [], []
 
-    def opened(name: str, width: int = DESK, **options: Any) -> Any:
+    def opened(name: str, width: int = DESKTOP, **options: Any) -> Any:
         contexts.append(browser.new_context(viewport={"width": width, "height": 800}, **options))
         page = contexts[-1].new_page()
         page.on("console", lambda message: faults.append(message.text))
@@ -202,7 +202,7 @@ def test_every_focus_stop_is_visible(visit: Callable[..., Any]) -> None:
     n_stops = page.evaluate(
         "document.querySelectorAll('a[href], button, input:not([type=radio]:not(:checked)), [tabindex=\"0\"]').length"
     )
-    told = """() => {
+    script = """() => {
         const here = document.activeElement, style = getComputedStyle(here), label = here.nextElementSibling;
         const shown = here.matches(".switch > input") ? getComputedStyle(label) : style;
         return [here === document.body, shown.outlineStyle, here.className?.baseVal ?? here.className, here.tagName];
@@ -210,7 +210,7 @@ def test_every_focus_stop_is_visible(visit: Callable[..., Any]) -> None:
     stops = []
     for _ in range(n_stops + 40):
         page.keyboard.press("Tab")
-        is_over, outline, classes, tag = page.evaluate(told)
+        is_over, outline, classes, tag = page.evaluate(script)
         if is_over:
             break
         stops.append((tag, classes))

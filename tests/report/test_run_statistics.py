@@ -74,7 +74,7 @@ def test_undefined_skill_statistics_have_a_reason() -> None:
     cash = skill_of(oo.run_backtest(oo.data.load("ecb-fx"), "hold-cash", (20, 60)))
     assert cash
     assert cash.values["dsr"] is cash.values["min_trl"] is None
-    assert "returns that vary" in cash.reasons["dsr"]
+    assert "varying returns" in cash.reasons["dsr"]
     # Over a varying risk-free rate, the Sharpe ratio of cash measures the rate.
     assert skill_of(oo.run_backtest(oo.data.load("us-treasury"), "hold-cash", (20, 400))) is None
 

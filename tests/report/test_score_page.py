@@ -74,17 +74,17 @@ def rows_of(page: str, kind: str) -> list[list[str]]:
 
 def test_the_headline_states_eligibility_and_separation() -> None:
     view = make_view()
-    told = (
+    headline = (
         "None of 4 agents is eligible; momentum and equal-weight cannot be separated on 992 days: separating them takes"
         " about 5,000 days."
     )
-    assert headline_of(view) == told
+    assert headline_of(view) == headline
     main = render_scores(view, PROVENANCE).partition("<main>")[2]
-    assert words(main).startswith(f"{told} {view.power}")
+    assert words(main).startswith(f"{headline} {view.power}")
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "told"),
+    ("verdicts", "headline"),
     [
         (["eligible"], "The only agent is eligible."),
         (["unknown"], "The only agent is unknown."),
@@ -93,9 +93,9 @@ def test_the_headline_states_eligibility_and_separation() -> None:
         (["insufficient", "insufficient"], "None of 2 agents is eligible."),
     ],
 )
-def test_the_headline_counts_eligible_agents(verdicts: list[str], told: str) -> None:
+def test_the_headline_counts_eligible_agents(verdicts: list[str], headline: str) -> None:
     rows = [make_score(f"a{i}", i + 1, verdict=verdict) for i, verdict in enumerate(verdicts)]
-    assert headline_of(make_view(rows, sentence="")) == told
+    assert headline_of(make_view(rows, sentence="")) == headline
 
 
 def test_agents_of_a_band_share_one_rank_and_one_group() -> None:
@@ -110,9 +110,9 @@ def test_agents_of_a_band_share_one_rank_and_one_group() -> None:
 
 def test_every_verdict_is_shown_with_its_reasons() -> None:
     page = make_scores([make_score("a", 1, because=["one", "two"]), make_score("b", None, copy_of="a")])
-    told = [words(row) for row in re.findall(r'<tr class="why">.*?</tr>', page)]
-    assert told[0] == "not eligible : one; two"
-    assert told[1].endswith("above the benchmark (same return series as a)")
+    reasons = [words(row) for row in re.findall(r'<tr class="why">.*?</tr>', page)]
+    assert reasons[0] == "not eligible : one; two"
+    assert reasons[1].endswith("above the benchmark (same return series as a)")
 
 
 def test_undefined_is_a_dash_with_its_reason_and_never_a_zero() -> None:
@@ -180,11 +180,11 @@ def test_null_agents_far_from_the_agents_stay_inside_the_figure() -> None:
 
 def test_an_outlying_z_is_an_arrow_and_does_not_compress_the_axis() -> None:
     rows = [make_score("a", 1, values={"z": 1.0}), make_score("b", 2, values={"z": 0.5})]
-    alone, beside = (make_scores([*rows, *more]) for more in ([], [make_score("c", 3, values={"z": -400.0})]))
+    alone, joined = (make_scores([*rows, *more]) for more in ([], [make_score("c", 3, values={"z": -400.0})]))
     places = [
-        [float(x) for x in re.findall(r'<circle class="oo-point" cx="([\d.]+)%"', page)[:2]] for page in (alone, beside)
+        [float(x) for x in re.findall(r'<circle class="oo-point" cx="([\d.]+)%"', page)[:2]] for page in (alone, joined)
     ]
-    assert beside.count("M0 10l8-5v10z") == alone.count("M0 10l8-5v10z") + 1
+    assert joined.count("M0 10l8-5v10z") == alone.count("M0 10l8-5v10z") + 1
     assert places[1][0] - places[1][1] > 2.0
 
 
@@ -228,8 +228,8 @@ def test_the_page_shows_the_numbers_of_the_scorer(board: Board, evaluation: Eval
         results = Counter(re.findall(r"passed|failed|unknown", words(found)))
         assert results["failed"] == sum(gate.passed is False for gate in score.gates)
         assert results["passed"] == sum(gate.passed is True for gate in score.gates)
-        told = dict(zip(score.reasons, score.because, strict=True))
-        assert all(escape(told[gate.reason]) in found for gate in score.gates if gate.reason)
+        texts = dict(zip(score.reasons, score.because, strict=True))
+        assert all(escape(texts[gate.reason]) in found for gate in score.gates if gate.reason)
     assert {"public_windows"} < {reason for score in board.scores for reason in score.reasons}
     assert "every window is public" in page
 
@@ -276,14 +276,14 @@ def test_provenance_has_every_digest_and_the_command(
         assert str(score.digest) in foot
     assert f"{records[0].digest}, signed by {records[0].public_key}" in foot
     assert foot.count("signed by") == 1
-    for told in (
+    for sentence in (
         suite.digest,
         suite.edition,
         oo.__version__,
         escape(repr(suite.costs)),
         "engine stated by the records",
     ):
-        assert told in foot
+        assert sentence in foot
     assert f"<pre><code>{command}</code></pre>" in foot
     assert "This command recomputes the board from the decisions of every agent" in foot
     assert provenance_of(board, suite).groups == provenance_of(board, evaluation).groups
@@ -295,8 +295,8 @@ def test_markets_have_the_names_of_the_suite(board: Board, evaluation: Evaluatio
     other = json.loads(board.text)
     for score in other["scores"]:
         score["windows"][1] |= {"dataset": "ab" * 32}
-    told = {window.market for row in view_of(Board.from_json(json.dumps(other))).rows for window in row.windows}
-    assert told == {f"ecb-fx {evaluation.windows[0].dataset.fingerprint[:6]}", "ecb-fx ababab"}
+    markets = {window.market for row in view_of(Board.from_json(json.dumps(other))).rows for window in row.windows}
+    assert markets == {f"ecb-fx {evaluation.windows[0].dataset.fingerprint[:6]}", "ecb-fx ababab"}
 
 
 def test_agent_names_are_escaped(board: Board) -> None:

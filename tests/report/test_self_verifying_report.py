@@ -85,7 +85,7 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--out", "/absent/x.html"], "`--out` must be a writable file"),
         (["--without-data"], "`--without-data` must come with `--self-verifying`"),
@@ -97,11 +97,11 @@ def test_a_record_that_differs_has_no_report(record: Path, tmp_path: Path) -> No
         (["--scenario", "absent.json", "--scenario-key", "07" * 32], "or a JSON file with a spec"),
     ],
 )
-def test_invalid_options_are_refused(record: Path, tmp_path: Path, words: list[str], told: str) -> None:
+def test_invalid_options_are_refused(record: Path, tmp_path: Path, words: list[str], message: str) -> None:
     out = [] if "--out" in words else ["--out", str(tmp_path / "x.html")]
     done = report(*source_of(record), *out, *words)
     assert isinstance(done.exception, oo.openoutcry_py.OpenOutcryError)
-    assert told in str(done.exception)
+    assert message in str(done.exception)
 
 
 def test_a_market_is_required(record: Path, tmp_path: Path) -> None:

@@ -88,10 +88,10 @@ class CuttingSession(Session):
                 raise Cut
             self.of.left -= 1
         self.seen.append(json.loads(observation)["date"])
-        told = process_agents.rising(json.loads(observation))
+        decision = process_agents.rising(json.loads(observation))
         # Decisions depend on the number of observations, so a missing repeated observation would change them.
-        told |= {"reasoning": f"{len(self.seen)} bars{self.of.change}"}
-        return Answer(json.dumps(told, ensure_ascii=False))
+        decision |= {"reasoning": f"{len(self.seen)} bars{self.of.change}"}
+        return Answer(json.dumps(decision, ensure_ascii=False))
 
     def finish(self) -> None: ...
 
@@ -154,15 +154,15 @@ def test_logged_faults_stand(tmp_path: Path) -> None:
     assert later == [{}] * len(later)
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"cash":1,"decis', b"\xff\xfe"])
-def test_a_truncated_line_is_decided_again(tmp_path: Path, torn: bytes) -> None:
+@pytest.mark.parametrize("truncated", [b"", b'{"cash":1,"decis', b"\xff\xfe"])
+def test_a_truncated_line_is_decided_again(tmp_path: Path, truncated: bytes) -> None:
     record = tmp_path / "r.json"
     with pytest.raises(Cut):
         evaluation().run(Cutting(30), record=record)
     for part in journal_of(record).glob("*.jsonl"):
         if b'"digest"' not in part.read_bytes().splitlines()[-1]:
             with part.open("ab") as file:
-                file.write(torn)
+                file.write(truncated)
     assert evaluation().run(Cutting(10_000), record=record, resume=True) == whole()
 
 
@@ -270,11 +270,11 @@ def test_an_agent_given_up_stays_given_up_after_a_resume(tmp_path: Path, gone: s
         assert faults == dict.fromkeys(range(2, len(decisions)), gone)
 
 
-@pytest.mark.parametrize("torn", ["", '{"suite": "0', "[]"])
-def test_a_truncated_description_of_an_evaluation_is_refused(tmp_path: Path, torn: str) -> None:
+@pytest.mark.parametrize("truncated", ["", '{"suite": "0', "[]"])
+def test_a_truncated_description_of_an_evaluation_is_refused(tmp_path: Path, truncated: str) -> None:
     with Journal(tmp_path / "j", ABOUT):
         assert sorted(path.name for path in (tmp_path / "j").iterdir()) == ["evaluation.json", "lock"]
-    (tmp_path / "j" / "evaluation.json").write_text(torn, encoding="utf-8")
+    (tmp_path / "j" / "evaluation.json").write_text(truncated, encoding="utf-8")
     with pytest.raises(oo.OpenOutcryError, match=r"must have an intact `evaluation\.json`; received .* is truncated"):
         Journal(tmp_path / "j", ABOUT, resume=True)
 
@@ -384,8 +384,8 @@ def test_an_interrupted_command_resumes(tmp_path: Path, how: signal.Signals) -> 
         running.send_signal(how)
         running.wait(20.0)
     assert not record.exists()
-    told = subprocess.run([*base, "--record", record], capture_output=True, text=True, check=False)
-    assert (told.returncode, "`--resume` continues it" in told.stderr) == (2, True), told.stderr
+    done = subprocess.run([*base, "--record", record], capture_output=True, text=True, check=False)
+    assert (done.returncode, "`--resume` continues it" in done.stderr) == (2, True), done.stderr
     subprocess.run([*base, "--record", record, "--resume"], check=True, capture_output=True)
     subprocess.run([*base, "--record", tmp_path / "whole.json"], check=True, capture_output=True)
     assert RunRecord.load(record) == RunRecord.load(tmp_path / "whole.json")

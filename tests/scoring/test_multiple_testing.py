@@ -42,8 +42,8 @@ CALLS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_results_depend_on_the_seed_alone(name: str) -> None:
     panel = noise(400, 4)
-    told = [repr(CALLS[name](panel, seed=seed, n_draws=500)) for seed in (3, 3, 4)]
-    assert told[0] == told[1] != told[2]
+    results = [repr(CALLS[name](panel, seed=seed, n_draws=500)) for seed in (3, 3, 4)]
+    assert results[0] == results[1] != results[2]
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -64,7 +64,7 @@ def test_one_window_is_insufficient_for_a_mean() -> None:
 def test_a_constant_series_is_refused_by_index(name: str) -> None:
     panel = noise(300, 3)
     panel[:, 0] = 1e-4
-    with pytest.raises(oo.OpenOutcryError, match="agent 0 that vary") as refused:
+    with pytest.raises(oo.OpenOutcryError, match="varying returns of agent 0") as refused:
         CALLS[name](panel)
     assert refused.value.slug == "no_variation"
 
@@ -89,9 +89,9 @@ def test_a_non_finite_return_is_refused_by_index(name: str, bad: float) -> None:
         ("field_tests", {"block_length": 0.5}, "block_length` must be from 1 to 300 days; received 0.5"),
         ("field_tests", {"block_length": np.nan}, "received NaN"),
         ("sharpe_interval", {"block_length": 31.0}, "from 1 to 30 days; received 31"),
-        ("field_tests", {"windows": [100, 100]}, r"add up to 300 days; received \[100, 100\]"),
-        ("field_tests", {"windows": [300, 0]}, r"at least 1 that add up to 300 days; received \[300, 0\]"),
-        ("field_tests", {"windows": []}, "add up to 300 days"),
+        ("field_tests", {"windows": [100, 100]}, r"with sum 300 days; received \[100, 100\]"),
+        ("field_tests", {"windows": [300, 0]}, r"at least 1 with sum 300 days; received \[300, 0\]"),
+        ("field_tests", {"windows": []}, "with sum 300 days"),
         ("sharpe_interval", {"level": 1.0}, "level` must be above 0 and below 1; received 1"),
         ("sharpe_interval", {"level": 0.99, "n_draws": 98}, "n_draws` must be from 99"),
         ("sharpe_interval", {"periods_per_year": 0.0}, "periods_per_year` must be finite and above 0; received 0"),

@@ -44,8 +44,8 @@ def test_tests_of_a_field_have_their_nominal_size(n_days: int, n_agents: int) ->
         p_values = [tests.reality_check, tests.spa_lower, tests.spa_consistent, tests.spa_upper]
         found += np.array([*p_values, tests.romano_wolf.min()]) <= LEVEL
     names = ("reality check", "lower", "consistent", "upper", "romano-wolf")
-    told = ", ".join(f"{name} {winners / n:.1%}" for name, winners in zip(names, found, strict=True))
-    print(f"{n_days} x {n_agents}, {n} fields: {told}")
+    rates = ", ".join(f"{name} {winners / n:.1%}" for name, winners in zip(names, found, strict=True))
+    print(f"{n_days} x {n_agents}, {n} fields: {rates}")
     # Hansen's lower test is liberal by design; here no agent is far below the benchmark.
     assert (np.delete(found, 1) / n <= nominal(n)).all()
     assert found[4] / n > 0.01
@@ -83,8 +83,8 @@ def test_the_mean_test_has_its_nominal_size_and_resampled_windows_do_not(n_windo
         means = days.reshape(n_windows, length).mean(axis=1)
         drawn = means[np.random.default_rng(seed).integers(n_windows, size=(N_DRAWS, n_windows))].mean(axis=1)
         windows_low += (1 + np.sum(drawn - test.mean >= test.mean)) / (1 + N_DRAWS) <= LEVEL
-    told = f"days {days_low / n:.1%}, windows {windows_low / n:.1%}, signs {signs_low / n:.1%}"
-    print(f"{n_windows} windows of {length} days, {n} tracks: {told}")
+    rates = f"days {days_low / n:.1%}, windows {windows_low / n:.1%}, signs {signs_low / n:.1%}"
+    print(f"{n_windows} windows of {length} days, {n} tracks: {rates}")
     assert days_low / n <= nominal(n, 0.06)
     assert signs_low / n <= nominal(n)
     if n_windows <= 5:

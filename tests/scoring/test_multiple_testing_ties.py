@@ -254,5 +254,5 @@ def test_an_invalid_number_of_blocks_is_refused(n_blocks: int) -> None:
 def test_an_agent_that_is_constant_in_a_half_is_refused() -> None:
     days = np.random.default_rng(0).normal(0.0, 0.01, (300, 3))
     days[:150, 1] = 0.0
-    with pytest.raises(oo.OpenOutcryError, match="agent 1 that vary"):
+    with pytest.raises(oo.OpenOutcryError, match="varying returns of agent 1"):
         multiple_testing.overfit(days, n_blocks=4)

@@ -52,12 +52,12 @@ def test_the_best_of_a_field_without_skill_has_the_stated_expectation() -> None:
 
 
 def test_skill_is_detected_with_the_stated_power() -> None:
-    rng, asked = np.random.default_rng(4), power(50, 21, sharpe=3.0)
-    n = int(asked.n_needed)
+    rng, wanted = np.random.default_rng(4), power(50, 21, sharpe=3.0)
+    n = int(wanted.n_needed)
     r = 3.0 / math.sqrt(252.0) + rng.standard_normal((count(20_000, 3_000), n), dtype=np.float32)
     ratio = r.mean(axis=1) / r.std(axis=1, ddof=1)
     z = ratio * math.sqrt(n - 1) / np.sqrt(1.0 + ratio**2 / 2.0)
-    seen = (z > asked.best_quantile / asked.standard_error).mean()
+    seen = (z > wanted.best_quantile / wanted.standard_error).mean()
     print(f"seen on {n} returns: {seen:.3f}")
     assert seen == pytest.approx(0.8, abs=0.03)
 
@@ -70,19 +70,19 @@ def test_a_comparison_without_power_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--days", "1", "--agents", "21"], "`--days` must be an integer from 2"),
         (["--days", "50", "--agents", "0"], "`--agents` must be an integer from 1"),
         (["--days", "50", "--agents", "2", "--size", "1"], "a probability is required"),
-        (["--days", "50", "--agents", "2", "--sharpe", "-1"], "a number above the one it is compared with"),
+        (["--days", "50", "--agents", "2", "--sharpe", "-1"], "a number above its benchmark"),
     ],
 )
-def test_invalid_arguments_are_refused(words: list[str], told: str) -> None:
+def test_invalid_arguments_are_refused(words: list[str], message: str) -> None:
     refused = CliRunner().invoke(app, ["power", *words])
     assert isinstance(refused.exception, oo.OpenOutcryError)
     assert refused.exception.slug == "argument_invalid"
-    assert told in str(refused.exception)
+    assert message in str(refused.exception)
 
 
 def test_the_command_prints_a_table_or_json() -> None:
@@ -96,7 +96,7 @@ def test_the_command_prints_a_table_or_json() -> None:
     assert as_json["best_expected"] == found.best_expected
     assert as_json["sentence"] == found.sentence
     longer = CliRunner().invoke(app, [*words[:2], "2520", *words[3:], "--sharpe", "0.5", "--power", "0.9", "--json"])
-    asked = json.loads(longer.output)
-    assert (asked["n_returns"], asked["sharpe"], asked["power"]) == (2520, 0.5, 0.9)
+    printed = json.loads(longer.output)
+    assert (printed["n_returns"], printed["sharpe"], printed["power"]) == (2520, 0.5, 0.9)
     help_text = CliRunner().invoke(app, ["power", "--help"]).output
     assert "Interpretation" in help_text

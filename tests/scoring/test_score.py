@@ -100,9 +100,9 @@ def test_the_numbers_of_a_score_equal_the_formulas() -> None:
         tests = multiple_testing.field_tests(np.column_stack(days), windows=LENGTHS, seed=0, n_draws=199)
         for column, name in enumerate(agents):
             assert board[name].sides[place]["romano_wolf"] == tests.romano_wolf[column]
-        told = board.tests[("buy-and-hold", "cash")[place]]
-        assert told is not None
-        assert told["spa_consistent"] == tests.spa_consistent
+        result = board.tests[("buy-and-hold", "cash")[place]]
+        assert result is not None
+        assert result["spa_consistent"] == tests.spa_consistent
 
 
 def test_returns_alone_are_never_eligible() -> None:
@@ -232,15 +232,15 @@ def test_every_none_has_a_reason() -> None:
             return sum(map(walk, value))
         if not isinstance(value, dict):
             return 0
-        told = value.get("undefined", {})
-        assert all(value[name] is None and reason for name, reason in told.items())
-        return len(told) + sum(map(walk, value.values()))
+        reasons = value.get("undefined", {})
+        assert all(value[name] is None and reason for name, reason in reasons.items())
+        return len(reasons) + sum(map(walk, value.values()))
 
     assert walk(json.loads(board_of({"a": noise(1), "idle": np.zeros(1_008)}).text)) > 20
 
 
 @pytest.mark.parametrize(
-    ("call", "slug", "told"),
+    ("call", "slug", "message"),
     [
         (lambda: board_of({"a": [0.1, np.nan] + [0.0] * 1_006}), "submission_invalid", "NaN on day 1 in run 0"),
         (lambda: board_of({"a": np.full(1_008, np.inf)}), "submission_invalid", "inf on day 0"),
@@ -261,11 +261,11 @@ def test_every_none_has_a_reason() -> None:
         (lambda: oo.score_run([]), "submission_invalid", "0 returns"),
     ],
 )
-def test_invalid_input_is_refused(call: Callable[[], object], slug: str, told: str) -> None:
+def test_invalid_input_is_refused(call: Callable[[], object], slug: str, message: str) -> None:
     with pytest.raises(oo.OpenOutcryError) as refused:
         call()
     assert refused.value.slug == slug
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_changed_record_is_refused() -> None:

@@ -78,12 +78,12 @@ def test_with_public_keys_every_record_must_be_signed_by_one_of_them(tmp_path: P
     }
     for path, slug in ((unsigned, "record_unsigned"), (foreign, "record_differs"), (other, "record_differs")):
         name = path.name.partition(".")[0]
-        told = call("score", signed, path, *keys[: 4 if path != other else 2], code=2)
-        assert told.startswith(
+        error = call("score", signed, path, *keys[: 4 if path != other else 2], code=2)
+        assert error.startswith(
             f"error: {slug}: records signed by a key of `--public-key` are required; received one of"
         )
-        assert repr(name) in told
-        assert f"in the file '{path}'" in told
+        assert repr(name) in error
+        assert f"in the file '{path}'" in error
     changed = signed.with_name("changed.json")
     text = RunRecord.load(signed).to_json().replace('"in_sample_trials":0', '"in_sample_trials":1')
     changed.write_text(text, encoding="utf-8")
@@ -215,13 +215,13 @@ def test_invalid_files_of_one_agent_are_refused_by_name(tmp_path: Path) -> None:
     assert f"all signed by {public_key(HONEST).hex()}" in read_entries(both).notes[0]
     changed = tmp_path / "changed.json"
     changed.write_text(c.to_json().replace('"in_sample_trials":0', '"in_sample_trials":9'), encoding="utf-8")
-    torn = tmp_path / "torn.jsonl"
-    c.save(torn)
-    torn.write_bytes(torn.read_bytes()[:9_000])
-    for path, slug in ((changed, "record_differs"), (torn, "record_unfinished")):
-        told = call("score", unsigned, path, code=2)
-        assert told.startswith(f"error: {slug}")
-        assert f"in the file '{path}'" in told
+    truncated = tmp_path / "torn.jsonl"
+    c.save(truncated)
+    truncated.write_bytes(truncated.read_bytes()[:9_000])
+    for path, slug in ((changed, "record_differs"), (truncated, "record_unfinished")):
+        error = call("score", unsigned, path, code=2)
+        assert error.startswith(f"error: {slug}")
+        assert f"in the file '{path}'" in error
     # Different decisions in the same window are no duplicate.
     other = RunRecord.join("momentum", [runs_of("equal-weight")[1]])
     (path,) = saved(tmp_path, other=other)

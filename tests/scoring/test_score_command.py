@@ -69,8 +69,8 @@ def test_a_board_of_records_uses_the_suite_and_reports_its_digest(tmp_path: Path
     for name in ("momentum", "inverse-volatility"):
         paths.append(tmp_path / f"{name}.json.zst")
         evaluation.run(name).save(paths[-1])
-    told = ("score", *paths, "--suite", sealed, "--keys", secret)
-    printed = json.loads(call(*told, "--json"))
+    command = ("score", *paths, "--suite", sealed, "--keys", secret)
+    printed = json.loads(call(*command, "--json"))
     assert printed["suite"] == {"name": "small", "edition": "1", "digest": evaluation.suite.digest}
     records = [oo.RunRecord.load(path) for path in paths]
     board = score(records, suite=evaluation, luck_floor=evaluation.luck_floor())
@@ -79,7 +79,7 @@ def test_a_board_of_records_uses_the_suite_and_reports_its_digest(tmp_path: Path
     # One sealed window is insufficient.
     assert {each.gate("sealed").reason for each in board.scores} == {"insufficient"}
     assert printed["board"]["luck_floor"]["n_agents"] == 30
-    shown = call(*told)
+    shown = call(*command)
     for wanted in ("momentum", "insufficient", evaluation.suite.digest, "30 random agents", board.sentence[:30]):
         assert wanted in shown.replace("\n", ""), wanted
     assert "`keys` must have the key of `hidden`" in call("score", *paths, "--suite", sealed, code=2)
@@ -150,14 +150,14 @@ def test_untrusted_names_cannot_control_the_terminal(tmp_path: Path) -> None:
 
 def test_an_error_names_the_file_and_the_agent(tmp_path: Path) -> None:
     run = oo.run_backtest(oo.data.load("ecb-fx"), "momentum", (3000, 3100), capture=True, name="good")
-    good, edited, torn = (tmp_path / f"{name}.json" for name in ("good", "edited", "torn"))
+    good, edited, truncated = (tmp_path / f"{name}.json" for name in ("good", "edited", "torn"))
     run.record.save(good)
     step = json.loads(run.record.to_json())["runs"][0]["steps"][9]
     text = run.record.to_json().replace('"agent_id":"good"', '"agent_id":"bad"')
     edited.write_text(text.replace(f'"nav":{step["nav"]},', '"nav":1.5,', 1), encoding="utf-8")
-    torn.write_text(run.record.to_json()[:-40], encoding="utf-8")
+    truncated.write_text(run.record.to_json()[:-40], encoding="utf-8")
     assert "in the record of 'bad'" in call("score", good, edited, code=2)
-    assert f"in the file '{torn}'" in call("score", good, torn, code=2)
+    assert f"in the file '{truncated}'" in call("score", good, truncated, code=2)
 
 
 # Null agents
@@ -189,9 +189,9 @@ def test_a_suite_without_null_agents_has_boards(tmp_path: Path) -> None:
     evaluation.run("momentum").save(record)
     for option in ("--json", "--report"):
         given = [option] if option == "--json" else [option, tmp_path / "b.html"]
-        told = call("score", record, "--suite", source, *given)
+        printed = call("score", record, "--suite", source, *given)
         if option == "--json":
-            assert json.loads(told)["board"]["luck_floor"] is None
+            assert json.loads(printed)["board"]["luck_floor"] is None
     empty: tuple[Any, ...] = ([], (), {}, None)
     assert len({score(oo.RunRecord.load(record), suite=evaluation, luck_floor=each).text for each in empty}) == 1
 
@@ -204,9 +204,9 @@ def test_an_agent_may_have_the_name_of_a_null_agent(tmp_path: Path) -> None:
         paths, ("momentum", "inverse-volatility", "random"), ("mine", "luck-000", "luck.2-007"), strict=True
     ):
         evaluation.run(agent, name).save(path)
-    told = json.loads(call("score", *paths, "--suite", sealed, "--keys", secret, "--json"))["board"]
-    assert {each["agent_id"] for each in told["luck_floor"]["each"]} == {f"luck.3-{k:03}" for k in range(30)}
-    assert {each["agent_id"] for each in told["scores"]} == {"mine", "luck-000", "luck.2-007"}
+    board = json.loads(call("score", *paths, "--suite", sealed, "--keys", secret, "--json"))["board"]
+    assert {each["agent_id"] for each in board["luck_floor"]["each"]} == {f"luck.3-{k:03}" for k in range(30)}
+    assert {each["agent_id"] for each in board["scores"]} == {"mine", "luck-000", "luck.2-007"}
     # Names do not affect the null agents.
     plain = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor())
     other = score(oo.RunRecord.load(paths[0]), suite=evaluation, luck_floor=evaluation.luck_floor(["luck-029"]))

@@ -83,16 +83,16 @@ def test_planted_skill_is_eligible_with_the_power_of_the_formula(n_agents: int, 
         false += any(each != "0" for each in found)
         above += skill.z_score(skill.Moments.of(days[:, 0])) > bar
     expected = float(stats.norm.sf(bar - ratio * 2.0))
-    told = f"{hits / n:.1%} of {n}, expected {expected:.1%}, {above / n:.1%} of these are above the bar"
-    print(f"ratio {ratio} among {n_agents}: {told}; others {false / n:.1%}")
+    rates = f"{hits / n:.1%} of {n}, expected {expected:.1%}, {above / n:.1%} of these are above the bar"
+    print(f"ratio {ratio} among {n_agents}: {rates}; others {false / n:.1%}")
     assert hits / n == pytest.approx(expected, abs=4.0 * np.sqrt(expected * (1.0 - expected) / n))
     assert hits / n == pytest.approx(above / n, abs=0.06)
     assert false / n <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / n)
 
 
 def test_the_sample_size_of_the_power_formula_gives_the_stated_power() -> None:
-    n, told = count(400, 30), power(1_000, 1, sharpe=2.0, power=0.8)
-    length = int(told.n_needed) // 3
+    n, wanted = count(400, 30), power(1_000, 1, sharpe=2.0, power=0.8)
+    length = int(wanted.n_needed) // 3
     hits = sum(bool(passing(*planted(seed, 3 * length, 1, 2.0), [length] * 3, 999)) for seed in range(n))
     print(f"{3 * length} days for a ratio of 2: {hits / n:.1%} of {n}, expected 80%")
     assert hits / n == pytest.approx(0.8, abs=4.0 * np.sqrt(0.16 / n))

@@ -96,8 +96,8 @@ def test_public_windows_do_not_affect_other_agents(public: float) -> None:
     assert [getattr(before, name) for name in same] == [getattr(after, name) for name in same]
     for name in agents:
         one, other = before[name], after[name]
-        told = ("rank", "z", "seed_z", "dsr", "above_luck", "copy_of", "sealed")
-        assert [getattr(one, each) for each in told] == [getattr(other, each) for each in told]
+        names = ("rank", "z", "seed_z", "dsr", "above_luck", "copy_of", "sealed")
+        assert [getattr(one, each) for each in names] == [getattr(other, each) for each in names]
 
 
 def test_a_stolen_sealed_series_is_a_copy_whatever_its_public_windows() -> None:

@@ -244,10 +244,10 @@ def test_a_regression_equals_that_of_scipy() -> None:
 
 def test_levered_buy_and_hold_has_no_active_return() -> None:
     b = np.random.default_rng(12).normal(5e-4, 0.01, 500)
-    with pytest.raises(oo.OpenOutcryError, match="returns that vary are required"):
+    with pytest.raises(oo.OpenOutcryError, match="varying returns are required"):
         Moments.of(skill.regress(2.0 * b, b).active)
     assert skill.tracking(2.0 * b, b).information_ratio > 0.0
-    with pytest.raises(oo.OpenOutcryError, match="returns that vary are required"):
+    with pytest.raises(oo.OpenOutcryError, match="varying returns are required"):
         skill.tracking(b + 1e-4, b)
 
 
@@ -306,7 +306,7 @@ def test_invalid_periods_per_year_are_refused(ppy: float) -> None:
         lambda: skill.decay(r, b, ppy),
     ]
     for call in calls:
-        with pytest.raises(oo.OpenOutcryError, match="finite bars a year above 0 are required") as refused:
+        with pytest.raises(oo.OpenOutcryError, match="finite bars per year above 0 are required") as refused:
             call()
         assert refused.value.slug == "argument_invalid"
 
@@ -327,19 +327,19 @@ def test_declared_trials_and_those_of_the_ledger_are_added() -> None:
 
 def test_calibration_equals_the_brier_score() -> None:
     rng = np.random.default_rng(15)
-    told = rng.uniform(0.0, 1.0, 400)
+    confidences = rng.uniform(0.0, 1.0, 400)
     weights, fills = rng.choice([-0.5, 0.25], 400), rng.uniform(5.0, 50.0, 400)
     closes = fills * (1.0 + rng.normal(0.0, 0.02, 400))
     came = (weights * (closes / fills - 1.0) > 0.0).astype(float)
-    orders = [*zip(told, weights, fills, closes, strict=True), (None, 0.5, 1.0, 1.0), (0.5, 0.0, 1.0, 2.0)]
+    orders = [*zip(confidences, weights, fills, closes, strict=True), (None, 0.5, 1.0, 1.0), (0.5, 0.0, 1.0, 2.0)]
     found = skill.calibrate(orders)
     assert (found.n_stated, found.n_absent, found.n_flat) == (400, 1, 1)
-    assert found.brier == pytest.approx(((told - came) ** 2).mean(), rel=1e-12)
-    places = np.minimum((told * 10).astype(int), 9)
+    assert found.brier == pytest.approx(((confidences - came) ** 2).mean(), rel=1e-12)
+    places = np.minimum((confidences * 10).astype(int), 9)
     assert [each.n_orders for each in found.bins] == np.bincount(places, minlength=10).tolist()
     for place, each in enumerate(found.bins):
         assert each.hit_rate == pytest.approx(came[places == place].mean(), rel=1e-12)
-        assert each.confidence == pytest.approx(told[places == place].mean(), rel=1e-12)
+        assert each.confidence == pytest.approx(confidences[places == place].mean(), rel=1e-12)
 
 
 def test_returns_at_a_common_cost_equal_a_run_at_that_cost_to_first_order() -> None:

@@ -164,8 +164,8 @@ def test_gates_and_draws_match_scorer_and_schema() -> None:
             oo.OpenOutcryError, match=f"`{group}` of a suite .* received `typo` of 1: unknown"
         ) as refused:
             Suite.from_json(json.dumps(SMALL | {group: {"typo": 1}}))
-        told = str(refused.value).partition("expected one of ")[2]
-        assert set(re.findall(r"`(\w+)`", told)) == set(known["properties"])
+        message = str(refused.value).partition("expected one of ")[2]
+        assert set(re.findall(r"`(\w+)`", message)) == set(known["properties"])
         for name, field in known["properties"].items():
             for value in edges_of(field):
                 suite = SMALL | {group: {name: value}}
@@ -256,12 +256,12 @@ def test_an_agent_runs_in_every_window_under_every_seed() -> None:
     counted: list[int] = []
     record = evaluation.run("equal-weight", in_sample_trials=3, on_run=lambda: counted.append(1))
     assert (record.agent_id, record.in_sample_trials, len(record), len(counted)) == ("equal-weight", 3, 6, 6)
-    told = [
+    listed = [
         (each["dataset.fingerprint"], int(each["window.start"]), int(each["window.end"]), each["fill.seed"])
         for each in record.headers
     ]
     places = [(at.dataset.fingerprint, at.start, at.end) for at in evaluation.windows]
-    assert told == [(*place, str(seed)) for place in places for seed in (4, 1)]
+    assert listed == [(*place, str(seed)) for place in places for seed in (4, 1)]
     assert [place[1:] for place in places][1:] == [(10, 50), (49, 90)]
     assert {each["lookback"] for each in record.headers} == {"10"}
     assert oo.replay(record, evaluation.markets(), *evaluation.rules()).verified
@@ -282,9 +282,9 @@ def test_a_season_on_the_command_line(tmp_path: Path) -> None:
     source, sealed, keys = tmp_path / "small.json", tmp_path / "season.json", tmp_path / "season.keys"
     source.write_text(json.dumps(SMALL), encoding="utf-8")
     assert "not sealed yet" in call("suite", "show", source)
-    told = call("suite", "seal", source, sealed, "--keys", keys)
+    printed = call("suite", "seal", source, sealed, "--keys", keys)
     suite = Suite.load(sealed)
-    assert told == f"sealed small 1, 1 keys, digest {suite.digest}\n"
+    assert printed == f"sealed small 1, 1 keys, digest {suite.digest}\n"
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600
     assert call("suite", "show", sealed, "--json") == suite.to_json() + "\n"
     assert "a new file is required" in call("suite", "seal", source, sealed, "--keys", tmp_path / "k", code=2)

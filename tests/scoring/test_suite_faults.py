@@ -63,8 +63,8 @@ def failed(command: list[str | Path], code: int) -> str:
 def test_a_failed_evaluation_warns_that_sealed_windows_were_seen(tmp_path: Path) -> None:
     for markets, is_said in (([PUBLIC, HIDDEN], True), ([PUBLIC], False)):
         command = [*season(tmp_path, *markets, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
-        told = failed(limited([*command, "--record", tmp_path / "r.json"]), 1)
-        assert (SEEN in told, "continue with `--resume`" in told) == (is_said, is_said), told
+        error = failed(limited([*command, "--record", tmp_path / "r.json"]), 1)
+        assert (SEEN in error, "continue with `--resume`" in error) == (is_said, is_said), error
         shutil.rmtree(tmp_path / "r.json.parts")
     # An agent that does not start has seen no window.
     command = season(tmp_path, HIDDEN)
@@ -82,16 +82,16 @@ def test_a_journal_removed_by_the_agent_is_an_error(tmp_path: Path, monkeypatch:
     run = [*season(tmp_path, HIDDEN), "--agent", "process_agents:remover", "--env", "AGENT_RECORD", "--record", record]
     # The sandbox hides the journal.
     subprocess.run([*run, "--force"], check=True, capture_output=True)
-    told = failed([*run, "--force", "--sandbox", "none"], 2)
-    assert f"received '{tmp_path / 'r.json.parts' / '00000.jsonl'}', removed or replaced" in told
-    assert SEEN in told
+    error = failed([*run, "--force", "--sandbox", "none"], 2)
+    assert f"received '{tmp_path / 'r.json.parts' / '00000.jsonl'}', removed or replaced" in error
+    assert SEEN in error
 
 
 def test_too_many_seeds_for_the_file_descriptors_are_reported(tmp_path: Path) -> None:
     run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
-    told = failed(limited([*run, "--record", tmp_path / "r.json"]), 1)
-    assert "agent_not_started: as many agents at a time as the host has processes and descriptors for" in told
-    assert "while starting 40 agents at the same time, one for each seed of a window" in told
+    error = failed(limited([*run, "--record", tmp_path / "r.json"]), 1)
+    assert "agent_not_started: as many agents at a time as the host has processes and descriptors for" in error
+    assert "while starting 40 agents at the same time, one for each seed of a window" in error
 
 
 @pytest.mark.parametrize("seconds", ["3000000", "1e12"])
