@@ -89,7 +89,7 @@ def shaded_z(z: float | None) -> str:
 def _sealed(row: ScoreRow, notes: Footnotes) -> str:
     if not row.sealed:
         return ""
-    table = _gates(row.sealed, "Gates of skill on the sealed windows alone; all must pass", notes)
+    table = _gates(row.sealed, "Skill gates on sealed windows; all must pass", notes)
     label = f"Gates of {row.name} on sealed windows"
     return heading(4, "Sealed windows alone") + scroll(table, label)
 
@@ -152,7 +152,7 @@ def _markets(row: ScoreRow, notes: Footnotes, label: str) -> str:
         body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     head = "".join(f'<th scope="col">{metric.label}</th>' for metric in known.values())
     table = (
-        '<table class="sides"><caption><span>Regression on buy-and-hold of each market.</span></caption><thead>'
+        '<table class="sides"><caption><span>Regression on buy-and-hold.</span></caption><thead>'
         f'<tr><th scope="col">Market</th>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     )
     return scroll(table, label)
@@ -199,8 +199,8 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _diagnostics(row: ScoreRow, notes: Footnotes) -> str:
     tables = [
-        ("Not used by the verdict", row.beside, BESIDE),
-        ("Metrics, mean of all seeds", row.metrics, METRICS),
+        ("Not in the verdict", row.beside, BESIDE),
+        ("Metrics, mean of seeds", row.metrics, METRICS),
     ]
     drawn = "".join(_list(title, values, known, row.reasons, notes) for title, values, known in tables)
     return f'<div class="pair">{drawn}</div>'
