@@ -156,7 +156,7 @@ def test_an_outlying_null_agent_is_a_dot_at_the_edge() -> None:
 
 
 def test_gates_on_sealed_windows_have_a_separate_table() -> None:
-    sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the ratio may be the luck of as many trials")]
+    sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the deflated Sharpe ratio is not significant")]
     page = make_scores([make_score("a", 1, sealed=sealed)])
     assert "Sealed windows alone" in page
     assert page.count('<table class="gates">') == 2

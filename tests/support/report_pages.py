@@ -127,7 +127,7 @@ def make_view(rows: list[ScoreRow] | None = None, **changes: Any) -> ScoreView:
         "protocol": "Suite default, edition 2026.1",
         "sentence": "momentum and equal-weight cannot be separated on 992 days: "
         "separating them takes about 5,000 days.",
-        "power": "Over 992 returns the best of 4 agents without skill shows 0.9.",
+        "power": "Over 992 returns, the best of 4 agents without skill has an expected annual Sharpe ratio of 0.9.",
         "rows": [make_score(name, rank) for name, rank in ranks.items()] if rows is None else rows,
         "floor": Floor(200, {0.0: -0.5, 0.05: -0.2, 0.5: 0.0, 0.95: 0.25, 1.0: 0.6}, 0.4),
         "tests": [FieldTest("buy-and-hold", {"spa_consistent": 0.4}), FieldTest("cash", {}, "too few agents")],
