@@ -110,7 +110,7 @@ def make_score(name: str, rank: int | None, n_windows: int = 4, /, **changes: An
         "pass_k": [0.25, 0.1, 0.0],
         "markets": [("ecb-fx", {"alpha": 0.01, "alpha_error": 0.02, "beta": None, "n_days": 496.0}, {"beta": "none"})],
         "metrics": {"return": 0.4, "vol": 0.08, "sortino": None},
-        "beside": {"delayed_sharpe": 0.1, "capacity": None},
+        "diagnostics": {"delayed_sharpe": 0.1, "capacity": None},
         "isolation": "T2 + net",
         "faults": {"timeout": 2},
         "infrastructure_faults": {"agent_unreachable": 1},
