@@ -24,7 +24,7 @@ def deciding() -> list[Case]:
         ),
         case(
             "hold_and_close_win_over_the_weight",
-            "The weight of an order `hold` or `close` has no effect, however large.",
+            "A weight beside `hold` or `close` sizes nothing, however large.",
             [1],
             flat,
             says(("AAA", 0.5)),
@@ -33,7 +33,7 @@ def deciding() -> list[Case]:
         ),
         case(
             "buy_and_sell_are_labels",
-            "The weight sets the position, not the label; optional fields have no effect.",
+            "The weight decides, whatever the label; optional fields size nothing.",
             [1, 5],
             flat,
             says(order("AAA", "sell", 0.5, confidence=0.0, rationale="why")),
@@ -52,7 +52,7 @@ def refusing() -> list[Case]:
     return [
         case(
             "orders_refused_one_by_one",
-            "Every reason to refuse a single order; the other orders are executed.",
+            "Each reason for which one order is refused, beside orders that are not.",
             [1],
             four,
             says(("AAA", 0.25), ("ZZZ", 0.1), ("DDD", 0.1), close("DDD"), ("BBB", 0.1), ("BBB", 0.2), ("CCC", 101.0)),
@@ -62,7 +62,7 @@ def refusing() -> list[Case]:
         ),
         case(
             "nothing_to_hold_or_close",
-            "`hold`, `close` and a weight of 0 for a settled symbol do nothing, without an event.",
+            "`hold`, `close` and w = 0 of a settled symbol are nothing, and no event.",
             [1],
             four,
             HOLD,
@@ -90,7 +90,7 @@ def limiting() -> list[Case]:
         ),
         case(
             "max_gross",
-            "Positions are kept and additions are scaled; a flip adds its complete new side.",
+            "What is held stays, what is added is scaled; a flip adds all of its new side.",
             [4],
             flat,
             says(("AAA", 0.5), ("BBB", 0.25)),
@@ -99,7 +99,7 @@ def limiting() -> list[Case]:
         ),
         case(
             "max_gross_is_used_up",
-            "Gross exposure above the limit allows no additions, and is not reduced.",
+            "Held gross above the limit leaves no room, and is not sold either.",
             [4],
             dataset(rows([1.0, 1.0, 1.5, 1.5], [1.0] * 4)),
             says(("AAA", -0.875)),

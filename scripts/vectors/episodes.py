@@ -82,7 +82,7 @@ def long_and_short() -> Case:
     costs = {"fee_bps": 0.5, "slippage_bps": 1.0, "financing_bps": 450.0, "cash_bps": 300.0, "borrow_bps": 80.0}
     return case(
         "long_and_short_close_to_close",
-        "Three currencies at a gross exposure of 2, filled at the close of the decision.",
+        "Three currencies at twice the account, filled at the close decided on.",
         [5, 7, 11, 12, 13, 15],
         dataset(closes, periods_per_year=260.0),
         *decisions,
@@ -153,7 +153,7 @@ def margin_call() -> Case:
     held = row(2.0, -1.0)
     return case(
         "a_margin_call",
-        "A leveraged pair reaches its maintenance margin, is liquidated, and the episode ends.",
+        "A levered pair drifts to its maintenance margin, is closed by force, and the episode ends.",
         [5, 11, 12, 13, 14, 15],
         market,
         held,

@@ -48,7 +48,7 @@ def executing() -> list[Case]:
         ),
         case(
             "cost_too_high_after_participation",
-            "Costs apply to the part of the order that participation allows.",
+            "The cost is that of what participation left of the order.",
             [9],
             dataset([[4.0, 4.0]] * 2, volume=[[4.0, 100.0]] * 2),
             says(("AAA", 1.0), ("BBB", 1.0)),
@@ -64,7 +64,7 @@ def rebalancing() -> list[Case]:
     return [
         case(
             "a_blocked_sale_funds_no_purchase",
-            "A failed sale scales the purchases and shorts of the same bar.",
+            "A sale that failed scales the purchases and shorts beside it.",
             [8, 10],
             dataset(flat, tradable=stuck),
             says(("AAA", 0.75)),
@@ -73,7 +73,7 @@ def rebalancing() -> list[Case]:
         ),
         case(
             "flips_cut_by_participation",
-            "One flip is cut before zero, one beyond it; all new exposure is scaled.",
+            "One is cut before zero, one beyond it; all that is new is scaled.",
             [9, 10],
             dataset(flat, volume=rows([1e9, 1e9, 3.0], [1e9, 1e9, 7.0], [1e9] * 3)),
             says(("AAA", 0.5), ("BBB", 0.25)),
@@ -198,7 +198,7 @@ def ending() -> list[Case]:
     return [
         case(
             "liquidation",
-            "Below the maintenance margin, positions are closed at the mark with slippage and fee.",
+            "Below the maintenance margin all is closed at the mark, slipped and with a fee.",
             [14],
             dataset(rows([1.0, 0.6, 5.0], [1.0, 1.1, 1.0]), open=rows([1.0, 1.0, 5.0], [1.0, 1.0, 1.0])),
             says(("AAA", 2.0), ("BBB", -0.5)),
@@ -207,7 +207,7 @@ def ending() -> list[Case]:
         ),
         case(
             "liquidation_then_ruin",
-            "The costs of a liquidation can cause ruin.",
+            "What the liquidation costs can ruin what the margin left.",
             [14],
             dataset([[1.0], [0.53], [1.0]], open=[[1.0], [1.0], [1.0]]),
             says(("AAA", 2.0)),
@@ -271,7 +271,7 @@ def showing() -> list[Case]:
     return [
         case(
             "point_in_time",
-            "A listing, a halt, a split, restated numbers and news, each from the time it is known.",
+            "A listing, a halt, a split, restated numbers and news, each from when it is known.",
             [6, 13],
             several,
             says(("AAA", 0.5), ("BBB", 0.1)),
@@ -282,7 +282,7 @@ def showing() -> list[Case]:
         ),
         case(
             "odd_names_and_numbers",
-            "Names are escaped and numbers formatted by RFC 8785; bars may be minutes.",
+            "Names are escaped and numbers laid out as RFC 8785 says; bars may be minutes.",
             [13],
             odd,
             says(('Ünï "Q"', 0.5), ("\U0001f4c8\\", -0.25)),

@@ -44,24 +44,15 @@ def refused_steps() -> list[Case]:
             [0.5, "NaN"],
             "weight_not_finite",
             "a_weight_that_is_nan",
-            "In a step, NaN is not a hold.",
+            "In a step, NaN is no hold.",
         ),
-        refused(
-            "running",
-            "weights",
-            ["-Infinity", 0.0],
-            "weight_not_finite",
-            "an_infinite_weight",
-            "An infinity is never a weight.",
-        ),
+        refused("running", "weights", ["-Infinity", 0.0], "weight_not_finite", "an_infinite_weight", "Never a weight."),
         refused("running", "table", table, "weight_not_finite", "an_infinity_in_a_table", "A table may hold NaN."),
         refused("ended", "decision", HOLD, "episode_over", "a_step_after_the_end", "The window is over."),
-        refused(
-            "ended", "weights", [0.0, 0.0], "episode_over", "weights_after_the_end", "Also through the array interface."
-        ),
+        refused("ended", "weights", [0.0, 0.0], "episode_over", "weights_after_the_end", "Through this door too."),
         refused("swinging", "decision", swing, "nav_overflow", "nav_overflow", "A NAV above 1e100."),
         refused(
-            "running", "checkpoint", other_costs, "state_mismatch", "checkpoint_of_other_costs", "With another fee."
+            "running", "checkpoint", other_costs, "state_mismatch", "checkpoint_of_other_costs", "Under another fee."
         ),
         refused(
             "running", "checkpoint", other_window, "state_mismatch", "checkpoint_of_another_window", "One bar shorter."
@@ -88,15 +79,15 @@ def refused_settings() -> list[Case]:
 def refused_data() -> list[Case]:
     return [
         *(refused("running", "dataset", data, slug, name, about) for slug, name, about, data in broken_data()),
-        *(refused("running", "csv", text, slug, f"csv_{slug}", "Not a market.") for slug, text in TEXTS),
+        *(refused("running", "csv", text, slug, f"csv_{slug}", "No market.") for slug, text in TEXTS),
     ]
 
 
 DECISIONS = [
     ("bad_json", "Cut short.", '{"orders":[{"symbol":"AAA","action":"buy","target_weight":0.5}'),
-    ("missing_field", "A weight is required with `hold` too.", '{"orders":[{"symbol":"AAA","action":"hold"}]}'),
-    ("unknown_field", "A field that the contract does not define.", '{"orders":[],"leverage":2}'),
-    ("duplicate_field", "Also with equal values.", '{"orders":[],"orders":[]}'),
+    ("missing_field", "A weight is required beside `hold` too.", '{"orders":[{"symbol":"AAA","action":"hold"}]}'),
+    ("unknown_field", "A field the page does not name.", '{"orders":[],"leverage":2}'),
+    ("duplicate_field", "Equal values do not excuse it.", '{"orders":[],"orders":[]}'),
     (
         "wrong_type",
         "A number in quotes is a string.",
@@ -149,7 +140,7 @@ def broken_data() -> list[tuple[str, str, str, dict[str, Any]]]:
             but(dates=["2024-01-02", f"{day}T00:00:00", f"{day}T10:00:00"]),
         ),
         ("duplicate_symbol", "duplicate_symbol", "One name twice.", but(symbols=["AAA", "AAA"])),
-        ("symbol_invalid", "a_space_around_a_name", "Names have no surrounding space.", but(symbols=["AAA", " BBB"])),
+        ("symbol_invalid", "a_space_around_a_name", "Names are trimmed.", but(symbols=["AAA", " BBB"])),
         (
             "price_invalid",
             "a_price_of_0",
@@ -166,23 +157,13 @@ def broken_data() -> list[tuple[str, str, str, dict[str, Any]]]:
         (
             "value_invalid",
             "a_dividend_of_the_price",
-            "The price after it would be 0.",
+            "It leaves no price.",
             but(dividends=[[0.0, 0.0], [100.0, 0.0], [0.0, 0.0]]),
         ),
         ("value_invalid", "a_negative_volume", "Volumes are 0 or more.", but(volume=[ones, [-1.0, 1.0], ones])),
         ("value_invalid", "a_volume_of_1e19", "Volumes end at 1e18.", but(volume=[ones, [1e19, 1.0], ones])),
-        (
-            "value_invalid",
-            "a_return_below_minus_1",
-            "A position loses at most its value.",
-            but(delistings=[none, none, [-1.5, None]]),
-        ),
-        (
-            "value_invalid",
-            "settled_before_a_close",
-            "The symbol was never listed.",
-            but(close=unlisted, delistings=settled),
-        ),
-        ("close_after_settlement", "a_close_after_settlement", "The symbol is settled.", but(delistings=settled)),
+        ("value_invalid", "a_return_below_minus_1", "Nobody pays in.", but(delistings=[none, none, [-1.5, None]])),
+        ("value_invalid", "settled_before_a_close", "It never listed.", but(close=unlisted, delistings=settled)),
+        ("close_after_settlement", "a_close_after_settlement", "It is gone.", but(delistings=settled)),
         ("shape_mismatch", "a_table_too_short", "Two rows for three.", but(open=[[100.0, 20.0], [101.0, 21.0]])),
     ]
