@@ -40,7 +40,7 @@ It prints the settings that differ, such as `costs.fee_bps`, and the first diver
 differs after equal observations comes from the agent. A NAV that differs after equal decisions comes from data, costs
 or engine.
 
-**Exit codes** 0: the records are the same. 1: they differ. 2: one of them could not be record.
+**Exit codes** 0: the records are the same. 1: they differ. 2: one of them could not be read.
 """
 RECORD = typer.Argument(help="Record: `.json` or `.jsonl`, optionally with `.zst`.")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
