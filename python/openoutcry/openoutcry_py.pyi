@@ -141,9 +141,9 @@ class CostModel:
         slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
         slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
         impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
-        financing_bps: Rate a year on borrowed cash; 100.
-        cash_bps: Rate a year on idle cash, may be negative; 0.
-        borrow_bps: Rate a year on the value of shorts; 25, general collateral (D'Avolio 2002).
+        financing_bps: Annual rate on borrowed cash; 100.
+        cash_bps: Annual rate on idle cash, may be negative; 0.
+        borrow_bps: Annual rate on the value of shorts; 25, general collateral (D'Avolio 2002).
         capital: Account currency at NAV 1, which turns NAV into a share of volume; 1e6.
 
     Raises:
@@ -439,8 +439,8 @@ class Buffers:
     def sliding(batch: Batch, rows: npt.NDArray[np.float32], outcome: Sequence[Any]) -> list[Buffers]:
         """Bind the rows of sliding observations, and the arrays of outcomes.
 
-        Returns one binding per turn, each for the columns from its position on: see `Batch.slides`. They are for that
-        batch only. Other writes to the rows change later observations.
+        Returns one binding per start column of `Batch.sliding_layout`, in its order. They are for that batch only.
+        Other writes to the rows change later observations.
         """
 
 @final
@@ -493,8 +493,8 @@ class Batch:
         """
 
     @property
-    def slides(self) -> tuple[int, list[int]]:
-        """Length of a row of sliding observations, and the position of each turn in it."""
+    def sliding_layout(self) -> tuple[int, list[int]]:
+        """Length of a row of sliding observations, and the start column of each window."""
 
     @property
     def nav(self) -> _Vector: ...
@@ -526,7 +526,7 @@ class Episodes:
 
     def __new__(cls, range: _Bars, n_bars: int | None, split: str, data_bars: int) -> Episodes: ...
     def seed(self, seed: int) -> None:
-        """Start the stream of a seed; its first episode has not begun."""
+        """Start the stream of a seed, before its first episode."""
 
     def next(self) -> _Bars:
         """Return the window of the next episode, as start and end."""
@@ -698,7 +698,7 @@ class Record:
 
     @staticmethod
     def from_lines(content: bytes) -> Record:
-        """Return the record in lines, without a torn last line.
+        """Return the record in lines, without a truncated last line.
 
         Raises:
             OpenOutcryError: a line is not canonical, or out of place.
@@ -743,7 +743,7 @@ class Record:
     def verify_signature(self, public_key: bytes | None = None) -> bool:
         """Return whether the signature of this record is valid for a key."""
 
-    def edited(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
+    def integrity_differences(self, public_key: bytes | None = None) -> list[dict[str, Any]]:
         """Return the divergences of the digest and the signature.
 
         With a key, the record must be signed by it.
@@ -756,11 +756,11 @@ class Record:
         costs: CostModel | None = None,
         limits: Limits | None = None,
         fill_key: bytes | None = None,
-        known: tuple[str, bytes | None] | None = None,
+        market_name: tuple[str, bytes | None] | None = None,
     ) -> tuple[int, list[dict[str, Any]]]:
         """Replay one run; return the number of steps and the divergences of the record.
 
-        `known` is the name of the market, and the commitment of its key; None trusts the record.
+        `market_name` is the name of the market, and the commitment of its key; None trusts the record.
         """
 
     def compare(self, run: int, other: Record) -> tuple[list[tuple[str, str, str]], dict[str, Any] | None]:
@@ -829,11 +829,11 @@ class Submission:
         limits: Limits | None = None,
         fill_key: bytes | None = None,
         capacity: float | None = None,
-        known: Sequence[tuple[str, bytes | None]] | None = None,
+        market_names: Sequence[tuple[str, bytes | None]] | None = None,
     ) -> Submission:
         """Return the submission of a record, by a replay.
 
-        `known` is the name of each market, and the commitment of its key; None trusts the record.
+        `market_names` has the name of each market, and the commitment of its key; None trusts the record.
 
         Raises:
             OpenOutcryError: the record is unfinished, or diverges from its replay.
@@ -888,7 +888,7 @@ def score_field(submissions: Sequence[Submission], config: str) -> str:
     """
 
 def check_score_config(config: str) -> None:
-    """Check a configuration of the scorer, a JSON object as for `score_field`.
+    """Check a scorer configuration, a JSON object as for `score_field`.
 
     Raises:
         OpenOutcryError: it has an unknown field, or a bound is invalid.
@@ -1081,14 +1081,14 @@ def capture_callable(
     decide: Callable[[str], str | tuple[str, str | None]],
     settings: Settings,
     names: Names,
-    tell: Callable[[str], None] | None,
+    write_line: Callable[[str], None] | None,
 ) -> tuple[Run, Record]:
     """Run a callable as `run_callable` does, and record it.
 
-    Instead of a text it may return the text with its fault, or with None. Such an answer never ends the run: a faulty
-    answer, or a text that is not a decision, is a hold, and the record has the fault.
+    Instead of a text the callable may return a tuple of a text and its fault or None. A tuple never ends the run: with
+    a fault, or a text that is not a decision, the decision defaults to hold, and the record has the fault.
 
-    `tell` receives each line of the record as soon as it is known.
+    `write_line` receives each line of the record as soon as it is complete.
     """
 
 def capture_weights(dataset: Dataset, weights: _Table, settings: Settings, names: Names) -> tuple[Run, Record]:
@@ -1161,7 +1161,7 @@ def field_tests(
 ) -> FieldTests:
     """Return the tests of a field of agents by name.
 
-    Tests of each agent have shape `(n_agents,)`, all others are numbers.
+    Tests of each agent have shape `(n_agents,)`; all others are numbers.
     """
 
 def holm(p_values: _Vector) -> _Vector:
@@ -1291,7 +1291,7 @@ def min_backtest_years(n_trials: int, sharpe: float) -> float:
     """Return the minimum backtest length in years for the best of many trials."""
 
 def trials(ledger: _Table) -> dict[str, Any]:
-    """Return statistics of a ledger of tracks, shape `(n_trials, n_returns)`."""
+    """Return statistics of the return series of trials, shape `(n_trials, n_returns)`."""
 
 def deflate(moments: _Given, n_trials: int, n_returns: int, spread: float | None, n_eff: int | None) -> dict[str, Any]:
     """Return a deflated Sharpe ratio with all of its inputs.
@@ -1303,10 +1303,10 @@ def rolling_sharpe(excess: _Vector, n_window: int, periods_per_year: float) -> d
     """Return the annual Sharpe ratio of every window with its error, and the worst."""
 
 def regress(returns: _Vector, benchmark: _Vector) -> dict[str, Any]:
-    """Return the regression of a track on a benchmark."""
+    """Return the regression of a return series on a benchmark."""
 
 def tracking(returns: _Vector, benchmark: _Vector, periods_per_year: float) -> dict[str, Any]:
-    """Return the annual differences of a track from a benchmark."""
+    """Return the annual tracking statistics of a return series and a benchmark."""
 
 def decay(in_sample: _Vector, out_of_sample: _Vector, periods_per_year: float) -> dict[str, Any]:
     """Return the decay of a Sharpe ratio out of sample."""
@@ -1315,7 +1315,7 @@ def annual_share(amounts: _Vector, nav: _Vector, periods_per_year: float) -> flo
     """Return annual amounts as a share of the NAV before them."""
 
 def at_cost(returns: _Vector, cost: _Vector, turnover: _Vector, cost_bps: float) -> _Vector:
-    """Return the returns of a track at a common cost per turnover."""
+    """Return the returns of a series at a common cost per turnover."""
 
 def break_even_bps(returns: _Vector, cost: _Vector, turnover: _Vector) -> float:
     """Return the cost of trading, in bps of turnover, at which the mean return is 0."""
@@ -1327,7 +1327,7 @@ def calibrate(orders: list[tuple[float | None, float, float, float]], n_bins: in
     """
 
 def power(field: tuple[int, int], periods_per_year: float, sharpe: float, size: float, power: float) -> dict[str, Any]:
-    """Return the statistical power of a board of agents, and a sentence about it."""
+    """Return the statistical power of a comparison of agents, and a sentence about it."""
 
 def trades(movements: list[tuple[int, int, str, float, float, float]], n_symbols: int) -> dict[str, Any]:
     """Return the trades of movements in chronological order, and their statistics."""

@@ -46,10 +46,10 @@ def registered(ground: Floor, first: int, n: int) -> None:
 def public(ground: Floor, size: int) -> dict[str, Any]:
     """Return the registry's tiles and consistency proofs for the first records of a log."""
     get = ground.client.get
-    said: dict[str, Any] = {tile.path: get(f"/registry/tile/{tile.path}").content for tile in tiles_of(size)}
+    responses: dict[str, Any] = {tile.path: get(f"/registry/tile/{tile.path}").content for tile in tiles_of(size)}
     for old in (1, 5, 256, 300, 512, size):
-        said[f"from {old}"] = get("/registry/consistency", params={"from": old, "to": size}).json()
-    return said
+        responses[f"from {old}"] = get("/registry/consistency", params={"from": old, "to": size}).json()
+    return responses
 
 
 def test_proofs_are_the_same_after_a_restart(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_tree_is_loaded_from_its_tiles(tmp_path: Path, size: int) -> None:
     if size > 256:
         with pytest.raises(OpenOutcryError, match=f"`leaf` must be from {tree.n_cold} to {size}; received 7"):
             tree.inclusion(7)
-        with pytest.raises(OpenOutcryError, match=r"`tiles\[0\]` must be that of the log"):
+        with pytest.raises(OpenOutcryError, match=r"`tiles\[0\]` must be a tile of the log"):
             tree.inclusion(7, size, {0: bytes(256 * 32)})
         given = {place: whole.tile(0, place) for place in {0, (size - 1) // 256} if place < tree.n_cold // 256}
         assert tree.inclusion(7, size, given) == whole.inclusion(7, size)

@@ -119,5 +119,5 @@ def test_a_reversal_is_two_trades_on_one_bar() -> None:
 def test_an_invalid_movement_is_refused(movement: Movement, message: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=message):
         trades_from_movements([movement], 1)
-    with pytest.raises(oo.OpenOutcryError, match="in the order of bars"):
+    with pytest.raises(oo.OpenOutcryError, match="in ascending order of bars"):
         trades_from_movements([(2, 0, "fill", 1.0, 1.0, 0.0), (1, 0, "fill", 1.0, 1.0, 0.0)], 1)

@@ -135,7 +135,7 @@ CSV_REFUSALS = {
     "duplicate date": ("date,A\n2024-01-02,1\n2024-01-02,2\n", "duplicate_row", [D1, "lines 2 and 3"]),
     "duplicate symbol": ("date,A,A\n2024-01-02,1,2\n2024-01-03,1,2\n", "duplicate_symbol", ['"A"']),
     "American date": (of("01/02/2024,A,1", f"{D2},A,1"), "date_invalid", ["01/02/2024", "line 2"]),
-    "no such day": (of(f"{D1},A,1", "2024-02-30,A,1"), "date_invalid", ["2024-02-30", "line 3"]),
+    "an invalid date": (of(f"{D1},A,1", "2024-02-30,A,1"), "date_invalid", ["2024-02-30", "line 3"]),
     "a date with a space": (of(f"{D1},A,1", f"{D2} 10:00:00,A,1"), "date_invalid", ["line 3"]),
     "two forms of date": (of(f"{D1},A,1", f"{D2}T00:00:00,A,1"), "date_order", ["line 3", "one form"]),
     "no symbol name": (of(f"{D1},,1", f"{D2},,1"), "symbol_invalid", ["symbols[0]"]),
@@ -212,7 +212,7 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "dividend of the close": (
         {"dividends": cell(1, 1, 10.0, 0.0)},
         "value_invalid",
-        ["`dividends`", "close before", *HERE],
+        ["`dividends`", "previous close", *HERE],
     ),
     "settled before listed": (
         {"close": [[10, nan], [10, nan], [10, 10]], "delistings": cell(1, 1, 0.0, nan)},
@@ -373,8 +373,8 @@ def test_a_market_round_trips_through_its_bytes() -> None:
     assert (again, again.name, again.notices[0]) == (market, "again", "of a friend")
     for name in TABLES:
         np.testing.assert_array_equal(getattr(again, name), getattr(market, name))
-    with refusal("bytes_invalid", "a whole market"):
+    with refusal("bytes_invalid", "a complete market"):
         oo.Dataset.from_bytes(content[:-1])
-    with refusal("bytes_invalid", "in the one form that it has"):
+    with refusal("bytes_invalid", "a market in canonical form"):
         place = content.index(b"periods_per_year") - 8
         oo.Dataset.from_bytes(content + content[place : place + 40])

@@ -152,7 +152,7 @@ def test_a_step_before_the_first_reset_or_after_close_is_refused() -> None:
         ({"costs": [oo.CostModel()]}, "argument_invalid", "`costs`"),
         ({"limits": [oo.Limits()] * 3}, "argument_invalid", "`limits`"),
         ({"dataset": []}, "argument_invalid", "`dataset`"),
-        ({"dataset": ["ecb-fx", "us-treasury"]}, "argument_invalid", "of one number of symbols"),
+        ({"dataset": ["ecb-fx", "us-treasury"]}, "argument_invalid", "with the same number of symbols"),
         ({"dataset": "nasdaq"}, "unknown_dataset", "nasdaq"),
         ({"dataset": "ecb-fx", "n_days": 100}, "argument_invalid", "`dataset`"),
         ({"dataset": [oo.Dataset.synthetic()] * 2, "observation": "cursor"}, "argument_invalid", "`observation`"),

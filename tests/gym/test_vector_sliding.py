@@ -98,7 +98,7 @@ def test_buffers_of_another_batch_are_refused() -> None:
     for each in (mine, other):
         each.reset(seed=0)
     (bound, *_), before = mine._buffer_sets[1], other.bars.tolist()
-    with pytest.raises(oo.OpenOutcryError, match="those of this batch, where they slide; received those of another"):
+    with pytest.raises(oo.OpenOutcryError, match="sliding observations of this batch; received those of another batch"):
         other._core.step(np.zeros((3, 4)), None, bound)
     assert other.bars.tolist() == before
 
@@ -108,7 +108,7 @@ def test_buffers_of_another_batch_are_refused() -> None:
 )
 def test_rows_that_do_not_fit_are_refused(rows: np.ndarray) -> None:
     env, _ = pair(3, 4, lookback=20)
-    assert env._core.slides[0] == 176
+    assert env._core.sliding_layout[0] == 176
     flags = [np.zeros(3, np.bool_) for _ in range(3)]
     with pytest.raises(oo.OpenOutcryError, match="`rows` must"):
         native.Buffers.sliding(env._core, rows, [np.zeros(3), *flags])

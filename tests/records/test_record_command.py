@@ -49,7 +49,7 @@ def test_a_difference_is_printed_with_its_bar_size_and_cause(tmp_path: Path) -> 
     output = call("replay", edited, "--data", "ecb-fx", code=1)
     assert output.startswith("differs: run 0, step 20, bar ")
     assert f"(2010-02-01): nav is 1.5, the replay has {number}" in output
-    assert "ulps apart; likely what was shown was edited after the run" in output
+    assert "ulps apart; likely an observation, NAV or cash was edited after the run" in output
     other = json.loads(call("replay", path, "--data", "ecb-fx:all", "--json", code=1))
     assert {each["cause"] for each in other["differences"]} == {"data"}
     assert call("diff", path, path) == "the same record\n"
@@ -88,7 +88,7 @@ def test_a_truncated_file_is_reported_and_not_verified(tmp_path: Path) -> None:
     call(*RUN, "--record", path)
     path.write_bytes(path.read_bytes()[:9_000])
     output = call("replay", path, "--data", "ecb-fx", code=1)
-    assert output.startswith("unfinished: the record is one whose run 0 has no end, after ")
+    assert output.startswith("unfinished: the record is one with run 0 unfinished after ")
     assert "truncated by a crash" in output
 
 

@@ -120,10 +120,10 @@ def test_each_decision_is_on_disk_before_it_is_executed(tmp_path: Path) -> None:
         oo.run_backtest(DATA, counting, WINDOW, capture=writer)
     assert found == [0, 1, 2, 3, 4]
     back = oo.RunRecord.load(path)
-    assert (back.torn, back.digest, back.unfinished) == (False, None, "whose run 0 has no end, after 4 steps")
+    assert (back.torn, back.digest, back.unfinished) == (False, None, "with run 0 unfinished after 4 steps")
     replay = oo.replay(back, DATA)
     assert (replay.verified, replay.differences, replay.n_steps) == (False, (), 4)
-    assert str(replay).startswith("unfinished: the record is one whose run 0 has no end, after 4 steps;")
+    assert str(replay).startswith("unfinished: the record is one with run 0 unfinished after 4 steps;")
     with pytest.raises(oo.OpenOutcryError) as refused:
         back.sign(KEY)
     assert refused.value.slug == "record_unfinished"
@@ -162,7 +162,7 @@ def test_a_killed_process_leaves_a_record_of_its_decisions(tmp_path: Path, suffi
     n_steps = len(back.decisions[0])
     # At least eleven decisions are on disk; the twelfth may be.
     assert n_steps >= 11
-    assert back.unfinished == f"whose run 0 has no end, after {n_steps} steps"
+    assert back.unfinished == f"with run 0 unfinished after {n_steps} steps"
     assert back.torn or suffix == ".jsonl"
     replay = oo.replay(back, oo.Dataset.synthetic(2, 30_000, 3))
     assert (replay.differences, replay.n_steps, replay.verified) == ((), n_steps, False)
@@ -182,7 +182,7 @@ def test_a_writer_refuses_an_existing_file_and_a_run_after_an_unfinished_one(tmp
     with pytest.raises(oo.OpenOutcryError, match="received a closed writer"):
         writer.add(RECORD)
     back = oo.RunRecord.load(path)
-    assert back.unfinished == "whose run 1 has no end, after 0 steps"
+    assert back.unfinished == "with run 1 unfinished after 0 steps"
     assert oo.replay(back, DATA).differences == ()
 
 

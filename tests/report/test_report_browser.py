@@ -54,7 +54,7 @@ def hostile_scores() -> str:
     gate = ScoreGate(HOSTILE, None, None, 0.5, HOSTILE, HOSTILE)
     window = ScoreWindow(HOSTILE, "", "", 3, 1, 0, {HOSTILE: None}, {"return": None}, {HOSTILE: HOSTILE})
     fields: dict[str, Any] = {"because": [HOSTILE], "sides": [side], "gates": [gate], "windows": [window]}
-    fields |= {"faults": {HOSTILE: 1}, "events": {HOSTILE: {"": 1}}, "copy_of": HOSTILE, "beside": {HOSTILE: None}}
+    fields |= {"faults": {HOSTILE: 1}, "events": {HOSTILE: {"": 1}}, "copy_of": HOSTILE, "diagnostics": {HOSTILE: None}}
     fields |= {"markets": [(HOSTILE, {}, {})], "metrics": {HOSTILE: 1.0}, "verdict": HOSTILE}
     rows = [make_score(f"{HOSTILE} {i}", i or None, 4, **fields) for i in (1, 2, 0)]
     tests = [FieldTest(HOSTILE, {}, HOSTILE)]

@@ -16,7 +16,7 @@ from report_pages import HOSTILE, PROVENANCE, Page, make_score, make_scores, mak
 import openoutcry as oo
 from openoutcry.records.run_record import RunRecord
 from openoutcry.report.pages.metric_labels import METRICS
-from openoutcry.report.pages.score_labels import BESIDE, FIELD, GATES, SIDE, VERDICTS
+from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, GATES, SIDE, VERDICTS
 from openoutcry.report.pages.score_page import headline_of, render_scores
 from openoutcry.report.score_report import provenance_of, view_of, write_score_report
 from openoutcry.report.text_format import DASH, escape, number
@@ -156,7 +156,7 @@ def test_an_outlying_null_agent_is_a_dot_at_the_edge() -> None:
 
 
 def test_gates_on_sealed_windows_have_a_separate_table() -> None:
-    sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the ratio may be the luck of as many trials")]
+    sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the deflated Sharpe ratio is not significant")]
     page = make_scores([make_score("a", 1, sealed=sealed)])
     assert "Sealed windows alone" in page
     assert page.count('<table class="gates">') == 2
@@ -240,12 +240,14 @@ def test_every_slug_and_number_of_the_scorer_has_a_label(board: Board, of_return
         for row in view.rows:
             assert row.verdict in VERDICTS
             assert {gate.slug for gate in row.gates} <= set(GATES)
-            assert set(row.beside) <= set(BESIDE)
+            assert set(row.diagnostics) <= set(DIAGNOSTICS)
             assert set(row.metrics) <= set(METRICS)
             for side in row.sides:
                 assert set(side.values) <= set(SIDE)
                 assert all(name in side.reasons for name, value in side.values.items() if value is None)
-            assert all(name in row.reasons for name, value in {**row.values, **row.beside}.items() if value is None)
+            assert all(
+                name in row.reasons for name, value in {**row.values, **row.diagnostics}.items() if value is None
+            )
             assert all(gate.undefined for gate in row.gates if gate.value is None)
         assert all(set(FIELD) <= set(test.values) for test in view.tests if not test.reason)
 

@@ -280,7 +280,7 @@ def test_an_oversized_page_leaves_its_market_out(tmp_path: Path) -> None:
     words = ["--data", "ecb-fx:all", "--out", str(tmp_path / "x.html"), "--self-verifying"]
     done = report(str(tmp_path / "run.json"), *words)
     assert done.exit_code == 0, done.output
-    assert "it asks its reader for the market file" in done.output
+    assert "the reader must open the market file" in done.output
 
 
 @needs_engine

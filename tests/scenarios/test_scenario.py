@@ -210,7 +210,7 @@ def test_a_small_seed_is_found_by_enumeration_and_a_sealed_key_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: ScenarioSpec("wild"), "`name` must be one of"),
         (lambda: ScenarioSpec("hard", colour=1), "received 'colour'"),
@@ -225,13 +225,13 @@ def test_a_small_seed_is_found_by_enumeration_and_a_sealed_key_is_not() -> None:
         (lambda: Scenario.revealed("hard", "ab"), "`key` must be 64 hexadecimal digits"),
     ],
 )
-def test_an_invalid_scenario_is_refused_with_its_field(make: Any, said: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=said) as refused:
+def test_an_invalid_scenario_is_refused_with_its_field(make: Any, message: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=message) as refused:
         make()
     assert refused.value.slug == "argument_invalid"
 
 
 @pytest.mark.parametrize("tick", [0.03, 0.4, 0.7])
 def test_an_unusable_tick_is_refused(tick: float) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=f"`tick` must be 1 over a whole number; received {tick}"):
+    with pytest.raises(oo.OpenOutcryError, match=f"`tick` must be the reciprocal of an integer; received {tick}"):
         ScenarioSpec("hard", tick=tick)

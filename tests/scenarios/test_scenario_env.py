@@ -76,7 +76,7 @@ def test_seed_blocks_and_splits_share_no_market() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: OpenOutcryEnv(dataset="wild"), r"unknown_dataset: .* calm, .*; received 'wild'"),
         (lambda: OpenOutcryEnv(dataset=3), r"argument_invalid: `dataset` must be a Dataset, a Scen.* received int"),
@@ -85,15 +85,15 @@ def test_seed_blocks_and_splits_share_no_market() -> None:
         (lambda: OpenOutcryEnv(dataset=SPEC, split="all"), r"argument_invalid: `split` must be one of train"),
         (lambda: OpenOutcryVectorEnv(2, dataset=["hard", 3]), r"argument_invalid: `dataset` must be a .* received int"),
         (lambda: OpenOutcryVectorEnv(2, dataset=3), r"argument_invalid: `dataset` must be a .* received int"),
-        (lambda: OpenOutcryVectorEnv(2, dataset=[SPEC, "hard"]), r"of one number of symbols; received 3 and 20"),
+        (lambda: OpenOutcryVectorEnv(2, dataset=[SPEC, "hard"]), r"with the same number of symbols; received 3 and 20"),
         (lambda: OpenOutcryVectorEnv(2, dataset=scenarios(SPEC, 3)), r"sequence of 1 to `num_envs`=2; received 3"),
         (lambda: scenarios(SPEC, 0), r"argument_invalid: `n` must be an integer from 1 to"),
         (lambda: scenarios(SPEC, 2, seed=2**64 - 1), r"argument_invalid: `seed` must be an integer from 0 to"),
         (lambda: scenarios("wild", 2), r"argument_invalid: `name` must be one of calm"),
     ],
 )
-def test_an_invalid_market_is_refused_with_its_argument(make: Any, said: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=said):
+def test_an_invalid_market_is_refused_with_its_argument(make: Any, message: str) -> None:
+    with pytest.raises(oo.OpenOutcryError, match=message):
         make()
 
 
@@ -109,7 +109,7 @@ def test_an_environment_id_of_a_tier_accepts_a_seed_and_a_split(name: str) -> No
 
 def test_a_field_of_the_wrong_type_is_refused_with_its_value() -> None:
     assert ScenarioSpec("hard", n_symbols=np.int64(3), tick=np.float64(0.01)).n_symbols == 3
-    for changes, said in (
+    for changes, message in (
         ({"n_symbols": "x"}, "`n_symbols` must be of the same form as 20; received 'x'"),
         ({"n_days": 2.5}, "`n_days` must be of the same form as 2521; received 2.5"),
         ({"halt_rate": float("nan")}, "`halt_rate` must be finite numbers, .*; received nan"),
@@ -117,5 +117,5 @@ def test_a_field_of_the_wrong_type_is_refused_with_its_value() -> None:
         ({"swings": [1]}, r"`swings` must be of the same form as .*half_life.*; received \[1\]"),
         ({"n_days": 10**6}, "`n_days` must be 2 to 100000; received 1000000"),
     ):
-        with pytest.raises(oo.OpenOutcryError, match=said):
+        with pytest.raises(oo.OpenOutcryError, match=message):
             ScenarioSpec("hard", **changes)

@@ -49,7 +49,7 @@ def test_results_depend_on_the_seed_alone(name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_too_few_days_are_insufficient(name: str) -> None:
     CALLS[name](noise(250, 3))
-    with pytest.raises(oo.OpenOutcryError, match="250 days in all are required; received") as refused:
+    with pytest.raises(oo.OpenOutcryError, match="250 days in total are required; received") as refused:
         CALLS[name](noise(248, 3))
     assert refused.value.slug == "insufficient"
 

@@ -197,8 +197,8 @@ def test_files_of_one_agent_are_joined_and_duplicate_runs_count_once(tmp_path: P
     assert "3 files of &#x27;momentum&#x27; are joined to one entry of 3 runs" in page.read_text(encoding="utf-8")
     two = RunRecord.join("momentum", [*parts[:2]])
     two.save(tmp_path / "two.json")
-    told = read_entries([tmp_path / "two.json", second, third]).notes
-    assert told == (
+    found = read_entries([tmp_path / "two.json", second, third]).notes
+    assert found == (
         "3 files of 'momentum' are joined to one entry of 3 runs; 1 duplicate runs count once; the entry declares 7"
         " trials, the highest number in its files",
     )
@@ -225,7 +225,7 @@ def test_invalid_files_of_one_agent_are_refused_by_name(tmp_path: Path) -> None:
     # Different decisions in the same window are no duplicate.
     other = RunRecord.join("momentum", [runs_of("equal-weight")[1]])
     (path,) = saved(tmp_path, other=other)
-    assert "whose window was run before under the same key" in call("score", unsigned, path, code=2)
+    assert "with the window and fill key of a previous run" in call("score", unsigned, path, code=2)
 
 
 # Names

@@ -91,7 +91,7 @@ def test_a_record_that_does_not_match_the_suite_is_refused() -> None:
     cheap = oo.run_backtest(
         markets[0], "momentum", (4097, 4352), oo.CostModel(fee_bps=0), seed=1, capture=True, name="cheap"
     )
-    with pytest.raises(oo.OpenOutcryError, match=r"fee_bps of run 0 is 0 where the replay has 1") as caught:
+    with pytest.raises(oo.OpenOutcryError, match=r"fee_bps 0 in run 0 where the replay has 1") as caught:
         score(cheap.record, suite=evaluation)
     assert caught.value.slug == "record_differs"
     far = oo.run_backtest(markets[0], "momentum", (4097, 4352), *evaluation.rules(), 1, lookback=40, capture=True)

@@ -110,7 +110,7 @@ def make_score(name: str, rank: int | None, n_windows: int = 4, /, **changes: An
         "pass_k": [0.25, 0.1, 0.0],
         "markets": [("ecb-fx", {"alpha": 0.01, "alpha_error": 0.02, "beta": None, "n_days": 496.0}, {"beta": "none"})],
         "metrics": {"return": 0.4, "vol": 0.08, "sortino": None},
-        "beside": {"delayed_sharpe": 0.1, "capacity": None},
+        "diagnostics": {"delayed_sharpe": 0.1, "capacity": None},
         "isolation": "T2 + net",
         "faults": {"timeout": 2},
         "infrastructure_faults": {"agent_unreachable": 1},
@@ -127,7 +127,7 @@ def make_view(rows: list[ScoreRow] | None = None, **changes: Any) -> ScoreView:
         "protocol": "Suite default, edition 2026.1",
         "sentence": "momentum and equal-weight cannot be separated on 992 days: "
         "separating them takes about 5,000 days.",
-        "power": "Over 992 returns the best of 4 agents without skill shows 0.9.",
+        "power": "Over 992 returns, the best of 4 agents without skill has an expected annual Sharpe ratio of 0.9.",
         "rows": [make_score(name, rank) for name, rank in ranks.items()] if rows is None else rows,
         "floor": Floor(200, {0.0: -0.5, 0.05: -0.2, 0.5: 0.0, 0.95: 0.25, 1.0: 0.6}, 0.4),
         "tests": [FieldTest("buy-and-hold", {"spa_consistent": 0.4}), FieldTest("cash", {}, "too few agents")],

@@ -129,14 +129,14 @@ def show_first_faults(show: Callable[[str], Any]) -> Callable[[str], None]:
     """Return a callback that shows the first few faults only."""
     left = iter(range(_FAULTS_SHOWN, -1, -1))
 
-    def tell(fault: str) -> None:
+    def report(fault: str) -> None:
         n_left = next(left, -1)
         if n_left > 0:
             show(fault)
         elif n_left == 0:
             show("... more faults; the total follows at the end")
 
-    return tell
+    return report
 
 
 def fault_summary(runs: Iterable[Mapping[int, str]]) -> list[str]:

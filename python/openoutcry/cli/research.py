@@ -99,7 +99,9 @@ def run(
     shortlist: int = typer.Option(3, help="Maximum length of the short list."),
     all_kept: bool = typer.Option(False, "--all-kept", help="Also list trials that passed without taking the lead."),
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; `OPENOUTCRY_LEDGER` or yours by default."),
+    ledger_dir: Path | None = typer.Option(
+        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
+    ),
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a spent holdout again; results record it."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Allow proposals of code, run in the sandbox."),
     unsafe_no_isolation: bool = typer.Option(
@@ -145,7 +147,9 @@ def resume(
     session: str | None = SESSION,
     source: str | None = DATA,
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    ledger_dir: Path | None = typer.Option(
+        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Resume an interrupted session after its last complete event.
@@ -182,7 +186,9 @@ def replay(
     session: str | None = SESSION,
     source: str | None = DATA,
     ledger: bool = typer.Option(False, "--ledger", help="Also check the journal against its anchors in the ledger."),
-    ledger_dir: Path | None = typer.Option(None, help="Folder of the ledger; yours by default."),
+    ledger_dir: Path | None = typer.Option(
+        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
 ) -> None:
     """Recompute a session and compare every event with its recording."""

@@ -43,8 +43,8 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
     # LOW and OPEN are also tickers. Next to `close`, or on their own, they are price columns of one symbol.
     if len(known) > 1 and ("close" in known or len(known) == len(named)):
         column = next(lower for lower in known if lower != "date")
-        hint = "hint: add it, or name the closes after their symbol"
-        raise refusal("missing_column", f"column `symbol` is required beside `{column}`; received {received}; {hint}")
+        hint = "hint: add it, or name each column of closes by its symbol"
+        raise refusal("missing_column", f"column `symbol` is required with `{column}`; received {received}; {hint}")
     return _wide(columns, known["date"])
 
 

@@ -61,7 +61,7 @@ def allocate_buffer_sets(core: native.Batch, kind: str, lanes: int, space: space
 
 def _sliding_buffers(core: native.Batch, lanes: int, space: spaces.Space[Any]) -> list[BufferSet]:
     """Return buffer sets over one array, with sliding windows as observations."""
-    (row_len, starts), (width,) = core.slides, space.shape or ()
+    (row_len, starts), (width,) = core.sliding_layout, space.shape or ()
     # Rows are aligned to cache lines.
     memory = np.empty(lanes * row_len + _LINE // 4 - 1, dtype=np.float32)
     skipped = -memory.ctypes.data % _LINE // 4

@@ -6,14 +6,14 @@ from openoutcry import openoutcry_py as native
 from openoutcry.errors import refusal
 
 
-def key_bytes(key: bytes | str, name: str, kind: str = "a key of Ed25519") -> bytes:
+def key_bytes(key: bytes | str, name: str, kind: str = "an Ed25519 key") -> bytes:
     """Return the 32 bytes of a key, given as bytes or in hexadecimal."""
     try:
         raw = bytes.fromhex(key) if isinstance(key, str) else bytes(memoryview(key))
     except (TypeError, ValueError) as error:
-        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name}: {error}") from error
+        raise refusal("key_invalid", f"{kind} of 32 bytes is required; received {name}: {error}") from error
     if len(raw) != 32:
-        raise refusal("key_invalid", f"{kind} is required, 32 bytes; received {name} of {len(raw)} bytes")
+        raise refusal("key_invalid", f"{kind} of 32 bytes is required; received {name} of {len(raw)} bytes")
     return raw
 
 

@@ -193,7 +193,7 @@ class RunRecord:
         return self._core.verify_signature(None if public_key is None else key_bytes(public_key, "`public_key`"))
 
     def _edited(self, public_key: bytes | str | None) -> list[dict[str, Any]]:
-        return self._core.edited(None if public_key is None else key_bytes(public_key, "`public_key`"))
+        return self._core.integrity_differences(None if public_key is None else key_bytes(public_key, "`public_key`"))
 
     def __eq__(self, other: object) -> bool:
         return self._core == other._core if isinstance(other, RunRecord) else NotImplemented

@@ -175,7 +175,7 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
         pass_k=score.pass_k["rates"],
         markets=[_market(market, markets) for market in score.markets],
         metrics=_numbers(score.metrics),
-        beside=diagnostics,
+        diagnostics=diagnostics,
         isolation=score.isolation or "",
         faults=score.process["faults"],
         infrastructure_faults=score.process["infrastructure_faults"],
@@ -246,11 +246,11 @@ def _market(market: Mapping[str, Any], markets: Markets) -> tuple[str, dict[str,
     return markets.get(market["dataset"] or "", market["name"]), values, market.get("undefined", {})
 
 
-def _diagnostics(beside: Mapping[str, Any]) -> tuple[dict[str, float | None], dict[str, str]]:
-    why = dict(beside.get("undefined", {}))
-    decay, calibration = beside["decay"], beside["calibration"]
+def _diagnostics(found: Mapping[str, Any]) -> tuple[dict[str, float | None], dict[str, str]]:
+    why = dict(found.get("undefined", {}))
+    decay, calibration = found["decay"], found["calibration"]
     names = ("delayed_sharpe", "dsr_at_common_cost", "break_even_bps", "capacity", "worst_rolling_sharpe")
-    values = {name: beside[name] for name in names}
+    values = {name: found[name] for name in names}
     values |= {"decay": decay and decay["decay"], "brier": calibration and calibration["brier"]}
     why |= decay.get("undefined", {}) if decay else {}
     if "calibration" in why:

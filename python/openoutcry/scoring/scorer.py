@@ -232,9 +232,9 @@ def submit(
     markets = _markets(datasets, None)
     if not markets:
         raise refusal("argument_invalid", "`dataset` is required for records; received none")
-    cores, known = [market._core for market in markets], [market._known() for market in markets]
+    cores, names = [market._core for market in markets], [market._known() for market in markets]
     return Submission.of_record(
-        record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity, known=known
+        record._core, cores, costs=costs, limits=limits, fill_key=fill_key, capacity=capacity, market_names=names
     )
 
 

@@ -145,10 +145,10 @@ fn a_line_that_does_not_belong_where_it_stands_is_refused_with_its_number() {
         AgentTrajectory::from_lines(text.as_bytes()).unwrap_err().to_string()
     };
     let wanted = "a record must be the JSON of `record.schema.json`; received";
-    assert_eq!(refused(&[0, 2]), format!("{wanted} neither a header nor a digest where no run is open, in line 2"));
-    assert_eq!(refused(&[0, 1, 7]), format!("{wanted} neither a step nor an end where a run is open, in line 3"));
-    assert_eq!(refused(&[0, 1, 13]), format!("{wanted} neither a step nor an end where a run is open, in line 3"));
-    assert_eq!(refused(&[0, 13, 13]), format!("{wanted} a line after the one with the digest, in line 3"));
+    assert_eq!(refused(&[0, 2]), format!("{wanted} a line other than a header or digest between runs, in line 2"));
+    assert_eq!(refused(&[0, 1, 7]), format!("{wanted} a line other than a step or end inside a run, in line 3"));
+    assert_eq!(refused(&[0, 1, 13]), format!("{wanted} a line other than a step or end inside a run, in line 3"));
+    assert_eq!(refused(&[0, 13, 13]), format!("{wanted} a line after the digest line, in line 3"));
     assert!(refused(&[1]).ends_with("column 9, in line 1"), "{}", refused(&[1]));
 }
 

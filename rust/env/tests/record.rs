@@ -284,7 +284,7 @@ fn a_run_without_an_end_replays_as_far_as_it_goes_and_is_never_submitted() {
     let record = AgentTrajectory::new("x", vec![run], 0);
     let error = replay_submission(&data, &record, COSTS).unwrap_err();
     assert_eq!(error.slug(), "record_unfinished");
-    assert_eq!(error.to_string(), "a finished record is required; received one whose run 0 has no end, after 12 steps");
+    assert_eq!(error.to_string(), "a finished record is required; received one with run 0 unfinished after 12 steps");
 }
 
 #[test]

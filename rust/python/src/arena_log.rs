@@ -43,7 +43,7 @@ impl MerkleTree {
         let found = if other.is_none() { Some(ask(&tree)) } else { None };
         tree.cool();
         let message =
-            || format!("`tiles[{}]` must be that of the log; received another", other.map_or(0, |each| *each.0));
+            || format!("`tiles[{}]` must be a tile of the log; received other hashes", other.map_or(0, |each| *each.0));
         found.ok_or_else(|| raise("argument_invalid", &message()))?.map_err(refused)
     }
 }
@@ -55,7 +55,7 @@ type Tiles = Option<BTreeMap<usize, PyBackedBytes>>;
 fn hashes(name: &str, bytes: &[u8]) -> PyResult<Vec<Hash>> {
     let (hashes, rest) = bytes.as_chunks::<32>();
     if !rest.is_empty() {
-        let message = format!("`{name}` must be 32 bytes a leaf; received {} bytes", bytes.len());
+        let message = format!("`{name}` must have 32 bytes per hash; received {} bytes", bytes.len());
         return Err(raise("argument_invalid", &message));
     }
     Ok(hashes.to_vec())
@@ -224,7 +224,8 @@ pub(crate) fn log_submission(
 ) -> PyResult<(Bound<'_, PyBytes>, String, String)> {
     let salts = hashes("salts", &salts)?;
     if salts.len() != decisions.len() {
-        let message = format!("`salts` must be {}, one a decision; received {}", decisions.len(), salts.len());
+        let message =
+            format!("`salts` must have {} elements, one per decision; received {}", decisions.len(), salts.len());
         return Err(raise("argument_invalid", &message));
     }
     let [submission_id, agent_slug, received_at, snapshot_as_of, snapshot_sha256] =
@@ -244,7 +245,7 @@ pub(crate) fn log_submission(
         })
         .collect();
     let sealed = seal_submission(&head, &decided)
-        .map_err(|fault| raise("argument_invalid", &format!("a record must be one of the log: {fault}")))?;
+        .map_err(|fault| raise("argument_invalid", &format!("a valid record of the log is required: {fault}")))?;
     Ok((PyBytes::new(py, sealed.record.as_bytes()), sealed.sha256, sealed.opened))
 }
 

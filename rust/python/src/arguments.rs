@@ -104,9 +104,14 @@ pub(crate) fn answer(value: &Bound<'_, PyAny>) -> PyResult<AgentAnswer> {
         return Ok(AgentAnswer::lenient(text));
     }
     let named = fault.extract().ok().and_then(|slug: String| Fault::new(&slug).ok());
-    named
-        .and_then(|fault| AgentAnswer::held(text, fault))
-        .ok_or_else(|| refused("argument_invalid", "fault", "None or a slug, and `malformed` of no decision", &fault))
+    named.and_then(|fault| AgentAnswer::held(text, fault)).ok_or_else(|| {
+        refused(
+            "argument_invalid",
+            "fault",
+            "None or a slug (`malformed` only for a text that is not a decision)",
+            &fault,
+        )
+    })
 }
 
 /// Returns the harness of an agent, unless it runs in this process.

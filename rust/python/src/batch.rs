@@ -203,9 +203,9 @@ impl Batch {
         Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
     }
 
-    /// Length of a row of sliding observations, and the position of each turn in it.
+    /// Length of a row of sliding observations, and the start column of each window.
     #[getter]
-    fn slides(&self) -> (usize, Vec<usize>) {
+    fn sliding_layout(&self) -> (usize, Vec<usize>) {
         let sliding_array = SlidingArray::new(&self.core);
         (sliding_array.row_len(), (0..sliding_array.n_turns()).map(|turn| sliding_array.begin(turn)).collect())
     }
@@ -348,7 +348,7 @@ fn rows<'a, T: numpy::Element>(name: &str, array: &'a Bound<'_, PyArray2<T>>, sh
         return Err(raise("shape_mismatch", &message));
     }
     if !array.is_c_contiguous() {
-        return Err(raise("shape_mismatch", &format!("`{name}` must be C-contiguous; received one with strides")));
+        return Err(raise("shape_mismatch", &format!("`{name}` must be C-contiguous; received an array with strides")));
     }
     // SAFETY: the array is alive and contiguous, and it is read while the GIL is held.
     unsafe { array.as_slice() }.map_err(|error| raise("shape_mismatch", &format!("`{name}` must be aligned: {error}")))

@@ -77,12 +77,12 @@ pub struct Buffers {
 #[expect(unsafe_code, clippy::mut_from_ref, reason = "arrays that are bound once are checked once")]
 fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -> PyResult<&'a mut [T]> {
     if !array.is_c_contiguous() {
-        return Err(raise("shape_mismatch", "an array to be written must be C-contiguous; received one with strides"));
+        return Err(raise("shape_mismatch", "an output array must be C-contiguous; received an array with strides"));
     }
     // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable disjoint arrays and
     // lends them to one step at a time; new arrays have no other user.
     unsafe { array.as_slice_mut() }
-        .map_err(|error| raise("shape_mismatch", &format!("an array to be written must be aligned: {error}")))
+        .map_err(|error| raise("shape_mismatch", &format!("an output array must be aligned: {error}")))
 }
 
 /// Returns an uninitialized array; every element must be written.
@@ -309,8 +309,8 @@ impl Buffers {
 
     /// Bind the rows of sliding observations, and the arrays of outcomes.
     ///
-    /// Returns one binding per turn, each for the columns from its position on: see `Batch.slides`. They are for that
-    /// batch only. Other writes to the rows change later observations.
+    /// Returns one binding per start column of `Batch.sliding_layout`, in its order. They are for that batch only.
+    /// Other writes to the rows change later observations.
     #[staticmethod]
     fn sliding(
         py: Python<'_>,

@@ -70,7 +70,7 @@ pub(crate) fn decompress<'py>(py: Python<'py>, content: &[u8]) -> PyResult<(Boun
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return Ok((PyBytes::new(py, &whole), false));
             }
-            Err(error) => return Err(raise("record_invalid", &format!("{required} damaged zstd: {error}"))),
+            Err(error) => return Err(raise("record_invalid", &format!("{required} corrupt zstd: {error}"))),
         }
     }
 }

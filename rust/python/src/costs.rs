@@ -13,9 +13,9 @@ use crate::pickle::{Pickle, fields, reduce};
 ///     slippage_bps: Half-spread; 2, as large caps pay 1 to 5.
 ///     slippage_jitter: Noise of the slippage as a fraction of it, in [0, 1]; 0.
 ///     impact_bps: Square-root impact at 100 % participation, Y times daily volatility; 0, since it needs a volatility.
-///     financing_bps: Rate a year on borrowed cash; 100.
-///     cash_bps: Rate a year on idle cash, may be negative; 0.
-///     borrow_bps: Rate a year on the value of shorts; 25, general collateral (D'Avolio 2002).
+///     financing_bps: Annual rate on borrowed cash; 100.
+///     cash_bps: Annual rate on idle cash, may be negative; 0.
+///     borrow_bps: Annual rate on the value of shorts; 25, general collateral (D'Avolio 2002).
 ///     capital: Account currency at NAV 1, which turns NAV into a share of volume; 1e6.
 ///
 /// Raises:
@@ -84,19 +84,19 @@ impl CostModel {
         self.0.impact_bps
     }
 
-    /// Rate a year on borrowed cash, in bps.
+    /// Annual rate on borrowed cash, in bps.
     #[getter]
     fn financing_bps(&self) -> f64 {
         self.0.financing_bps
     }
 
-    /// Rate a year on idle cash, in bps; may be negative.
+    /// Annual rate on idle cash, in bps; may be negative.
     #[getter]
     fn cash_bps(&self) -> f64 {
         self.0.cash_bps
     }
 
-    /// Rate a year on the value of shorts, in bps.
+    /// Annual rate on the value of shorts, in bps.
     #[getter]
     fn borrow_bps(&self) -> f64 {
         self.0.borrow_bps

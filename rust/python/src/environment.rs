@@ -289,7 +289,10 @@ impl TradingEnv {
         let n = self.core.data().n_symbols();
         let (closes, positions, listed) = (closes.as_slice_mut()?, positions.as_slice_mut()?, listed.as_slice_mut()?);
         if (closes.len(), positions.len(), listed.len()) != (n, n, n) {
-            return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received others")));
+            return Err(raise(
+                "shape_mismatch",
+                &format!("buffers of {n} symbols are required; received buffers of other lengths"),
+            ));
         }
         let mut cash = [0.0];
         let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };

@@ -24,7 +24,7 @@ impl Episodes {
         Ok(Self { windows, stream: EpisodeStream::default() })
     }
 
-    /// Start the stream of a seed; its first episode has not begun.
+    /// Start the stream of a seed, before its first episode.
     fn seed(&mut self, #[pyo3(from_py_with = arguments::seed)] seed: u64) {
         self.stream = EpisodeStream::new(seed);
     }

@@ -68,7 +68,7 @@ impl Limits {
         self.0.allow_short
     }
 
-    /// Largest share of the volume of a bar one order may take; None for any.
+    /// Largest share of the volume of a bar that one order may take; None for no limit.
     #[getter]
     fn max_participation(&self) -> Option<f64> {
         self.0.max_participation

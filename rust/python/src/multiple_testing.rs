@@ -93,7 +93,7 @@ pub(crate) fn sharpe_interval(
 
 /// Return the tests of a field of agents by name.
 ///
-/// Tests of each agent have shape `(n_agents,)`, all others are numbers.
+/// Tests of each agent have shape `(n_agents,)`; all others are numbers.
 #[pyfunction]
 #[pyo3(signature = (returns, windows, *, n_draws, seed, block_length=None))]
 pub(crate) fn field_tests<'py>(

@@ -44,7 +44,7 @@ impl Record {
         Ok(Self { core, torn_bytes: 0 })
     }
 
-    /// Return the record in lines, without a torn last line.
+    /// Return the record in lines, without a truncated last line.
     ///
     /// Raises:
     ///     OpenOutcryError: a line is not canonical, or out of place.
@@ -139,7 +139,7 @@ impl Record {
         self.core.runs.iter().map(dict).collect()
     }
 
-    /// The answers of each run with their faults, if any.
+    /// The decisions of each run with their faults, if any.
     #[getter]
     fn decisions(&self) -> Vec<Vec<(String, Option<String>)>> {
         let answers = |run: &RunTrajectory| {
@@ -165,7 +165,11 @@ impl Record {
     ///
     /// With a key, the record must be signed by it.
     #[pyo3(signature = (public_key=None))]
-    fn edited<'py>(&self, py: Python<'py>, public_key: Option<[u8; 32]>) -> PyResult<Bound<'py, PyList>> {
+    fn integrity_differences<'py>(
+        &self,
+        py: Python<'py>,
+        public_key: Option<[u8; 32]>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for difference in integrity_differences(&self.core, public_key.as_ref()).map_err(to_py)? {
             list.append(difference_dict(py, None, &difference)?)?;
@@ -175,8 +179,8 @@ impl Record {
 
     /// Replay one run; return the number of steps and the divergences of the record.
     ///
-    /// `known` is the name of the market, and the commitment of its key; None trusts the record.
-    #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None, known=None))]
+    /// `market_name` is the name of the market, and the commitment of its key; None trusts the record.
+    #[pyo3(signature = (run, dataset, costs=None, limits=None, fill_key=None, market_name=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
     fn replay<'py>(
         &self,
@@ -186,13 +190,13 @@ impl Record {
         costs: Option<CostModel>,
         limits: Option<Limits>,
         fill_key: Option<[u8; 32]>,
-        known: Option<Known>,
+        market_name: Option<MarketName>,
     ) -> PyResult<(usize, Bound<'py, PyList>)> {
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
             fill_key: fill_key.map(FillKey::from_bytes),
-            markets: &known.map(|known| vec![market_name(dataset, known)]).unwrap_or_default(),
+            markets: &market_name.map(|name| vec![dataset_name(dataset, name)]).unwrap_or_default(),
         };
         let replay = py.detach(|| replay_run(&dataset.0, &self.core.runs[run], &terms)).map_err(to_py)?;
         let list = PyList::empty(py);
@@ -212,10 +216,10 @@ impl Record {
 }
 
 /// The name of a market, and the commitment of its key.
-pub(crate) type Known = (String, Option<[u8; 32]>);
+pub(crate) type MarketName = (String, Option<[u8; 32]>);
 
 /// Returns the name of a market in records.
-pub(crate) fn market_name(dataset: &Dataset, (name, commitment): Known) -> DatasetName {
+pub(crate) fn dataset_name(dataset: &Dataset, (name, commitment): MarketName) -> DatasetName {
     DatasetName { commitment: commitment.map(Digest), fingerprint: Digest(dataset.0.fingerprint()), name }
 }
 

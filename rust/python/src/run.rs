@@ -106,17 +106,17 @@ pub(crate) fn capture_agent(
 
 /// Run a callable as `run_callable` does, and record it.
 ///
-/// Instead of a text it may return the text with its fault, or with None. Such an answer never ends the run: a faulty
-/// answer, or a text that is not a decision, is a hold, and the record has the fault.
+/// Instead of a text the callable may return a tuple of a text and its fault or None. A tuple never ends the run: with
+/// a fault, or a text that is not a decision, the decision defaults to hold, and the record has the fault.
 ///
-/// `tell` receives each line of the record as soon as it is known.
+/// `write_line` receives each line of the record as soon as it is complete.
 #[pyfunction]
 pub(crate) fn capture_callable(
     dataset: &Dataset,
     decide: &Bound<'_, PyAny>,
     settings: Settings,
     names: Names<'_>,
-    tell: Option<&Bound<'_, PyAny>>,
+    write_line: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Run, Record)> {
     let backtest = settings.captured(dataset, &names)?;
     let (core, record) = backtest.try_capture(
@@ -124,7 +124,7 @@ pub(crate) fn capture_callable(
             let answer = decide.call1((observation,)).map_err(AgentFault::Python)?;
             arguments::answer(&answer).map_err(AgentFault::Python)
         },
-        |line| tell.map_or(Ok(()), |tell| tell.call1((line,)).map(|_| ()).map_err(AgentFault::Python)),
+        |line| write_line.map_or(Ok(()), |write| write.call1((line,)).map(|_| ()).map_err(AgentFault::Python)),
     )?;
     Ok((Run { dataset: dataset.clone(), core, settings }, Record::of_run(&names.agent_id, record)))
 }

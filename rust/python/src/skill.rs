@@ -164,7 +164,7 @@ fn min_backtest_years(n_trials: u64, sharpe: f64) -> PyResult<f64> {
     skill::min_backtest_years(n_trials, sharpe).map_err(refused)
 }
 
-/// Return statistics of a ledger of tracks, shape `(n_trials, n_returns)`.
+/// Return statistics of the return series of trials, shape `(n_trials, n_returns)`.
 #[pyfunction]
 fn trials<'py>(py: Python<'py>, ledger: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyDict>> {
     let rows: Vec<Vec<f64>> = ledger.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
@@ -213,7 +213,7 @@ fn rolling_sharpe<'py>(
     fields.maybe("worst", worst.map(|found| found.0))?.maybe("worst_at", worst.map(|found| found.1))?.with_reasons()
 }
 
-/// Return the regression of a track on a benchmark.
+/// Return the regression of a return series on a benchmark.
 #[pyfunction]
 fn regress<'py>(
     py: Python<'py>,
@@ -226,7 +226,7 @@ fn regress<'py>(
     fields.set("active", arrays::vector(py, found.active))?.with_reasons()
 }
 
-/// Return the annual differences of a track from a benchmark.
+/// Return the annual tracking statistics of a return series and a benchmark.
 #[pyfunction]
 fn tracking<'py>(
     py: Python<'py>,
@@ -256,7 +256,7 @@ fn decay<'py>(
     fields.statistics([("decay", found.decay), ("z", found.z)])?.with_reasons()
 }
 
-/// Return the returns of a track at a common cost per turnover.
+/// Return the returns of a series at a common cost per turnover.
 #[pyfunction]
 fn at_cost<'py>(
     py: Python<'py>,
@@ -316,7 +316,7 @@ fn calibrate(py: Python<'_>, orders: Vec<(Option<f64>, f64, f64, f64)>, n_bins: 
     fields.maybe("brier_skill", found.brier_skill)?.set("bins", bins)?.with_reasons()
 }
 
-/// Return the statistical power of a board of agents, and a sentence about it.
+/// Return the statistical power of a comparison of agents, and a sentence about it.
 #[pyfunction]
 fn power(
     py: Python<'_>,
@@ -368,7 +368,7 @@ fn trades(py: Python<'_>, movements: Vec<Moved>, n_symbols: usize) -> PyResult<B
 
 fn movement((bar, symbol, kind, value, price, fee): Moved, n_symbols: usize) -> PyResult<Movement> {
     if symbol >= n_symbols {
-        let message = format!("a symbol must be below {n_symbols}; received {symbol}");
+        let message = format!("a symbol index must be below {n_symbols}; received {symbol}");
         return Err(raise("argument_invalid", &message));
     }
     let kind = match kind.as_str() {

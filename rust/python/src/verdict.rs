@@ -11,7 +11,7 @@ use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
-use crate::record::{Known, Record, market_name};
+use crate::record::{MarketName, Record, dataset_name};
 
 type Series<'py> = PyReadonlyArray1<'py, f64>;
 
@@ -30,12 +30,12 @@ pub struct Submission(openoutcry::Submission);
 impl Submission {
     /// Return the submission of a record, by a replay.
     ///
-    /// `known` is the name of each market, and the commitment of its key; None trusts the record.
+    /// `market_names` has the name of each market, and the commitment of its key; None trusts the record.
     ///
     /// Raises:
     ///     OpenOutcryError: the record is unfinished, or diverges from its replay.
     #[staticmethod]
-    #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None, known=None))]
+    #[pyo3(signature = (record, datasets, *, costs=None, limits=None, fill_key=None, capacity=None, market_names=None))]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of Python by its name")]
     fn of_record(
         py: Python<'_>,
@@ -45,16 +45,16 @@ impl Submission {
         limits: Option<Limits>,
         fill_key: Option<[u8; 32]>,
         capacity: Option<f64>,
-        known: Option<Vec<Known>>,
+        market_names: Option<Vec<MarketName>>,
     ) -> PyResult<Self> {
         let markets = markets(&datasets)?;
-        let known = known.into_iter().flatten().zip(&datasets);
-        let known: Vec<_> = known.map(|(known, dataset)| market_name(dataset, known)).collect();
+        let names = market_names.into_iter().flatten().zip(&datasets);
+        let names: Vec<_> = names.map(|(name, dataset)| dataset_name(dataset, name)).collect();
         let terms = Terms {
             costs: costs.map(|costs| costs.0),
             limits: limits.map(|limits| limits.0),
             fill_key: fill_key.map(FillKey::from_bytes),
-            markets: &known,
+            markets: &names,
         };
         let submitted = py.detach(|| openoutcry::submit(&markets, record.core(), &terms)).map_err(to_py)?;
         Ok(Self(openoutcry::Submission { capacity, ..submitted }))
@@ -150,7 +150,7 @@ impl Submission {
 
 fn markets<'a>(datasets: &'a [PyRef<'_, Dataset>]) -> PyResult<Vec<&'a openoutcry::Dataset>> {
     if datasets.is_empty() {
-        return Err(raise("argument_invalid", "`datasets` must hold a market; received none"));
+        return Err(raise("argument_invalid", "`datasets` must have at least one market; received none"));
     }
     Ok(datasets.iter().map(|dataset| &*dataset.0).collect())
 }
@@ -173,7 +173,7 @@ pub(crate) fn score_field_json(
     py.detach(|| score_field(&submissions, &config).map(|field| field.to_json())).map_err(to_py)
 }
 
-/// Check a configuration of the scorer, a JSON object as for `score_field`.
+/// Check a scorer configuration, a JSON object as for `score_field`.
 ///
 /// Raises:
 ///     OpenOutcryError: it has an unknown field, or a bound is invalid.

@@ -17,13 +17,13 @@ pub enum Undefined {
     #[error("varying returns are required; received constant returns")]
     NoVariation,
     /// Equity never falls.
-    #[error("a drawdown is required; received a track without one")]
+    #[error("a drawdown is required; received a return series without one")]
     NoDrawdown,
     /// No return is below the target.
     #[error("a return below the target is required; received none")]
     NoLoss,
     /// A return is NaN or infinite, or below -1.
-    #[error("finite returns of at least -1 are required; received another")]
+    #[error("finite returns of at least -1 are required; received another value")]
     NotAReturn,
     /// The estimated variance of the statistic is not positive.
     #[error("a positive variance of the estimate is required; received none")]
@@ -43,13 +43,13 @@ pub enum Undefined {
     #[error("a probability is required; received another number")]
     NotAProbability,
     /// A number is NaN or infinite.
-    #[error("a finite number is required; received another")]
+    #[error("a finite number is required; received another value")]
     NotFinite,
     /// The number of bars per year is invalid.
     #[error("finite bars per year above 0 are required; received another number")]
     NotAYear,
     /// There are more values than supported.
-    #[error("at most {most} distinct trials are clustered; received {received}")]
+    #[error("at most {most} distinct trials can be clustered; received {received}")]
     TooMany {
         /// Largest number of values.
         most: usize,
@@ -57,7 +57,7 @@ pub enum Undefined {
         received: usize,
     },
     /// Events are not in chronological order.
-    #[error("events in the order of bars are required; received another order")]
+    #[error("events in ascending order of bars are required; received another order")]
     NotInOrder,
     /// There is no trade, or no closed position.
     #[error("a trade is required; received none")]
@@ -69,7 +69,7 @@ pub enum Undefined {
     #[error("a trade with a loss is required; received none")]
     NoLosingTrade,
     /// There are too few windows or days for a test.
-    #[error("at least {required} windows of {days} days in all are required; received {windows} of {received}")]
+    #[error("at least {required} windows with {days} days in total are required; received {windows} with {received}")]
     Insufficient {
         /// Windows required.
         required: usize,

@@ -44,17 +44,17 @@ fn the_least_ratio_seen_is_the_one_that_so_many_returns_are_needed_for() {
     assert_eq!(asked.tracks_needed, 1.0);
     let few = power(&Board { n_returns: 4, ..BOARD }).unwrap();
     assert_eq!(few.min_sharpe, Err(Undefined::NoPrecision));
-    assert!(few.sentence().contains("No true ratio, however high"));
+    assert!(few.sentence().contains("No true ratio can be detected"));
 }
 
 #[test]
 fn the_sentence_has_the_numbers() {
-    let expected = "Over 50 returns the best of 21 agents without skill shows an annual Sharpe ratio of 4.4 on \
-                    average, and more than 6.4 in 5 % of fields; each one's standard error is 2.3. ";
+    let expected = "Over 50 returns, the best of 21 agents without skill has an expected annual Sharpe ratio of 4.4, \
+                    and exceeds 6.4 in 5 % of samples. The standard error of one ratio is 2.3. ";
     let told = power(&BOARD).unwrap().sentence();
     assert!(told.starts_with(expected), "{told}");
     let alone = power(&Board { n_agents: 1, ..BOARD }).unwrap().sentence();
-    assert!(alone.contains("an agent without skill") && alone.contains("; its standard error"), "{alone}");
+    assert!(alone.contains("an agent without skill") && alone.contains("The standard error of its ratio"), "{alone}");
 }
 
 #[test]

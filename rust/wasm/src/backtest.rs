@@ -73,7 +73,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: 
         let answer = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
         let text = answer.dyn_into::<JsString>().map_err(|other| {
             let kind = other.js_typeof().as_string().unwrap_or_default();
-            AgentFault(raise("argument_invalid", &format!("a decision must be a text of JSON; received {kind}")))
+            AgentFault(raise("argument_invalid", &format!("a decision must be JSON text; received {kind}")))
         })?;
         // UTF-8 cannot encode a lone surrogate: the record would differ from the answer.
         if !text.is_valid_utf16() {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from openoutcry.report.charts.heatmap import shade
 from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import heading, scroll
-from openoutcry.report.pages.score_labels import BESIDE, GATES, INPUTS, SIDE, VERDICTS, GateLabel
+from openoutcry.report.pages.score_labels import DIAGNOSTICS, GATES, INPUTS, SIDE, VERDICTS, GateLabel
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
 from openoutcry.report.views.score_view import ScoreGate, ScoreRow, ScoreWindow
 
@@ -199,7 +199,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _diagnostics(row: ScoreRow, notes: Footnotes) -> str:
     tables = [
-        ("Not in the verdict", row.beside, BESIDE),
+        ("Not in the verdict", row.diagnostics, DIAGNOSTICS),
         ("Metrics, mean of seeds", row.metrics, METRICS),
     ]
     drawn = "".join(_list(title, values, known, row.reasons, notes) for title, values, known in tables)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from openoutcry.report.pages.metric_labels import Metric
 from openoutcry.report.pages.skill_section import SKILL
 
-__all__ = ["BESIDE", "FIELD", "GATES", "INPUTS", "SIDE", "VERDICTS", "GateLabel"]
+__all__ = ["DIAGNOSTICS", "FIELD", "GATES", "INPUTS", "SIDE", "VERDICTS", "GateLabel"]
 
 VERDICTS = {
     "eligible": "eligible",
@@ -54,7 +54,7 @@ SIDE: dict[str, Metric] = {
 }
 """Every number of a side."""
 
-BESIDE: dict[str, Metric] = {
+DIAGNOSTICS: dict[str, Metric] = {
     "delayed_sharpe": Metric("Sharpe, one bar later", "ratio", "same decisions executed one bar later, over cash"),
     "dsr_at_common_cost": Metric("DSR at common cost", "probability", "with the same cost of turnover for every agent"),
     "break_even_bps": Metric("Break-even cost, bps", "ratio", "cost of turnover at which the mean return is 0"),

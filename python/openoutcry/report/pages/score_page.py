@@ -10,7 +10,7 @@ from openoutcry.report.pages.html_document import document
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, show, show_sharpe
 from openoutcry.report.pages.page_parts import heading, notices_list, provenance_list, scroll
 from openoutcry.report.pages.score_agent_section import agent_fold, least_z, shaded_z, verdict_line, window_heads
-from openoutcry.report.pages.score_labels import BESIDE, FIELD, SIDE, VERDICTS
+from openoutcry.report.pages.score_labels import DIAGNOSTICS, FIELD, SIDE, VERDICTS
 from openoutcry.report.pages.score_luck_section import floor_figure, z_figure
 from openoutcry.report.text_format import DASH, attribute, escape, percent, plural
 from openoutcry.report.views.run_view import Provenance
@@ -205,7 +205,7 @@ def _placed(windows: Sequence[ScoreWindow]) -> dict[tuple[str, str, str], ScoreW
 
 
 def _definitions() -> str:
-    body = "".join(_defined(metric) for metric in [*SIDE.values(), *BESIDE.values()])
+    body = "".join(_defined(metric) for metric in [*SIDE.values(), *DIAGNOSTICS.values()])
     table = (
         '<table class="metrics"><caption class="hidden">Definitions</caption><thead class="hidden"><tr>'
         '<th scope="col">Number</th><th scope="col" class="help">Definition</th></tr></thead>'

@@ -97,7 +97,7 @@ class ScoreRow:
         pass_k: Probability that k of k seeds pass, from k = 1.
         markets: Market, annual alpha and beta, reasons.
         metrics: Metrics of the mean return series; `metric_labels.METRICS` has names and units.
-        beside: Diagnostics that decide nothing; `score_labels.BESIDE` has the names.
+        diagnostics: Diagnostics that decide nothing; `score_labels.DIAGNOSTICS` has the names.
         isolation: Sandbox tier, as text; empty if unknown.
         faults: Faults of the agent by slug; `None` if unknown.
         infrastructure_faults: Faults of infrastructure by slug; `None` if unknown.
@@ -122,7 +122,7 @@ class ScoreRow:
     pass_k: Sequence[float]
     markets: Sequence[tuple[str, Values, Reasons]]
     metrics: Values
-    beside: Values
+    diagnostics: Values
     isolation: str
     faults: Mapping[str, int] | None
     infrastructure_faults: Mapping[str, int] | None

@@ -114,7 +114,7 @@ impl Log {
         let mut faults = Vec::new();
         for (line, text) in lines.iter().enumerate() {
             let why = match self.submissions.get(line) {
-                None => Some("a line for each submission is required; received one more".to_owned()),
+                None => Some("one line per submission is required; received an extra line".to_owned()),
                 Some(submission) => reveal_fault(content, submission, text, &results),
             };
             faults.extend(why.map(|why| Fault { line, why }));
@@ -144,7 +144,7 @@ impl Log {
 }
 
 fn cut_fault(line: usize, rest: &[u8]) -> Option<Fault> {
-    let why = || "a line must end; received the end of the file".to_owned();
+    let why = || "a line must end with a line feed; received the end of the file".to_owned();
     (!rest.is_empty()).then(|| Fault { line, why: why() })
 }
 
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         };
         if kind == "\"snapshot\"" {
             if !is_new() {
-                return Some("a new `as_of` and a `sha256` are required; received others".to_owned());
+                return Some("a new `as_of` and a `sha256` are required; received other values".to_owned());
             }
             self.snapshots.insert(as_of, digest);
         }
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
             (crate::arena_log::record_types::value(&self.members, name).unwrap_or("none"), self.newest.max(least));
         let Some(moment) = crate::arena_log::record_types::sortable_time(value).filter(|moment| *moment >= least)
         else {
-            return Some(format!("`{name}` from {least} on is required, as in the log before; received {value}"));
+            return Some(format!("`{name}` must be a time at or after {least:?}; received {value}"));
         };
         if self.newest.get(..DAY).is_some_and(|day| day < &moment[..DAY]) {
             self.log.n_before_today = line;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             return Some(format!("a new `submission_id` is required; received {id}"));
         }
         if !crate::arena_log::record_types::commitments(commitments) {
-            return Some("`commitments` must be SHA-256 in ascending order; received others".to_owned());
+            return Some("`commitments` must be SHA-256 in ascending order; received other values".to_owned());
         }
         let (as_of, digest) = (value("snapshot_as_of"), value("snapshot_sha256"));
         self.ids.insert(id);
@@ -261,7 +261,7 @@ fn reveal_fault(
     }
     let is_named = members.iter().map(|(name, _)| *name).eq(["opened", "submission_id"]);
     let Some(opened) = is_named.then(|| crate::arena_log::json_scanner::items(members[0].1)).flatten() else {
-        return Some("`opened`, a list, and `submission_id` are required; received others".to_owned());
+        return Some("`opened` (a list) and `submission_id` are required; received other members".to_owned());
     };
     if members[1].1.as_bytes() != &content[submission.id.clone()] {
         return Some(format!("submissions must be in order; received {}", members[1].1));
@@ -271,7 +271,7 @@ fn reveal_fault(
     let are_committed = found.iter().all(|digest| committed.binary_search(&digest.as_bytes()).is_ok());
     found.sort_unstable();
     let are_apart = found.windows(2).all(|pair| pair[0] != pair[1]);
-    let required = "what the submission committed to is required, once each";
+    let required = "the bodies in the commitments of the submission are required, each once";
     if !are_committed || !are_apart {
         return Some(format!("{required}; received another body"));
     }
@@ -283,5 +283,5 @@ fn reveal_fault(
                 .get(crate::arena_log::record_types::value(&members, "market_id").unwrap_or("null"))
                 .is_some_and(|result| *result < submission.line)
     });
-    known.map(|body| format!("decisions before a market's result are required; received {body}"))
+    known.map(|body| format!("a decision must precede the resolution of its market; received {body}"))
 }

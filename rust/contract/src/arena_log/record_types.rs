@@ -65,7 +65,7 @@ fn member_fault(members: &[(&str, &str)], required: &[(&str, Kind)]) -> Option<S
     let names = members.iter().map(|(name, _)| name);
     if !names.eq(required.iter().map(|(name, _)| name)) {
         let required: Vec<_> = required.iter().map(|(name, _)| format!("`{name}`")).collect();
-        return Some(format!("members must be {}; received others", required.join(", ")));
+        return Some(format!("members must be {}; received other members", required.join(", ")));
     }
     let (name, value) = members.iter().zip(required).find(|((_, value), (_, is_kind))| !is_kind(value))?.0;
     Some(format!("`{name}` must have its type in the log format; received {value}"))

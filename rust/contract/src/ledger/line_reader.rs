@@ -101,7 +101,7 @@ pub(crate) fn is_count(value: f64) -> bool {
     value.fract() == 0.0 && (0.0..=MOST).contains(&value)
 }
 
-#[expect(clippy::cast_sign_loss, reason = "`is_count` was asked")]
+#[expect(clippy::cast_sign_loss, reason = "checked by `is_count`")]
 pub(crate) fn count(value: f64) -> u64 {
     value as u64
 }

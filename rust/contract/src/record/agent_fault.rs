@@ -46,7 +46,7 @@ impl Fault {
         if is_slug {
             return Ok(Self(slug.to_owned()));
         }
-        Err(RecordError::invalid(format!("`fault` {slug:?}, which is no slug such as `malformed`")))
+        Err(RecordError::invalid(format!("`fault` {slug:?}, expected a slug such as `malformed`")))
     }
 
     /// Returns the fault of an answer that is not a decision.

@@ -43,8 +43,7 @@ pub(super) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 /// Reads `N` bytes of hexadecimal digits from JSON.
 pub(super) fn hex_field<'de, D: Deserializer<'de>, const N: usize>(deserializer: D) -> Result<[u8; N], D::Error> {
     let text = String::deserialize(deserializer)?;
-    from_hex(&text)
-        .ok_or_else(|| D::Error::custom(format_args!("{text:?} where {} lower-case hex digits are required", 2 * N)))
+    from_hex(&text).ok_or_else(|| D::Error::custom(format_args!("{text:?}, expected {} lower-case hex digits", 2 * N)))
 }
 
 impl fmt::Display for Digest {

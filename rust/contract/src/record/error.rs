@@ -10,7 +10,7 @@ pub enum RecordError {
         problem: String,
     },
     /// The text is not the canonical form of its record.
-    #[error("a record must be canonical JSON (RFC 8785); received other bytes from byte {byte} on of {place}")]
+    #[error("a record must be canonical JSON (RFC 8785); received a difference at byte {byte} of {place}")]
     NotCanonical {
         /// The first byte that differs, counted from 0.
         byte: usize,
@@ -39,7 +39,7 @@ pub enum RecordError {
     #[error("a signed record is required; received one without a signature")]
     Unsigned,
     /// The bytes are not an Ed25519 key.
-    #[error("a key of Ed25519 is required, 32 bytes; received {problem}")]
+    #[error("an Ed25519 key of 32 bytes is required; received {problem}")]
     Key {
         /// Received bytes.
         problem: String,

@@ -29,13 +29,13 @@ impl AgentTrajectory {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |place| place + 1);
         let text = std::str::from_utf8(&bytes[..whole]).map_err(|error| {
             let line = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
-            RecordError::invalid(format!("bytes that are no UTF-8 in line {line}"))
+            RecordError::invalid(format!("invalid UTF-8 in line {line}"))
         })?;
         let mut reader = Reader::default();
         for (index, line) in text.split_terminator('\n').enumerate() {
             reader.read(line).map_err(|fault| in_line(fault, index + 1))?;
         }
-        let record = reader.record.ok_or_else(|| RecordError::invalid("no whole line"))?;
+        let record = reader.record.ok_or_else(|| RecordError::invalid("no complete line"))?;
         Ok(Lines { record, torn_bytes: bytes.len() - whole })
     }
 }
@@ -75,7 +75,7 @@ fn first(line: &str, canonical: &mut String) -> Result<AgentTrajectory, RecordEr
 
 fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Result<(), RecordError> {
     if record.digest.is_some() {
-        return Err(RecordError::invalid("a line after the one with the digest"));
+        return Err(RecordError::invalid("a line after the digest line"));
     }
     let open = record.runs.last_mut().filter(|run| run.end.is_none());
     // Canonical objects begin with their first field in order.
@@ -100,8 +100,8 @@ fn next(record: &mut AgentTrajectory, line: &str, canonical: &mut String) -> Res
             writer::push_end_line(canonical, &end);
             run.end = Some(end);
         }
-        (_, None) => return Err(RecordError::invalid("neither a header nor a digest where no run is open")),
-        (_, Some(_)) => return Err(RecordError::invalid("neither a step nor an end where a run is open")),
+        (_, None) => return Err(RecordError::invalid("a line other than a header or digest between runs")),
+        (_, Some(_)) => return Err(RecordError::invalid("a line other than a step or end inside a run")),
     }
     Ok(())
 }

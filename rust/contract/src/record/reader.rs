@@ -20,9 +20,8 @@ impl AgentTrajectory {
     ///
     /// As [`AgentTrajectory::from_json`], and for bytes that are not UTF-8.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            RecordError::invalid(format!("bytes that are no UTF-8 from byte {} on", error.valid_up_to()))
-        })?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| RecordError::invalid(format!("invalid UTF-8 at byte {}", error.valid_up_to())))?;
         Self::from_json(text)
     }
 
@@ -36,7 +35,7 @@ impl AgentTrajectory {
     pub fn from_json(text: &str) -> Result<Self, RecordError> {
         let read: AgentText = serde_json::from_str(text).map_err(|error| RecordError::invalid(error.to_string()))?;
         let record = read.record()?;
-        check_canonical(text, &record.to_json(), "its text")?;
+        check_canonical(text, &record.to_json(), "the text")?;
         Ok(record)
     }
 }
@@ -216,8 +215,8 @@ impl<'de> Deserialize<'de> for Fill {
             Text::Seed(text) => match text.parse::<u64>() {
                 Ok(seed) if seed.to_string() == text => Self::Seed(seed),
                 _ => {
-                    let wanted = "the decimal text of an integer from 0 to 18446744073709551615 is required";
-                    return Err(D::Error::custom(format_args!("{text:?} where {wanted}")));
+                    let wanted = "the decimal text of an integer from 0 to 18446744073709551615";
+                    return Err(D::Error::custom(format_args!("{text:?}, expected {wanted}")));
                 }
             },
         })
@@ -227,7 +226,7 @@ impl<'de> Deserialize<'de> for Fill {
 impl<'de> Deserialize<'de> for Fault {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let slug = String::deserialize(deserializer)?;
-        Self::new(&slug).map_err(|_| D::Error::custom(format_args!("{slug:?} where a slug is required")))
+        Self::new(&slug).map_err(|_| D::Error::custom(format_args!("{slug:?}, expected a slug")))
     }
 }
 
@@ -237,5 +236,5 @@ fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> 
     if value <= MAX_INTEGER {
         return Ok(value);
     }
-    Err(D::Error::custom(format_args!("{value} where an integer of at most {MAX_INTEGER} is required")))
+    Err(D::Error::custom(format_args!("{value}, expected an integer of at most {MAX_INTEGER}")))
 }

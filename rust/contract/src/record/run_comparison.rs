@@ -85,8 +85,8 @@ fn first_divergence(left: &RunTrajectory, right: &RunTrajectory) -> Option<Diver
         return found;
     }
     let length = |run: &RunTrajectory| {
-        let end = if run.end.is_some() { "an end" } else { "no end" };
-        format!("{} steps and {end}", run.steps.len())
+        let end = if run.end.is_some() { "finished" } else { "unfinished" };
+        format!("{} steps, {end}", run.steps.len())
     };
     if left.steps.len() != right.steps.len() || left.end.is_some() != right.end.is_some() {
         let (place, bar) = (Place::Step(shared), left.bar_of(shared));

@@ -61,7 +61,7 @@ impl AgentTrajectory {
     pub fn signed(mut self, private_key: &[u8; 32]) -> Result<Self, RecordError> {
         let unfinished = |problem: String| RecordError::Unfinished { problem };
         let digest = self.computed_digest().filter(|digest| self.digest == Some(*digest)).ok_or_else(|| {
-            unfinished(self.unfinished().unwrap_or_else(|| "whose digest is not that of its runs".to_owned()))
+            unfinished(self.unfinished().unwrap_or_else(|| "with a digest that does not match its runs".to_owned()))
         })?;
         let key = SigningKey::from_bytes(private_key);
         self.signature = Some(Signature {
@@ -83,8 +83,9 @@ impl AgentTrajectory {
     pub fn verify_signature(&self, key: Option<&[u8; 32]>) -> Result<bool, RecordError> {
         let signature = self.signature.as_ref().ok_or(RecordError::Unsigned)?;
         if let Some(key) = key {
-            VerifyingKey::from_bytes(key)
-                .map_err(|_| RecordError::Key { problem: "bytes that are no point of its curve".to_owned() })?;
+            VerifyingKey::from_bytes(key).map_err(|_| RecordError::Key {
+                problem: "bytes that do not encode a point of the curve".to_owned(),
+            })?;
             if *key != signature.public_key {
                 return Ok(false);
             }

@@ -130,8 +130,8 @@ impl AgentTrajectory {
     #[must_use]
     pub fn unfinished(&self) -> Option<String> {
         if let Some(run) = self.runs.iter().position(|run| run.end.is_none()) {
-            return Some(format!("whose run {run} has no end, after {} steps", self.runs[run].steps.len()));
+            return Some(format!("with run {run} unfinished after {} steps", self.runs[run].steps.len()));
         }
-        self.digest.is_none().then(|| "without its digest".to_owned())
+        self.digest.is_none().then(|| "without a digest".to_owned())
     }
 }

@@ -9,7 +9,7 @@ use crate::wire::canonical_json::{push_array, push_number, push_string};
 
 /// A text that is not JSON, or an object with a duplicate field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("one JSON text without repeated fields is required; received {0}")]
+#[error("a JSON text without duplicate fields is required; received {0}")]
 pub struct NotJson(String);
 
 /// Returns a JSON text in the canonical form of RFC 8785.

@@ -50,7 +50,7 @@ impl AccountView<'_> {
     ///
     /// Panics if there are more weights than symbols.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "f32 is what is asked for")]
+    #[expect(clippy::cast_possible_truncation, reason = "the result is f32")]
     pub fn weights_f32(&self, weights: &mut [f32]) {
         assert!(weights.len() <= self.n_symbols, "a weight a symbol");
         let held = self.weights.as_flattened();

@@ -37,8 +37,8 @@ fn check_header(header: &Record<'_>) -> Result<(), DataError> {
     let first = &header.fields[0];
     let separator = [';', '\t', '|'].into_iter().find(|separator| first.contains(*separator));
     if let (Some(separator), 1) = (separator, header.fields.len()) {
-        let hint = format!("hint: this one has {separator:?} where a comma is due");
-        return Err(missing("a header of names between commas", &format!("{first:?}; {hint}")));
+        let hint = format!("hint: separate the columns with commas instead of {separator:?}");
+        return Err(missing("a comma-separated header", &format!("{first:?}; {hint}")));
     }
     if first.len() >= 10 && first.is_char_boundary(10) && is_iso(&first[..10]) {
         let hint = "hint: the first line must name the columns";
@@ -132,14 +132,14 @@ fn filled(dates: Vec<String>, symbols: Vec<String>, cells: Cells, of_bar: Vec<us
 
 fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
     if names.first().is_none_or(|name| name != "date") {
-        return Err(missing("column `date`, first,", &format!("{:?}", written(header))));
+        return Err(missing("a first column `date`", &format!("{:?}", written(header))));
     }
     let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
     // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
     let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
     if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
         let message = format!(
-            "column `symbol` is required beside {name:?}; received {:?}; hint: add it, or name the closes after their symbol",
+            "column `symbol` is required with {name:?}; received {:?}; hint: add it, or name each column of closes by its symbol",
             written(header)
         );
         return Err(DataError::new("missing_column", message));
@@ -352,8 +352,8 @@ mod tests {
     fn a_header_is_told_as_it_was_written() {
         let refused = |text: &str| parse(text, 252.0).unwrap_err().to_string();
         let semicolons = refused("Date;A\n2020-01-02;1,5\n");
-        let hint = "hint: this one has ';' where a comma is due";
-        assert_eq!(semicolons, format!("a header of names between commas is required; received \"Date;A\"; {hint}"));
+        let hint = "hint: separate the columns with commas instead of ';'";
+        assert_eq!(semicolons, format!("a comma-separated header is required; received \"Date;A\"; {hint}"));
         let headless = refused("2020-01-02,A,1\n2020-01-03,A,1\n");
         let hint = "hint: the first line must name the columns";
         assert_eq!(headless, format!("column `date` is required; received \"2020-01-02,A,1\"; {hint}"));

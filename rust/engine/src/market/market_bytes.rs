@@ -11,7 +11,7 @@ use crate::market::fingerprint::MAGIC;
 pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
     let mut reader = Reader { bytes, at: 0 };
     if !bytes.starts_with(MAGIC) {
-        return Err(reader.fault("a market, version 1,"));
+        return Err(reader.fault("a market of format version 1"));
     }
     reader.take(MAGIC.len())?;
     let mut columns = Columns::default();
@@ -21,7 +21,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
     let dataset = Dataset::new(columns)?;
     // The fingerprint must be that of the bytes, so that no second encoding is accepted.
     if <[u8; 32]>::from(Sha256::digest(bytes)) != dataset.fingerprint() {
-        return Err(reader.fault("a market in the one form that it has"));
+        return Err(reader.fault("a market in canonical form"));
     }
     Ok(dataset)
 }
@@ -35,13 +35,14 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn fault(&self, wanted: &str) -> DataError {
         let length = self.bytes.len();
-        let message = format!("{wanted} is required; received other bytes at {} of {length}", self.at.min(length));
+        let message =
+            format!("{wanted} is required; received other bytes at offset {} of {length}", self.at.min(length));
         DataError::new("bytes_invalid", message)
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], DataError> {
         let end = self.at.checked_add(length).filter(|end| *end <= self.bytes.len());
-        let end = end.ok_or_else(|| self.fault("a whole market"))?;
+        let end = end.ok_or_else(|| self.fault("a complete market"))?;
         let found = &self.bytes[self.at..end];
         self.at = end;
         Ok(found)
@@ -54,13 +55,13 @@ impl<'a> Reader<'a> {
     }
 
     fn length(&mut self) -> Result<usize, DataError> {
-        usize::try_from(u64::from_le_bytes(self.word()?)).map_err(|_| self.fault("a length that memory can hold"))
+        usize::try_from(u64::from_le_bytes(self.word()?)).map_err(|_| self.fault("a length that fits in memory"))
     }
 
     fn text(&mut self) -> Result<String, DataError> {
         let length = self.length()?;
         let text = self.take(length)?.to_vec();
-        String::from_utf8(text).map_err(|_| self.fault("a text in UTF-8"))
+        String::from_utf8(text).map_err(|_| self.fault("text in UTF-8"))
     }
 
     fn texts(&mut self, count: usize) -> Result<Vec<String>, DataError> {
@@ -73,18 +74,18 @@ impl<'a> Reader<'a> {
     }
 
     fn numbers(&mut self, count: usize) -> Result<Vec<f64>, DataError> {
-        let length = count.checked_mul(8).ok_or_else(|| self.fault("a length that memory can hold"))?;
+        let length = count.checked_mul(8).ok_or_else(|| self.fault("a length that fits in memory"))?;
         let words = self.take(length)?.chunks_exact(8);
         Ok(words.map(|word| f64::from_le_bytes(word.try_into().unwrap_or_default())).collect())
     }
 
     fn pair<T>(&self, values: Vec<T>) -> Result<[T; 2], DataError> {
-        values.try_into().map_err(|_| self.fault("a field of two values"))
+        values.try_into().map_err(|_| self.fault("a field with two values"))
     }
 
     fn symbol(&self, number: f64, columns: &Columns) -> Result<usize, DataError> {
         let place = (0..columns.symbols.len()).find(|place| *place as f64 == number);
-        place.ok_or_else(|| self.fault("the place of a symbol"))
+        place.ok_or_else(|| self.fault("the index of a symbol"))
     }
 
     fn field(&mut self, columns: &mut Columns) -> Result<(), DataError> {

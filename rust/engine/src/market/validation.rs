@@ -64,7 +64,7 @@ fn check_axis(columns: &Columns) -> Check {
         }
         if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
             let message = format!(
-                "`date` {} must be after {:?} and of one form with it; received {date:?}",
+                "`date` {} must be after {:?} and in the same format; received {date:?}",
                 columns.origin.bar(row),
                 dates[row - 1]
             );
@@ -159,7 +159,7 @@ fn check_actions(columns: &Columns) -> Check {
     let n_symbols = columns.symbols.len();
     for (cell, dividend) in dividends.iter().enumerate().skip(n_symbols) {
         if *dividend >= columns.close[cell - n_symbols] {
-            let requirement = Requirement::value("dividends", "below the close before it");
+            let requirement = Requirement::value("dividends", "below the previous close");
             return Err(cell_error(columns, requirement, cell, *dividend));
         }
     }
@@ -213,7 +213,7 @@ fn check_delistings(columns: &Columns) -> Check {
         }
         for cell in cells().filter(|cell| *cell > settlement) {
             if !delistings[cell].is_nan() {
-                return refuse("given once for a symbol", cell, delistings[cell]);
+                return refuse("given at most once per symbol", cell, delistings[cell]);
             }
             if !columns.close[cell].is_nan() {
                 let range = "absent after the symbol's settlement";

@@ -85,7 +85,7 @@ mod tests {
         for (spec, said) in [
             (rich.clone(), "`splits` at row "),
             (ScenarioSpec { split_above: 0.0, ..rich }, "must be between 1e-15 and 1e15 (NaN for no price)"),
-            (poor, "must be below the close before it"),
+            (poor, "must be below the previous close"),
         ] {
             let error = spec.dataset(&Key::from_seed("test", 1)).map(drop).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

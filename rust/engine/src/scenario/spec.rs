@@ -228,7 +228,7 @@ impl ScenarioSpec {
         }
         // Prices are whole numbers of ticks over a whole number, without rounding errors.
         if (libm::round(1.0 / self.tick) * self.tick - 1.0).abs() > 1e-9 {
-            return Err(SpecError::new("tick", "1 over a whole number", &self.tick));
+            return Err(SpecError::new("tick", "the reciprocal of an integer", &self.tick));
         }
         self.check_unread()
     }
@@ -243,12 +243,12 @@ impl ScenarioSpec {
         } else if self.has_bars {
             return Ok(());
         } else {
-            (&UNREAD_WITHOUT_BARS[..], Self::hard(), "where `has_bars` is false")
+            (&UNREAD_WITHOUT_BARS[..], Self::hard(), "if `has_bars` is false")
         };
         let fields = self.numbers().into_iter().zip(as_in.numbers());
         for ((name, _, value, ..), (_, _, wanted, ..)) in fields.filter(|(field, _)| unread.contains(&field.0)) {
             if value != wanted {
-                return Err(SpecError::new(name, &format!("{wanted} {place}, as nothing reads it there"), &value));
+                return Err(SpecError::new(name, &format!("{wanted} {place} (the field is unused)"), &value));
             }
         }
         Ok(())
@@ -315,7 +315,7 @@ mod tests {
             (ScenarioSpec { own_jumps: jumps, ..martingale.clone() }, "`own_jumps.sd` must be 0 in the family"),
             (ScenarioSpec { has_bars: false, ..martingale.clone() }, "`has_bars` must be true in the family"),
             (ScenarioSpec { volume_noise: 0.0, ..martingale.clone() }, "`volume_noise` must be 0.3 in the family"),
-            (ScenarioSpec { volume_slope: 0.0, ..fx.clone() }, "`volume_slope` must be 0.45 where `has_bars` is false"),
+            (ScenarioSpec { volume_slope: 0.0, ..fx.clone() }, "`volume_slope` must be 0.45 if `has_bars` is false"),
         ] {
             let error = spec.validate().unwrap_err();
             assert!(error.to_string().starts_with(said), "{error}");

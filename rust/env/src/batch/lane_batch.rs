@@ -108,7 +108,7 @@ impl Batch {
             threads: vec![thread; settings.n_threads],
             pool: ThreadPool::new(settings.n_threads).map_err(|error| BatchError::Setting {
                 name: "threads",
-                range: "a number that the system can start",
+                range: "a number of threads that the system can start",
                 value: error.to_string(),
             })?,
             markets,
@@ -327,8 +327,8 @@ impl Batch {
         {
             return Err(BatchError::Setting {
                 name: "observations",
-                range: "those of this batch, where they slide",
-                value: "those of another".to_owned(),
+                range: "sliding observations of this batch",
+                value: "those of another batch".to_owned(),
             });
         }
         match seen.wrong_length(self.episodes.len(), &self.markets[0], self.settings.lookback) {
@@ -350,7 +350,7 @@ fn check(markets: &[Arc<Market>], lanes: &[(usize, Terms)], settings: &Settings)
     }
     let n_symbols = markets[0].data().n_symbols();
     if let Some(other) = markets.iter().map(|market| market.data().n_symbols()).find(|n| *n != n_symbols) {
-        return refuse("datasets", "of one number of symbols", format!("{n_symbols} and {other}"));
+        return refuse("datasets", "markets with the same number of symbols", format!("{n_symbols} and {other}"));
     }
     if !(settings.no_trade_band >= 0.0 && settings.no_trade_band.is_finite()) {
         return refuse("no_trade_band", "a finite number of at least 0", settings.no_trade_band.to_string());

@@ -30,9 +30,9 @@ pub struct Difference {
 /// The likely cause of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The data are not those of the run.
+    /// The data differ from those of the run.
     Data,
-    /// Costs, limits or the fill key are not those of the run.
+    /// Costs, limits or the fill key differ from those of the run.
     Rules,
     /// The run was made by another version of the engine or the contract.
     EngineVersion,
@@ -50,7 +50,7 @@ pub enum Cause {
     StepsMoved,
     /// A link was changed after the run.
     LinkEdited,
-    /// The engine refuses a step that the record holds.
+    /// The engine refuses a recorded step.
     StepRefused,
     /// The agent, the trials or the digest of the record was changed.
     DigestEdited,
@@ -83,19 +83,19 @@ impl Cause {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Data => "the data are not those of the run",
-            Self::Rules => "costs, limits or the fill key are not those of the run",
-            Self::EngineVersion => "the run was made by another version of the engine",
-            Self::VersionUnknown => "the version is newer than this engine, or there never was one",
+            Self::Data => "the data differ from those of the run",
+            Self::Rules => "costs, limits or the fill key differ from those of the run",
+            Self::EngineVersion => "the run used another version of the engine",
+            Self::VersionUnknown => "the version is newer than this engine, or it does not exist",
             Self::MarketName => "the header was edited, or the market was loaded under another name or without its key",
             Self::HeaderEdited => "the header was edited after the run",
             Self::DecisionEdited => "a decision or its fault was edited after the run",
-            Self::WitnessEdited => "what was shown was edited after the run",
-            Self::StepsMoved => "steps are missing, added, reordered or of another run",
+            Self::WitnessEdited => "an observation, NAV or cash was edited after the run",
+            Self::StepsMoved => "steps are missing, added, reordered or from another run",
             Self::LinkEdited => "a link of the chain was edited after the run",
-            Self::StepRefused => "the engine refuses a step that the record holds",
+            Self::StepRefused => "the engine refuses a recorded step",
             Self::DigestEdited => "the agent, its trials or its list of runs was edited",
-            Self::SignatureEdited => "the record was changed after it was signed, or the signature is of another key",
+            Self::SignatureEdited => "the record was edited after it was signed, or another key signed it",
         }
     }
 }

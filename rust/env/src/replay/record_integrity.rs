@@ -24,7 +24,7 @@ pub fn integrity_differences(
     if (public_key.is_some() || record.signature.is_some()) && !record.verify_signature(public_key)? {
         let key = record.signature.as_ref().map(|signature| Digest(signature.public_key).to_string());
         let wanted = public_key.map_or_else(|| "that key".to_owned(), |key| Digest(*key).to_string());
-        let (recorded, replayed) = (key.unwrap_or_default(), format!("none by {wanted} of this digest"));
+        let (recorded, replayed) = (key.unwrap_or_default(), format!("no signature by {wanted} for this digest"));
         found.push(record_divergence("signature", format!("by {recorded}"), replayed, Cause::SignatureEdited));
     }
     Ok(found)

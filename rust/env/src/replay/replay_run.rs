@@ -49,15 +49,15 @@ impl Replay {
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ReplayError {
     /// The slippage noise of the run has a sealed key.
-    #[error("a run with slippage noise needs its fill key; received its commitment {commitment} alone")]
+    #[error("a run with slippage noise needs its fill key; received only its commitment {commitment}")]
     FillKey {
         /// The commitment of the key in the record.
         commitment: Digest,
     },
     /// The run diverges from its record.
     #[error(
-        "a record that replays to the bit is required; received one whose {field} of run {run} is {recorded} where the \
-         replay has {replayed}: {cause}"
+        "a record that replays bit for bit is required; received {field} {recorded} in run {run} where the replay has \
+         {replayed}: {cause}"
     )]
     Differs {
         /// Index of the run.

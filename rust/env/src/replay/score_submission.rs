@@ -126,7 +126,7 @@ pub fn submit_run(
     terms: &Terms<'_>,
 ) -> Result<SubmittedRun, ReplayError> {
     let Some(digest) = trajectory.digest() else {
-        return Err(ReplayError::Unfinished { problem: format!("whose run {index} has no end") });
+        return Err(ReplayError::Unfinished { problem: format!("with run {index} unfinished") });
     };
     let (market, tally) = replayed(data, trajectory, index, terms)?;
     let header = &trajectory.header;
@@ -196,7 +196,7 @@ fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Re
 
 fn first_difference(run: usize, replay: &Replay) -> ReplayError {
     let Some(first) = replay.differences.first() else {
-        return ReplayError::Unfinished { problem: format!("whose run {run} has no end") };
+        return ReplayError::Unfinished { problem: format!("with run {run} unfinished") };
     };
     ReplayError::Differs {
         run,

@@ -77,7 +77,7 @@ fn at_the_ends(case: &Case) -> Columns {
         (&mut columns.volume, "volume at the ends", &[0.0, 5e-324, 1e-300, 1.0, 1e18][..]),
         (&mut columns.splits, "split at the ends", &[1e-9, 1.0, 1e9][..]),
         (&mut columns.delistings, "settlement at the ends", &[-1.0, 1e6][..]),
-        // Without opens a dividend is below the close before it.
+        // Without opens a dividend is below the previous close.
         (&mut columns.dividends, "dividend at the ends", if opens { &[0.0, 1e15] } else { &[0.0, 5e-324] }),
     ];
     for (table, purpose, ends) in optional {

@@ -90,7 +90,7 @@ pub enum BadSetup {
     /// The forecasts are not rows of agents on markets.
     #[error(
         "forecasts must be rows of agents on ascending markets below {n_markets} with finite numbers; received {}",
-        index.map_or_else(|| "other lengths".to_owned(), |index| format!("another at {index}"))
+        index.map_or_else(|| "other lengths".to_owned(), |index| format!("an invalid value at {index}"))
     )]
     Forecasts {
         /// Number of markets.

@@ -80,10 +80,10 @@ mod tests {
         };
         assert!(Forecasts::new(&[0, 2, 2, 3], &[0, 2, 1], &[0.1; 3], 3).is_ok());
         assert!(refused(&[0, 2], &[0, 2, 1], &[0.1; 3]).ends_with("received other lengths"));
-        assert!(refused(&[0, 3], &[0, 2, 1], &[0.1; 3]).ends_with("received another at 2"));
-        assert!(refused(&[0, 2], &[0, 0], &[0.1; 2]).ends_with("received another at 1"));
-        assert!(refused(&[0, 2], &[0, 3], &[0.1; 2]).ends_with("received another at 1"));
-        assert!(refused(&[0, 1], &[0], &[f64::NAN]).ends_with("received another at 0"));
+        assert!(refused(&[0, 3], &[0, 2, 1], &[0.1; 3]).ends_with("received an invalid value at 2"));
+        assert!(refused(&[0, 2], &[0, 0], &[0.1; 2]).ends_with("received an invalid value at 1"));
+        assert!(refused(&[0, 2], &[0, 3], &[0.1; 2]).ends_with("received an invalid value at 1"));
+        assert!(refused(&[0, 1], &[0], &[f64::NAN]).ends_with("received an invalid value at 0"));
     }
 
     #[test]

@@ -135,18 +135,20 @@ impl Power {
     #[must_use]
     pub fn sentence(&self) -> String {
         let Board { n_returns, n_agents, sharpe, size, power, .. } = self.board;
-        let (field, its) = match n_agents {
-            1 => ("an agent without skill".to_owned(), "its"),
-            _ => (format!("the best of {n_agents} agents without skill"), "each one's"),
+        let (field, of) = match n_agents {
+            1 => ("an agent without skill".to_owned(), "its ratio"),
+            _ => (format!("the best of {n_agents} agents without skill"), "one ratio"),
         };
         let least = match self.min_sharpe {
-            Ok(ratio) => format!("Only a true ratio of {ratio:.1} or more is seen {:.0} % of the time", 100.0 * power),
-            Err(_) => "No true ratio, however high, is seen on so few returns".to_owned(),
+            Ok(ratio) => {
+                format!("Only a true ratio of at least {ratio:.1} is detected with a power of {:.0} %", 100.0 * power)
+            }
+            Err(_) => "No true ratio can be detected with so few returns".to_owned(),
         };
         format!(
-            "Over {n_returns} returns {field} shows an annual Sharpe ratio of {:.1} on average, and more than {:.1} in \
-             {:.0} % of fields; {its} standard error is {:.1}. {least}. To see one of {sharpe:.1} takes {:.0} returns \
-             ({:.1} years).",
+            "Over {n_returns} returns, {field} has an expected annual Sharpe ratio of {:.1}, and exceeds {:.1} in {:.0} \
+             % of samples. The standard error of {of} is {:.1}. {least}. To detect a ratio of {sharpe:.1}, {:.0} \
+             returns ({:.1} years) are required.",
             self.best_expected,
             self.best_quantile,
             100.0 * size,

@@ -6,7 +6,7 @@ use crate::TestError;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ScoreError {
     /// The configuration is invalid.
-    #[error("a configuration of the scorer is required; received one with {problem}")]
+    #[error("a valid scorer configuration is required; received {problem}")]
     Config {
         /// The fault.
         problem: String,
@@ -18,7 +18,7 @@ pub enum ScoreError {
         received: String,
     },
     /// A submission is invalid.
-    #[error("runs of finite returns over windows apart and in order are required; received {problem} of {agent:?}")]
+    #[error("finite returns over disjoint windows in order are required; received {problem} of {agent:?}")]
     Submission {
         /// The agent.
         agent: String,
@@ -27,7 +27,7 @@ pub enum ScoreError {
     },
     /// Agents have different rules.
     #[error(
-        "runs under the same costs, limits, benchmarks and bars a year are required; received {agent:?} and {other:?}"
+        "runs with the same costs, limits, benchmarks and bars per year are required; received {agent:?} and {other:?}"
     )]
     Rules {
         /// An agent.

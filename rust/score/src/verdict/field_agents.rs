@@ -159,11 +159,11 @@ fn required_windows(agents: &[Agent<'_>], config: &ScoreConfig) -> Vec<WindowKey
 fn missing(tracks: &Tracks<'_>, required_windows: &[WindowKey], config: &ScoreConfig) -> Result<usize, String> {
     let (keys, fills) = (tracks.keys(), tracks.fills());
     if let Some(key) = keys.iter().find(|key| !required_windows.contains(key)) {
-        return Err(format!("window {}:{}, which is not in the suite,", key.start, key.end));
+        return Err(format!("non-suite window {}:{}", key.start, key.end));
     }
     let seeds = &config.seeds;
     if let Some(fill) = fills.iter().find(|fill| !seeds.is_empty() && !seeds.contains(fill)) {
-        return Err(format!("fill key {fill}, which is not in the suite,"));
+        return Err(format!("non-suite fill key {fill}"));
     }
     let n_seeds = seeds.iter().filter(|seed| !fills.contains(seed)).count();
     Ok(required_windows.iter().filter(|key| !keys.contains(key)).count() + n_seeds)

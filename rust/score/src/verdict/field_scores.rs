@@ -42,7 +42,7 @@ pub struct Field {
 /// Returns an error for an invalid submission or configuration.
 pub fn score_agent(submission: &Submission, config: &ScoreConfig) -> Result<CompositeScore, ScoreError> {
     let field = score_field(std::slice::from_ref(submission), config)?;
-    let none = || ScoreError::Agents { received: "one of the luck floor".to_owned() };
+    let none = || ScoreError::Agents { received: "only agents of the luck floor".to_owned() };
     field.scores.into_iter().next().ok_or_else(none)
 }
 

@@ -16,7 +16,7 @@ pub enum Unknown {
     NoBenchmark,
     /// The agent is in no test of the field.
     #[error(
-        "an agent with all windows, a unique track and varying returns is required for tests of the field; received another"
+        "an agent with all windows and a unique, varying return series is required for tests of the field; received another agent"
     )]
     NotInField,
     /// The number was not measured.
@@ -129,26 +129,28 @@ impl Reason {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Insufficient => "fewer than 2 windows or 250 days say nothing",
+            Self::Insufficient => "there are fewer than 2 windows or 250 days",
             Self::WindowsMissing => "windows or seeds of the suite are missing",
-            Self::Copy => "the track is that of another agent",
-            Self::NoBenchmark => "there is no buy-and-hold to hold the returns against",
-            Self::NoTrace => "there are no decisions to recompute the returns from",
-            Self::NoSuite => "under no suite: the agents chose windows, costs and limits",
-            Self::Faults => "too many decisions were held for faults of the agent",
-            Self::Infrastructure => "too many decisions were held while the agent could not be reached: run it again",
+            Self::Copy => "the return series is a copy of that of another agent",
+            Self::NoBenchmark => "there is no buy-and-hold benchmark",
+            Self::NoTrace => "there are no decisions for a replay of the returns",
+            Self::NoSuite => "there is no suite: the agents chose windows, costs and limits",
+            Self::Faults => "too many decisions default to hold because of faults of the agent",
+            Self::Infrastructure => {
+                "too many decisions default to hold because the agent was unreachable: run it again"
+            }
             Self::Terminated => "an account was liquidated or ruined",
-            Self::Drawdown => "a run fell deeper than allowed",
-            Self::Exposure => "a run held more than allowed",
-            Self::LowVolatility => "the returns hardly move: degenerate",
-            Self::LowAlpha => "next to nothing is earned over the benchmark: degenerate",
-            Self::DeflatedSharpe => "the ratio may be the luck of as many trials",
-            Self::RomanoWolf => "the mean may be the luck of one in the field",
+            Self::Drawdown => "the drawdown of a run exceeds the limit",
+            Self::Exposure => "the gross exposure of a run exceeds the limit",
+            Self::LowVolatility => "the volatility is negligible: degenerate",
+            Self::LowAlpha => "the alpha is negligible: degenerate",
+            Self::DeflatedSharpe => "the deflated Sharpe ratio is not significant",
+            Self::RomanoWolf => "the mean is not significant after multiple testing",
             Self::WindowBelow => "a window is significantly below the benchmark",
             Self::TooFewWins => "too few windows are above the benchmark",
             Self::NotAllPass => "not every run of every window passes",
-            Self::NotOnSealed => "on the sealed windows alone it may be luck",
-            Self::Undefined => "the statistic has no value",
+            Self::NotOnSealed => "the result is not significant on the sealed windows alone",
+            Self::Undefined => "the statistic is undefined",
             Self::PublicWindows => "every window is public",
         }
     }

@@ -214,13 +214,13 @@ impl ScoreConfig {
         let value: Value = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         // Otherwise a list of values in the order of the fields would be accepted too.
         if !value.is_object() {
-            return Err(refuse("no object".to_owned()));
+            return Err(refuse("JSON other than an object".to_owned()));
         }
         let parts = ["trials", "gates", "draws"].iter().map(|name| (*name, value.get(name)));
         let windows = value.get("windows").and_then(Value::as_array).into_iter().flatten();
         let mut objects = parts.chain(windows.map(|window| ("windows", Some(window))));
         if let Some((name, _)) = objects.find(|(_, value)| value.is_some_and(Value::is_array)) {
-            return Err(refuse(format!("a list for `{name}`, which must be an object")));
+            return Err(refuse(format!("a list for `{name}`, expected an object")));
         }
         let config: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         config.check()?;
@@ -247,7 +247,7 @@ impl ScoreConfig {
             ("spread", self.trials.spread.unwrap_or(0.0)),
         ];
         let refuse = |name: &str, range: &str, received: f64| {
-            Err(ScoreError::Config { problem: format!("`{name}` of {received}, which must be {range}") })
+            Err(ScoreError::Config { problem: format!("`{name}` of {received}, expected a number {range}") })
         };
         if let Some((name, received)) = shares.into_iter().find(|(_, value)| !(*value > 0.0 && *value < 1.0)) {
             return refuse(name, "above 0 and below 1", received);
@@ -262,7 +262,7 @@ impl ScoreConfig {
         if windows.windows(2).all(apart) && windows.iter().all(|window| window.n_returns() > 0) {
             return Ok(());
         }
-        let problem = "`windows` that have no return, or share one".to_owned();
+        let problem = "`windows` that overlap or have no return".to_owned();
         Err(ScoreError::Config { problem })
     }
 
@@ -270,17 +270,17 @@ impl ScoreConfig {
         let (gates, draws) = (&self.gates, &self.draws);
         let refuse = |problem: String| Err(ScoreError::Config { problem });
         if gates.rolling_bars < 2 {
-            return refuse(format!("`rolling_bars` of {}, which must be at least 2", gates.rolling_bars));
+            return refuse(format!("`rolling_bars` of {}, expected at least 2", gates.rolling_bars));
         }
         if !gates.overfit_blocks.is_multiple_of(2) || !(2..=MAX_BLOCKS).contains(&gates.overfit_blocks) {
             let blocks = gates.overfit_blocks;
-            return refuse(format!("`overfit_blocks` of {blocks}, which must be even, from 2 to {MAX_BLOCKS}"));
+            return refuse(format!("`overfit_blocks` of {blocks}, expected an even number from 2 to {MAX_BLOCKS}"));
         }
         if !(1..=MAX_DRAWS).contains(&draws.replicates) {
-            return refuse(format!("`replicates` of {}, which must be from 1 to {MAX_DRAWS}", draws.replicates));
+            return refuse(format!("`replicates` of {}, expected 1 to {MAX_DRAWS}", draws.replicates));
         }
         match draws.block_length.filter(|days| !(1.0..f64::INFINITY).contains(days)) {
-            Some(days) => refuse(format!("`block_length` of {days}, which must be finite and at least 1")),
+            Some(days) => refuse(format!("`block_length` of {days}, expected a finite number of at least 1")),
             None => Ok(()),
         }
     }

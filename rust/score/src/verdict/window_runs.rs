@@ -59,22 +59,22 @@ impl<'a> Tracks<'a> {
             check(run).map_err(|problem| refuse(format!("{problem} in run {index}")))?;
             let (key, fill) = (key_of(run), fill_text(run.fill));
             if last.insert((key.dataset, fill.clone()), key.start).is_some_and(|before| before > key.start) {
-                return Err(refuse(format!("run {index}, which is earlier than one before it")));
+                return Err(refuse(format!("run {index} earlier than a previous run")));
             }
             if windows.entry(key).or_default().insert(fill, run).is_some() {
-                return Err(refuse(format!("run {index}, whose window was run before under the same key")));
+                return Err(refuse(format!("run {index} with the window and fill key of a previous run")));
             }
         }
         let keys: Vec<WindowKey> = windows.keys().copied().collect();
         let overlap =
             keys.windows(2).find(|pair| pair[0].dataset == pair[1].dataset && pair[1].start + 1 < pair[0].end);
         if let Some([a, b]) = overlap {
-            return Err(refuse(format!("windows {}:{} and {}:{}, which overlap", a.start, a.end, b.start, b.end)));
+            return Err(refuse(format!("overlapping windows {}:{} and {}:{}", a.start, a.end, b.start, b.end)));
         }
         let mut fills = windows.values().map(|runs| runs.keys().collect::<Vec<_>>());
         let first = fills.next();
         if fills.any(|others| Some(others) != first) {
-            return Err(refuse("windows that were run under different fill keys".to_owned()));
+            return Err(refuse("windows with different fill keys".to_owned()));
         }
         let fills = first.map(|keys| keys.into_iter().cloned().collect()).unwrap_or_default();
         let of_window =
@@ -176,26 +176,26 @@ fn check(run: &SubmittedRun) -> Result<(), String> {
         return Err(format!("{} returns in window {}:{}", run.returns.len(), run.window.start, run.window.end));
     }
     if !(run.periods_per_year.is_finite() && run.periods_per_year > 0.0) {
-        return Err(format!("{} bars a year", run.periods_per_year));
+        return Err(format!("{} bars per year", run.periods_per_year));
     }
     let benchmarks = run.benchmarks.iter().flat_map(|each| [&each.buy_and_hold, &each.cash]);
     let delayed = run.trace.iter().map(|trace| &trace.delayed);
     for series in benchmarks.chain(delayed).chain(&run.risk_free).chain([&run.returns]) {
         if series.len() != n {
-            return Err(format!("a series of {} values beside {n} returns", series.len()));
+            return Err(format!("a series of {} values for {n} returns", series.len()));
         }
         if let Some(day) = series.iter().position(|value| !value.is_finite()) {
             return Err(format!("{} on day {day}", series[day]));
         }
     }
     if let Some(day) = run.returns.iter().position(|r| *r < -1.0) {
-        return Err(format!("a return of {} on day {day}, below -1,", run.returns[day]));
+        return Err(format!("a return of {} below -1 on day {day}", run.returns[day]));
     }
     let Some(trace) = &run.trace else { return Ok(()) };
     let costs = trace.paid.iter().map(Vec::len);
     let lengths = [trace.nav.len().wrapping_sub(1), trace.turnover.len(), trace.gross.len(), trace.net.len()];
     match lengths.into_iter().chain(costs).find(|length| *length != n) {
-        Some(length) => Err(format!("a trace of {length} values beside {n} returns")),
+        Some(length) => Err(format!("a trace of {length} values for {n} returns")),
         None => Ok(()),
     }
 }

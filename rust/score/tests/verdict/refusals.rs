@@ -19,14 +19,14 @@ fn refused(change: impl Fn(&mut Submission)) -> (&'static str, String) {
 #[test]
 fn what_is_no_return_is_refused_by_its_place() {
     for (value, told) in
-        [(f64::NAN, "NaN on day 1"), (f64::INFINITY, "inf on day 1"), (-1.5, "return of -1.5 on day 1")]
+        [(f64::NAN, "NaN on day 1"), (f64::INFINITY, "inf on day 1"), (-1.5, "return of -1.5 below -1 on day 1")]
     {
         let (slug, message) = refused(|agent| agent.runs[0].returns[1] = value);
         assert_eq!(slug, "submission_invalid");
         assert!(message.contains(told) && message.contains("run 0") && message.contains("\"a\""), "{message}");
     }
     let documented =
-        "runs of finite returns over windows apart and in order are required; received NaN on day 1 in run 0 of \"a\"";
+        "finite returns over disjoint windows in order are required; received NaN on day 1 in run 0 of \"a\"";
     assert_eq!(refused(|agent| agent.runs[0].returns[1] = f64::NAN).1, documented);
 }
 
@@ -37,9 +37,9 @@ fn windows_that_overlap_come_late_or_come_twice_are_refused() {
         agent.runs[1].window.end -= 1;
     });
     assert!(moved.1.contains("overlap"), "{}", moved.1);
-    assert!(refused(|agent| agent.runs.reverse()).1.contains("earlier than one before it"));
+    assert!(refused(|agent| agent.runs.reverse()).1.contains("earlier than a previous run"));
     let twice = refused(|agent| agent.runs.push(agent.runs[1].clone()));
-    assert!(twice.1.contains("run before under the same key"), "{}", twice.1);
+    assert!(twice.1.contains("window and fill key of a previous run"), "{}", twice.1);
     let keys = refused(|agent| agent.runs[1].fill = Fill::Seed(9));
     assert!(keys.1.contains("different fill keys"), "{}", keys.1);
 }
@@ -50,7 +50,7 @@ fn series_of_other_lengths_and_empty_submissions_are_refused() {
     assert!(refused(|agent| agent.runs[0].returns.clear()).1.contains("0 returns"));
     assert!(refused(|agent| agent.runs[0].benchmarks.as_mut().unwrap().cash.push(0.0)).1.contains("151 values"));
     assert!(refused(|agent| agent.runs[0].trace.as_mut().unwrap().gross.clear()).1.contains("trace of 0 values"));
-    assert!(refused(|agent| agent.runs[0].periods_per_year = 0.0).1.contains("0 bars a year"));
+    assert!(refused(|agent| agent.runs[0].periods_per_year = 0.0).1.contains("0 bars per year"));
     let held = refused(|agent| agent.runs[0].benchmarks.as_mut().unwrap().buy_and_hold[3] = f64::NAN);
     assert!(held.1.contains("NaN on day 3"));
     assert_eq!(score_run(&[], 0).unwrap_err().slug(), "submission_invalid");
@@ -67,7 +67,7 @@ fn agents_under_other_rules_or_of_one_name_are_refused() {
     assert_eq!(error.slug(), "rules_differ");
     assert_eq!(
         error.to_string(),
-        "runs under the same costs, limits, benchmarks and bars a year are required; received \"a\" and \"b\""
+        "runs with the same costs, limits, benchmarks and bars per year are required; received \"a\" and \"b\""
     );
     field[1] = skilled(&market, "a", 1.0, 0.0, 1);
     let error = score_field(&field, &quick()).unwrap_err();
