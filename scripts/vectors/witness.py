@@ -135,8 +135,8 @@ def expect(given: JsonObject) -> tuple[JsonObject, list[JsonObject], list[list[f
         row = [weights.get(name, nan) for name in data["symbols"]]
         info = witness.step_info(row, refused)
         done = witness.terminated or t + 2 == end
-        said = {"observation": observe(given, witness, t + 1), "reward": witness.reward}
-        steps.append(said | {"done": done, "info": info})
+        step = {"observation": observe(given, witness, t + 1), "reward": witness.reward}
+        steps.append(step | {"done": done, "info": info})
         table.append(row)
         if done:
             break

@@ -68,8 +68,8 @@ def test_the_example_of_the_readme_compiles_and_runs(installed: Path) -> None:
     assert (verified, verdict) == ("true", "insufficient")
 
 
-def test_the_example_of_the_project_runs(installed: Path) -> None:
-    example = re.search(r"```ts\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_the_first_example_of_the_page_runs(installed: Path) -> None:
+    example = re.search(r"```ts\n(.*?)```", (ROOT / "docs" / "javascript.md").read_text(encoding="utf-8"), re.DOTALL)
     assert example is not None
     (installed / "use.mjs").write_text(example[1], encoding="utf-8")
     assert output_of("node", "use.mjs", cwd=installed) == "true\n"

@@ -67,6 +67,7 @@ REPORT_EXAMPLES = "**Example** `openoutcry research report research/logs/researc
 PROMPT_EXAMPLES = "**Example** `openoutcry research prompt research/logs/research_journal.jsonl --round 1`"
 
 BUDGETS, SPLIT, COSTS = "Budgets", "Division of the bars", "Costs, in basis points"
+LEDGER_DIR = typer.Option(None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder.")
 PROVIDER = typer.Option(
     ..., help="`fixed:FILE`, `random`, `optuna`, `anthropic`, `openai`, `ollama`, or the URL of a server."
 )
@@ -99,9 +100,7 @@ def run(
     shortlist: int = typer.Option(3, help="Maximum length of the short list."),
     all_kept: bool = typer.Option(False, "--all-kept", help="Also list trials that passed without taking the lead."),
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(
-        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
-    ),
+    ledger_dir: Path | None = LEDGER_DIR,
     burn_holdout: bool = typer.Option(False, "--burn-holdout", help="Open a spent holdout again; results record it."),
     allow_code_gen: bool = typer.Option(False, "--allow-code-gen", help="Allow proposals of code, run in the sandbox."),
     unsafe_no_isolation: bool = typer.Option(
@@ -147,9 +146,7 @@ def resume(
     session: str | None = SESSION,
     source: str | None = DATA,
     ledger: bool = typer.Option(True, "--ledger/--no-ledger", help="Record every trial across sessions."),
-    ledger_dir: Path | None = typer.Option(
-        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
-    ),
+    ledger_dir: Path | None = LEDGER_DIR,
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
 ) -> None:
     """Resume an interrupted session after its last complete event.
@@ -186,9 +183,7 @@ def replay(
     session: str | None = SESSION,
     source: str | None = DATA,
     ledger: bool = typer.Option(False, "--ledger", help="Also check the journal against its anchors in the ledger."),
-    ledger_dir: Path | None = typer.Option(
-        None, help="Folder of the ledger; by default `OPENOUTCRY_LEDGER` or your user folder."
-    ),
+    ledger_dir: Path | None = LEDGER_DIR,
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
 ) -> None:
     """Recompute a session and compare every event with its recording."""

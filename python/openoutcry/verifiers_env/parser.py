@@ -27,13 +27,13 @@ def respond(rollout: RolloutState, style: str, message: dict[str, Any]) -> list[
         style: One of `task_rows.STYLES`.
         message: A chat completions message.
     """
-    said, calls = message.get("content") or "", message.get("tool_calls") or []
+    text, calls = message.get("content") or "", message.get("tool_calls") or []
     if style == "text":
         # A renderer may find tool calls in the text of a model without tools, and each call needs a result.
         results = [_result(call, _NO_TOOLS) for call in calls]
-        return [*results, {"role": "user", "content": execute_text(rollout, said)}]
+        return [*results, {"role": "user", "content": execute_text(rollout, text)}]
     if not calls:
-        return [{"role": "user", "content": rollout.malformed(missing_decision("tools"), said[-1_000:])}]
+        return [{"role": "user", "content": rollout.malformed(missing_decision("tools"), text[-1_000:])}]
     return [_result(call, execute_call(rollout, *_function_of(call))) for call in calls]
 
 

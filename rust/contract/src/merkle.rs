@@ -55,7 +55,7 @@ pub struct Tree {
     ///
     /// Levels below 8 begin at leaf `cold`.
     levels: Vec<Vec<Hash>>,
-    /// Number of leading leaves of which only tile hashes are stored.
+    /// Number of leading leaves that are stored as tile hashes only.
     cold: usize,
     /// Tiles of those leaves that were loaded for a proof.
     warm: BTreeMap<usize, Self>,

@@ -171,7 +171,7 @@ fn the_draws_are_those_of_splitmix64() {
 }
 
 #[test]
-fn every_value_path_of_vectorbt_and_bt_is_reproduced_through_both_doors() {
+fn every_value_path_of_vectorbt_and_bt_is_reproduced_by_backtest_and_environment() {
     let paths = paths();
     assert_eq!(paths.len(), 10);
     for (name, path) in paths {
@@ -180,6 +180,6 @@ fn every_value_path_of_vectorbt_and_bt_is_reproduced_through_both_doors() {
         println!("{name}: {} bars, largest deviation {deviation:.1e}", values.len());
         assert!(deviation <= TOLERANCE, "{name}: {deviation}");
         let stepped = path.environment();
-        assert!(values.iter().zip(&stepped).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}: the doors differ");
+        assert!(values.iter().zip(&stepped).all(|(a, b)| a.to_bits() == b.to_bits()), "{name}: the interfaces differ");
     }
 }

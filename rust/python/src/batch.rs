@@ -197,10 +197,10 @@ impl Batch {
         let sizes = self.sizes();
         let mut views = out.map_or_else(|| Ok(Views::fresh(py, self.shown, sizes)), |out| Views::given(out, sizes))?;
         let results = Results::fresh(py, self.core.n_lanes());
-        let said = self.advance(py, (actions, hold), (&mut views, 0, &results), last)?;
+        let flags = self.advance(py, (actions, hold), (&mut views, 0, &results), last)?;
         let Results { rewards, terminated, truncated, .. } = results;
-        let reset = (said & 2 != 0).then(|| PyArray1::from_slice(py, &self.resets).unbind());
-        Ok((views.observation(py)?, rewards, terminated, truncated, reset, said))
+        let reset = (flags & 2 != 0).then(|| PyArray1::from_slice(py, &self.resets).unbind());
+        Ok((views.observation(py)?, rewards, terminated, truncated, reset, flags))
     }
 
     /// Length of a row of sliding observations, and the start column of each window.

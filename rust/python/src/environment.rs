@@ -288,11 +288,9 @@ impl TradingEnv {
     ) -> PyResult<f64> {
         let n = self.core.data().n_symbols();
         let (closes, positions, listed) = (closes.as_slice_mut()?, positions.as_slice_mut()?, listed.as_slice_mut()?);
-        if (closes.len(), positions.len(), listed.len()) != (n, n, n) {
-            return Err(raise(
-                "shape_mismatch",
-                &format!("buffers of {n} symbols are required; received buffers of other lengths"),
-            ));
+        let sizes = (closes.len(), positions.len(), listed.len());
+        if sizes != (n, n, n) {
+            return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received {sizes:?}")));
         }
         let mut cash = [0.0];
         let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };

@@ -69,7 +69,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: 
     let Captured { agent_id, in_sample_trials, settings } = read("settings", settings)?;
     check_agent_id(&agent_id).map_err(to_js)?;
     let backtest = backtest(dataset, &settings, seed)?;
-    let asked = |observation: &str| {
+    let agent = |observation: &str| {
         let answer = decide.call1(&JsValue::NULL, &observation.into()).map_err(AgentFault)?;
         let text = answer.dyn_into::<JsString>().map_err(|other| {
             let kind = other.js_typeof().as_string().unwrap_or_default();
@@ -82,7 +82,7 @@ pub fn run_backtest(dataset: &Dataset, decide: &Function, settings: &str, seed: 
         }
         Ok(AgentAnswer::strict(String::from(text)))
     };
-    let captured = backtest.try_capture(asked, |_| Ok(()));
+    let captured = backtest.try_capture(agent, |_| Ok(()));
     let (run, record) = captured.map_err(|AgentFault(thrown)| thrown)?;
     Ok(Run { run, record: Some(AgentTrajectory::new(&agent_id, vec![record], in_sample_trials)) })
 }

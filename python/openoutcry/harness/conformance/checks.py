@@ -124,8 +124,8 @@ def _check_same(subject: AgentUnderTest) -> None:
         _compare(subject.transcripts[case.name], subject.run_case(case), "the same observation")
     for name in subject.episodes:
         _compare(subject.transcripts[name], subject.run_episode(name), "the same episode")
-    for name, said in subject.interleaved.items():
-        _compare(subject.transcripts[name], said, "the same episode, alone or interleaved with another,")
+    for name, transcript in subject.interleaved.items():
+        _compare(subject.transcripts[name], transcript, "the same episode, alone or interleaved with another,")
 
 
 def _check_ignores(subject: AgentUnderTest) -> None:

@@ -92,12 +92,12 @@ class LLMProposer:
 
 def _repair(model_request: ModelRequest, reply: ModelReply, problem: str) -> ModelRequest:
     """Return the request to repair an unreadable response."""
-    said = reply.transcript[:_SHOWN].strip() or "(nothing)"
+    response = reply.transcript[:_SHOWN].strip() or "(nothing)"
     instruction = (
         f"This is not a valid proposal: {problem}. Answer again with one complete JSON object in the format above."
     )
     return replace(
-        model_request, messages=(*model_request.messages, Message("assistant", said), Message("user", instruction))
+        model_request, messages=(*model_request.messages, Message("assistant", response), Message("user", instruction))
     )
 
 

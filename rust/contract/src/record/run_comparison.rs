@@ -48,7 +48,7 @@ fn settings(left: &RunTrajectory, right: &RunTrajectory) -> Vec<SettingDifferenc
     let fields = ours.iter().chain(only_theirs).map(|(field, _)| *field);
     let pairs =
         fields.map(|field| SettingDifference { field, left: value(&ours, field), right: value(&theirs, field) });
-    pairs.filter(|knob| knob.left != knob.right).collect()
+    pairs.filter(|setting| setting.left != setting.right).collect()
 }
 
 /// A place of a run with its observation and answer.

@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_no_spec_is_refused_by_name() {
         let text = spec_to_json(&ScenarioSpec::named("hard").unwrap());
-        for (from, to, said) in [
+        for (from, to, message_part) in [
             ("\"degrees\":12,", "\"degrees\":7,", "`degrees` must be even"),
             ("\"version\":1", "\"version\":2", "`version` must be 1; received 2"),
             ("\"tick\":0.01", "\"tick\":0", "`tick` must be"),
@@ -204,7 +204,7 @@ mod tests {
             let changed = text.replace(from, to);
             assert_ne!(changed, text, "{from}");
             let message = spec_from_json(&changed).unwrap_err().to_string();
-            assert!(message.contains(said), "{message}");
+            assert!(message.contains(message_part), "{message}");
         }
     }
 }

@@ -71,8 +71,8 @@ mod tests {
         }
         let table = ActionTable::from_cells(cells.iter().copied(), n_symbols, 1.0);
         for (cell, value) in cells.iter().enumerate() {
-            let said = if value.is_nan() { 1.0 } else { *value };
-            assert_eq!(table.get(cell / n_symbols, cell % n_symbols).to_bits(), f64::to_bits(said), "{cell}");
+            let expected = if value.is_nan() { 1.0 } else { *value };
+            assert_eq!(table.get(cell / n_symbols, cell % n_symbols).to_bits(), f64::to_bits(expected), "{cell}");
         }
         assert_eq!(table.bars().collect::<Vec<_>>(), [0, 1, 6]);
         // Padding is neutral.

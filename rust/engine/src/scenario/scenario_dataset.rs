@@ -82,13 +82,13 @@ mod tests {
         let hard = ScenarioSpec::named("hard").unwrap();
         let rich = ScenarioSpec { market_vol: 2.0, risk_price: 20.0, n_days: 5000, ..hard.clone() };
         let poor = ScenarioSpec { has_bars: false, market_vol: 2.0, risk_price: -20.0, ..hard };
-        for (spec, said) in [
+        for (spec, message_part) in [
             (rich.clone(), "`splits` at row "),
             (ScenarioSpec { split_above: 0.0, ..rich }, "must be between 1e-15 and 1e15 (NaN for no price)"),
             (poor, "must be below the previous close"),
         ] {
             let error = spec.dataset(&Key::from_seed("test", 1)).map(drop).unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(message_part), "{error}");
         }
     }
 }

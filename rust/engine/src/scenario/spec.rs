@@ -311,14 +311,14 @@ mod tests {
         assert!(UNREAD_IN_MARTINGALE.iter().chain(&UNREAD_WITHOUT_BARS).all(|name| named.contains(name)));
         let jumps = Jumps::new(0.0, 0.0, 0.1);
         let fx = ScenarioSpec::fx();
-        for (spec, said) in [
+        for (spec, message_part) in [
             (ScenarioSpec { own_jumps: jumps, ..martingale.clone() }, "`own_jumps.sd` must be 0 in the family"),
             (ScenarioSpec { has_bars: false, ..martingale.clone() }, "`has_bars` must be true in the family"),
             (ScenarioSpec { volume_noise: 0.0, ..martingale.clone() }, "`volume_noise` must be 0.3 in the family"),
             (ScenarioSpec { volume_slope: 0.0, ..fx.clone() }, "`volume_slope` must be 0.45 if `has_bars` is false"),
         ] {
             let error = spec.validate().unwrap_err();
-            assert!(error.to_string().starts_with(said), "{error}");
+            assert!(error.to_string().starts_with(message_part), "{error}");
             assert_eq!(error.slug(), "argument_invalid");
         }
         for spec in [martingale, fx.clone(), ScenarioSpec { has_bars: true, volume_slope: 0.0, ..fx }] {

@@ -29,7 +29,7 @@ impl<'a> StreamingStore<'a> {
     /// Drop the writer on the thread that pushed before any thread reads the array. Streaming stores are unordered
     /// until then.
     #[must_use]
-    #[expect(unsafe_code, reason = "a way that is forgotten leaves stores that nobody waits for")]
+    #[expect(unsafe_code, reason = "a writer that is leaked skips the fence after its stores")]
     pub unsafe fn new(to: &'a mut [f32]) -> Self {
         Self { n_before: before_line(to), rest: to, line: [0.0; LINE], n_waiting: 0 }
     }
@@ -165,8 +165,8 @@ mod x86 {
 mod tests {
     use super::*;
 
-    #[expect(unsafe_code, reason = "every test drops its way before it looks")]
-    fn way(to: &mut [f32]) -> StreamingStore<'_> {
+    #[expect(unsafe_code, reason = "every test drops its writer before it reads")]
+    fn writer(to: &mut [f32]) -> StreamingStore<'_> {
         // SAFETY: as above.
         unsafe { StreamingStore::new(to) }
     }
@@ -177,7 +177,7 @@ mod tests {
             for lengths in [vec![], vec![1], vec![15, 1, 16], vec![3; 40], vec![80, 5, 80, 5], vec![7, 100, 0, 33]] {
                 let n: usize = lengths.iter().sum();
                 let mut to = vec![-1.0; offset + n + LINE];
-                let mut bypass = way(&mut to[offset..offset + n]);
+                let mut bypass = writer(&mut to[offset..offset + n]);
                 let mut next = 0;
                 for length in lengths {
                     let numbers: Vec<f32> = (next..next + length).map(|number| number as f32).collect();
@@ -198,7 +198,7 @@ mod tests {
             for (before, skipped, after) in [(0, 5, 20), (7, 1, 9), (16, 16, 16), (33, 40, 1), (3, 0, 70)] {
                 let n = before + skipped + after;
                 let mut to = vec![-1.0; offset + n];
-                let mut bypass = way(&mut to[offset..]);
+                let mut bypass = writer(&mut to[offset..]);
                 bypass.push(&vec![1.0; before]);
                 bypass.skip(skipped);
                 bypass.push(&vec![2.0; after]);
@@ -213,7 +213,7 @@ mod tests {
     #[should_panic(expected = "an array as long as what is written")]
     fn more_than_there_is_room_for_is_refused() {
         let mut to = [0.0; 20];
-        let mut bypass = way(&mut to);
+        let mut bypass = writer(&mut to);
         bypass.push(&[1.0; 15]);
         bypass.push(&[1.0; 6]);
     }

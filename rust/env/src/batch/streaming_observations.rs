@@ -24,7 +24,7 @@ impl<'a> StreamingObservations<'a> {
     }
 
     /// Returns the writer of `flat`, at `positions` if they are given.
-    #[expect(unsafe_code, reason = "whoever makes a way past the caches has to drop it")]
+    #[expect(unsafe_code, reason = "the caller must drop the writer, which ends with a fence")]
     pub(super) fn new(flat: &'a mut [f32], positions: Option<RowPositions<'a>>) -> Self {
         // SAFETY: a share creates and drops the writer on one thread, before its step returns.
         let bypass = unsafe { StreamingStore::new(flat) };

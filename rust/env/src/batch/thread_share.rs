@@ -196,13 +196,13 @@ impl<'a> ThreadShare<'a> {
         let orders = &mut orders[..episodes.len() * stride];
         let mut block_outcome = self.block_outcome();
         self.hold(orders, stride, |place, symbol| store.weight(place, symbol));
-        let asked = BlockOrders { weights: orders, which, vacant: 0 };
+        let block_orders = BlockOrders { weights: orders, which, vacant: 0 };
         let lookback = self.settings.lookback;
         let mut observed =
             if self.uses_streaming { None } else { self.seen.observed(first, episodes.len(), market, lookback) };
         let is_seen = observed.is_some();
         let (outcome, tools) = ((&mut block_outcome, observed.as_mut()), (&mut thread.scratch, &thread.workspace));
-        let stepped = step_store(market.data(), group.terms(self.rules), store, asked, outcome, tools);
+        let stepped = step_store(market.data(), group.terms(self.rules), store, block_orders, outcome, tools);
         let rewards = self.rewards(stepped, &block_outcome, |place| store.nav(place), episodes, &thread.workspace);
         let bars = std::array::from_fn(|place| if place < store.n_accounts() { store.bar(place) } else { 0 });
         let over = group.close_all(stepped, &bars);

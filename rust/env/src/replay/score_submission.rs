@@ -270,10 +270,10 @@ fn stated(data: &Dataset, decision: &Decision, episode: &Episode) -> Vec<StatedO
         let required = |order: &&openoutcry_contract::Order| order.symbol == *name && order.action != Action::Hold;
         decision.orders.iter().find(required)
     };
-    let told = filled.filter_map(|(symbol, fill)| {
+    let stated = filled.filter_map(|(symbol, fill)| {
         let order = order_of(symbol)?;
         let weight = if order.action == Action::Close { 0.0 } else { order.target_weight };
         close_of(symbol).map(|close| StatedOrder { confidence: order.confidence, weight, fill, close })
     });
-    told.collect()
+    stated.collect()
 }
