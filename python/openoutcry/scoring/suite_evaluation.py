@@ -125,8 +125,8 @@ class Evaluation:
 
         All seeds of a window share the same prices. An agent named `module:function`, `cmd:PROGRAM` or
         `http://HOST:PORT` starts again for each run, and all runs of a window advance in lockstep, bar by bar, so no
-        run can pass future prices to another. On a fault the decision defaults to hold, and the record names the fault. A
-        callable is trusted: the same object serves all runs in sequence, its exceptions propagate, and it is
+        run can pass future prices to another. On a fault the decision defaults to hold, and the record names the fault.
+        A callable is trusted: the same object serves all runs in sequence, its exceptions propagate, and it is
         responsible for its own state between runs.
 
         Args:

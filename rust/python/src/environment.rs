@@ -286,13 +286,12 @@ impl TradingEnv {
         mut listed: PyReadwriteArray1<'_, i8>,
         history: Option<PyReadwriteArray2<'_, f64>>,
     ) -> PyResult<f64> {
-        let n = self.core.data().n_symbols();
+        let (n, mut cash) = (self.core.data().n_symbols(), [0.0]);
         let (closes, positions, listed) = (closes.as_slice_mut()?, positions.as_slice_mut()?, listed.as_slice_mut()?);
         let sizes = (closes.len(), positions.len(), listed.len());
         if sizes != (n, n, n) {
             return Err(raise("shape_mismatch", &format!("buffers of {n} symbols are required; received {sizes:?}")));
         }
-        let mut cash = [0.0];
         let mut arrays = DictArrays { closes, listed, positions, cash: &mut cash, history: &mut [] };
         let (book, data) = (self.core.book(), self.core.data());
         let Some(mut history) = history else {
