@@ -111,7 +111,7 @@ def test_a_reversal_is_two_trades_on_one_bar() -> None:
 @pytest.mark.parametrize(
     ("movement", "message"),
     [
-        ((1, 1, "fill", 1.0, 10.0, 0.0), "a symbol must be below 1; received 1"),
+        ((1, 1, "fill", 1.0, 10.0, 0.0), "a symbol index must be below 1; received 1"),
         ((1, 0, "gift", 1.0, 10.0, 0.0), "a movement must be a fill, dividend or split"),
         ((1, 0, "fill", math.nan, 10.0, 0.0), "finite returns"),
     ],

@@ -137,7 +137,7 @@ CSV_REFUSALS = {
     "American date": (of("01/02/2024,A,1", f"{D2},A,1"), "date_invalid", ["01/02/2024", "line 2"]),
     "an invalid date": (of(f"{D1},A,1", "2024-02-30,A,1"), "date_invalid", ["2024-02-30", "line 3"]),
     "a date with a space": (of(f"{D1},A,1", f"{D2} 10:00:00,A,1"), "date_invalid", ["line 3"]),
-    "two forms of date": (of(f"{D1},A,1", f"{D2}T00:00:00,A,1"), "date_order", ["line 3", "one form"]),
+    "two forms of date": (of(f"{D1},A,1", f"{D2}T00:00:00,A,1"), "date_order", ["line 3", "same format"]),
     "no symbol name": (of(f"{D1},,1", f"{D2},,1"), "symbol_invalid", ["symbols[0]"]),
     "a symbol with spaces": (of(f"{D1}, A,1", f"{D2}, A,1"), "symbol_invalid", ['" A"']),
     "one bar": (of(f"{D1},A,1"), "dataset_too_small", ["2 bars", "received 1 and 1"]),

@@ -142,7 +142,7 @@ def test_a_martingale_reads_every_other_field(field: str) -> None:
 
 @pytest.mark.parametrize("field", ["volume_slope", "volume_reaction", "volume_noise"])
 def test_a_spec_without_bars_refuses_fields_of_bars(field: str) -> None:
-    with pytest.raises(oo.OpenOutcryError, match=rf"`{field}` must be .* where `has_bars` is false") as refused:
+    with pytest.raises(oo.OpenOutcryError, match=rf"`{field}` must be .* if `has_bars` is false") as refused:
         ScenarioSpec("fx", **{field: 0.7})
     assert refused.value.slug == "argument_invalid"
     assert ScenarioSpec("fx", has_bars=True, **{field: 0.7}).has_bars

@@ -161,7 +161,7 @@ def test_gates_and_draws_match_scorer_and_schema() -> None:
     for group, known in defs.items():
         assert known["additionalProperties"] is False
         with pytest.raises(
-            oo.OpenOutcryError, match=f"`{group}` of a suite .* received `typo` of 1: unknown"
+            oo.OpenOutcryError, match=f"`{group}` of a suite .* received `typo` of 1: .*unknown"
         ) as refused:
             Suite.from_json(json.dumps(SMALL | {group: {"typo": 1}}))
         message = str(refused.value).partition("expected one of ")[2]

@@ -69,7 +69,7 @@ pub enum Undefined {
     #[error("a trade with a loss is required; received none")]
     NoLosingTrade,
     /// There are too few windows or days for a test.
-    #[error("at least {required} windows with {days} days in total are required; received {windows} with {received}")]
+    #[error("at least {required} windows of {days} days in total are required; received {windows} of {received} days")]
     Insufficient {
         /// Windows required.
         required: usize,
