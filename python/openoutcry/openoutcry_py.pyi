@@ -71,6 +71,7 @@ __all__ = [
     "forecast_log_scores",
     "gross_exposure",
     "holm",
+    "inferred_periods_per_year",
     "is_riskless",
     "log_record_fault",
     "log_submission",
@@ -576,7 +577,7 @@ class Dataset:
         """
 
     @staticmethod
-    def from_csv(text: str, *, periods_per_year: float) -> Dataset: ...
+    def from_csv(text: str, *, periods_per_year: float | None = None) -> Dataset: ...
     @staticmethod
     def synthetic(n_symbols: int, n_days: int, seed: int) -> Dataset: ...
     @property
@@ -1105,6 +1106,9 @@ def run_tables(dataset: Dataset, tables: Sequence[_Table], settings: Settings) -
 def run_weights(dataset: Dataset, weights: _Table, settings: Settings) -> Run: ...
 def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None:
     """Refuse a market given as rows whose tables would be much larger than the rows."""
+
+def inferred_periods_per_year(dates: list[str]) -> float | None:
+    """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

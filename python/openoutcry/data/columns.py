@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, unmasked_array
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
+TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
 
 
 def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
@@ -100,6 +102,35 @@ def fundamentals(items: Iterable[Any]) -> list[tuple[str, str, str, float]]:
 def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
     """Return headlines, `(symbol, available_at, headline)`."""
     return [_tuple("news", place, item, ("symbol", "available_at", "headline")) for place, item in enumerate(items)]
+
+
+def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
+    """Return the native market of the arguments of `Dataset.from_arrays`, with the frame rows of bars and cells."""
+    tables = {name: values.get(name) for name in TABLES}
+    tradable, risk_free = values.get("tradable"), values.get("risk_free")
+    symbols = names(values["symbols"])
+    return native.Dataset.from_arrays(
+        iso(values["dates"]),
+        symbols,
+        table("close", values["close"], symbols),
+        periods_per_year=values.get("periods_per_year"),
+        tradable=None if tradable is None else mask(tradable, symbols),
+        risk_free=None if risk_free is None else series("risk_free", risk_free),
+        fundamentals=fundamentals(values.get("fundamentals", ())),
+        news=news(values.get("news", ())),
+        origin=frame_rows,
+        **{name: None if cells is None else table(name, cells, symbols) for name, cells in tables.items()},
+    )
+
+
+def values_of(core: native.Dataset) -> dict[str, Any]:
+    """Return the arguments of `native_dataset` that create a market again."""
+    found = {name: core.column(name) for name in ("close", *TABLES)}
+    tradable = core.column("tradable")
+    values = {name: table for name, table in found.items() if table is not None}
+    values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
+    values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": core.periods_per_year}
+    return values | {"fundamentals": core.fundamentals, "news": core.news}
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

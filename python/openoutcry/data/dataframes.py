@@ -18,7 +18,7 @@ from openoutcry.errors import refusal
 # Optional columns of a long frame -> arguments of `Dataset.from_arrays`.
 _OPTIONAL = {"open": "open", "high": "high", "low": "low", "volume": "volume"}
 _OPTIONAL |= {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
-_LONG = ("date", "symbol", "close", *_OPTIONAL)
+LONG = ("date", "symbol", "close", *_OPTIONAL)
 
 Columns = dict[str, npt.NDArray[Any]]
 Rows = tuple[list[int], list[int]]
@@ -31,9 +31,9 @@ def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
     """
     columns = _read(frame)
     named = {name: name.strip().lower() for name in columns}
-    known = {lower: name for name, lower in named.items() if lower in _LONG}
+    known = {lower: name for name, lower in named.items() if lower in LONG}
     received = _listed(columns)
-    twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in _LONG]
+    twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in LONG]
     if twice:
         raise refusal("unknown_column", f"columns must be unique; received `{twice[0]}` twice in {received}")
     if "date" not in known:
@@ -132,7 +132,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
-    unknown = [name for name in columns if name not in _LONG]
+    unknown = [name for name in columns if name not in LONG]
     if unknown or "close" not in columns:
         message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {_listed(columns)}"
         raise refusal("unknown_column" if unknown else "missing_column", message)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import (
-    call_with_keywords,
-    checked_integer,
-    checked_text,
-    checked_texts,
-    path_of,
-    read_text_file,
-)
-from openoutcry.data import columns
-from openoutcry.data.columns import Table
+from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts, path_of
+from openoutcry.data import columns, file_import
+from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
 
-_TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from openoutcry.data.readers.market_columns import ReadKeywords
 
 
 class Dataset:
@@ -59,7 +55,7 @@ class Dataset:
         tradable: npt.ArrayLike | None = None,
         delistings: npt.ArrayLike | None = None,
         risk_free: npt.ArrayLike | None = None,
-        periods_per_year: float = 252.0,
+        periods_per_year: float | None = None,
         *,
         fundamentals: Iterable[tuple[str, str, str, float]] = (),
         news: Iterable[tuple[str, str, str]] = (),
@@ -82,7 +78,7 @@ class Dataset:
             tradable: bool: whether a fill is allowed in the bar.
             delistings: Return from the last close to the cash settlement, on the settlement bar; NaN elsewhere.
             risk_free: Shape `(n_bars,)`: risk-free return since the previous bar; None if unknown.
-            periods_per_year: Bars per year.
+            periods_per_year: Bars per year; inferred from the dates by default (`docs/your-data.md`).
             fundamentals: Tuples `(symbol, available_at, name, value)`, unique by symbol, time and name. Splits do not
                 adjust them; `openoutcry.data.snapshots.restatements.rebased` does.
             news: Tuples `(symbol, available_at, headline)`.
@@ -95,64 +91,75 @@ class Dataset:
         table = {"dates": dates, "symbols": symbols, "periods_per_year": periods_per_year, "close": close, "open": open}
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
-        return cls(_core(table | {"fundamentals": fundamentals, "news": news}), name=name, notices=notices)
+        core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
+        notices = (*notices, *file_import.periods_notices(core, periods_per_year))
+        return cls(core, name=name, notices=notices)
 
     @classmethod
     def from_csv(
         cls,
         source: str | os.PathLike[str],
-        periods_per_year: float = 252.0,
+        periods_per_year: float | None = None,
         *,
         name: str = "",
         notices: Iterable[str] = (),
+        **options: Unpack[ReadKeywords],
     ) -> Dataset:
-        """Create a dataset from a CSV file or CSV text.
+        """Create a dataset from a file of prices, or from text.
 
-        Long form: `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`. Wide form: `date` and one
-        column of closes per symbol. The bars are the union of all dates. Empty fields are missing values.
+        Plain forms are long, `date,symbol,close[,open,high,low,volume,dividend,split,delisting_return]`, and wide,
+        `date` and one column of closes per symbol. The files of vendors are read too; `docs/your-data.md` lists them.
+        The bars are the union of all dates. Empty fields are missing values.
 
         Args:
-            source: A path, or CSV text with at least one line break.
-            periods_per_year: Bars per year.
+            source: A path, or text with at least one line break.
+            periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
+            options: What the file does not say: `symbol`, `columns`, `tz`, `date_order`, `decimal`, `adjusted` and
+                `price_scale` (`openoutcry.data.readers.market_columns.ReadOptions`).
 
         Raises:
-            OpenOutcryError: the first invalid value, with its line.
+            OpenOutcryError: the first invalid value, with its line, or the first thing that the file does not say.
         """
         if isinstance(source, str) and "\n" in source:
-            content = source
+            found = file_import.import_text(source, periods_per_year, file_import.options_of(options))
         else:
             path = path_of("source", source)
-            content, name = read_text_file(path), name or path.stem
-        core = native.Dataset.from_csv(content, periods_per_year=periods_per_year)
-        return cls(core, name=name, notices=notices)
+            found = file_import.import_file(path, periods_per_year, file_import.options_of(options))
+            name = name or path.name.partition(".")[0]
+        return cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
 
     @classmethod
     def from_frame(
-        cls, frame: Any, periods_per_year: float = 252.0, *, name: str = "", notices: Iterable[str] = ()
+        cls,
+        frame: Any,
+        periods_per_year: float | None = None,
+        *,
+        name: str = "",
+        notices: Iterable[str] = (),
+        **options: Unpack[ReadKeywords],
     ) -> Dataset:
-        """Create a dataset from a pandas, polars or pyarrow frame.
+        """Create a dataset from a pandas, polars or pyarrow frame, or from rows such as ccxt returns.
 
-        Any object with the Arrow PyCapsule interface works. The columns are those of `from_csv`, long or wide. Without
-        a `date` column, the pandas index is the date.
+        Any object with the Arrow PyCapsule interface works. The columns and options are those of `from_csv`. Without a
+        `date` column, the pandas index is the date.
 
         Raises:
             OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
         """
-        from openoutcry.data import dataframes
-
-        table, rows = dataframes.columns_of(frame)
-        return cls(_core(table | {"periods_per_year": periods_per_year}, rows), name=name, notices=notices)
+        found = file_import.import_frame(frame, periods_per_year, file_import.options_of(options))
+        return cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
 
     @classmethod
     def from_parquet(
         cls,
         path: str | os.PathLike[str],
-        periods_per_year: float = 252.0,
+        periods_per_year: float | None = None,
         *,
         name: str = "",
         notices: Iterable[str] = (),
+        **options: Unpack[ReadKeywords],
     ) -> Dataset:
         """Create a dataset from a Parquet file with the columns of `from_csv`.
 
@@ -167,7 +174,7 @@ class Dataset:
             frame = parquet.read_table(path)
         except ArrowInvalid as error:
             raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
-        return cls.from_frame(frame, periods_per_year, name=name or path.stem, notices=notices)
+        return cls.from_frame(frame, periods_per_year, name=name or path.stem, notices=notices, **options)
 
     @classmethod
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:
@@ -359,14 +366,14 @@ class Dataset:
         return None if table is None else columns.frozen(table)
 
     def _columns(self) -> dict[str, Any]:
-        tables = {name: getattr(self, name) for name in ("close", *_TABLES, "tradable", "risk_free")}
+        tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
         axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year}
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
         cut = self._columns()
         symbols = [self.symbols[place] for place in places]
-        for name in ("close", *_TABLES, "tradable"):
+        for name in ("close", *TABLES, "tradable"):
             cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, places])
         cut |= {"dates": self.dates[rows], "symbols": symbols}
         cut["risk_free"] = None if self.risk_free is None else self.risk_free[rows]
@@ -378,21 +385,3 @@ class Dataset:
 def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
     notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
     return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
-
-
-def _core(values: Mapping[str, Any], frame_rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    tables = {name: values.get(name) for name in _TABLES}
-    tradable, risk_free = values.get("tradable"), values.get("risk_free")
-    symbols = columns.names(values["symbols"])
-    return native.Dataset.from_arrays(
-        columns.iso(values["dates"]),
-        symbols,
-        columns.table("close", values["close"], symbols),
-        periods_per_year=values["periods_per_year"],
-        tradable=None if tradable is None else columns.mask(tradable, symbols),
-        risk_free=None if risk_free is None else columns.series("risk_free", risk_free),
-        fundamentals=columns.fundamentals(values.get("fundamentals", ())),
-        news=columns.news(values.get("news", ())),
-        origin=frame_rows,
-        **{name: None if table is None else columns.table(name, table, symbols) for name, table in tables.items()},
-    )

@@ -122,7 +122,7 @@ fn every_documented_error_is_raised_by_its_example_with_its_message() {
             }
             // Errors of harnesses and session servers are tested with them.
             ("agent" | "infrastructure" | "session", None) => continue,
-            ("data", None) => data_error(&Dataset::from_csv(&given, 252.0).unwrap_err()),
+            ("data", None) => data_error(&Dataset::from_csv(&given, Some(252.0)).unwrap_err()),
             _ => {
                 // The first has a test below, record errors have their own tests, and the others are raised by the
                 // Python bindings only.

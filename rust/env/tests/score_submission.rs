@@ -74,7 +74,7 @@ fn a_larger_capital_pays_more_for_the_same_weights_and_no_capital_is_refused() {
         let close = 100.0 + f64::from(day % 7);
         writeln!(text, "2020-{:02}-{:02},A,{close},1e6", 1 + day / 28, 1 + day % 28).unwrap();
     }
-    let data = Dataset::from_csv(&text, 252.0).unwrap();
+    let data = Dataset::from_csv(&text, Some(252.0)).unwrap();
     let mut weight = 0.1;
     let mut bold = |_: &MarketObservation| {
         weight = 1.0 - weight;

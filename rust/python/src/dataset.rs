@@ -21,14 +21,14 @@ impl Dataset {
     ///
     /// `origin` has the frame rows of bars and cells, -1 for none.
     #[staticmethod]
-    #[pyo3(signature = (dates, symbols, close, *, periods_per_year, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
+    #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
     fn from_arrays(
         py: Python<'_>,
         dates: Vec<String>,
         symbols: Vec<String>,
         close: Table<'_>,
-        #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
+        periods_per_year: Option<&Bound<'_, PyAny>>,
         open: Option<Table<'_>>,
         high: Option<Table<'_>>,
         low: Option<Table<'_>>,
@@ -42,6 +42,7 @@ impl Dataset {
         news: Option<Vec<(String, String, String)>>,
         origin: Option<(Vec<i64>, Vec<i64>)>,
     ) -> PyResult<Self> {
+        let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
         let shape = (dates.len(), symbols.len());
         let table =
             |name: &str, array: Option<Table<'_>>| array.map(|array| arrays::table(name, &array, shape)).transpose();
@@ -69,23 +70,25 @@ impl Dataset {
             tradable: tradable.map(|array| arrays::table("tradable", &array, shape)).transpose()?,
             delistings: table("delistings", delistings)?,
             risk_free: risk_free.map(|array| array.as_array().to_vec()),
-            periods_per_year,
+            periods_per_year: 0.0,
             origin: origin.map_or_else(Origin::default, arrays::origin),
             dates,
             symbols,
         };
-        py.detach(|| CoreDataset::new(columns)).map(|data| Self(Arc::new(data))).map_err(to_py)
+        let data = py.detach(|| CoreDataset::with_periods_per_year(columns, periods_per_year));
+        data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
 
     /// Return the market of a CSV text, long or wide.
     #[staticmethod]
-    #[pyo3(signature = (text, *, periods_per_year))]
+    #[pyo3(signature = (text, *, periods_per_year=None))]
     fn from_csv(
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::periods_per_year)] periods_per_year: f64,
+        periods_per_year: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let text = arguments::csv_text(text)?;
+        let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
         let data = py.detach(|| CoreDataset::from_csv(text, periods_per_year));
         data.map(|data| Self(Arc::new(data))).map_err(to_py)
     }
@@ -190,6 +193,12 @@ impl Dataset {
             text
         })
     }
+}
+
+/// Return the number of bars per year that ascending ISO 8601 dates imply, or None.
+#[pyfunction]
+pub(crate) fn inferred_periods_per_year(dates: Vec<String>) -> Option<f64> {
+    openoutcry::inferred_periods_per_year(&dates)
 }
 
 /// Refuse a market given as rows whose tables would be much larger than the rows.

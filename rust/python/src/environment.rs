@@ -148,7 +148,7 @@ impl TradingEnv {
         #[pyo3(from_py_with = arguments::max_participation)] max_participation: Option<f64>,
     ) -> PyResult<Self> {
         let text = arguments::csv_text(csv_text)?;
-        let data = py.detach(|| CoreDataset::from_csv(text, openoutcry::DEFAULT_PERIODS_PER_YEAR)).map_err(to_py)?;
+        let data = py.detach(|| CoreDataset::from_csv(text, None)).map_err(to_py)?;
         Self::flat(
             data,
             seed,

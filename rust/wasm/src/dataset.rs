@@ -52,15 +52,16 @@ pub fn scenario_spec(name: &str) -> Result<String, JsValue> {
 #[wasm_bindgen]
 impl Dataset {
     /// Returns the market of a CSV text, long or wide.
+    ///
+    /// Without `periods_per_year` the dates must show it.
     pub fn from_csv(text: &str, periods_per_year: Option<f64>) -> Result<Self, JsValue> {
-        let periods = periods_per_year.unwrap_or(openoutcry::DEFAULT_PERIODS_PER_YEAR);
-        openoutcry::Dataset::from_csv(text, periods).map(Self::of).map_err(to_js)
+        openoutcry::Dataset::from_csv(text, periods_per_year).map(Self::of).map_err(to_js)
     }
 
     /// Returns the market of columns in JSON, one row per bar.
     pub fn from_columns(text: &str) -> Result<Self, JsValue> {
-        let columns = read::<Market>("columns", text)?.columns()?;
-        openoutcry::Dataset::new(columns).map(Self::of).map_err(to_js)
+        let (columns, stated) = read::<Market>("columns", text)?.columns()?;
+        openoutcry::Dataset::with_periods_per_year(columns, stated).map(Self::of).map_err(to_js)
     }
 
     /// Returns the market of bytes that `to_bytes` wrote.

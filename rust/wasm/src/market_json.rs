@@ -59,7 +59,8 @@ struct Heard {
 }
 
 impl Market {
-    pub(crate) fn columns(self) -> Result<Columns, JsValue> {
+    /// Returns the columns, and the bars per year if they are stated.
+    pub(crate) fn columns(self) -> Result<(Columns, Option<f64>), JsValue> {
         let shape = (self.dates.len(), self.symbols.len());
         let place = |name: &str| {
             let found = self.symbols.iter().position(|symbol| symbol == name);
@@ -76,7 +77,8 @@ impl Market {
         });
         let news = heard.collect::<Result<_, JsValue>>()?;
         let table = |name: &str, table: Option<Table>| table.map(|table| numbers(name, &table, shape)).transpose();
-        Ok(Columns {
+        let stated = self.periods_per_year.map(|Number(bars)| bars);
+        let columns = Columns {
             close: numbers("close", &self.close, shape)?,
             open: table("open", self.open)?,
             high: table("high", self.high)?,
@@ -87,13 +89,14 @@ impl Market {
             tradable: self.tradable.map(|mask| cells("tradable", &mask, shape)).transpose()?,
             delistings: table("delistings", self.delistings)?,
             risk_free: self.risk_free.map(|rates| rates.into_iter().map(|Number(rate)| rate).collect()),
-            periods_per_year: self.periods_per_year.map_or(openoutcry::DEFAULT_PERIODS_PER_YEAR, |Number(bars)| bars),
+            periods_per_year: 0.0,
             origin: Origin::default(),
             dates: self.dates,
             symbols: self.symbols,
             fundamentals,
             news,
-        })
+        };
+        Ok((columns, stated))
     }
 }
 

@@ -16,18 +16,13 @@ struct Record<'a> {
 }
 
 /// Returns the columns of a CSV text, long or wide.
-pub(crate) fn parse(text: &str, periods_per_year: f64) -> Result<Columns, DataError> {
+pub(crate) fn parse(text: &str) -> Result<Columns, DataError> {
     let records = records(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     let Some((header, rows)) = records.split_first() else {
         return Err(missing("a header line", "an empty file"));
     };
     let names: Vec<String> = header.fields.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-    let columns = if names.iter().any(|name| name == "symbol") {
-        long(&names, header, rows)?
-    } else {
-        wide(&names, header, rows)?
-    };
-    Ok(Columns { periods_per_year, ..columns })
+    if names.iter().any(|name| name == "symbol") { long(&names, header, rows) } else { wide(&names, header, rows) }
 }
 
 /// Refuses a first line that is not a header.
@@ -297,13 +292,13 @@ mod tests {
     use super::*;
 
     fn slug(text: &str) -> &'static str {
-        parse(text, 252.0).expect_err("must be refused").slug()
+        parse(text).expect_err("must be refused").slug()
     }
 
     #[test]
     fn a_long_file_with_quotes_bom_and_crlf_makes_the_union_axis() {
         let text = "\u{feff}Date,Symbol,Close,Volume\r\n2020-01-03,\"B, Inc\",2.5,\r\n2020-01-02,A,1,10\r\n\r\n2020-01-03,A,1.5,20\r\n";
-        let columns = parse(text, 252.0).unwrap();
+        let columns = parse(text).unwrap();
         assert_eq!(columns.dates, ["2020-01-02", "2020-01-03"]);
         assert_eq!(columns.symbols, ["A", "B, Inc"]);
         assert_eq!(format!("{:?}", columns.close), "[1.0, NaN, 1.5, 2.5]");
@@ -313,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_wide_file_has_one_column_of_closes_a_symbol() {
-        let columns = parse("date,A,B\n2020-01-02,1,2\n2020-01-03,,3\n", 252.0).unwrap();
+        let columns = parse("date,A,B\n2020-01-02,1,2\n2020-01-03,,3\n").unwrap();
         assert_eq!(columns.symbols, ["A", "B"]);
         assert_eq!(format!("{:?}", columns.close), "[1.0, 2.0, NaN, 3.0]");
     }
@@ -328,7 +323,7 @@ mod tests {
         assert_eq!(slug("date,symbol,close\n2020-01-02,A\n"), "field_unparsable");
         assert_eq!(slug("date,A\n2020-01-02,1\n2020-01-02,1\n"), "duplicate_row");
         assert_eq!(slug("date,A\n2020-01-02,\"1\"2\n"), "field_unparsable");
-        let error = parse("date,symbol,close\n2020-01-02,A,1\n2020-01-02,A,2\n", 252.0).unwrap_err();
+        let error = parse("date,symbol,close\n2020-01-02,A,1\n2020-01-02,A,2\n").unwrap_err();
         assert_eq!(error.to_string(), "a date and symbol must occur once; received 2020-01-02 \"A\" on lines 2 and 3");
     }
 
@@ -341,16 +336,16 @@ mod tests {
             ("date,A\n2020-01-02,1\"\n", "a field with a quote on line 2 must be quoted; received \"1\\\"\""),
         ];
         for (text, message) in refusals {
-            assert_eq!(parse(text, 252.0).unwrap_err().to_string(), message);
+            assert_eq!(parse(text).unwrap_err().to_string(), message);
         }
-        let columns = parse("date,\"A \"\"B\"\"\",\"\"\"\"\n2020-01-02,\"1\",\"\"", 252.0).unwrap();
+        let columns = parse("date,\"A \"\"B\"\"\",\"\"\"\"\n2020-01-02,\"1\",\"\"").unwrap();
         assert_eq!(columns.symbols, ["A \"B\"", "\""]);
         assert_eq!(format!("{:?}", columns.close), "[1.0, NaN]");
     }
 
     #[test]
     fn a_header_is_told_as_it_was_written() {
-        let refused = |text: &str| parse(text, 252.0).unwrap_err().to_string();
+        let refused = |text: &str| parse(text).unwrap_err().to_string();
         let semicolons = refused("Date;A\n2020-01-02;1,5\n");
         let hint = "hint: separate the columns with commas instead of ';'";
         assert_eq!(semicolons, format!("a comma-separated header is required; received \"Date;A\"; {hint}"));
@@ -363,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_fault_of_data_names_the_line_it_stands_on() {
-        let refused = |text: &str| crate::Dataset::from_csv(text, 252.0).unwrap_err().to_string();
+        let refused = |text: &str| crate::Dataset::from_csv(text, Some(252.0)).unwrap_err().to_string();
         let long = refused("date,symbol,close\n\n2020-01-03,A,1\n2020-01-02,B,1\n2020-01-02,A,-1\n");
         assert!(long.starts_with("`close` on line 5 (2020-01-02), column \"A\""), "{long}");
         let wide = refused("date,A,B\n2020-01-03,1,-1\n2020-01-02,1,1\n");

@@ -2,6 +2,7 @@ use std::sync::OnceLock;
 
 use crate::error::DataError;
 use crate::market::as_of::AsOf;
+use crate::market::bar_frequency::periods_per_year_of;
 use crate::market::columns::Columns;
 use crate::market::corporate_actions::ActionTable;
 use crate::market::fill_prices::FillPrices;
@@ -80,6 +81,23 @@ impl Dataset {
         Ok(dataset)
     }
 
+    /// Returns the dataset of `columns`, with the bars per year that are stated, or that the dates show.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault, as [`Dataset::new`] does, or an error that asks for the number of bars per year.
+    pub fn with_periods_per_year(columns: Columns, stated: Option<f64>) -> Result<Self, DataError> {
+        let periods_per_year = stated.map_or_else(|| periods_per_year_of(&columns.dates), Ok);
+        match periods_per_year {
+            Ok(periods_per_year) => Self::new(Columns { periods_per_year, ..columns }),
+            // Other faults of the columns are refused first.
+            Err(unknown) => {
+                let columns = Columns { periods_per_year: DEFAULT_PERIODS_PER_YEAR, ..columns };
+                validation::check(&columns).and(Err(unknown))
+            }
+        }
+    }
+
     /// Returns the dataset of generated tables, on weekdays from 2000-01-03 on.
     ///
     /// Shapes, listings and settlements are valid by construction.
@@ -130,13 +148,14 @@ impl Dataset {
 
     /// Returns the dataset of a CSV text.
     ///
-    /// The format is long (`date,symbol,close,...`) or wide (`date` and one column per symbol).
+    /// The format is long (`date,symbol,close,...`) or wide (`date` and one column per symbol). Without
+    /// `periods_per_year` the dates must show it.
     ///
     /// # Errors
     ///
     /// Returns the first fault with its row and column. Nothing is repaired.
-    pub fn from_csv(text: &str, periods_per_year: f64) -> Result<Self, DataError> {
-        Self::new(csv_reader::parse(text, periods_per_year)?)
+    pub fn from_csv(text: &str, periods_per_year: Option<f64>) -> Result<Self, DataError> {
+        Self::with_periods_per_year(csv_reader::parse(text)?, periods_per_year)
     }
 
     /// Returns a random market of weekday bars from 2000-01-03 on.

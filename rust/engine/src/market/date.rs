@@ -13,6 +13,28 @@ pub(crate) fn is_iso(text: &str) -> bool {
     }
 }
 
+/// Returns the seconds since 1970-01-01 of an ISO 8601 date, or `None` if it is not one.
+///
+/// A date without a time is midnight.
+pub(crate) fn instant(text: &str) -> Option<i64> {
+    if !is_iso(text) {
+        return None;
+    }
+    let number = |from: usize, to: usize| text[from..to].parse::<i64>().ok();
+    let day = days_since_epoch(number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let seconds = if text.len() == 10 { 0 } else { number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)? };
+    Some(day * 86_400 + seconds)
+}
+
+/// Returns the days since 1970-01-01 of a date of the Gregorian calendar.
+fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
+    // Years start in March, so that the leap day is the last day of a year.
+    let year = if month > 2 { year } else { year - 1 };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + day_of_year - 719_468
+}
+
 fn is_day(text: &[u8]) -> bool {
     let (Some(year), Some(month), Some(day)) = (number(&text[..4]), number(&text[5..7]), number(&text[8..10])) else {
         return false;
@@ -94,6 +116,22 @@ mod tests {
         ] {
             assert!(!is_iso(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn instants_count_seconds_since_1970() {
+        // Expected values: `date --utc --date=TEXT +%s`.
+        let expected = [
+            ("1970-01-01", 0),
+            ("2000-02-29", 951_782_400),
+            ("2024-03-01T12:34:56", 1_709_296_496),
+            ("1969-12-31T23:59:59Z", -1),
+            ("0001-01-01", -62_135_596_800),
+        ];
+        for (text, seconds) in expected {
+            assert_eq!(instant(text), Some(seconds), "{text}");
+        }
+        assert_eq!(instant("2023-02-29"), None);
     }
 
     #[test]

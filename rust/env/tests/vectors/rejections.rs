@@ -89,7 +89,7 @@ fn refuse(env: &mut TradingEnv, given: &Given, case: &Case) -> Option<&'static s
             let data: Data = serde_json::from_value(case.input.clone()).expect("a dataset");
             data.dataset().err().map(|error| error.slug())
         }
-        "csv" => Dataset::from_csv(case.input.as_str().expect("a text"), 252.0).err().map(|error| error.slug()),
+        "csv" => Dataset::from_csv(case.input.as_str().expect("a text"), Some(252.0)).err().map(|error| error.slug()),
         _ => refuse_to_make(env, given, case).err().map(|error| error.slug()),
     }
 }

@@ -1,0 +1,147 @@
+"""Markets of files and frames: the strict reader for the plain form, `readers` for every other form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arguments import read_text_file
+from openoutcry.data import columns, dataframes
+from openoutcry.data.readers import column_roles, frame_table, market_file
+from openoutcry.data.readers.market_checks import without_silent_volume
+from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
+from openoutcry.data.readers.price_adjustment import check_splits
+
+# Refusals of the strict reader that another form of the file can explain.
+_OTHER_FORMS = frozenset(("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order"))
+_OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
+# A stated number may differ from the dates by this factor.
+_TOLERANCE = 1.5
+
+
+class Imported(NamedTuple):
+    """A market of a file.
+
+    Attributes:
+        core: The market.
+        notices: Caveats found while reading.
+        described: Pairs of what was read and what it was taken for.
+    """
+
+    core: native.Dataset
+    notices: tuple[str, ...]
+    described: tuple[tuple[str, str], ...] = ()
+
+
+def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
+    """Return the options of keyword arguments.
+
+    Raises:
+        TypeError: a keyword is unknown.
+    """
+    unknown = [name for name in keywords if name not in _OPTIONS]
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}; known: {', '.join(sorted(_OPTIONS))}")
+    return ReadOptions(**keywords)
+
+
+def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a file.
+
+    Raises:
+        OpenOutcryError: the first thing that is not known, or the first invalid value.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        start = file.read(4096)
+    if _is_plain(start.decode("utf-8", "replace")) and options == ReadOptions():
+        return import_text(read_text_file(path), periods_per_year, options, path.name.partition(".")[0])
+    return _assembled(market_file.read(path, options), periods_per_year)
+
+
+def import_text(text: str, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:
+    """Return the market of a text; see `import_file`."""
+    if options != ReadOptions() or not _is_plain(text):
+        return _assembled(market_file.read_text(text, options, stem), periods_per_year)
+    try:
+        core = native.Dataset.from_csv(text, periods_per_year=periods_per_year)
+    except native.OpenOutcryError as error:
+        if error.slug not in _OTHER_FORMS:
+            raise
+        try:
+            return _assembled(market_file.read_text(text, options, stem), periods_per_year)
+        except native.OpenOutcryError as other:
+            # The strict reader names the line of a value; the other one says what a date lacks.
+            raise (other if other.slug == error.slug == "date_invalid" else error) from None
+    return _checked(core, periods_per_year)
+
+
+def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a frame, or of a list of rows without names; see `import_file`."""
+    is_named = not isinstance(frame, list) and _has_plain_names(list(frame_table.names_of(frame)))
+    if options == ReadOptions() and is_named:
+        try:
+            table, rows = dataframes.columns_of(frame)
+            return _checked(
+                columns.native_dataset(table | {"periods_per_year": periods_per_year}, rows), periods_per_year
+            )
+        except native.OpenOutcryError as error:
+            # A frame has types: a value of another type is no other form of a number.
+            if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
+                raise
+            try:
+                return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
+            except native.OpenOutcryError:
+                raise error from None
+    return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether the header of a text is that of the strict reader."""
+    header = text.lstrip("\ufeff").lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    return _has_plain_names([name.strip().strip('"') for name in header.split(",")])
+
+
+def _has_plain_names(names: Sequence[str]) -> bool:
+    lower = [name.strip().lower() for name in names]
+    if {"date", "symbol", "close"} <= set(lower):
+        return set(lower) <= set(dataframes.LONG)
+    roles = [name for name in names if column_roles.is_price_name(name)]
+    return lower[:1] == ["date"] and len(roles) < 2 and len(names) - 1 > len(roles)
+
+
+def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:
+    values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols, "periods_per_year": periods_per_year}
+    core = columns.native_dataset(values | found.tables)
+    notices = [*found.notices, *periods_notices(core, periods_per_year)]
+    return Imported(core, tuple(notices), tuple(found.described))
+
+
+def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
+    """Return a market of the plain form, after the checks of every other form."""
+    splits, volume = core.column("splits"), core.column("volume")
+    if splits is not None:
+        close = core.column("close")
+        assert close is not None, "every dataset has closes"
+        check_splits(close, splits, core.dates, core.symbols)
+    notices = periods_notices(core, periods_per_year)
+    if volume is not None:
+        known, found = without_silent_volume(volume, core.symbols)
+        if found:
+            values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
+            core, notices = columns.native_dataset(values), (*notices, *found)
+    return Imported(core, notices)
+
+
+def periods_notices(core: native.Dataset, stated: float | None) -> tuple[str, ...]:
+    """Return a caveat if the stated number of bars per year contradicts the dates."""
+    if stated is None:
+        return ()
+    inferred = native.inferred_periods_per_year(core.dates)
+    if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
+        return ()
+    return (f"`periods_per_year` {stated:g} was stated; the dates imply {inferred:g}",)

@@ -1,0 +1,92 @@
+"""Checks of the tables of a market, and what its prices are adjusted for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from openoutcry.data.readers import price_adjustment
+from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
+from openoutcry.errors import refusal
+
+_ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
+_SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
+_PRICES = ("open", "high", "low")
+
+
+def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
+    """Set the tables of a market: apply what the prices are, and drop what means nothing.
+
+    Args:
+        found: Market to complete.
+        cells: Tables by role.
+        options: What the caller states.
+        names: Names of the columns of the file.
+
+    Raises:
+        OpenOutcryError: a split does not show in the prices, or the stated adjustment contradicts the columns.
+    """
+    _drop_empty_bars(found, cells)
+    _adjust(found, cells, options, names)
+    if "split" in cells and options.adjusted is None:
+        price_adjustment.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+    if "volume" in cells:
+        cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
+        found.notices += notices
+    _check_ranges(found, cells)
+    unknown = "the file does not say whether they are adjusted"
+    found.described.append(("prices", _SAYS.get(found.adjusted or "", unknown)))
+    present = {name: table for name, table in cells.items() if name == "close" or np.isfinite(table).any()}
+    found.tables = {_ARGUMENT_OF.get(name, name): table for name, table in present.items()}
+
+
+def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+    """Return volumes with NaN for symbols whose volume is 0 on every bar, and the notice about them."""
+    present = np.isfinite(volume)
+    silent = present.any(axis=0) & ~(present & (volume != 0.0)).any(axis=0)
+    if not silent.any():
+        return volume, ()
+    names = ", ".join(name for name, is_silent in zip(symbols, silent, strict=True) if is_silent)
+    return np.where(silent, np.nan, volume), (f"volume 0 on every bar of {names} is taken for unknown volume",)
+
+
+def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
+    adj_close = cells.pop("adj_close", None)
+    fields = frozenset([*cells, *(["adj_close"] if adj_close is not None else [])])
+    vendor = price_adjustment.adjustment_of(fields, names)
+    if vendor == "split" and options.adjusted == "none":
+        message = "`adjusted` must be `split` or `total` for prices that the vendor adjusts for splits; received 'none'"
+        raise refusal("argument_invalid", message)
+    found.adjusted = options.adjusted or vendor or found.adjusted
+    if options.adjusted == "total" and adj_close is not None:
+        factor = adj_close / cells["close"]
+        cells |= {name: cells[name] * factor for name in _PRICES if name in cells}
+        cells["close"] = adj_close
+    for name, neutral in (("split", (0.0, 1.0)), ("dividend", (0.0,))):
+        if name in cells:
+            cells[name] = price_adjustment.neutral_events(cells[name], neutral)
+    if found.adjusted in ("split", "total"):
+        cells.pop("split", None)
+    if found.adjusted == "total":
+        cells.pop("dividend", None)
+
+
+def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
+    kept = np.isfinite(cells["close"]).any(axis=1)
+    for name in ("dividend", "split", "delisting_return"):
+        if name in cells:
+            kept |= (np.isfinite(cells[name]) & (cells[name] != 0.0) & (cells[name] != 1.0)).any(axis=1)
+    if not kept.all():
+        found.notices.append(f"{int((~kept).sum())} dates without a close are left out")
+        found.dates = [date for date, keep in zip(found.dates, kept, strict=True) if keep]
+        cells |= {name: table[kept] for name, table in cells.items()}
+
+
+def _check_ranges(found: MarketColumns, cells: dict[str, Table]) -> None:
+    if not {"high", "low"} <= set(cells):
+        return
+    for bar, column in np.argwhere(cells["high"] < cells["low"])[:5]:
+        high, low = cells["high"][bar, column], cells["low"][bar, column]
+        day, symbol = found.dates[bar], found.symbols[column]
+        found.notices.append(f"the high of {symbol} on {day} is below its low: {high:g} < {low:g}")

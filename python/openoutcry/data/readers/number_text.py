@@ -1,0 +1,104 @@
+"""Numbers as vendors write them: currency signs, thousands separators, decimal commas, suffixes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.errors import refusal
+
+MISSING = frozenset(("", "nan", "null", "none", "n/a", "na", "#n/a", ".", "-", "--", "nat", "<na>"))
+_SUFFIX = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_DECORATED = re.compile(
+    r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
+)
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d*", re.ASCII)
+_DECIMAL_POINT = re.compile(r"\d+\.\d{1,2}|\d+\.\d{4,}|\d*\.\d+|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}", re.ASCII)
+
+
+def is_missing(text: str) -> bool:
+    """Return whether a text stands for a missing value."""
+    return text.strip().lower() in MISSING
+
+
+def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) -> str:
+    """Return the decimal mark of numbers: `.` or `,`.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: `1,234` can mean a thousand or a decimal. `argument_invalid`: the stated
+            mark is neither, or the numbers contradict it.
+    """
+    if stated not in (None, ".", ","):
+        raise refusal("argument_invalid", f"`decimal` must be '.' or ','; received {stated!r}")
+    if stated is not None:
+        return stated
+    has_comma = False
+    shows_comma = shows_point = ""
+    for column in columns:
+        for text in column:
+            if "," not in text and "." not in text:
+                continue
+            digits = text.strip(" $€£¥%KMBTkmbt+-()\u00a0")
+            has_comma = has_comma or "," in digits
+            if _DECIMAL_COMMA.fullmatch(digits):
+                shows_comma = shows_comma or digits
+            elif _DECIMAL_POINT.fullmatch(digits) and not re.fullmatch(r"\d{1,3}\.\d{3}", digits):
+                shows_point = shows_point or digits
+    if shows_comma and shows_point:
+        received = f"{shows_comma!r} and {shows_point!r}"
+        raise refusal("field_unparsable", f"numbers must have one decimal mark; received {received}")
+    if has_comma and not shows_comma and not shows_point:
+        message = "numbers must show their decimal mark; received commas before three digits only"
+        raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal="."')
+    return "," if shows_comma else "."
+
+
+def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str = ".") -> npt.NDArray[np.float64]:
+    """Return the numbers of a column, NaN where missing.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: a text is no number, with its line.
+    """
+    plain = [text if _PLAIN.fullmatch(text) else "" for text in values]
+    numbers = np.array([float(text) if text else np.nan for text in plain])
+    if decimal == "," or any(not text for text in plain):
+        for place, text in enumerate(values):
+            if decimal == "," or not plain[place]:
+                numbers[place] = _number(text, decimal, column, lines[place])
+    if np.isinf(numbers).any():
+        place = int(np.flatnonzero(np.isinf(numbers))[0])
+        message = f"`{column}` on line {lines[place]} must be a finite number; received {values[place]!r}"
+        raise refusal("field_unparsable", message)
+    return numbers
+
+
+def is_numeric(values: Sequence[str]) -> bool:
+    """Return whether every text is a number or missing, and at least one is a number."""
+    present = [text.strip() for text in values if not is_missing(text)]
+    return bool(present) and all(_PLAIN.fullmatch(text) or _decorated(text.rstrip("%")) for text in present)
+
+
+def _number(text: str, decimal: str, column: str, line: int) -> float:
+    if is_missing(text):
+        return float("nan")
+    match = _decorated(text.strip())
+    if match is not None:
+        thousands = "." if decimal == "," else ","
+        digits = re.sub(r"['\s\u00a0\u202f]", "", match["digits"])
+        whole, mark, fraction = digits.partition(decimal)
+        groups = whole.split(thousands)
+        is_grouped = len(groups) == 1 or (1 <= len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:]))
+        if is_grouped and thousands not in fraction and (mark == "" or decimal not in fraction):
+            number = f"{match['sign']}{''.join(groups)}.{fraction or '0'}"
+            if _PLAIN.fullmatch(number):
+                return float(number) * _SUFFIX.get(match["suffix"].upper(), 1.0)
+    raise refusal("field_unparsable", f"`{column}` on line {line} must be a number or empty; received {text!r}")
+
+
+def _decorated(text: str) -> re.Match[str] | None:
+    match = _DECORATED.fullmatch(text)
+    return match if match is not None and any(char.isdigit() for char in match["digits"]) else None
