@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _show_usage_error(error: Any) -> int:
-    """Print an unknown command or option, or an invalid argument, and return the exit code."""
+    """Print an unknown command or an invalid argument, and return the exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return 2

@@ -10,7 +10,7 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
 def version_text(as_json: bool) -> str:
-    """Return versions and the digests of the WebAssembly engine and of bundled markets.
+    """Return versions, and digests of the WebAssembly engine and of bundled markets.
 
     Digests and fingerprints are computed from the installed files.
     """

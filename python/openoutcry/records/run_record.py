@@ -229,7 +229,7 @@ def file_kind(path: str | os.PathLike[str], what: str = "a record file name") ->
 
 
 def check_record_path(path: str | os.PathLike[str], what: str) -> None:
-    """Raise if a path does not have the suffix of a record; the error names the path by `what`."""
+    """Raise if a path, named `what` in errors, does not have the suffix of a record."""
     file_kind(path, what)
 
 

@@ -39,7 +39,7 @@ impl Signature {
         }
     }
 
-    /// Returns whether this is the signature of a digest, by the holder of its public key.
+    /// Returns whether the holder of the public key signed a digest.
     pub(super) fn signs(&self, digest: &Digest) -> bool {
         VerifyingKey::from_bytes(&self.public_key)
             .is_ok_and(|key| key.verify_strict(&message(DOMAIN, digest), &Bytes::from_bytes(&self.signature)).is_ok())
