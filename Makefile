@@ -51,7 +51,7 @@ test-full: ## Run every test with the full number of random cases
 	@$(MAKE) --no-print-directory test OPENOUTCRY_FULL=1
 
 # Building the extension takes minutes on one core, so the wheel's build is reused; pip and mypy use one core only.
-lint: $(VENV)/.maturin ## Check format, lints, types, the stub and the layers
+lint: $(VENV)/.maturin ## Check format, lints, types, the stub, layers, sizes and words
 	@MAKE='$(MAKE)' scripts/parallel lint-rust lint-python
 	@$(MAKE) --no-print-directory lint-built
 
@@ -65,7 +65,7 @@ lint-python: $(VENV)/.dev
 
 lint-built: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python -m mypy.stubtest --concise openoutcry.openoutcry_py
-	$(PYTEST) tests/tree/test_layers.py
+	$(PYTEST) tests/tree/test_layers.py tests/tree/test_rust_layers.py tests/tree/test_tree.py
 
 test-rust: ## Test the crates
 	@MAKE='$(MAKE)' scripts/parallel test-crates test-instructions

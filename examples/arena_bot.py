@@ -1,6 +1,6 @@
 """A bot of the Arena that submits decisions on every new snapshot. Replace `decide`; the rest is the protocol.
 
-    openoutcry arena serve --sandbox
+    openoutcry arena serve --practice
     python arena_bot.py my-bot --rounds 3
 
 Stores its key in `my-bot.key` and each receipt in `ID.receipt.json`, which `openoutcry-verify receipt` checks. If the

@@ -33,6 +33,16 @@ SOURCES = {published: source for source, published in PUBLISHED.items()}
 _LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?=[)#])")
 # Code, links, bold text and HTML, in which terms are not linked.
 _KEPT = re.compile(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<[^>]*>|\*\*[^*]*\*\*)")
+# Terms, and the pages on which they have another sense: an operating system, a journal's event, a numpy baseline.
+_OTHER_SENSE = {
+    "baseline": ("performance.md",),
+    "event": ("arena-snapshots.md", "contamination.md", "data.md", "research.md", "verifiers.md"),
+    "fault": ("arena-evidence.md", "performance.md"),
+    "martingale": ("verifiers.md",),
+    "season": ("suite.md",),
+    "tier": ("arena-snapshots.md",),
+    "window": ("releasing.md",),
+}
 _FENCE_WORD = re.compile(r"^```python notest$", re.MULTILINE)
 _FOREIGN = re.compile(r"<(?:script|img|iframe|link(?! rel=.canonical))[^>]+(?:src|href)=.?(?:https?:)?//", re.I)
 
@@ -86,7 +96,12 @@ def terms() -> dict[str, str]:
 def link_terms(markdown: str, page: str) -> str:
     """Link the first use of each glossary term in the prose of a page."""
     prefix = posixpath.relpath("glossary.md", posixpath.dirname(page) or ".")
-    left = terms()
+    # A page's own links to the glossary count as first uses.
+    left = {
+        name: anchor
+        for name, anchor in terms().items()
+        if f"{prefix}#{anchor})" not in markdown and page not in _OTHER_SENSE.get(name, ())
+    }
     lines = markdown.split("\n")
     fenced = False
     for number, line in enumerate(lines):
@@ -94,11 +109,14 @@ def link_terms(markdown: str, page: str) -> str:
         if fenced or not left or line.startswith(("#", "|", "    ", "<", "!", ":::", "```")):
             continue
         for name in list(left):
+            if name not in left:
+                continue
             word = re.compile(rf"(?<![\w`\[/-]){re.escape(name)}s?(?![\w`\]/-])", re.IGNORECASE)
             parts = _KEPT.split(line)
             for place in range(0, len(parts), 2):
                 if match := word.search(parts[place]):
-                    link = f"[{match[0]}]({prefix}#{left.pop(name)})"
+                    link = f"[{match[0]}]({prefix}#{left[name]})"
+                    left = {other: anchor for other, anchor in left.items() if anchor != left[name]}
                     parts[place] = parts[place][: match.start()] + link + parts[place][match.end() :]
                     line = "".join(parts)
                     break

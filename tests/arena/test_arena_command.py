@@ -31,7 +31,7 @@ def test_a_new_user_registers_submits_and_verifies_a_receipt_offline(
         assert (again.returncode, "slug_taken" in again.stderr) == (2, True)
         given = {"X-Forwarded-For": "192.0.2.7"}
         elsewhere = httpx.post(f"{url}/v2/competition/register", json={"slug": "other"}, headers=given)
-        assert elsewhere.status_code == 429, "R-38: without --proxy, X-Forwarded-For of the same machine is not trusted"
+        assert elsewhere.status_code == 429, "without --proxy, X-Forwarded-For of the same machine is not trusted"
         monkeypatch.setenv("OPENOUTCRY_ARENA_KEY", key)
         first = {"market_id": "kalshi:KXIRANSTRIKE-DEMO1", "yes_probability": 0.04, "confidence": 0.82}
         unknown = {"market_id": "kalshi:KXNOSUCH", "yes_probability": 0.5}
@@ -47,7 +47,7 @@ def test_a_new_user_registers_submits_and_verifies_a_receipt_offline(
         # `--as-of` because the newest snapshot may have changed.
         same = (*words, "--as-of", reply["snapshot_as_of"])
         again = typed(*same, cwd=tmp_path)
-        assert (again.returncode, again.stdout) == (0, done.stdout), "R-29"
+        assert (again.returncode, again.stdout) == (0, done.stdout)
         (tmp_path / "decisions.json").write_text(json.dumps([first]))
         refused = typed(*same, cwd=tmp_path)
         assert (refused.returncode, "duplicate_market" in refused.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""Operator commands: seasons, markets, results, keys and backups (R-37, R-44, Q-4, Q-9)."""
+"""Operator commands: seasons, markets, results, keys and backups."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def records(ground: Floor, kind: str) -> list[dict[str, Any]]:
 
 
 def test_an_amended_result_recomputes_all_scores_and_is_public(ground: Floor, tmp_path: Path) -> None:
-    """R-44: the first result stays in the log, and the scores of an export can be recomputed."""
-    assert "use `resolve` for the first one" in refused(tmp_path, "amend", MARKET, "yes")
+    """The first result stays in the log, and the scores of an export can be recomputed."""
+    assert "hint: use `openoutcry arena resolve` for the first one" in refused(tmp_path, "amend", MARKET, "yes")
     assert said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no") == [
         f"record 7: {MARKET} is finalized, no",
     ]
@@ -104,7 +104,7 @@ class _Nothing:
 
 
 def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
-    """R-32, R-44: a score before the cutoff would reveal decisions."""
+    """A score before the cutoff would reveal decisions."""
     with floor(tmp_path / "arena") as found:
         found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
         found.publish()
@@ -120,7 +120,7 @@ def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
 
 
 def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> None:
-    """R-44: the market must exist, and the outcome must match the status."""
+    """The market must exist, and the outcome must match the status."""
     for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
         assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
     assert "a status of determined" in refused(tmp_path, "resolve", MARKET, "settled")
@@ -130,7 +130,7 @@ def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> Non
 
 
 def test_decisions_in_the_last_two_hours_before_an_early_close_do_not_count(ground: Floor, tmp_path: Path) -> None:
-    """R-43. An amendment without a close time keeps the close time."""
+    """An amendment without a close time keeps the close time."""
     assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
     assert [line.split()[:3] for line in said(tmp_path, "season", "all")] == [["-", "ada", "0"], ["-", "bob", "0"]]
@@ -145,14 +145,13 @@ def test_decisions_in_the_last_two_hours_before_an_early_close_do_not_count(grou
 
 
 def test_a_close_in_the_future_is_refused(ground: Floor, tmp_path: Path) -> None:
-    """R-43."""
     words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
     assert "a close time not after" in refused(tmp_path, "resolve", *words)
     assert records(ground, "resolution") == []
 
 
 def test_a_final_result_changes_only_by_an_explicit_correction(ground: Floor, tmp_path: Path) -> None:
-    """R-44, Q-1: a second `finalized` with another outcome is refused; corrections use `amended`."""
+    """A second `finalized` with another outcome is refused; corrections use `amended`."""
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
     for words in (["finalized", "--outcome", "yes"], ["determined", "--outcome", "yes"], ["disputed"]):
         assert "amended, void, scalar is required" in refused(tmp_path, "resolve", MARKET, *words)
@@ -165,7 +164,7 @@ def test_a_final_result_changes_only_by_an_explicit_correction(ground: Floor, tm
 
 
 def test_a_market_belongs_to_the_quarter_in_which_its_result_was_final(ground: Floor, tmp_path: Path) -> None:
-    """Q-4: no market is lost at the end of a quarter."""
+    """No market is lost at the end of a quarter."""
     ground.resolve(MARKET, "no")
     lines = said(tmp_path, "season")
     assert lines[0] == "log: openoutcry.arena/local, 8 records since 2026-05-08"
@@ -190,7 +189,7 @@ def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
     assert lines[-1].split() == ["settled", "2026-05-08T16:00:00Z", MARKET, "no"]
     assert said(tmp_path, "market", "--status", "settled") == [lines[-1]]
     shown = said(tmp_path, "market", MARKET)
-    assert shown[0].startswith(f"{MARKET}: Synthetic: will it be so")
+    assert shown[0].startswith(f"{MARKET}: Synthetic: Will a strike on Iran")
     assert shown[1:3] == ["theaters: iran", "cutoff: 2026-05-08T16:00:00Z, closes: 2026-05-08T18:00:00Z"]
     assert shown[4] == "record 7: finalized, no, 2026-05-10T04:03:00Z, by a test"
     assert "a market of a published snapshot is required" in refused(tmp_path, "market", "kalshi:NONE")
@@ -198,7 +197,7 @@ def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
 
 
 def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -> None:
-    """R-37, Q-9: slugs are unique, an old key is invalid, and the log contains no key."""
+    """Slugs are unique, an old key is invalid, and the log contains no key."""
     (key,) = said(tmp_path, "issue-key", "Cy-1", "--name", "Cy")
     assert "slug_taken" in refused(tmp_path, "issue-key", "cy-1")
     assert "invalid_registration" in refused(tmp_path, "issue-key", "not a slug")
@@ -218,7 +217,6 @@ def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -
 
 
 def test_a_suspension_prints_its_change_and_is_refused_without_one(ground: Floor, tmp_path: Path) -> None:
-    """R-37."""
     assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
     for blank in ("", "  "):
         assert "a reason, which becomes public, is required" in refused(tmp_path, "suspend", "ada", blank)
@@ -239,7 +237,7 @@ def test_a_misspelled_folder_creates_no_arena(tmp_path: Path) -> None:
 
 
 def test_a_backup_of_a_served_arena_can_be_served(ground: Floor, tmp_path: Path) -> None:
-    """R-28: a backup contains all acknowledged records, and records, keys and agents continue."""
+    """A backup contains all acknowledged records, and records, keys and agents continue."""
     (ground.arena.folder / "cosignatures").mkdir()
     (ground.arena.folder / "cosignatures" / "0a0b0c0d").write_text("x")
     assert said(tmp_path, "backup", "copy") == ["backed up: 7 records to copy; it contains the log's private key"]

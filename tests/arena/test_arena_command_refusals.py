@@ -127,15 +127,21 @@ def test_a_key_that_is_no_valid_header_is_refused_before_a_request(
 
 
 def test_a_folder_that_is_no_export_has_faults_and_no_traceback(folder: Path) -> None:
-    for name in ("none", "file", "full"):
+    done = typed("arena", "verify", "full", "--recompute-scores", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "log.jsonl" in done.stdout
+
+
+def test_a_missing_folder_of_an_export_is_refused(folder: Path) -> None:
+    for name, why in (("none", "does not exist"), ("file", "is not a folder")):
         done = typed("arena", "verify", name, "--recompute-scores", cwd=folder)
-        assert (done.returncode, done.stderr) == (1, ""), name
-        assert "log.jsonl" in done.stdout
+        wanted = f"a folder of an export is required; received '{name}', which {why}"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: argument_invalid: {wanted}\n"), name
 
 
-@pytest.mark.parametrize("words", [["--sandbox"], ["--plan", "shipped"]])
+@pytest.mark.parametrize("words", [["--practice"], ["--plan", "shipped"]])
 def test_a_season_cannot_continue_as_another_kind(words: list[str], tmp_path: Path) -> None:
-    """R-46: synthetic markets stay out of a live log, and real ones out of a demo's log."""
+    """Synthetic markets stay out of a live log, and real ones out of a demo's log."""
     with floor(tmp_path / "arena") as ground:
         ground.arena.writer.write(SetSeasonKind("demo"))
         size = ground.arena.writer.log.end.seq

@@ -205,7 +205,7 @@ def test_a_season_or_split_without_questions_is_refused_with_the_reason(tmp_path
     assert not list(tmp_path.glob("q*"))
 
 
-def test_a_settled_sandbox_season_gives_questions_as_documented(tmp_path: Path) -> None:
+def test_a_settled_practice_season_gives_questions_as_documented(tmp_path: Path) -> None:
     """The documented commands: markets close two hours after their cutoffs and settle later."""
     for name in ("fastapi", "sqlalchemy"):
         pytest.importorskip(name)
@@ -224,10 +224,10 @@ def test_a_settled_sandbox_season_gives_questions_as_documented(tmp_path: Path) 
     done = typed("arena", "export", tmp_path / "season", "--data-dir", tmp_path / "arena")
     assert done.returncode == 0, done.stderr
     page = (Path(__file__).resolve().parents[2] / "docs" / "arena-agents.md").read_text(encoding="utf-8")
-    plain, sandbox = [line.split()[1:] for line in page.splitlines() if line.startswith("openoutcry arena questions")]
+    plain, practice = [line.split()[1:] for line in page.splitlines() if line.startswith("openoutcry arena questions")]
     done = typed(*plain, cwd=tmp_path)
     assert (done.returncode, "8 markets: 8 with results due by" in done.stderr) == (2, True)
-    done = typed(*sandbox, cwd=tmp_path)
+    done = typed(*practice, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("warning: 3 of 8 markets had no result when it was due and a split ended, ")
     assert done.stdout.splitlines()[1:] == [

@@ -1,4 +1,4 @@
-"""Error responses state what is required and what was received, in the protocol's form (R-03)."""
+"""Error responses state what is required and what was received, in the protocol's form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A board from the public log equals the board from the original inputs (R-42, R-44, R-54)."""
+"""A board from the public log equals the board from the original inputs."""
 
 from __future__ import annotations
 

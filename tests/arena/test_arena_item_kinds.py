@@ -1,4 +1,4 @@
-"""Kinds of items: their JSON fields and their validation (R-01, R-13, R-15, R-17)."""
+"""Kinds of items: their JSON fields and their validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from openoutcry.arena.snapshots.snapshot_times import format_time, is_snapshot_t
 
 pytestmark = pytest.mark.once
 
-# R-17, from the protocol.
+# From the protocol.
 MEMBERS = {
     "news": "id kind source_type source_name title summary url published_at",
     "market_state": "id kind exchange market_id yes_mid_price yes_bid yes_ask volume_24h_usd as_of"

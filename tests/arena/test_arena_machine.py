@@ -1,7 +1,4 @@
-"""Stateful property test: an arena behaves like a small model under random sequences of operations.
-
-R-09, R-10, R-23, R-25 to R-29, R-32, R-35, R-37, R-39 to R-44.
-"""
+"""Stateful property test: an arena behaves like a small model under random sequences of operations."""
 
 from __future__ import annotations
 
@@ -182,7 +179,7 @@ class Machine(RuleBasedStateMachine):
                     parse_timestamp("t", each["settlement_at"]),
                 )
                 assert {"market_id": each["market_id"], "decision_cutoff": cutoff} == one
-                # R-40, except for a closed market whose close was moved to an earlier time.
+                # Two hours, except for a closed market whose close was moved to an earlier time.
                 assert cutoff <= close - 2 * HOUR or self.model.clock > cutoff
 
     @invariant()
@@ -203,7 +200,7 @@ class Machine(RuleBasedStateMachine):
             assert answer.content == body
         export(self.ground.arena, self.folder / "export", self.model.clock)
         assert audit(self.folder / "export", str(self.ground.arena.key.verifier)) == []
-        assert score_faults(self.folder / "export") == [], "R-44: the scores of an export can be recomputed"
+        assert score_faults(self.folder / "export") == [], "the scores of an export can be recomputed"
         lines = (self.folder / "export" / "log.jsonl").read_bytes().splitlines()
         records = [json.loads(line) for line in lines]
         assert [each["record"] for each in self.receipts] == [each for each in records if each["type"] == "submission"]
@@ -216,7 +213,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def _snapshot(edge: int, closes: dict[str, int | None]) -> Snapshot:
-    """Return a snapshot with markets, some without `close_time` (R-11)."""
+    """Return a snapshot with markets, some without `close_time`."""
     as_of = _time(edge)
     items = [market(name, as_of=as_of, close_time=_time(edge + (after or HOUR))) for name, after in closes.items()]
     made = build(as_of, seen(*items, *theaters(as_of), at=as_of))

@@ -122,22 +122,22 @@ def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_new_user_gets_a_rank_with_the_page_and_the_bash_agent(tmp_path: Path) -> None:
-    """R-28, R-29, R-40, R-42, R-43, R-44: decisions are stored, settled, scored and verified offline."""
+    """Decisions are stored, settled, scored and verified offline."""
     pytest.importorskip("playwright")
-    with served(tmp_path, "--sandbox") as url, chromium() as browser:
+    with served(tmp_path, "--practice") as url, chromium() as browser:
         page = browser.new_page()
         newest = run_agent(url, tmp_path, first_steps(page, url, tmp_path))
         markets = httpx.get(f"{url}{BASE}/markets").json()["markets"]
         for market in markets:
             cutoff = parse_timestamp("t", market["decision_cutoff"])
-            assert parse_timestamp("t", market["settlement_at"]) - cutoff == 2 * HOUR, "R-40, in practice seasons too"
+            assert parse_timestamp("t", market["settlement_at"]) - cutoff == 2 * HOUR, "in practice seasons too"
         opened = {each["market_id"]: each["yes_probability"] for each in newest["salts"]}
         first = next(each for each in markets if each["market_id"] in opened)
         words = ("arena", "resolve", first["market_id"], "finalized", "--outcome", "yes")
         assert typed(*words, cwd=tmp_path).returncode == 0
         if now() <= parse_timestamp("t", first["decision_cutoff"]):
             row = httpx.get(f"{url}{BASE}/leaderboard").json()["rows"][0]
-            assert row["n_scored"] == 0, "R-32: a result reveals nothing before the cutoff"
+            assert row["n_scored"] == 0, "a result reveals nothing before the cutoff"
         row = ranked(url, "my-agent")
         assert (row["rank"], row["n_scored"]) == (1, 1)
         assert row["brier"] == pytest.approx((float(opened[first["market_id"]]) - 1) ** 2)

@@ -1,4 +1,4 @@
-"""The pages in a real browser: accessibility, narrow screens, no JavaScript, keyboard, proof verification (R-42)."""
+"""The pages in a real browser: accessibility, narrow screens, no JavaScript, keyboard, proof verification."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def forging(member: str) -> Callable[[Any], None]:
 
 
 def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
-    """R-42: record, inclusion, signature and commitments, with the reader's own key."""
+    """Record, inclusion, signature and commitments, with the reader's own key."""
     page = visit(f"/submissions/{site[1][0]}")
 
     def checked() -> tuple[str, str, list[str]]:
@@ -196,7 +196,7 @@ def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any
 
 
 def test_the_page_shows_the_rows_of_the_leaderboard(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
-    """R-33: the same agents in the same order."""
+    """The same agents in the same order."""
     page = visit("/")
     rows = page.request.get(f"{site[0]}{BASE}/leaderboard").json()["rows"]
     shown = page.locator("tbody tr th a").evaluate_all("all => all.map((each) => each.getAttribute('href'))")

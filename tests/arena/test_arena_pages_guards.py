@@ -1,4 +1,4 @@
-"""Secrecy of the pages, escaping of untrusted text, and rate limits: R-03, R-06, R-32."""
+"""Secrecy of the pages, escaping of untrusted text, and rate limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
 
 
 def test_no_page_shows_a_decision_before_the_cutoff(ground: Floor) -> None:
-    """R-32: probability, confidence, reasoning and salt; also after a result, and with the agent's own key."""
+    """Probability, confidence, reasoning and salt; also after a result, and with the agent's own key."""
     ground.publish()
     ground.register("one")
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
@@ -115,7 +115,7 @@ def test_a_page_loads_no_external_resource_and_has_no_inline_script(ground: Floo
 
 
 def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) -> None:
-    """R-03: below the protocol's base path errors are always JSON."""
+    """Below the protocol's base path errors are always JSON."""
     ground.publish()
     wrong = {"/nothing": 404, "/agents/none": 404, "/markets/kalshi:NONE": 404, "/submissions/0": 404}
     wrong |= {"/snapshots/2026-05-08T12:30:00Z": 404, "/snapshots/x": 404, "/registry/proof/0": 404, "/?page=0": 400}
@@ -131,7 +131,7 @@ def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) ->
         assert str(status) in found.words
         reply = ground.client.get(path, headers={"Accept": "application/json"})
         assert (reply.status_code, set(reply.json())) == (status, {"error", "detail", "field"})
-    assert "No market of an unknown region is open." in page(ground, "/markets?theater=mars").said, "R-07"
+    assert "No market of an unknown region is open." in page(ground, "/markets?theater=mars").said
     for path in (f"{BASE}/nothing", f"{BASE}/agents/none", f"{BASE}/intel?as_of=x", f"{BASE}/decisions"):
         reply = ground.client.get(path, headers=HTML)
         assert set(reply.json()) == {"error", "detail", "field"}, path
@@ -139,7 +139,7 @@ def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) ->
 
 
 def test_pages_count_against_the_rate_limit(tmp_path: Path) -> None:
-    """R-06: the error has a Retry-After header."""
+    """The error has a Retry-After header."""
     with floor(tmp_path, rate_anon=2) as ground:
         ground.publish()
         page(ground, "/")

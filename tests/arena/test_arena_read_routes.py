@@ -1,4 +1,4 @@
-"""`GET /markets`, `/intel`, `/leaderboard`, `/agents`: R-02, R-07 to R-16, R-31 to R-34, R-39, R-40."""
+"""`GET /markets`, `/intel`, `/leaderboard`, `/agents`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.once
 
 
 def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(ground: Floor) -> None:
-    """R-16, R-39."""
     key = {"Authorization": f"bearer {ground.keys['one']}"}
     first = ground.client.get(f"{BASE}/intel", headers={"Accept-Encoding": "identity"})
     assert first.headers["Cache-Control"] == "no-cache"
@@ -34,7 +33,7 @@ def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(grou
     assert (again.content, again.headers["ETag"]) == (first.content, first.headers["ETag"])
     assert again.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     plain = f"{BASE}/intel?as_of={moment.replace('Z', '+00:00')}"
-    assert ground.client.get(plain).content == first.content, "R-01: an unencoded plus sign is decoded as a space"
+    assert ground.client.get(plain).content == first.content, "an unencoded plus sign is decoded as a space"
     known = ground.client.get(f"{BASE}/intel", headers={"If-None-Match": f'"x", W/"{digest}"'})
     assert (known.status_code, known.content) == (304, b"")
     ground.arena.close()
@@ -59,7 +58,6 @@ def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(grou
     ],
 )
 def test_a_snapshot_is_sent_in_the_accepted_content_coding(ground: Floor, accepted: str, coding: str | None) -> None:
-    """R-16."""
     with ground.client.stream("GET", f"{BASE}/intel", headers={"Accept-Encoding": accepted}) as answer:
         raw = b"".join(answer.iter_raw())
         assert answer.headers.get("Content-Encoding") == coding
@@ -71,7 +69,6 @@ def test_a_snapshot_is_sent_in_the_accepted_content_coding(ground: Floor, accept
 
 
 def test_an_unpublished_snapshot_is_not_found(ground: Floor, tmp_path: Path) -> None:
-    """R-14, R-15."""
     with floor(tmp_path / "empty") as empty:
         answer = empty.client.get(f"{BASE}/intel")
         assert said(answer)[:2] == (503, "snapshot_unavailable")
@@ -89,7 +86,7 @@ def test_an_unpublished_snapshot_is_not_found(ground: Floor, tmp_path: Path) -> 
 
 
 def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None:
-    """R-02: anonymous reads are allowed; reads with an invalid key are not."""
+    """Anonymous reads are allowed; reads with an invalid key are not."""
     for path in ("/markets", "/intel", "/leaderboard"):
         assert ground.client.get(BASE + path).status_code == 200
         for wrong in ("Bearer x", "Basic x", "Bearer", ""):
@@ -99,7 +96,6 @@ def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None
 
 
 def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
-    """R-07 to R-10, R-40, R-44."""
     reply = ground.client.get(f"{BASE}/markets").json()
     assert reply["as_of"] == ground.as_of
     cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in reply["markets"]]
@@ -110,11 +106,11 @@ def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
         assert each["yes_bid"] <= each["yes_mid_price"] <= each["yes_ask"]
     first = reply["markets"][0]["market_id"]
     ground.clock[0] = parse_timestamp("t", reply["markets"][0]["decision_cutoff"])
-    assert ground.markets()[0] == first, "R-27: a market is open at the cutoff itself"
+    assert ground.markets()[0] == first, "a market is open at the cutoff itself"
     ground.clock[0] += 1
     assert ground.markets("closed") == [first]
     ground.resolve(first, "yes", "determined")
-    assert ground.markets("closed") == [first], "Q-1: a day without dispute"
+    assert ground.markets("closed") == [first], "a day without dispute"
     ground.clock[0] += 24 * HOUR
     assert first in ground.markets("settled")
     ground.resolve(first, None, "disputed")
@@ -132,7 +128,7 @@ def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
 
 
 def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
-    """R-32: its decisions are public by then."""
+    """Its decisions are public by then."""
     from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot
 
     reply = ground.client.get(f"{BASE}/markets").json()["markets"][0]
@@ -146,7 +142,6 @@ def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
 
 
 def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) -> None:
-    """R-31 to R-34."""
     markets = ground.markets()
     for slug, share in (("good", 0.9), ("bad", 0.2)):
         ground.register(slug, display_name=slug.title(), contact_email=f"{slug}@example.org")
@@ -184,11 +179,10 @@ def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) 
         )
     ground.resolve(markets[0], "no", "amended")
     again = ground.client.get(f"{BASE}/leaderboard").json()["rows"]
-    assert again[0]["brier"] == pytest.approx((7 * 0.01 + 0.81) / 8), "R-44: an amendment recomputes the scores"
+    assert again[0]["brier"] == pytest.approx((7 * 0.01 + 0.81) / 8), "an amendment recomputes the scores"
 
 
 def test_an_unknown_route_returns_an_error_in_the_common_form(ground: Floor) -> None:
-    """R-03."""
     assert said(ground.client.get("/v2/competition/nothing"))[:2] == (404, "not_found")
     wrong = ground.client.post(f"{BASE}/markets")
     assert said(wrong)[:2] == (405, "method_not_allowed")
@@ -198,11 +192,9 @@ def test_an_unknown_route_returns_an_error_in_the_common_form(ground: Floor) -> 
 
 
 def test_an_internal_error_reveals_nothing_of_the_request(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-03, R-32."""
     monkeypatch.setattr(ground.arena.state, "markets", None)
     assert said(ground.client.get(f"{BASE}/markets"))[:2] == (500, "internal_error")
 
 
 def test_timestamps_are_formatted_in_utc() -> None:
-    """R-01."""
     assert format_timestamp(parse_timestamp("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"

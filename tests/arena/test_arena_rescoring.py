@@ -1,4 +1,4 @@
-"""Scores of an export, recomputed by the standalone file and by the package (R-44, goal of 5.4)."""
+"""Scores of an export, recomputed by the standalone file and by the package."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def command(*words: object) -> tuple[int, str]:
 
 
 def test_two_standalone_files_recompute_the_servers_leaderboard(served_season: Floor, tmp_path: Path) -> None:
-    """R-44: an auditor with an export and the two files, without the package, computes the server's leaderboard."""
+    """An auditor with an export and the two files, without the package, computes the server's leaderboard."""
     folder, alone = tmp_path / "season", tmp_path / "alone"
     export(served_season.arena, folder, served_season.clock[0])
     alone.mkdir()
@@ -161,7 +161,7 @@ def test_two_standalone_files_recompute_the_servers_leaderboard(served_season: F
 
 
 def test_a_withheld_decision_is_found(served_season: Floor, tmp_path: Path) -> None:
-    """Converse of R-32: after the cutoff no decision may stay secret, or the operator could select decisions."""
+    """After the cutoff no decision may stay secret, or the operator could select decisions."""
     folder = tmp_path / "season"
     export(served_season.arena, folder, served_season.clock[0])
     lines = [json.loads(line) for line in (folder / "reveals.jsonl").read_bytes().splitlines()]

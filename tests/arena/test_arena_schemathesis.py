@@ -1,4 +1,4 @@
-"""Schemathesis runs on the OpenAPI document, without and with a key (R-03, R-04)."""
+"""Schemathesis runs on the OpenAPI document, without and with a key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS = settings(
 
 @pytest.mark.parametrize("is_keyed", [False, True])
 def test_generated_requests_get_documented_responses(tmp_path: Path, is_keyed: bool) -> None:
-    """R-03, R-04: statuses, headers, content types and bodies are documented."""
+    """Statuses, headers, content types and bodies are documented."""
     with floor(tmp_path / "arena") as ground:
         ground.publish()
         ground.register("one")

@@ -1,4 +1,4 @@
-"""Boards equal an independent recomputation in exact ratios (R-43 to R-53)."""
+"""Boards equal an independent recomputation in exact ratios."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_board_equals_the_standalone_rescoring_to_the_bit(
     folder: Path, seed: int, theater: str | None, fee_model: str
 ) -> None:
-    """R-43 to R-53, the ranking of R-33 and R-34, and the scores by theater of R-31 and R-49."""
+    """Scores, the ranking, and the scores by theater."""
     inputs = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
     found = scoring.score(inputs, theater)
     assert rescoring.faults(write(folder, export(inputs), found.to_json())) == []

@@ -1,4 +1,4 @@
-"""Publication of snapshots and closing of days: R-15, R-20, R-41."""
+"""Publication of snapshots and closing of days."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_missed_snapshot_is_never_published(ground: Floor) -> None:
-    """R-15, R-20: after an hour without a tick only the snapshot of the last multiple of ten minutes is published."""
+    """After an hour without a tick only the snapshot of the last multiple of ten minutes is published."""
     first = parse_timestamp("t", ground.as_of)
     ground.clock[0] = first + 6 * CADENCE + 3 * MINUTE
     season = SeasonScheduler(ground.arena, ground.demo.snapshot, clock=lambda: ground.clock[0])
@@ -40,7 +40,7 @@ def test_a_missed_snapshot_is_never_published(ground: Floor) -> None:
 
 
 def test_a_day_is_closed_even_if_no_snapshot_can_be_built(ground: Floor) -> None:
-    """R-39: a failing source does not prevent closing a day or reloading an operator's writes."""
+    """A failing source does not prevent closing a day or reloading an operator's writes."""
 
     def broken(as_of: datetime) -> Snapshot:
         raise OSError(f"no source at {as_of}")
@@ -54,7 +54,7 @@ def test_a_day_is_closed_even_if_no_snapshot_can_be_built(ground: Floor) -> None
 @pytest.mark.parametrize("late", [timedelta(microseconds=1), timedelta(days=1)])
 @pytest.mark.parametrize("is_dated", [True, False])
 def test_an_item_later_than_its_snapshot_is_never_published(ground: Floor, late: timedelta, is_dated: bool) -> None:
-    """R-41: an item dated after `as_of`, or first seen after it, prevents the publication."""
+    """An item dated after `as_of`, or first seen after it, prevents the publication."""
 
     def leaking(as_of: datetime) -> Snapshot:
         item = news(published_at=as_of + late if is_dated else as_of)

@@ -1,4 +1,4 @@
-"""Leaderboards and proofs at boundary times and under concurrency: R-26, R-33, R-42, R-44."""
+"""Leaderboards and proofs at boundary times and under concurrency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_result_is_final_on_the_board_when_its_market_is_settled(ground: Floor) -> None:
-    """R-44, Q-1: after a day without dispute, to the microsecond."""
+    """After a day without dispute, to the microsecond."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.submit("one", (market["market_id"], 0.5))
     ground.clock[0] = parse_timestamp("t", market["decision_cutoff"]) + SECOND
@@ -39,7 +39,7 @@ def test_a_result_is_final_on_the_board_when_its_market_is_settled(ground: Floor
 
 
 def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> None:
-    """R-33, Q-4: one quarter, and all time; an amendment in a later quarter does not move a market."""
+    """One quarter, and all time; an amendment in a later quarter does not move a market."""
     first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
     ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
     ground.clock[0] = parse_timestamp("t", second["decision_cutoff"]) + 1
@@ -61,7 +61,7 @@ def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> N
 
 
 def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
-    """R-33: an unknown name does not mean all, and is not cached."""
+    """An unknown name does not mean all, and is not cached."""
     for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
         reply = ground.client.get(f"{BASE}/leaderboard", params={name: value})
         assert said(reply) == (400, "invalid_payload", name)
@@ -71,7 +71,7 @@ def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
 def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
     ground: Floor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R-33: a submission enters a board at its cutoff."""
+    """A submission enters a board at its cutoff."""
     made = list[Any]()
     first = board_cache.select
     monkeypatch.setattr(board_cache, "select", lambda facts: made.append(0) or first(facts))
@@ -97,7 +97,7 @@ def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
 
 
 def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-33: a board computed during a commit must not be served as the board after it."""
+    """A board computed during a commit must not be served as the board after it."""
     rows_before_commit = list[list[str]]()
     first = write_queue.full_tiles
 
@@ -114,7 +114,7 @@ def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypat
 
 
 def test_a_board_being_computed_is_served_in_its_last_version(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-33: a slow computation does not block other requests."""
+    """A slow computation does not block other requests."""
     found = board_cache.Boards(ground.arena, ground.settings)
     before, first = found.board(), board_cache.board
     meanwhile = list[Any]()
@@ -139,7 +139,7 @@ def test_the_openapi_document_has_the_pattern_of_a_season(ground: Floor) -> None
 
 
 def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
-    """R-33: also if nothing else has changed."""
+    """Also if nothing else has changed."""
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
     rules = replace(Parameters(), fee_model="none").to_record()
     ground.arena.writer.write(SetScoringRules("2", rules, b"[]", ground.clock[0]))
@@ -148,7 +148,7 @@ def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
 
 
 def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
-    """R-27, R-32: a passed cutoff stays passed; otherwise public decisions could be copied."""
+    """A passed cutoff stays passed; otherwise public decisions could be copied."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.register("two")
     ground.submit("one", (market["market_id"], 0.25))
@@ -159,7 +159,7 @@ def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
 
 
 def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -> None:
-    """R-42: a record written during the computation of a proof does not invalidate it."""
+    """A record written during the computation of a proof does not invalidate it."""
     reply = ground.submit("one", (ground.markets()[0], 0.5)).json()
     key = verifier.parse_key(str(ground.arena.key.verifier))
     path = f"/registry/proof/{reply['submission_id']}"
@@ -179,7 +179,7 @@ def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -
 
 
 def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-26: also with concurrent submissions of more agents than the cache holds."""
+    """Also with concurrent submissions of more agents than the cache holds."""
     monkeypatch.setattr(write_batch, "MAX_CACHED", 0)
     ground.register("two")
     markets = ground.markets()
@@ -190,7 +190,7 @@ def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.M
 
 
 def test_setting_the_clock_back_does_not_break_a_board(ground: Floor) -> None:
-    """R-27: a decision is received after its snapshot, whatever the clock says."""
+    """A decision is received after its snapshot, whatever the clock says."""
     ground.publish()
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.clock[0] = parse_timestamp("t", ground.as_of) - SECOND
@@ -202,7 +202,7 @@ def test_setting_the_clock_back_does_not_break_a_board(ground: Floor) -> None:
 
 
 def test_invalid_requests_to_the_log_are_refused(ground: Floor) -> None:
-    """R-03: every error has the common form."""
+    """Every error has the common form."""
     size = ground.arena.writer.log.end.seq
     for path in (
         f"tile/0/000.p/{size + 1}",

@@ -1,4 +1,4 @@
-"""Snapshot builder: order and limit (R-18), no look-ahead (R-19), reproducible bytes (R-16), times (R-15)."""
+"""Snapshot builder: order and limit, no look-ahead, reproducible bytes, times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markets of a snapshot with missing fields (R-08, R-10, R-11, R-40), and theaters (Q-6)."""
+"""Markets of a snapshot with missing fields, and theaters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsers of the sources on recorded responses (R-17, R-19, Q-6)."""
+"""Parsers of the sources on recorded responses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_gdelts_event_file_gives_root_events_and_their_side() -> None:
     assert found == [("IR", True), ("IR", True), ("IR", False), ("UP", False), ("FR", True)]
     assert {each.added_at for each in parsed.items} == {parse_time("2026-05-08T11:45:00Z")}
     assert parsed.lost == {"event": 1}
-    # R-19: an event cannot be added after the response.
+    # An event cannot be added after the response.
     assert gdelt.parse_events(zipped(fixture("gdelt_export.CSV")), AS_OF - timedelta(hours=1)).items == []
 
 
@@ -144,7 +144,7 @@ def test_kalshi_in_dollars_gives_open_markets() -> None:
     assert (second.yes_mid_price, second.volume_24h_usd) == (None, None)
     # A mid of five decimals is rounded, half to even.
     assert third.yes_mid_price == Decimal("0.1268")
-    # Q-6: a market without a theater is listed and counted; a decided market and an invalid id are skipped.
+    # A market without a theater is listed and counted; a decided market and an invalid id are skipped.
     assert third.theaters == ()
     assert +parsed.lost == {"unmapped": 1, "market": 2}
     assert kalshi.next_cursor(raw) == "CgwI"
@@ -170,7 +170,7 @@ def test_a_calendar_gives_events_with_a_zone() -> None:
     assert (format_time(vote.scheduled_at), vote.published_at) == ("2026-05-10T18:00:00Z", None)
     # No time zone, an all-day event, a weekly event, a cancelled event.
     assert parsed.lost == {"event": 4}
-    # R-19: an announcement after the fetch is ignored.
+    # An announcement after the fetch is ignored.
     assert icalendar.parse(fixture("calendar.ics"), parse_time("2026-04-01T00:00:00Z")).items[0].published_at is None
 
 

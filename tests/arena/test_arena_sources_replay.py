@@ -1,4 +1,4 @@
-"""From captures to snapshots: observer state, missing sources, exact replay (R-14, R-16, R-19, R-20)."""
+"""From captures to snapshots: observer state, missing sources, exact replay."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_an_article_keeps_its_first_version_and_expires_three_days_after_its_las
     assert "Undated" in titles(first) & titles(second)
     assert "Changed" not in titles(second)
     undated = [each for each in second.seen if getattr(each.item, "title", None) == "Undated"]
-    # R-19: time and first-seen time are those of the first response.
+    # Time and first-seen time are those of the first response.
     assert [(each.first_seen_at, each.item.time) for each in undated] == [(FETCHED, FETCHED)]
     third = observer.observe(AS_OF + timedelta(hours=72), [])
     assert "Undated" in titles(third)

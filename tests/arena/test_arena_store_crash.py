@@ -60,7 +60,7 @@ with floor(Path(sys.argv[1])) as ground:
 
 
 def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
-    """R-28, G5: SIGKILL at random times, repeatedly on the same file."""
+    """SIGKILL at random times, repeatedly on the same file."""
     drawn, acknowledged = random.Random(8), dict[str, int]()
     # The package of this process, wherever it is installed.
     paths = (Path(__file__).parents[1] / "support", Path(openoutcry.__file__).parents[1])
@@ -87,7 +87,7 @@ def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path
 
 
 def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: Path) -> None:
-    """R-28: an error and no receipt; with free space the log continues."""
+    """An error and no receipt; with free space the log continues."""
     with floor(tmp_path) as ground:
         ground.publish()
         ground.register("one")
@@ -116,7 +116,7 @@ def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: 
 
 
 def test_one_of_32_concurrent_equal_decisions_is_accepted(tmp_path: Path) -> None:
-    """R-25, R-26, under concurrency."""
+    """Under concurrency."""
     with floor(tmp_path) as ground:
         ground.publish()
         ground.register("one")
@@ -148,7 +148,7 @@ def test_an_arena_continues_after_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_key_rotated_by_another_process_is_invalid(tmp_path: Path) -> None:
-    """Q-9: the old key is invalid at once, even before the server has reloaded the state."""
+    """The old key is invalid at once, even before the server has reloaded the state."""
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         ground.publish()
         ground.register("one")
@@ -163,7 +163,7 @@ def test_a_key_rotated_by_another_process_is_invalid(tmp_path: Path) -> None:
 
 
 def test_a_market_published_by_another_process_is_secret_too(tmp_path: Path) -> None:
-    """R-32: a process with an outdated state reveals no decision."""
+    """A process with an outdated state reveals no decision."""
     with floor(tmp_path) as ground, Arena(tmp_path) as other:
         late = Floor(other, ground.clock, ground.demo, ground.settings)
         ground.publish()
@@ -179,7 +179,7 @@ def test_a_market_published_by_another_process_is_secret_too(tmp_path: Path) -> 
 
 
 def test_a_log_without_its_key_does_not_open(tmp_path: Path) -> None:
-    """R-28: no new key replaces a lost one."""
+    """No new key replaces a lost one."""
     with floor(tmp_path):
         pass
     (tmp_path / "log.key").rename(tmp_path / "kept")
@@ -192,7 +192,7 @@ def test_a_log_without_its_key_does_not_open(tmp_path: Path) -> None:
 
 
 def test_a_key_cannot_sign_a_second_history(tmp_path: Path) -> None:
-    """R-28: an empty database next to an existing key, for example without `--database`, starts no second log."""
+    """An empty database next to an existing key, for example without `--database`, starts no second log."""
     url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
     with floor(tmp_path / "arena", url) as ground:
         ground.publish()
@@ -205,7 +205,7 @@ def test_a_key_cannot_sign_a_second_history(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("has_log", [False, True])
 def test_a_killed_first_start_is_resumed(has_log: bool, tmp_path: Path) -> None:
-    """G5: the key exists before the log and is final once the log has records."""
+    """The key exists before the log and is final once the log has records."""
     with floor(tmp_path) as ground:
         vkey = str(ground.arena.key.verifier)
     (tmp_path / "log.key").rename(tmp_path / "log.tmp")
@@ -220,7 +220,7 @@ def test_a_killed_first_start_is_resumed(has_log: bool, tmp_path: Path) -> None:
 
 
 def test_setting_the_clock_back_does_not_decrease_log_times(ground: Floor, tmp_path: Path) -> None:
-    """R-20, R-27, R-42: log times never decrease, also after writes of another process and after a restart."""
+    """Log times never decrease, also after writes of another process and after a restart."""
     ground.register("two")
     ground.clock[0] += 7 * HOUR
     ground.register("late")
@@ -243,7 +243,7 @@ def test_setting_the_clock_back_does_not_decrease_log_times(ground: Floor, tmp_p
 
 
 def test_an_operator_writes_while_a_server_runs(tmp_path: Path) -> None:
-    """R-44: `arena resolve` is another process; the server continues after its record and uses its result."""
+    """`arena resolve` is another process; the server continues after its record and uses its result."""
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         first = ground.publish()
         market = ground.markets()[0]

@@ -1,4 +1,4 @@
-"""`POST /decisions`: R-05 and R-21 to R-30, including ambiguous JSON."""
+"""`POST /decisions`, including ambiguous JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.once
 
 
 def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> None:
-    """R-28, R-42."""
     markets = ground.markets()
     answer = ground.submit(
         "one", (markets[0], 0.04), {"market_id": markets[1], "yes_probability": 0.5, "confidence": 0.8}
@@ -46,7 +45,7 @@ def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> 
 
 
 def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
-    """R-05: a bad token with a bad body is 401."""
+    """A bad token with a bad body is 401."""
     market = ground.markets()[0]
     ground.keys["none"] = "tarena_none"
     assert said(ground.post("none", b"{"))[:2] == (401, "bad_auth")
@@ -59,7 +58,7 @@ def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
     assert said(ground.post("one", wrong)) == (404, "unknown_snapshot", "snapshot_as_of")
     wrong["snapshot_as_of"] = ground.as_of
     assert said(ground.post("one", wrong)) == (422, "duplicate_market", "decisions[1].market_id")
-    assert ground.arena.writer.log.end.seq == 4, "R-25: nothing is stored"
+    assert ground.arena.writer.log.end.seq == 4, "nothing is stored"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,6 @@ def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
     ],
 )
 def test_an_invalid_body_is_refused_with_its_field(ground: Floor, change: dict[str, Any], field: str) -> None:
-    """R-21."""
     body = ground.body("one", (ground.markets()[0], 0.1)) | change
     assert said(ground.post("one", body)) == (400, "invalid_payload", field)
 
@@ -85,7 +83,7 @@ def test_an_invalid_body_is_refused_with_its_field(ground: Floor, change: dict[s
     "probability", ['"0.4"', "true", "null", "1.0000001", "-0.1", "NaN", "Infinity", "1e999", "[]"]
 )
 def test_an_invalid_probability_is_refused(ground: Floor, probability: str) -> None:
-    """R-21: numbers are JSON numbers from 0 to 1."""
+    """Numbers are JSON numbers from 0 to 1."""
     text = json.dumps(ground.body("one", (ground.markets()[0], 0.123))).replace("0.123", probability)
     status, code, _ = said(ground.post("one", text))
     assert (status, code) == (400, "invalid_payload")
@@ -106,12 +104,11 @@ def test_an_invalid_probability_is_refused(ground: Floor, probability: str) -> N
     ],
 )
 def test_an_invalid_market_id_is_refused_and_never_truncated(ground: Floor, market_id: str) -> None:
-    """R-13."""
     assert said(ground.submit("one", (market_id, 0.1))) == (400, "invalid_payload", "decisions[0].market_id")
 
 
 def test_ambiguous_json_is_refused(ground: Floor) -> None:
-    """R-21, R-24: duplicate keys, lone surrogates and invalid UTF-8."""
+    """Duplicate keys, lone surrogates and invalid UTF-8."""
     market = ground.markets()[0]
     text = json.dumps(ground.body("one", {"market_id": market, "yes_probability": 0.25, "reasoning": "R"}))
     for wrong in (
@@ -129,7 +126,6 @@ def test_ambiguous_json_is_refused(ground: Floor) -> None:
 
 
 def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(ground: Floor) -> None:
-    """R-21, R-24."""
     market = ground.markets()[0]
     decision = {"market_id": market, "yes_probability": -0.0, "reasoning": "\0" + "\U0001f600" * 600, "extra": [1]}
     reply = ground.submit("one", decision, extra={"a": 1}).json()
@@ -138,7 +134,6 @@ def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(gr
 
 
 def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> None:
-    """R-23, R-26, R-27."""
     one, two = ground.markets()[:2]
     first = ground.as_of
     assert ground.submit("one", (one, 0.1)).status_code == 200
@@ -158,7 +153,7 @@ def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> 
 
 
 def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R-26: a submission on an old snapshot with many markets does not block the writer."""
+    """A submission on an old snapshot with many markets does not block the writer."""
     markets, first = ground.markets(), ground.as_of
     assert ground.submit("one", (markets[0], 0.1)).status_code == 200
     ground.publish()
@@ -176,10 +171,10 @@ def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypat
 
 
 def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) -> None:
-    """R-27, R-12: 410 if all decisions are late; with mixed reasons the status of the first."""
+    """410 if all decisions are late; with mixed reasons the status of the first."""
     reply = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     market, cutoff = reply["market_id"], parse_timestamp("t", reply["decision_cutoff"])
-    assert parse_timestamp("t", reply["settlement_at"]) - cutoff == 2 * HOUR, "R-10"
+    assert parse_timestamp("t", reply["settlement_at"]) - cutoff == 2 * HOUR
     unknown = (f"polymarket:{'1' * 70}", 0.5)
     ground.clock[0] = cutoff
     assert ground.submit("one", (market, 0.1)).status_code == 200
@@ -196,7 +191,6 @@ def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) ->
 
 
 def test_a_repeated_idempotency_key_returns_the_same_response(ground: Floor) -> None:
-    """R-29."""
     body = ground.body("one", (ground.markets()[0], 0.1))
     first = ground.post("one", body, **{"Idempotency-Key": "a"})
     again = ground.post("one", body, **{"Idempotency-Key": "a"})
@@ -213,7 +207,7 @@ def test_a_repeated_idempotency_key_returns_the_same_response(ground: Floor) -> 
 
 
 def test_the_slug_must_match_the_key_in_any_case_without_homoglyphs(ground: Floor) -> None:
-    """R-22: ASCII is lower-cased; the Kelvin sign is not a k."""
+    """ASCII is lower-cased; the Kelvin sign is not a k."""
     ground.register("kay")
     one, two = ground.markets()[:2]
     assert ground.post("kay", ground.body("KaY", (one, 0.5))).json()["record"]["agent_slug"] == "kay"
@@ -222,7 +216,6 @@ def test_the_slug_must_match_the_key_in_any_case_without_homoglyphs(ground: Floo
 
 
 def test_a_body_is_limited_to_one_mebibyte_of_json(ground: Floor) -> None:
-    """R-30."""
     text = json.dumps(ground.body("one", ("kalshi:NONE", 0.5))).encode()
     whole = text.ljust(1 << 20)
     assert said(ground.post("one", whole))[:2] == (400, "invalid_payload")

@@ -306,7 +306,7 @@ def test_the_same_seed_gives_the_same_verdict() -> None:
 def test_an_agent_with_many_faults_in_one_arm_is_not_judged() -> None:
     def dies(observation: str) -> str:
         if '"USD"' not in observation:
-            raise AgentError("agent_died", "an agent must answer until its run ends; received its end")
+            raise AgentError("agent_died", "an agent must answer until its run ends; received its exit")
         return '{"orders":[{"symbol":"USD","action":"buy","target_weight":1}]}'
 
     verdict = check(Counted(dies), FX, WINDOWS, QUICK)

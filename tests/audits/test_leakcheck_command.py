@@ -114,7 +114,7 @@ def test_the_table_names_column_horizon_and_row() -> None:
     )
     clean = call("leak_targets:refuses_nan", "--without", "nan", *SHORT)
     assert clean.returncode == 0
-    assert "no lookahead" in clean.stdout
+    assert "no look-ahead" in clean.stdout
     assert "skipped: nan" in clean.stdout
 
 
@@ -136,7 +136,7 @@ def test_an_early_end_and_outputs_that_are_not_compared_are_reported() -> None:
 def test_a_transform_that_spreads_nan_is_unsure_with_exit_code_0() -> None:
     done = call("leak_targets:fft_of_nan", *SHORT)
     assert done.returncode == 0, done.stderr
-    assert "no lookahead, 1 unsure" in done.stdout
+    assert "no look-ahead, 1 unsure" in done.stdout
     assert "not counted: average: only later NaN change it, and make all of it NaN or one value" in done.stdout
     report = json.loads(call("leak_targets:fft_of_nan", "--json", *SHORT).stdout)
     jsonschema.validate(report, SCHEMA)

@@ -272,7 +272,7 @@ def test_a_target_that_ends_its_process_on_a_perturbation_is_not_clean(how: str,
     (tmp_path / "quits.py").write_text(code, encoding="utf-8")
     done = called("quits:build", "--bars", "60", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"`target` must not end the process; received its end with {words}" in done.stderr
+    assert f"`target` must not end the process; received its exit with {words}" in done.stderr
 
 
 def test_a_long_check_reports_progress() -> None:

@@ -207,7 +207,7 @@ def test_the_command_passes_the_engine() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--setting", "nothing"], "must be one of free"), (["--markets", "2"], "`n_markets` must be at least 8")],
+    [(["--setting", "nothing"], "must be one of free"), (["--markets", "2"], "`--markets` must be at least 8")],
 )
 def test_the_command_refuses_invalid_arguments(arguments: list[str], message: str) -> None:
     refused = CliRunner().invoke(app, ["martingale", *arguments])

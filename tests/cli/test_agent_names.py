@@ -42,6 +42,8 @@ NAMED = {
     "cmd:agent.txt": None,
     "cmd: ": None,
     "http://agent.py": None,
+    "momentm": "`momentum`",
+    "mean_reversion": "`mean-reversion`",
     "unheard-of": None,
     "unheard_of:decide": None,
     "a'b": None,
@@ -85,11 +87,19 @@ def test_an_unknown_name_has_a_suggestion(folder: Path, name: str, suggestion: s
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
-@pytest.mark.parametrize("name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade", "cmd:agent.py"])
+@pytest.mark.parametrize(
+    "name", ["python agent.py", "agent.py", "localhost:8000", "agent.py:trade", "cmd:agent.py", "momentm"]
+)
 def test_an_unknown_agent_is_refused_with_a_suggestion(ran: Callable[..., str], command: list[str], name: str) -> None:
     output = ran(*command, name)
     assert "error: unknown_agent: " in output
     assert output.endswith(f"; hint: {suggested_name(name)}\n")
+
+
+@pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])
+def test_a_missing_program_has_a_hint(ran: Callable[..., str], command: list[str]) -> None:
+    output = ran(*command, "cmd:no-such-program --fast", "--sandbox", "none")
+    assert output.endswith("; hint: install `no-such-program`, or give the path of the program\n")
 
 
 @pytest.mark.parametrize("command", [["run", "--agent"], ["conformance"]])

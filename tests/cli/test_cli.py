@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -158,11 +159,12 @@ def test_a_run_that_ended_early_states_it_first(tmp_path: Path) -> None:
     assert json.loads(call(*words, "--json", cwd=tmp_path))["ending"] == "ruined on 2020-01-03"
 
 
-def test_undefined_metrics_are_listed_on_one_line(tmp_path: Path) -> None:
+def test_undefined_metrics_are_listed_by_reason(tmp_path: Path) -> None:
     (tmp_path / "flat.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,1\n", encoding="utf-8")
     output = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
-    assert output.count("undefined") == 1
-    assert "sharpe, sharpe_se, " in output
+    assert output.count("undefined") == 3
+    assert re.search("  · sharpe, sharpe_se, .* are undefined because the returns are constant\n", output)
+    assert "  · calmar is undefined: a drawdown is required; received a return series without one\n" in output
 
 
 def test_run_prints_unfilled_orders() -> None:
@@ -271,4 +273,4 @@ def test_the_bench_refuses_a_build_that_is_not_optimised(monkeypatch: pytest.Mon
     monkeypatch.setattr("openoutcry.cli.bench.BUILD_PROFILE", "quick")
     done = typed("bench")
     assert done.returncode == 2
-    assert "hint: make build" in done.stderr
+    assert "hint: `make build`" in done.stderr

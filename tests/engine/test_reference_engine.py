@@ -353,7 +353,7 @@ def order_branches(before: Account, after: Account) -> dict[str, Array]:
     h = np.where(bar.settles, 0.0, before.h * bar.split)
     flip, halted = (sized * h < 0.0) & (abs(sized) > abs(h)), np.isnan(bar.close)
     return {
-        "flip filled whole": flip & (filled == sized),
+        "flip filled in full": flip & (filled == sized),
         "flip cut beyond zero": flip & (abs(h) < abs(filled)) & (abs(filled) < abs(sized)),
         "flip cut before zero": flip & (filled != 0.0) & (abs(filled) < abs(h)),
         "flip dropped": flip & (filled == 0.0),

@@ -170,7 +170,7 @@ def test_an_exception_of_a_callable_is_the_cause_and_its_text_is_shown() -> None
     def fails(observation: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("of its own")
 
-    with pytest.raises(ConformanceError, match="received its end, KeyError: 'of its own'") as caught:
+    with pytest.raises(ConformanceError, match="received its exit, KeyError: 'of its own'") as caught:
         check_agent(fails)
     cause: BaseException | None = caught.value
     while cause is not None and not isinstance(cause, KeyError):
@@ -216,7 +216,7 @@ def test_an_agent_that_calls_exit_does_not_end_the_examiner(where: str) -> None:
         def __call__(self, observation: dict[str, Any]) -> dict[str, Any]:
             sys.exit(0)
 
-    with pytest.raises(ConformanceError, match="received its end, SystemExit: 0") as caught:
+    with pytest.raises(ConformanceError, match="received its exit, SystemExit: 0") as caught:
         check_agent(Exits() if where == "reset" else Exits)
     assert caught.value.check == "first_answer"
     # In a call, `SystemExit` is a fault with a traceback.

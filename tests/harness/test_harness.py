@@ -140,12 +140,12 @@ def ask_ours_hold(n_decisions: int) -> list[list[str]]:
 
 
 FAULTS = [
-    ("raises", "agent_died", "an agent must answer until its run ends; received its end, exit code 1"),
-    ("exits", "agent_died", "received its end, exit code 3"),
-    ("killed", "agent_died", "received its end, signal 9 (Killed)"),
+    ("raises", "agent_died", "an agent must answer until its run ends; received its exit, exit code 1"),
+    ("exits", "agent_died", "received its exit, exit code 3"),
+    ("killed", "agent_died", "received its exit, signal 9 (Killed)"),
     ("sleeps", "agent_late", "an agent must answer within 0.4 s; received nothing"),
     ("lengthy", "answer_too_long", "an answer must be a line of at most 1,000 bytes; received more"),
-    ("no_json", "agent_died", "received its end, exit code 1"),
+    ("no_json", "agent_died", "received its exit, exit code 1"),
     ("half_json", "bad_json", "a decision must be one JSON object; received text that is not JSON"),
 ]
 
@@ -195,7 +195,7 @@ OTHER_FAULTS = [
 def test_an_exit_is_detected_while_a_fork_holds_the_pipes(tmp_path: Path) -> None:
     bounds = Bounds(answer_seconds=6.0, end_seconds=0.2)
     with PythonAgent("process_agents:forks_and_ends", bounds=bounds).start() as session:
-        with pytest.raises(AgentError, match="received its end, exit code 5") as caught:
+        with pytest.raises(AgentError, match="received its exit, exit code 5") as caught:
             ask(session)
         (tmp_path / "over").touch()
     assert caught.value.slug == "agent_died"
@@ -208,7 +208,7 @@ def test_output_before_the_exit_counts_while_a_fork_holds_the_pipes() -> None:
     )
     with program(text, Bounds(answer_seconds=6.0, end_seconds=0.2)) as session:
         assert session.answer("x") == "[1]"
-        with pytest.raises(AgentError, match="received its end, exit code 0"):
+        with pytest.raises(AgentError, match="received its exit, exit code 0"):
             session.answer("y")
 
 
@@ -331,7 +331,7 @@ def test_a_run_continues_after_every_fault_and_reports_the_holds() -> None:
     assert record.faults == [dict.fromkeys(range(4, n, 5), "agent_died") for n in n_bars]
     assert len(message) == sum(map(len, record.faults))
     assert message[0].startswith(
-        "held: agent_died: an agent must answer until its run ends; received its end, exit code 1"
+        "held: agent_died: an agent must answer until its run ends; received its exit, exit code 1"
     )
     start, end = small().windows[1].start, small().windows[1].end
     assert any(each.endswith(f"window [{start}, {end}) of `ecb-fx` under seed 1") for each in message), message

@@ -38,7 +38,7 @@ def test_the_command_shows_a_fault_with_its_traceback(tmp_path: Path, season: tu
         (
             "raises",
             0,
-            "held: agent_died: an agent must answer until its run ends; received its end, exit code 1; at the",
+            "held: agent_died: an agent must answer until its run ends; received its exit, exit code 1; at the",
         ),
         ("half_json", 0, "sandbox "),
         ("nobody", 2, "error: unknown_agent: `process_agents` must have a callable `nobody`; received None"),

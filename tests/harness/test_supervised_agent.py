@@ -179,7 +179,7 @@ def test_an_exception_of_a_callable_is_a_fault() -> None:
         answers = [session.answer("{}") for _ in range(4)] + [session.answer('{"long": 1}')]
     assert [answer.fault for answer in answers] == [None, None, "agent_died", None, "answer_too_long"]
     assert '"reasoning": "x"}' in answers[3].text
-    assert str(faults[0]).endswith("received its end, ValueError: three")
+    assert str(faults[0]).endswith("received its exit, ValueError: three")
     assert 'raise ValueError("three")' in faults[0].stderr
     # Not a fault of the agent: an interrupt ends the run.
     with SupervisedAgent(CallableAgent(lambda: interrupt, "stop")) as session, pytest.raises(KeyboardInterrupt):

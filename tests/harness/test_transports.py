@@ -72,12 +72,12 @@ def test_a_command_is_split_and_started() -> None:
 
 @pytest.mark.parametrize("code", [125, 126, 127])
 def test_a_command_that_cannot_start_is_an_error_before_the_run(code: int) -> None:
-    with pytest.raises(AgentError, match=f"received its end, exit code {code}, before the first observation"):
+    with pytest.raises(AgentError, match=f"received its exit, exit code {code}, before the first observation"):
         python(f"import sys; sys.exit({code})").check()
     # The exit code at the end of an empty input is ignored.
     python("import sys; sys.stdin.read(); sys.exit(3)").check()
     # An exit while the input is open is a fault.
-    with pytest.raises(AgentError, match="received its end, exit code 3, before the first observation"):
+    with pytest.raises(AgentError, match="received its exit, exit code 3, before the first observation"):
         python("import sys; sys.exit(3)").check()
     with pytest.raises(oo.OpenOutcryError, match="must be a program that can be run; received 'no-such-program'"):
         connect("cmd:no-such-program").check()
@@ -148,7 +148,7 @@ def test_observations_are_posted_over_one_connection() -> None:
     ("handle", "slug", "message"),
     [
         (agent_servers.dripping, "agent_late", "must answer within 0.7 s; received no complete answer"),
-        (agent_servers.cut_short, "answer_cut_short", "must come whole"),
+        (agent_servers.cut_short, "answer_cut_short", "must be complete"),
         (partial(Post.answer, status=500, body=b"boom\x1b[2J"), "answer_status", r"received 500: boom\x1b[2J"),
         (partial(Post.answer, status=307, location="http://127.0.0.1:1/"), "answer_status", "received 307"),
         (partial(Post.answer, body=b" " * 1001), "answer_too_long", "at most 1,000 bytes; received more"),

@@ -158,9 +158,9 @@ def test_an_outlying_null_agent_is_a_dot_at_the_edge() -> None:
 def test_gates_on_sealed_windows_have_a_separate_table() -> None:
     sealed = [ScoreGate("dsr", False, 0.2, 0.95, "the deflated Sharpe ratio is not significant")]
     page = make_scores([make_score("a", 1, sealed=sealed)])
-    assert "Sealed windows alone" in page
+    assert "Only the sealed windows" in page
     assert page.count('<table class="gates">') == 2
-    assert "Sealed windows alone" not in make_scores()
+    assert "Only the sealed windows" not in make_scores()
 
 
 def test_a_board_without_a_suite_states_so(of_returns: Board, evaluation: Evaluation) -> None:
@@ -256,7 +256,7 @@ def test_returns_alone_are_marked_as_such(of_returns: Board) -> None:
     page = render_scores(view_of(of_returns), provenance_of(of_returns))
     Page(page)
     assert "never eligible" in page
-    assert "returns alone, without a record" in page
+    assert "returns without a record" in page
     assert "no null agents" in page
     assert "(same return series as a)" in page
     assert "decisions from which they could be recomputed" in page

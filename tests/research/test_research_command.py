@@ -180,7 +180,7 @@ def test_a_report_can_be_recreated_from_the_journal(first: tuple[Path, str], tmp
     ("words", "message"),
     [
         (("--provider", "fixed:no-such.json"), "No such file"),
-        (("--provider", "oracle"), "`provider` must be"),
+        (("--provider", "oracle"), "a provider must be"),
         (("--provider", "random", "--gates", "lax"), "`--gates` must be one of default, strict"),
         (("--provider", "random", "--data", "no-such"), "a dataset must be"),
         (("--provider", "random", "--holdout-bars", "7124"), "must leave two of"),

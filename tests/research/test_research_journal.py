@@ -187,7 +187,7 @@ def test_the_start_event_holds_all_inputs_of_the_results(uncut: tuple[Path, Resu
     assert start["market"]["whole_fingerprint"] == MARKET.fingerprint
     assert start["market"]["fingerprint"] != MARKET.fingerprint
     assert {"engine", "folds", "gates_version", "catalogue_sha256", "memory", "holdout"} <= set(start)
-    assert {"git", "tier", "python", "numpy"} <= set(start["aside"])
+    assert {"git", "tier", "python", "numpy"} <= set(start["environment"])
 
 
 def test_a_forged_journal_is_detected_by_its_anchors_in_the_ledger(uncut: tuple[Path, Result], tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_the_duration_before_an_interruption_counts(tmp_path: Path) -> None:
         for at, event in enumerate(recorded.events):
             payload = json.loads(json.dumps(event["payload"]))
             if at == last:
-                payload["aside"]["seconds"] = 3600.0
+                payload["environment"]["seconds"] = 3600.0
             log.append(event["event"], payload)
     # A user who may write both starts a new ledger.
     start = session_of(journal).events[0]["hash"]

@@ -90,7 +90,7 @@ def test_an_invalid_key_is_refused_without_showing_it(key: str) -> None:
 @pytest.mark.parametrize(
     ("provider", "model", "message"),
     [
-        ("antropic", "m", "`provider` must be `fixed:PATH`"),
+        ("antropic", "m", "a provider must be `fixed:PATH`"),
         (None, "m", "must be a string"),
         ("random", "m", "`model` must be None"),
         ("fixed:gone.json", None, "No such file"),

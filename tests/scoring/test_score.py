@@ -211,7 +211,7 @@ def test_the_capacity_is_the_nav_with_a_mean_active_return_of_zero() -> None:
     above, below = (oo.score(each, config=QUICK).scores[0].sides[0]["mean"] for each in sizes)
     assert above > 0.0 > below
     judged = oo.score(scorer.submit(record, traded, capacity=nav), config=QUICK).scores[0]
-    assert judged.beside["capacity"] == nav
+    assert judged.diagnostics["capacity"] == nav
     assert found(plain)[0] is None
     assert "costs that grow with size" in found(plain)[1]
     assert "above 0 at a NAV of 1e+06 is required" in found(traded, weights[::-1])[1]

@@ -291,7 +291,7 @@ def test_csv_files_of_the_same_days_are_one_board(tmp_path: Path) -> None:
     for digest in list(printed["tables"].values())[:2]:
         assert digest in shown
         assert digest in page.read_text(encoding="utf-8")
-    assert "no suite digest: returns alone have no protocol" in shown
+    assert "no suite digest: returns without records follow no suite" in shown
     assert "This command recomputes the board from the returns in its files" in page.read_text(encoding="utf-8")
 
 

@@ -243,7 +243,9 @@ def test_csv_returns_are_tested_and_never_eligible(tmp_path: Path) -> None:
     assert [board["a"].windows[0][edge] for edge in ("first", "last")] == ["2020-01-01", "2020-05-29"]
     assert printed["board"] == json.loads(board.text)
     assert {each.verdict for each in board.scores} <= {"unknown", "not_eligible"}
-    assert "no null agents: returns alone do not name a market" in call("score", path, "--benchmark", "market")
+    assert "no null agents: a CSV file of returns does not name its market" in call(
+        "score", path, "--benchmark", "market"
+    )
 
 
 def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
@@ -291,6 +293,6 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
         ((tmp_path / "x.txt",), "a file must be a record"),
-        ((tmp_path / "x.json",), "`path` must be a readable record file"),
+        ((tmp_path / "x.json",), "a readable record file is required"),
     ):
         assert wanted in call("score", *words, code=2), words

@@ -90,7 +90,7 @@ def test_a_journal_removed_by_the_agent_is_an_error(tmp_path: Path, monkeypatch:
 def test_too_many_seeds_for_the_file_descriptors_are_reported(tmp_path: Path) -> None:
     run = [*season(tmp_path, HIDDEN, seeds=tuple(range(40))), "--agent", "process_agents:hold"]
     error = failed(limited([*run, "--record", tmp_path / "r.json"]), 1)
-    assert "agent_not_started: as many agents at a time as the host has processes and descriptors for" in error
+    assert "agent_not_started: the host must have a free process and file descriptor for each agent" in error
     assert "while starting 40 agents at the same time, one for each seed of a window" in error
 
 

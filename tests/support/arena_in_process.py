@@ -101,5 +101,5 @@ def floor(folder: Path, url: str | None = None, **options: Any) -> Iterator[Floo
 def said(answer: Any) -> tuple[int, str, str | None]:
     """Return the status, code and field of an error response, and check its form."""
     reply = answer.json()
-    assert set(reply) >= {"error", "detail", "field"}, "R-03: every error has one form"
+    assert set(reply) >= {"error", "detail", "field"}, "every error has one form"
     return answer.status_code, reply["error"], reply["field"]

@@ -52,14 +52,14 @@ class Model:
     accepted: list[Decided] = field(default_factory=list)
 
     def register(self, slug: str) -> int:
-        """Register an agent and return the expected status (R-35, R-37)."""
+        """Register an agent and return the expected status."""
         if slug.lower() in self.suspended:
             return 409
         self.suspended[slug.lower()] = False
         return 201
 
     def publish(self, as_of: int, closes: dict[str, int | None]) -> None:
-        """Publish a snapshot with markets and their closes; None for an unknown close (R-10, R-11)."""
+        """Publish a snapshot with markets and their closes; None for an unknown close."""
         self.snapshots.append(as_of)
         for market_id, close in closes.items():
             cutoff = as_of + WITHOUT_CLOSE if close is None else close - 2 * HOUR
@@ -70,7 +70,7 @@ class Model:
                 known.cutoff = cutoff
 
     def submit(self, slug: str, as_of: int, shares: list[tuple[str, str]]) -> Answer:
-        """Accept valid decisions and return the expected response (R-23, R-25 to R-27)."""
+        """Accept valid decisions and return the expected response."""
         if as_of not in self.snapshots:
             return Answer(404, {})
         if len({market_id for market_id, _ in shares}) < len(shares):
@@ -99,7 +99,7 @@ class Model:
         return "stale_snapshot" if before and as_of < max(before) else None
 
     def resolve(self, market_id: str, status: str, outcome: str | None, actual_close: int | None) -> bool:
-        """Record a result, or refuse it: a final result needs an explicit correction (R-44)."""
+        """Record a result, or refuse it: a final result needs an explicit correction."""
         market = self.markets[market_id]
         is_said_again = outcome is not None and outcome == market.outcome
         may_follow = {"amended", "void", "scalar"} | ({"disputed"} if market.status == "determined" else set())
@@ -110,7 +110,7 @@ class Model:
         return True
 
     def status(self, market: Market) -> str:
-        """Return whether a market is open, closed or settled (R-09)."""
+        """Return whether a market is open, closed or settled."""
         if market.status is None:
             return "open" if self.clock <= market.cutoff else "closed"
         if market.status == "determined":
@@ -118,14 +118,14 @@ class Model:
         return "closed" if market.status == "disputed" else "settled"
 
     def shown(self, slug: str) -> list[tuple[str, str]]:
-        """Return the public decisions of an agent (R-32)."""
+        """Return the public decisions of an agent."""
         public = [
             each for each in self.accepted if each.slug == slug and self.clock > self.markets[each.market_id].cutoff
         ]
         return [(each.market_id, each.share) for each in public]
 
     def scores(self, slug: str) -> tuple[int, Fraction | None]:
-        """Return the number of scored decisions of an agent and their mean squared error (R-43 to R-45)."""
+        """Return the number of scored decisions of an agent and their mean squared error."""
         counted: dict[str, Decided] = {}
         for each in [] if self.suspended[slug] else self.accepted:
             market = self.markets[each.market_id]
@@ -145,6 +145,6 @@ class Model:
         return min((each for each in cutoffs + finals if each >= self.clock), default=None)
 
     def listed(self, status: str) -> list[dict[str, Any]]:
-        """Return markets of a status in their order (R-08)."""
+        """Return markets of a status in their order."""
         found = [(each.cutoff, name) for name, each in self.markets.items() if self.status(each) == status]
         return [{"market_id": name, "decision_cutoff": cutoff} for cutoff, name in sorted(found)]

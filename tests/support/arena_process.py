@@ -32,7 +32,7 @@ def served(folder: Path, *more: str, data: str = "arena") -> Iterator[str]:
     ) as process:
         try:
             assert process.stdout is not None
-            kind = "practice" if "--sandbox" in more else "demo"
+            kind = "practice" if "--practice" in more else "demo"
             assert f"8 markets, {kind} season" in process.stdout.readline()
             deadline = time.monotonic() + 30.0
             while time.monotonic() < deadline:

@@ -17,10 +17,10 @@ class Layer:
 
     Attributes:
         modules: Names; `a.*` stands for everything below `a`.
-        layers: Rows above this one.
+        layers: Rows above this one that it imports.
         libraries: Third-party packages.
         deferred: Third-party packages of extras, imported only inside functions.
-        by_name: Modules that import others by a computed name.
+        by_name: Modules that import or run others by a computed name.
     """
 
     modules: tuple[str, ...]
@@ -44,10 +44,10 @@ LAYERS = {
     "errors": _layer("errors arguments", "native"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
     "data": _layer("data data.*", BASE, deferred="pandas polars pyarrow"),
-    "scenarios": _layer("scenarios scenarios.*", f"{BASE} data"),
+    "scenarios": _layer("scenarios scenarios.*", f"{BASE} data", ""),
     # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),
-    "records": _layer("records records.*", BASE),
+    "records": _layer("records records.*", BASE, ""),
     "backtest": _layer("backtest backtest.*", f"{BASE} data agents records", deferred="ray rich"),
     # Learners.
     "gym": _layer(
@@ -55,19 +55,23 @@ LAYERS = {
         f"{BASE} data scenarios",
         "gymnasium numpy",
     ),
-    "sb3": _layer("gym.sb3 sb3", f"{BASE} gym", "gymnasium numpy stable_baselines3"),
-    "puffer": _layer("gym.puffer puffer", f"{BASE} gym", "gymnasium numpy pufferlib"),
+    "sb3": _layer("gym.sb3 sb3", "errors", "gymnasium numpy stable_baselines3"),
+    "puffer": _layer("gym.puffer puffer", "gym", "gymnasium numpy pufferlib"),
     # Agents in separate processes. Scripts of the sandbox run without the package.
     "sandbox": _layer(
         "harness.sandbox harness.sandbox.*",
-        "native errors",
+        "errors",
         libraries="",
         deferred="numpy",
         by_name="harness.sandbox.launcher harness.sandbox.escapes.run_attempt harness.sandbox.escapes.attempt_server"
         " harness.sandbox.escapes.language",
     ),
-    "harness": _layer("harness harness.*", f"{CORE} sandbox", deferred="httpx"),
-    "conformance": _layer("harness.conformance harness.conformance.*", f"{CORE} sandbox harness"),
+    "harness": _layer("harness harness.*", f"{BASE} agents sandbox", "", "httpx"),
+    "conformance": _layer(
+        "harness.conformance harness.conformance.*",
+        f"{BASE} data scenarios agents backtest harness",
+        by_name="harness.conformance.agent_files",
+    ),
     "mcp": _layer("harness.mcp harness.mcp.*", f"{CORE} harness", "anyio mcp mcp_types numpy pydantic"),
     # Scores, then pages and pictures.
     "scoring": _layer("scoring scoring.*", f"{CORE} harness"),
@@ -82,19 +86,22 @@ LAYERS = {
     ),
     "audits": _layer(
         "audits audits.*",
-        f"{CORE} gym harness sandbox scoring pages report",
+        f"{CORE} gym harness scoring pages",
         deferred="gymnasium pandas polars",
-        by_name="audits.leakcheck.target_lookup",
+        by_name="audits.leakcheck.market_frames audits.leakcheck.target_lookup",
     ),
-    "testing": _layer("testing testing.*", "conformance", "gymnasium numpy pytest", by_name="testing"),
+    "testing": _layer("testing testing.*", "", "gymnasium numpy pytest", by_name="testing"),
     # Apps. Imports between apps run in one direction.
-    "ledger": _layer("ledger ledger.*", f"{CORE} scoring", deferred="fastapi pyarrow uvicorn"),
+    "ledger": _layer(
+        "ledger ledger.*", f"{BASE} data agents records backtest scoring", deferred="fastapi pyarrow uvicorn"
+    ),
     "research": _layer(
         "research research.*",
-        f"{CORE} harness sandbox scoring pages ledger",
-        deferred="anthropic openai optuna rich",
+        f"{BASE} data agents records backtest harness sandbox scoring pages ledger",
+        deferred="anthropic openai optuna",
+        by_name="research.code_worker research.llm_clients.sdk_clients",
     ),
-    "arena_protocol": _layer("arena arena.protocol arena.timestamps", BASE, ""),
+    "arena_protocol": _layer("arena arena.protocol arena.timestamps", "errors", ""),
     "arena_log": _layer("arena.log arena.log.*", BASE, "cryptography"),
     # Scores must not depend on the ranking of news: scoring imports neither snapshots nor sources.
     "arena_scoring": _layer("arena.scoring arena.scoring.*", f"{BASE} arena_protocol"),
@@ -103,9 +110,9 @@ LAYERS = {
         "arena.sources arena.sources.* arena.demo_season", "arena_protocol arena_snapshots", "feedparser httpx"
     ),
     # Two files that run without the package, for auditors.
-    "arena_verifier": _layer("arena.verifier arena.rescoring", libraries=""),
+    "arena_verifier": _layer("arena.verifier arena.rescoring", libraries="", by_name="arena.verifier"),
     "arena_schemas": _layer(
-        "arena.request_schema arena.submission_schema", f"{BASE} arena_protocol arena_log", "pydantic"
+        "arena.request_schema arena.submission_schema", "native arena_protocol arena_log", "pydantic"
     ),
     "arena_store": _layer(
         "arena.store arena.store.* arena.season_scheduler",
@@ -119,7 +126,7 @@ LAYERS = {
         "sqlalchemy",
     ),
     # The prompt of a model is built from one snapshot, never from a result.
-    "arena_prompt": _layer("arena.forecast_prompt", f"{BASE} agents arena_snapshots", ""),
+    "arena_prompt": _layer("arena.forecast_prompt", "errors agents arena_snapshots", ""),
     "arena_questions": _layer(
         "arena.past_questions arena.dataset_splits",
         f"{BASE} arena_protocol arena_scoring arena_snapshots arena_verifier arena_prompt",
@@ -132,12 +139,10 @@ LAYERS = {
     ),
     "arena_pages": _layer(
         "arena.pages arena.pages.*",
-        f"{BASE} pages arena_protocol arena_log arena_scoring arena_schemas arena_store arena_server",
+        "pages arena_protocol arena_log arena_scoring arena_schemas arena_store arena_server",
         "fastapi jinja2 numpy sqlalchemy starlette ulid",
     ),
-    "arena_app": _layer(
-        "arena.app", f"{BASE} arena_protocol arena_store arena_server arena_pages", "fastapi starlette"
-    ),
+    "arena_app": _layer("arena.app", "arena_protocol arena_store arena_server arena_pages", "fastapi starlette"),
     "arena_witness": _layer("arena.witness", f"{BASE} arena_protocol arena_log", "httpx"),
     "arena_client": _layer("arena.arena_client arena.event_stream", "arena_protocol", "httpx"),
     # Episodes do not depend on the framework, so that they can be tested and audited without it.
@@ -153,12 +158,14 @@ LAYERS = {
     "verifiers": _layer(
         "verifiers_env verifiers_env.arena_tasks verifiers_env.chat_harness verifiers_env.conversation_protocol"
         " verifiers_env.trading_tasks verifiers_env.verifiers_environment",
-        f"{CORE} arena_questions rollouts forecasts",
-        "aiohttp numpy pydantic verifiers",
+        "errors arena_questions rollouts forecasts",
+        "aiohttp pydantic verifiers",
         by_name="verifiers_env",
     ),
     "benchmarks": _layer(
-        "benchmarks benchmarks.*", f"{CORE} gym harness sandbox scoring audits", "gymnasium numpy", deferred="arch"
+        "benchmarks benchmarks.*",
+        "native data scenarios records backtest gym harness sandbox scoring audits",
+        deferred="arch",
     ),
     "cli": _layer(
         "cli cli.* __main__",
@@ -168,15 +175,64 @@ LAYERS = {
         by_name="cli.commands",
     ),
     # The public names, imported on first use.
-    "surface": Layer(("openoutcry",), frozenset(BASE.split()), by_name=frozenset({"openoutcry"})),
+    "surface": Layer(("openoutcry",), frozenset({"native"}), by_name=frozenset({"openoutcry"})),
 }
+
+# Names of the root, defined before it imports any module, and the modules that read them there.
+ROOT_NAMES = {
+    "__version__": {
+        "openoutcry.arena.sources.http_fetch",
+        "openoutcry.cli.version_info",
+        "openoutcry.harness.conformance.conformance_report",
+        "openoutcry.harness.mcp.mcp_server",
+        "openoutcry.ledger.entry_builder",
+        "openoutcry.report.run_report",
+        "openoutcry.research.ledger_trials",
+    },
+    "CONTRACT_VERSION": {"openoutcry.research.ledger_trials"},
+}
+
+
+def _deferred(module: str, targets: str, reason: str) -> dict[tuple[str, str], str]:
+    return {(f"openoutcry.{module}".rstrip("."), f"openoutcry.{target}"): reason for target in targets.split()}
+
+
+_COMMAND = "a command defers its imports, so that `openoutcry --help` starts fast"
+_PUBLIC = "public names are imported on first use"
+_PLUGIN = "pytest loads the plugin in every project"
 
 # Allowed deferred imports (in a function, or only for types) outside the rows above: (module, target) -> reason.
 DEFERRED = {
-    ("openoutcry", ANY): "public names are imported on first use",
-    ("openoutcry.cli.*", ANY): "a command defers its imports, so that `openoutcry --help` starts fast",
-    ("openoutcry.backtest.run", "openoutcry.report.run_report"): "`Run.report` and `Run.plot` draw the run",
-    ("openoutcry.gym.environment", "openoutcry.report.charts.raster"): "`render_mode='rgb_array'` draws a picture",
-    ("openoutcry.testing.pytest_plugin", "openoutcry.audits.leakcheck"): "pytest loads the plugin in every project",
-    (ANY, "openoutcry"): "`__version__` is defined only in the root",
+    **_deferred("", "agents data data.dataset data.window records.run_record", _PUBLIC),
+    **_deferred("", "backtest.replay backtest.run backtest.sweep scoring.scorer", _PUBLIC),
+    **_deferred("", "gym gym.vector verifiers_env", _PUBLIC),
+    **_deferred("cli.arena", "arena.*", _COMMAND),
+    **_deferred("cli.arena_operator", "arena.*", _COMMAND),
+    **_deferred("cli.arena_scoring", "arena.*", _COMMAND),
+    **_deferred("cli.bench", "benchmarks.*", _COMMAND),
+    **_deferred("cli.conformance", "harness.conformance harness.conformance.*", _COMMAND),
+    **_deferred("cli.demo", "report.*", _COMMAND),
+    **_deferred("cli.mcp", "harness.mcp harness.mcp.*", _COMMAND),
+    **_deferred("cli.report", "report.*", _COMMAND),
+    **_deferred("cli.research", "research.*", _COMMAND),
+    **_deferred("cli.research_output", "research.*", _COMMAND),
+    **_deferred("cli.run", "report.*", _COMMAND),
+    **_deferred("cli.score", "report.*", _COMMAND),
+    **_deferred("cli.version_info", "report.wasm_engine", _COMMAND),
+    **_deferred("backtest.run", "report.run_report", "`Run.report` and `Run.plot` draw the run"),
+    **_deferred("gym.environment", "report.charts.raster", "`render_mode='rgb_array'` draws a picture"),
+    **_deferred("testing", "harness.conformance", _PLUGIN),
+    **_deferred("testing.pytest_plugin", "audits.leakcheck", _PLUGIN),
+}
+
+# Deferred imports that close a cycle of files -> the files of the cycle. Without these imports there is no cycle.
+# A report computes the statistics of a run, so that it imports `Run`; `Run.report` imports the report when called.
+DEFERRED_CYCLES = {
+    ("openoutcry.backtest.run", "openoutcry.report.run_report"): {
+        "openoutcry.backtest.run",
+        "openoutcry.report.run_report",
+        "openoutcry.report.run_statistics",
+        "openoutcry.report.run_trace",
+        "openoutcry.scoring.null_agents",
+    },
 }

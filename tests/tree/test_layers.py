@@ -1,188 +1,46 @@
-"""Layers: the imports of each module and crate. A new import, module or crate fails until its row is added.
+"""Layers: the imports of each Python module. A new import or module fails until its row is added.
 
-Each checker takes text, so that tests can plant violations.
+`test_rust_layers.py` tests the crates.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import tomllib
-from layers import ANY, DEFERRED, LAYERS
-from rust_graph import cycles, violations
-from rust_layers import RUST_LAYERS
+from crate_layers import RUST
+from layer_checks import (
+    BY_NAME,
+    FOLDERS,
+    IMPORTS,
+    MODULES,
+    PACKAGE,
+    SOURCES,
+    TEXTS,
+    arrows_of,
+    belongs,
+    docstring_faults,
+    layer_of,
+    python_faults,
+    uses,
+)
+from layers import DEFERRED, DEFERRED_CYCLES, LAYERS, ROOT_NAMES
+from rust_graph import cycles
 
 pytestmark = pytest.mark.once
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "python" / "openoutcry"
-
-# Crate -> its allowed dependencies.
-CRATES = {
-    "openoutcry-engine": {"libm", "pulp", "rand_chacha", "sha2", "thiserror"},
-    "openoutcry-contract": {"openoutcry-engine", "ed25519-dalek", "serde", "serde_json", "sha2", "thiserror", "zmij"},
-    "openoutcry": {"openoutcry-contract", "openoutcry-engine", "libm", "rand_chacha", "sha2", "thiserror"},
-    "openoutcry-score": {"openoutcry-contract", "libm", "pulp", "rand_chacha", "serde", "serde_json", "thiserror"},
-    "openoutcry-py": {"openoutcry", "openoutcry-score", "numpy", "pyo3", "zstd"},
-    "openoutcry-wasm": {"openoutcry", "openoutcry-score", "js-sys", "serde", "serde_json", "wasm-bindgen"},
-}
-PURE = "engine|contract|env|score"
-POOL = "env/src/batch/thread_pool.rs"
-# Folders of `rust/`, a pattern that their sources must not contain, and the reason.
-BANNED = (
-    (PURE, r"\bstd\s*::\s*(\{[^;]*\b)?(env|fs|net|time)\b", "no clock and no input or output"),
-    # The pool starts threads and detects a fork.
-    (f"(?!{POOL})({PURE})", r"\bstd\s*::\s*(\{[^;]*\b)?(io|process|thread)\b", "no threads, and no input or output"),
-    ("engine", r"\bserde(_json)?\b", "the engine does not depend on a wire format"),
-    ("env/src/agents", r"\bDataset\b", "an agent receives an `AsOf`, never the dataset"),
-    (".*", r"\bHash(Map|Set)\b", "iteration order is random"),
-    (".*", r"\b(e?print(ln)?|dbg|todo|unimplemented)!", "a library does not print and has no unfinished code"),
-    (".*", r"#!?\[\s*(cfg_attr\s*\(.*,\s*)?allow\s*\(", "`#[expect(..., reason)]` instead of `#[allow]`"),
-)
-RUST_TEXT = re.compile(r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
-
-
-def belongs(module: str, pattern: str) -> bool:
-    """Return whether a module matches a pattern: `a`, `a.*` for all modules below `a`, or `*`."""
-    return pattern in (module, ANY) or (pattern.endswith(".*") and module.startswith(pattern[:-1]))
-
-
-def layer_of(module: str) -> str | None:
-    """Return the row of a module; the longest pattern wins."""
-    found = [(len(each), name) for name, row in LAYERS.items() for each in row.modules if belongs(module, each)]
-    return max(found)[1] if found else None
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-MODULES = {*SOURCES, "openoutcry.openoutcry_py"}
-
-
-def imports(node: ast.AST, later: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield the modules that a syntax tree imports, and whether each import is deferred."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            yield from ((alias.name, later) for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            origin = "." * child.level + (child.module or "")
-            for alias in child.names:
-                member = f"{origin}.{alias.name}"
-                # Modules may import only `__version__` from the root: it re-exports their own names.
-                is_surface = origin == "openoutcry" and alias.name != "__version__"
-                yield (member if member in MODULES or is_surface else origin), later
-        elif isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] in {"import_module", "__import__"}:
-            yield "?", later
-        deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-        yield from imports(child, later or deferred or for_types)
-
-
-def is_deferred(module: str, target: str) -> bool:
-    return any(belongs(module, source) and belongs(target, to) for source, to in DEFERRED)
-
-
-def is_allowed(module: str, target: str, later: bool) -> bool:
-    name = layer_of(module)
-    row = LAYERS[name]
-    top = target.split(".")[0]
-    if target == "?":
-        return module in row.by_name
-    if top == "openoutcry":
-        other = layer_of(target)
-        # The root defines `__version__` before it imports any module.
-        is_near = other == name or other in row.layers or target == "openoutcry"
-        return other is not None and (is_near or (later and is_deferred(module, target)))
-    return top in sys.stdlib_module_names or top in row.libraries or (later and top in row.deferred)
-
-
-def python_faults(module: str, text: str) -> list[str]:
-    """Return the imports of a module that its layer does not allow."""
-    name = layer_of(module)
-    if name is None:
-        return [f"{module} must have a row in LAYERS"]
-    return [
-        f"{module} ({name}) must not import {target}{' later' if later else ''}"
-        for target, later in imports(ast.parse(text))
-        if not is_allowed(module, target, later)
-    ]
-
-
-def arrows_of(texts: dict[str, str]) -> dict[str, set[str]]:
-    """Return the imports of each module, without allowed deferred ones and the `__version__` of the root."""
-    return {
-        module: {
-            target
-            for target, later in imports(ast.parse(text))
-            if target in MODULES
-            and target not in (module, "openoutcry")
-            and not (later and is_deferred(module, target))
-        }
-        for module, text in texts.items()
-    }
-
-
-def dependencies(manifest: dict[str, Any]) -> set[str]:
-    """Return the dependencies of a crate on any platform, without those of its tests."""
-    tables = [manifest, *manifest.get("target", {}).values()]
-    kinds = ("dependencies", "build-dependencies")
-    listed = [item for table in tables for kind in kinds for item in table.get(kind, {}).items()]
-    return {each.get("package", name) if isinstance(each, dict) else name for name, each in listed}
-
-
-def crate_faults(text: str) -> list[str]:
-    """Return the dependencies of a manifest that its crate's row does not allow."""
-    manifest = tomllib.loads(text)
-    name = manifest["package"]["name"]
-    if name not in CRATES:
-        return [f"{name} must have a row in CRATES"]
-    return [f"{name} must not depend on {each}" for each in sorted(dependencies(manifest) - CRATES[name])]
-
-
-def rust_faults(place: str, text: str) -> list[str]:
-    """Return the banned patterns in the source at `place` below `rust/`; comments and strings may contain them."""
-    code = RUST_TEXT.sub(lambda match: '""' + "\n" * match[0].count("\n"), text)
-    return [
-        f"rust/{place}:{code.count(chr(10), 0, match.start()) + 1} must not contain `{match[0]}`: {why}"
-        for folders, pattern, why in BANNED
-        if re.match(rf"({folders})/", place)
-        for match in re.finditer(pattern, code)
-    ]
-
-
-MANIFESTS = sorted((ROOT / "rust").glob("*/Cargo.toml"))
-RUST = [path.relative_to(ROOT / "rust") for crate in MANIFESTS for path in sorted((crate.parent / "src").rglob("*.rs"))]
 
 
 @pytest.mark.parametrize("module", SOURCES)
 def test_a_python_module_imports_what_its_layer_allows(module: str) -> None:
-    assert python_faults(module, SOURCES[module].read_text(encoding="utf-8")) == []
+    assert python_faults(module, TEXTS[module]) == []
 
 
-@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
-def test_a_crate_depends_on_what_its_row_allows(manifest: Path) -> None:
-    assert crate_faults(manifest.read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize("place", RUST, ids=str)
-def test_a_rust_source_contains_no_pattern_banned_in_its_crate(place: Path) -> None:
-    assert rust_faults(place.as_posix(), (ROOT / "rust" / place).read_text(encoding="utf-8")) == []
-
-
-def test_every_row_of_the_tables_is_in_use() -> None:
+def test_every_row_has_modules() -> None:
     assert {layer_of(module) for module in MODULES} == set(LAYERS)
-    assert {tomllib.loads(path.read_text(encoding="utf-8"))["package"]["name"] for path in MANIFESTS} == set(CRATES)
 
 
 def test_a_row_names_only_rows_above_it() -> None:
@@ -191,49 +49,84 @@ def test_a_row_names_only_rows_above_it() -> None:
     assert {name: rows for name, rows in below.items() if rows} == {}
 
 
-def test_every_deferred_row_is_in_use() -> None:
-    found = [
-        (module, target)
-        for module, path in SOURCES.items()
-        for target, later in imports(ast.parse(path.read_text(encoding="utf-8")))
-        if later or target == "openoutcry"
-    ]
-    unused = [row for row in DEFERRED if not any(belongs(m, row[0]) and belongs(t, row[1]) for m, t in found)]
-    assert unused == []
+def test_a_row_allows_only_imports_that_occur() -> None:
+    unused = {}
+    for name, used in uses().items():
+        row = LAYERS[name]
+        at_once = {target for target, later in used.items() if not later}
+        unused[name] = (row.layers | row.libraries) - at_once | row.deferred - set(used)
+        unused[name] |= {module for module in row.by_name if BY_NAME not in dict(IMPORTS[module])}
+    assert {name: targets for name, targets in unused.items() if targets} == {}
 
 
-def test_no_file_is_part_of_a_cycle() -> None:
-    texts = {module: path.read_text(encoding="utf-8") for module, path in SOURCES.items()}
-    assert cycles(arrows_of(texts)) == []
+def is_needed(source: str, to: str) -> bool:
+    """Return whether a deferred import needs a row of `DEFERRED`, because its layer does not allow it."""
+    for module, targets in IMPORTS.items():
+        if belongs(module, source):
+            name = layer_of(module)
+            found = [layer_of(target) for target, later in targets if later and belongs(target, to)]
+            if set(found) - {name} - LAYERS[name].layers:
+                return True
+    return False
 
 
-def test_a_planted_cycle_is_found() -> None:
+def test_every_deferred_import_occurs_and_needs_its_row() -> None:
+    assert [row for row in DEFERRED if not is_needed(*row)] == []
+    read = {name: {m for m, targets in IMPORTS.items() if f"openoutcry.{name}" in dict(targets)} for name in ROOT_NAMES}
+    assert read == ROOT_NAMES
+
+
+def cycles_of(texts: dict[str, str]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the cycles of files, and those that remain without the known deferred imports."""
+    arrows = arrows_of(texts)
+    known = {module: {to for module_, to in DEFERRED_CYCLES if module_ == module} for module in arrows}
+    return cycles(arrows), cycles({module: targets - known[module] for module, targets in arrows.items()})
+
+
+def test_no_file_is_part_of_a_cycle_apart_from_the_known_deferred_imports() -> None:
+    assert cycles_of(TEXTS) == (sorted(map(sorted, DEFERRED_CYCLES.values())), [])
+
+
+PLANTED_CYCLES = {
+    "two files": {
+        "errors": "from openoutcry.arguments import text",
+        "arguments": "from openoutcry.errors import refusal",
+    },
+    "an import in a function": {
+        "records.keys": "from openoutcry.records.run_record import RunRecord",
+        "records.run_record": "def f():\n    from openoutcry.records.keys import sign",
+    },
+    "an import for types": {
+        "records.keys": "from openoutcry.records.run_record import RunRecord",
+        "records.run_record": "if TYPE_CHECKING:\n    from openoutcry.records.keys import sign",
+    },
+    "a deferred row": {
+        "gym.environment": "def f():\n    from openoutcry.report.charts.raster import draw",
+        "report.charts.raster": "from openoutcry.gym.environment import OpenOutcryEnv",
+    },
+    "a package": {
+        "records": "from openoutcry.errors import refusal",
+        "errors": "from openoutcry.records.keys import sign",
+    },
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED_CYCLES.values(), ids=list(PLANTED_CYCLES))
+def test_a_planted_cycle_is_found(planted: dict[str, str]) -> None:
+    found = [sorted(f"openoutcry.{module}" for module in planted)]
+    assert cycles_of({f"openoutcry.{module}": text for module, text in planted.items()}) == (found, found)
+
+
+def test_a_cycle_through_a_known_deferred_import_must_be_that_of_the_table() -> None:
+    run = "def f():\n    from openoutcry.report.run_report import plot"
     texts = {
-        "openoutcry.errors": "from openoutcry.arguments import text",
-        "openoutcry.arguments": "from openoutcry.errors import refusal",
-        "openoutcry.records.keys": "def f():\n    from openoutcry.errors import refusal",
-        "openoutcry.backtest.run": "def f():\n    from openoutcry.report.run_report import plot",
-        "openoutcry.report.run_report": "from openoutcry.backtest.run import Run",
+        "openoutcry.backtest.run": run,
+        "openoutcry.report.run_report": "from openoutcry.report.score_report import plot",
+        "openoutcry.report.score_report": "from openoutcry.backtest.run import Run",
     }
-    assert cycles(arrows_of(texts)) == [["openoutcry.arguments", "openoutcry.errors"]]
-
-
-@pytest.mark.parametrize("crate", RUST_LAYERS)
-def test_a_folder_of_a_crate_uses_only_its_row_and_no_cycle(crate: str) -> None:
-    assert violations(ROOT / "rust" / crate / "src", RUST_LAYERS[crate]) == []
-
-
-def test_a_planted_use_and_a_planted_cycle_of_folders_are_found(tmp_path: Path) -> None:
-    for name, text in {
-        "lib": "mod a;\nmod b;",
-        "a": "use crate::b::B;\npub struct A;",
-        "b": "use crate::a::A;\npub struct B;",
-    }.items():
-        (tmp_path / f"{name}.rs").write_text(text + "\n", encoding="utf-8")
-    found = violations(tmp_path, {"a": set(), "b": {"a"}})
-    assert any(fault == "a must not use b" for fault in found)
-    assert any("use each other" in fault for fault in found)
-    assert violations(tmp_path, {"a": {"b"}}) != []
+    found, without = cycles_of(texts)
+    assert (found, without) == ([sorted(texts)], [])
+    assert set(found[0]) not in DEFERRED_CYCLES.values()
 
 
 FLAT = 8
@@ -247,21 +140,44 @@ def test_few_modules_are_outside_of_folders() -> None:
 
 
 def test_every_folder_has_a_docstring_of_its_contents_and_imports() -> None:
-    folders = {path.parent for path in SOURCES.values()} - {PACKAGE / "arena" / "store" / "migrations" / "versions"}
-    texts = {}
-    for folder in folders - {PACKAGE, PACKAGE / "arena" / "store" / "migrations"}:
-        home = folder / "__init__.py"
-        text = ast.get_docstring(ast.parse(home.read_text(encoding="utf-8"))) if home.exists() else None
-        texts[folder.relative_to(PACKAGE).as_posix()] = text or ""
-    assert [name for name, text in texts.items() if len(text.splitlines()) < 3 or "mports" not in text] == []
+    # Alembic runs the migrations as scripts, which are no package.
+    assert {path.parent for path in SOURCES.values() if "migrations" not in path.parts} - {PACKAGE} == {
+        SOURCES[folder].parent for folder in FOLDERS
+    }
+    texts = {folder: ast.get_docstring(ast.parse(TEXTS[folder])) or "" for folder in FOLDERS}
+    assert [folder for folder, text in texts.items() if len(text.splitlines()) < 3] == []
+    assert [fault for folder, text in sorted(texts.items()) for fault in docstring_faults(folder, text)] == []
+
+
+def test_a_planted_docstring_is_found() -> None:
+    stated = "Imports `errors`, `data`, `cli` and\n`arguments`."
+    assert docstring_faults("openoutcry.agents", f"Agents.\n\n{stated}") == [
+        "openoutcry.agents imports openoutcry_py",
+        "openoutcry.agents does not import cli",
+    ]
+    assert docstring_faults("openoutcry.agents", "Agents.") == ["openoutcry.agents must state what it imports"]
+
+
+# Base names of more than two files, with their number.
+REPEATED = {
+    # The arrays of a batch: of Gymnasium, of the Rust batch, and the binding between them.
+    "buffers": 3,
+    # `Dataset`: the Rust type, its two bindings, and the Python class.
+    "dataset": 4,
+    # The trading environment: of Gymnasium, and the bindings of the Rust type.
+    "environment": 3,
+    # The power of a test: the calculation in Rust, its Python interface, and the verb `power`.
+    "power": 3,
+    # A backtest: in Rust, its binding, its Python interface, and the verb `run`.
+    "run": 4,
+    # The verdict of the scorer: two bindings, and the Python result. The Rust module is a folder.
+    "verdict": 3,
+}
 
 
 def test_no_base_name_occurs_more_than_twice() -> None:
-    # Bindings have the names of the bound files, and commands those of their verbs.
-    crates = [place for place in RUST if place.parts[0] not in {"python", "wasm"}]
-    modules = [path for path in SOURCES.values() if path.parent.name != "cli"]
-    names = Counter(path.stem for path in [*modules, *crates] if path.stem not in COMMON)
-    assert {name: count for name, count in names.items() if count > 2} == {}
+    names = Counter(path.stem for path in [*SOURCES.values(), *RUST] if path.stem not in COMMON)
+    assert {name: count for name, count in names.items() if count > 2} == REPEATED
 
 
 IMPORTED = """
@@ -308,11 +224,39 @@ def test_importing_a_module_imports_only_numpy(module: str, tmp_path: Path) -> N
         ("openoutcry.cli.run", "import pandas"),
         ("openoutcry.arena.snapshots.item_ranking", "from openoutcry.arena.sources.source_plan import Plan"),
         ("openoutcry.arena.sources.kalshi", "from openoutcry import cli"),
-        # R-18: no score may depend on how newsworthy a kind is.
+        # No score may depend on how newsworthy a kind is.
         ("openoutcry.scoring.scorer", "from openoutcry.arena.snapshots.item_ranking import WEIGHTS"),
         ("openoutcry.arena.scoring", "from openoutcry.arena.snapshots.item_ranking import WEIGHTS"),
         ("openoutcry.unheard_of", ""),
         ("openoutcry.cli.run", "import openoutcry.unheard_of"),
+        # The root and modules as values.
+        ("openoutcry.data.window", "import openoutcry as oo"),
+        ("openoutcry.data.window", "from openoutcry import *"),
+        ("openoutcry.data.window", "from openoutcry import __version__"),
+        ("openoutcry.ledger.entry_builder", "import openoutcry as oo\noo.OpenOutcryEnv()"),
+        ("openoutcry.ledger.entry_builder", "import openoutcry as oo\noo.arena.app.create()"),
+        ("openoutcry.ledger.entry_builder", "import openoutcry\ngetattr(openoutcry, 'OpenOutcryEnv')"),
+        ("openoutcry.ledger.entry_builder", "from openoutcry import CONTRACT_VERSION"),
+        ("openoutcry.benchmarks.engine_speed", "from openoutcry import gym\ngym.sb3.OpenOutcryVecEnv"),
+        # Imports by name.
+        ("openoutcry.data.window", "from importlib import import_module as load\nload('gymnasium')"),
+        ("openoutcry.data.window", "import importlib as library"),
+        ("openoutcry.data.window", "from importlib.util import spec_from_file_location"),
+        ("openoutcry.data.window", "def f():\n    import runpy"),
+        ("openoutcry.data.window", "from pkgutil import resolve_name"),
+        ("openoutcry.data.window", "import sys\nsys.modules['openoutcry.cli']"),
+        ("openoutcry.data.window", "import sys as system\nsystem.modules['openoutcry.cli']"),
+        ("openoutcry.data.window", "from sys import modules"),
+        ("openoutcry.data.window", "exec('import gymnasium')"),
+        ("openoutcry.data.window", "run = eval"),
+        ("openoutcry.data.window", "__import__('gymnasium')"),
+        ("openoutcry.data.window", "from builtins import exec as run"),
+        ("openoutcry.data.window", "import builtins\nbuiltins.exec('import gymnasium')"),
+        ("openoutcry.data.window", "import builtins\ngetattr(builtins, '__import__')('gymnasium')"),
+        ("openoutcry.data.window", "import importlib.resources\nimportlib.import_module('gymnasium')"),
+        # Only the first branch is for types.
+        ("openoutcry.data.dataset", "if TYPE_CHECKING:\n    import pandas\nelse:\n    import polars"),
+        ("openoutcry.data.dataset", "if not TYPE_CHECKING:\n    import polars"),
     ],
 )
 def test_a_planted_import_is_found(module: str, text: str) -> None:
@@ -322,43 +266,3 @@ def test_a_planted_import_is_found(module: str, text: str) -> None:
 def test_an_allowed_import_is_not_found() -> None:
     text = "import json\nimport numpy as np\nfrom openoutcry.data.window import Window\ndef f():\n    import pyarrow"
     assert python_faults("openoutcry.data.dataset", text) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[package]\nname = "openoutcry-engine"\n[dependencies]\nserde = "1"',
-        '[package]\nname = "openoutcry-engine"\n[dependencies]\nlibm = { package = "serde", version = "1" }',
-        '[package]\nname = "openoutcry-score"\n[dependencies]\nopenoutcry.workspace = true',
-        '[package]\nname = "openoutcry-engine"\n[build-dependencies]\ncc = "1"',
-        '[package]\nname = "openoutcry-engine"\n[target."cfg(unix)".dependencies]\nlibc = "0.2"',
-        '[package]\nname = "openoutcry-unheard-of"',
-    ],
-)
-def test_a_planted_dependency_is_found(text: str) -> None:
-    assert len(crate_faults(text)) == 1
-
-
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        ("engine/src/account/book.rs", "use std::time::Instant;"),
-        ("engine/src/account/book.rs", "use std::{fmt, fs};"),
-        ("engine/src/account/book.rs", "fn f() { std::thread::spawn(|| ()); }"),
-        ("engine/src/account/book.rs", "#[derive(serde::Serialize)] struct Book;"),
-        ("env/src/backtest/run.rs", "use std::net::TcpStream;"),
-        ("env/src/batch/thread_share.rs", "use std::thread::spawn;"),
-        ("env/src/agents/trend.rs", "fn decide(data: &Dataset) {}"),
-        ("score/src/lib.rs", "use std::collections::HashMap;"),
-        ("python/src/lib.rs", '#[allow(dead_code)] const A: &str = "// not a comment";'),
-        ("python/src/lib.rs", "#![cfg_attr(test, allow(clippy::all))]"),
-        ("engine/src/account/book.rs", r'fn f(c: char) { if c == \'"\' { println!("{c}"); } }'.replace("\\'", "'")),
-    ],
-)
-def test_a_planted_source_is_found(place: str, text: str) -> None:
-    assert len(rust_faults(place, text)) == 1
-
-
-def test_comments_and_strings_may_contain_banned_patterns() -> None:
-    text = '// println! in std::fs\n/* HashMap */ const A: [&str; 2] = ["#[allow(x)] std::time", r#"a "HashSet""#];'
-    assert rust_faults("engine/src/account/book.rs", text) == []

@@ -136,7 +136,8 @@ def test_every_python_function_is_short() -> None:
 
 
 def test_no_text_file_has_a_carriage_return() -> None:
-    assert [name for name, text in TEXTS.items() if "\r" in text] == []
+    ours = {name: text for name, text in TEXTS.items() if not name.startswith("tests/data/formats/")}
+    assert [name for name, text in ours.items() if "\r" in text] == []
 
 
 def test_all_versions_are_equal() -> None:

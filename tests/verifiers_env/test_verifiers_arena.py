@@ -57,7 +57,7 @@ def says(share: float | str, before: str = "") -> Callable[[Body], Reply]:
 
 
 def test_an_answer_is_scored_by_the_resolution_of_the_market(folder: Path) -> None:
-    """R-45: one question, one answer; the score is 1 minus the Brier score."""
+    """One question, one answer; the score is 1 minus the Brier score."""
     played = episodes(environment(folder), says(0.8, "I have thought of it. "), n_tasks=6, n_rollouts=2)
     assert all(episode.ok for episode in played)
     traces = [episode.traces[0] for episode in played]
@@ -96,7 +96,7 @@ def test_an_abstention_scores_at_most_a_probability_of_one_half(
 
 
 def test_no_request_depends_on_the_resolution(tmp_path: Path) -> None:
-    """R-19: equal request bytes for seasons with opposite resolutions."""
+    """Equal request bytes for seasons with opposite resolutions."""
     sent = []
     for outcome in ("yes", "no"):
         market = MarketSpec("KXA", 0, 50, 60, (Result(70, outcome=outcome),))
@@ -199,6 +199,6 @@ def test_a_settled_demo_season_can_be_played(settled: Path) -> None:
     assert all(episode.ok for episode in played)
     assert sorted(episode.traces[0].reward for episode in played) == [0.51] * 4 + [0.91] * 4
     prompt = str(played[0].task.data.prompt)
-    assert "Synthetic: will it be so that" in prompt
+    assert "Synthetic: Will " in prompt
     assert "Delegations arrive for talks with Iran" in prompt
     assert "theater_intel" in prompt

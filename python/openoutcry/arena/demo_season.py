@@ -50,14 +50,14 @@ class Story:
 
 
 QUESTIONS = (
-    Question("KXIRANSTRIKE-DEMO1", "a strike on Iran is announced before this closes", 6, 12),
-    Question("KXUSAIRANAGREEMENT-DEMO1", "an agreement with Iran is signed before this closes", 72, 27),
-    Question("KXGAZATRUCE-DEMO1", "a truce in Gaza holds until this closes", 24, 55),
-    Question("KXUKRAINETALKS-DEMO1", "talks on Ukraine are held before this closes", 30, 63),
-    Question("KXTAIWANDRILL-DEMO1", "a drill around Taiwan is announced before this closes", 48, 18),
-    Question("KXNORTHKOREALAUNCH-DEMO1", "North Korea announces a launch before this closes", 36, 34),
-    Question("KXHOUTHISHIP-DEMO1", "an attack on a ship in the Red Sea is claimed before this closes", 12, 41),
-    Question("KXISRAELIRANTALKS-DEMO1", "Israel and Iran meet before this closes", 168, 6),
+    Question("KXIRANSTRIKE-DEMO1", "Will a strike on Iran be announced before this closes?", 6, 12),
+    Question("KXUSAIRANAGREEMENT-DEMO1", "Will an agreement with Iran be signed before this closes?", 72, 27),
+    Question("KXGAZATRUCE-DEMO1", "Will a truce in Gaza hold until this closes?", 24, 55),
+    Question("KXUKRAINETALKS-DEMO1", "Will talks on Ukraine be held before this closes?", 30, 63),
+    Question("KXTAIWANDRILL-DEMO1", "Will a drill around Taiwan be announced before this closes?", 48, 18),
+    Question("KXNORTHKOREALAUNCH-DEMO1", "Will North Korea announce a launch before this closes?", 36, 34),
+    Question("KXHOUTHISHIP-DEMO1", "Will an attack on a ship in the Red Sea be claimed before this closes?", 12, 41),
+    Question("KXISRAELIRANTALKS-DEMO1", "Will Israel and Iran meet before this closes?", 168, 6),
 )
 STORIES = (
     Story("iran-talks", "Delegations arrive for talks with Iran", "Both sides call the agenda open.", 50),
@@ -130,7 +130,7 @@ class Demo:
             {
                 "ticker": each.ticker.replace("DEMO1", season),
                 "event_ticker": each.ticker.rpartition("-")[0],
-                "title": f"{LABEL}: will it be so that {each.title}?",
+                "title": f"{LABEL}: {each.title}",
                 "status": "active",
                 "close_time": format_time(self._close(place, each)),
                 **_quotes(each, as_of),

@@ -22,7 +22,7 @@ MAX_SHOWN = 80
 SLUG = "[a-z0-9][a-z0-9_-]{0,39}"
 """Pattern of a slug in lower case."""
 MARKET_ID = r"kalshi:[A-Z0-9][A-Z0-9.\-]{0,127}|polymarket:[0-9]{70,78}"
-"""Pattern of a market id (R-13)."""
+"""Pattern of a market id."""
 _SLUG, _MARKET = re.compile(SLUG, re.ASCII), re.compile(MARKET_ID, re.ASCII)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", re.ASCII)
 
@@ -48,6 +48,9 @@ STATUS = {
     "unavailable": 503,
 }
 """HTTP status of each error code."""
+
+KEY_REQUIRED = "`Authorization: Bearer <api_key>` with a valid key is required"
+UNPROCESSABLE = "a request that this server can process is required; received one that raised an unexpected error"
 
 
 class ArenaError(Exception):
@@ -94,7 +97,7 @@ def transport_failure(error: Exception) -> str:
 
 @lru_cache(maxsize=4096)
 def is_market_id(text: str) -> bool:
-    """Return whether a text has the form of a market id (R-13)."""
+    """Return whether a text has the form of a market id."""
     return _MARKET.fullmatch(text) is not None
 
 

@@ -88,7 +88,7 @@ class SetSeasonKind(StateChange):
 class SeasonScheduler:
     """Publishes a snapshot at every multiple of ten minutes and closes each day.
 
-    A missed snapshot is never published later: it would contain information from after its time (R-20).
+    A missed snapshot is never published later: it would contain information from after its time.
 
     Args:
         arena: An open arena.

@@ -62,7 +62,7 @@ def day_of(timestamp: int) -> str:
 
 
 def season_of(timestamp: int) -> tuple[str, Window]:
-    """Return the quarter of a timestamp, such as `2026Q2`, and its window (Q-4)."""
+    """Return the quarter of a timestamp, such as `2026Q2`, and its window."""
     at = _EPOCH + timedelta(microseconds=timestamp)
     quarter = (at.month - 1) // 3
     edges = [_EPOCH.replace(year=at.year + later // 4, month=later % 4 * 3 + 1) for later in (quarter, quarter + 1)]

@@ -1,12 +1,13 @@
-"""The `openoutcry` command: `commands` lists the verbs, one module each.
+"""The `openoutcry` command: `commands` lists the commands, one module each.
 
-The other modules are shared by several verbs. A command may import every folder of the package, and defers slow
-imports. No other folder imports this one.
+The other modules are shared by several commands. Imports the core, `harness`, `scoring`, `audits` and `ledger`, and
+when a command runs `arena`, `benchmarks`, `report` and `research`. No other folder imports this one.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -22,12 +23,31 @@ def main() -> None:
         # Typer takes longer to import than this takes to print.
         print(version_info.version_text("--json" in sys.argv))
         return
+    import typer
+
     from openoutcry.cli.commands import app
 
+    # Typer exports only subclasses of this error.
+    usage_error: Any = typer.BadParameter.__base__
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except usage_error as error:
+        sys.exit(_show_usage_error(error))
+    except typer.Abort:
+        sys.exit(1)
     except OpenOutcryError as error:
         # Notes that start with `in` name a bar or a file; others repeat the argument of the message.
         places = [note for note in getattr(error, "__notes__", []) if note.startswith("in ")]
         print("; ".join([f"error: {error}", *places]), file=sys.stderr)
         sys.exit(2)
+
+
+def _show_usage_error(error: Any) -> int:
+    """Print an unknown command or an invalid argument, and return the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 2
+    message = " ".join(error.format_message().split()).rstrip(".")
+    path = error.ctx.command_path if error.ctx is not None else "openoutcry"
+    print(f"error: {message[:1].lower()}{message[1:]}; hint: `{path} --help`", file=sys.stderr)
+    return 2

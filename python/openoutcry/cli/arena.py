@@ -40,7 +40,7 @@ SERVE_EXAMPLES = """
 
 `openoutcry arena serve --port 8421 --data-dir /srv/arena --rate-key 0 --rate-anon 0 --register-cap 0`
 
-A new folder starts with a synthetic demo season: open markets, and a snapshot every ten minutes. With `--sandbox` the
+A new folder starts with a synthetic demo season: open markets, and a snapshot every ten minutes. With `--practice` the
 first cutoff is after twenty seconds and the last after an hour; `arena resolve` settles the markets.
 
 `openoutcry arena serve --plan shipped` fetches real sources before each snapshot instead, and stores the responses in
@@ -98,7 +98,7 @@ def serve(
     rate_anon: int = _limit(60, "Requests per minute for each address without a key."),
     register_cap: int = _limit(5, "Registrations per day for each address."),
     plan: str | None = typer.Option(None, help="Live season: JSON file of its sources, or `shipped`."),
-    sandbox: bool = typer.Option(False, "--sandbox", help="Synthetic practice season; first cutoffs within minutes."),
+    practice: bool = typer.Option(False, "--practice", help="Synthetic practice season; first cutoffs in minutes."),
 ) -> None:
     """Serve the Arena until interrupted."""
     import uvicorn
@@ -118,7 +118,7 @@ def serve(
         lock_for_serving(folder, database),
         open_arena(folder, database, base_rates=rates) as arena,
     ):
-        season, kind = _season(arena, plan, folder, is_sandbox=sandbox)
+        season, kind = _season(arena, plan, folder, is_practice=practice)
         arena.writer.write(SetSeasonKind(kind))
         season.start()
         place = f"{host}:{taken.getsockname()[1]}"
@@ -142,7 +142,7 @@ def _listening(host: str, port: int) -> socket.socket:
         raise refusal("argument_invalid", f"{wanted}; received {host}:{port}: {describe_error(error)}") from error
 
 
-def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -> tuple[SeasonScheduler, str]:
+def _season(arena: Arena, plan: str | None, folder: Path, *, is_practice: bool) -> tuple[SeasonScheduler, str]:
     """Return the scheduler of a season, and its kind: `demo`, `practice` or `live`."""
     from openoutcry.arena.demo_season import Demo
     from openoutcry.arena.season_scheduler import SeasonScheduler
@@ -150,10 +150,10 @@ def _season(arena: Arena, plan: str | None, folder: Path, *, is_sandbox: bool) -
     from openoutcry.arena.sources.source_plan import default_plan, read_plan
 
     if plan is None:
-        demo = Demo(datetime.now(timezone.utc), is_sandbox)
-        return SeasonScheduler(arena, demo.snapshot), "practice" if is_sandbox else "demo"
-    if is_sandbox:
-        raise refusal("argument_invalid", "`--sandbox` without `--plan` is required; received both")
+        demo = Demo(datetime.now(timezone.utc), is_practice)
+        return SeasonScheduler(arena, demo.snapshot), "practice" if is_practice else "demo"
+    if is_practice:
+        raise refusal("argument_invalid", "`--practice` without `--plan` is required; received both")
     sources = default_plan() if plan == "shipped" else read_plan(Path(plan).read_bytes(), Path(plan).parent)
     live = LiveSeason(sources, folder / "captures")
     return SeasonScheduler(arena, live.snapshot, live.prepare), "live"
@@ -260,7 +260,7 @@ def verify(
     from openoutcry.arena.log.export_audit import Fault, audit
     from openoutcry.arena.season_export import score_faults
 
-    faults = audit(folder, vkey, witness)
+    faults = audit(arena_operator.checked_export(folder), vkey, witness)
     if recompute:
         faults += [Fault("scores.json", None, each) for each in score_faults(folder)]
     if as_json:

@@ -86,6 +86,18 @@ def describe_error(error: Exception) -> str:
     return str(error)
 
 
+def checked_export(folder: Path) -> Path:
+    """Return the folder of an export.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: there is no such folder.
+    """
+    if folder.is_dir():
+        return folder
+    why = "is not a folder" if folder.exists() else "does not exist"
+    raise refusal("argument_invalid", f"a folder of an export is required; received '{folder}', which {why}")
+
+
 @contextmanager
 def _arena_extra() -> Iterator[None]:
     try:
@@ -267,9 +279,12 @@ def amend(
     with open_arena(folder, database) as arena:
         market = _known(arena, market_id)
         if market.status is None:
-            raise ArenaError("invalid_payload", "a market with a result is required; use `resolve` for the first one")
+            wanted = f"a market with a result is required; received {market_id}, which has none"
+            raise ArenaError("invalid_payload", f"{wanted}; hint: use `openoutcry arena resolve` for the first one")
         if market.outcome == outcome:
-            raise ArenaError("invalid_payload", f"a different result is required; {market_id} is {outcome}")
+            raise ArenaError(
+                "invalid_payload", f"a different result is required; received {outcome}, the result of {market_id}"
+            )
         with report_score_changes(arena):
             close = market.actual_close_time
             _resolve(arena, ResolveMarket(market_id, "amended", outcome, close, _source(source), now()))

@@ -65,8 +65,8 @@ def bench(
         options, received = (" and ".join(f"`--{name}`" for name in names) for names in (measures, chosen))
         raise refusal("argument_invalid", f"{options} exclude each other; received {received}")
     if BUILD_PROFILE != "release":
-        message = f"speed is measured on the release build; received the build `{BUILD_PROFILE}` of `make demo`"
-        raise refusal("argument_invalid", f"{message}; hint: make build")
+        message = f"a release build is required; received the `{BUILD_PROFILE}` build of `make demo`"
+        raise refusal("argument_invalid", f"{message}; hint: `make build`")
     rows = measures[chosen[0]]() if chosen else _measure()
     if as_json:
         typer.echo(json.dumps([row.to_dict() for row in rows]))

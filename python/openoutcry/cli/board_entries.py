@@ -61,7 +61,8 @@ def _read(path: Path, public_keys: Sequence[str]) -> RunRecord:
         if public_keys:
             _check_signature(record, public_keys)
     except OpenOutcryError as error:
-        add_note(error, f"in the file '{path}'")
+        if f"'{path}'" not in str(error):
+            add_note(error, f"in the file '{path}'")
         raise
     return record
 

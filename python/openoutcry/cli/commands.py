@@ -1,4 +1,4 @@
-"""The verbs of `openoutcry`, each imported when it runs."""
+"""The commands of `openoutcry`, each imported when it runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ found it.
 """
 
 
-class Verb(NamedTuple):
-    """A verb of the command line.
+class Command(NamedTuple):
+    """A command of the command line.
 
     Attributes:
         module: Module of `openoutcry.cli` that implements it.
-        summary: Line of `openoutcry --help`; the first line of the help of the verb itself.
-        epilog: Name of its examples in the module; None for a group, whose commands have their own.
+        summary: Line of `openoutcry --help`; the first line of the help of the command itself.
+        epilog: Name of its examples in the module; None for a group, whose members have their own.
     """
 
     module: str
@@ -35,43 +35,43 @@ class Verb(NamedTuple):
     epilog: str | None = "EXAMPLES"
 
 
-VERBS = {
-    "demo": Verb("demo", "Rank the baseline agents on the bundled markets."),
-    "run": Verb("run", "Run an agent over a window of a market and print its metrics."),
-    "replay": Verb("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
-    "diff": Verb("replay", "Compare two records: setting differences and the first divergence.", "DIFF_EXAMPLES"),
-    "report": Verb("report", "Replay a record and write the report of its run."),
-    "conformance": Verb("conformance", "Check that an agent conforms to the contract."),
-    "score": Verb("score", "Score agents by their records or returns, and rank them."),
-    "leakcheck": Verb("leakcheck", "Find look-ahead in a feature pipeline, an environment or an agent."),
-    "realism": Verb("realism", "Check a market against stylized facts of real returns."),
-    "martingale": Verb("martingale", "Run trading bots on martingale prices, where expected profit is zero."),
-    "contamination": Verb("contamination", "Test whether an agent has memorized a market."),
-    "mcp": Verb("mcp", "Serve episodes to a client of the Model Context Protocol (MCP)."),
-    "power": Verb("power", "Compute the statistical power of a comparison of N agents over T days."),
-    "bench": Verb("bench", "Measure speed, memory, import time and package size on this machine."),
-    "data": Verb("data", "List, describe, check and compare markets.", None),
-    "suite": Verb("suite", "Show, seal and run evaluation suites.", None),
-    "sandbox": Verb("sandbox", "Show and test the sandbox of agents on this machine.", None),
-    "ledger": Verb("ledger", "List, rank, verify and export the runs of the ledger.", None),
-    "research": Verb("research", "Search for trading strategies, and validate them on a sealed holdout.", None),
-    "arena": Verb("arena", "Serve, enter and verify a forecasting competition with a public log.", None),
+COMMANDS = {
+    "demo": Command("demo", "Rank the baseline agents on the bundled markets."),
+    "run": Command("run", "Run an agent over a window of a market and print its metrics."),
+    "replay": Command("replay", "Recompute a record from its decisions and compare every step.", "REPLAY_EXAMPLES"),
+    "diff": Command("replay", "Compare two records: setting differences and the first divergence.", "DIFF_EXAMPLES"),
+    "report": Command("report", "Replay a record and write the report of its run."),
+    "conformance": Command("conformance", "Check that an agent conforms to the contract."),
+    "score": Command("score", "Score agents by their records or returns, and rank them."),
+    "leakcheck": Command("leakcheck", "Find look-ahead in a feature pipeline, an environment or an agent."),
+    "realism": Command("realism", "Check a market against stylized facts of real returns."),
+    "martingale": Command("martingale", "Run trading bots on martingale prices, where expected profit is zero."),
+    "contamination": Command("contamination", "Test whether an agent has memorized a market."),
+    "mcp": Command("mcp", "Serve episodes to a client of the Model Context Protocol (MCP)."),
+    "power": Command("power", "Compute the statistical power of a comparison of N agents over T days."),
+    "bench": Command("bench", "Measure speed, memory, import time and package size on this machine."),
+    "data": Command("data", "List, describe, check and compare markets.", None),
+    "suite": Command("suite", "Show, seal and run evaluation suites.", None),
+    "sandbox": Command("sandbox", "Show and test the sandbox of agents on this machine.", None),
+    "ledger": Command("ledger", "List, rank, verify and export the runs of the ledger.", None),
+    "research": Command("research", "Search for trading strategies, and validate them on a sealed holdout.", None),
+    "arena": Command("arena", "Serve, enter and verify a forecasting competition with a public log.", None),
 }
 
 
-def command_of(verb: str) -> Any:
-    """Import the module of a verb and return its Typer command."""
-    module = import_module(f"openoutcry.cli.{VERBS[verb].module}")
+def command_of(name: str) -> Any:
+    """Import the module of a command and return its Typer command."""
+    module = import_module(f"openoutcry.cli.{COMMANDS[name].module}")
     # With a callback Typer always builds a group, and the members of a group are commands.
     family = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     family.callback()(_nothing)
-    epilog = VERBS[verb].epilog
+    epilog = COMMANDS[name].epilog
     if epilog is None:
-        family.add_typer(module.app, name=verb)
+        family.add_typer(module.app, name=name)
     else:
-        family.command(verb, epilog=getattr(module, epilog))(getattr(module, verb))
+        family.command(name, epilog=getattr(module, epilog))(getattr(module, name))
     group: Any = typer.main.get_group(family)
-    return group.commands[verb]
+    return group.commands[name]
 
 
 def _nothing() -> None:
@@ -84,7 +84,7 @@ class _LazyGroup(TyperGroup):
     _is_listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._is_listing or cmd_name not in VERBS:
+        if self._is_listing or cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         return command_of(cmd_name)
 
@@ -106,8 +106,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for _verb, _row in VERBS.items():
-    app.command(_verb, help=_row.summary)(_nothing)
+for _name, _row in COMMANDS.items():
+    app.command(_name, help=_row.summary)(_nothing)
 
 
 @app.callback(invoke_without_command=True)

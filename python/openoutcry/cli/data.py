@@ -46,7 +46,7 @@ def list_(as_json: bool = AS_JSON) -> None:
 
 
 @app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
-def describe(source: str, as_json: bool = AS_JSON) -> None:
+def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> None:
     """Describe the symbols of a bundled market or a file."""
     dataset = open_dataset(source)
     described = _describe(dataset)
@@ -72,7 +72,7 @@ def describe(source: str, as_json: bool = AS_JSON) -> None:
 
 
 @app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if the file is invalid)")
-def check(source: str, as_json: bool = AS_JSON) -> None:
+def check(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> None:
     """Check that a file is valid, and warn about suspicious values."""
     dataset = open_dataset(source)
     warnings = _warnings(dataset)

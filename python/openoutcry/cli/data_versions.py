@@ -37,11 +37,12 @@ DIFF_EXAMPLES = """
 
 **Exit codes** 0: the markets are the same. 1: they differ. 2: one of them could not be read.
 """
+SOURCE = typer.Argument(..., help="A bundled market (`openoutcry data list`), a file or a snapshot.")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 
 
 def freeze(
-    source: str,
+    source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     provenance: str = typer.Option("", "--source", help="Source of the data, for the manifest."),
     periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
@@ -64,7 +65,7 @@ def freeze(
 
 
 def export(
-    source: str,
+    source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Output file; compressed if its name ends in `.gz`."),
     periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
     as_json: bool = AS_JSON,
@@ -81,7 +82,11 @@ def export(
     typer.echo(f"{out}: {dataset.name}, fingerprint {dataset.fingerprint}")
 
 
-def diff(old: str, new: str, as_json: bool = AS_JSON) -> None:
+def diff(
+    old: str = typer.Argument(..., help="Old version: bundled market (`openoutcry data list`), file or snapshot."),
+    new: str = typer.Argument(..., help="New version: bundled market (`openoutcry data list`), file or snapshot."),
+    as_json: bool = AS_JSON,
+) -> None:
     """Describe the differences between two versions of a market.
 
     Each version is a file, a snapshot or a bundled market. Prices before a split or dividend that changed by a common

@@ -126,7 +126,7 @@ def _write_report(boards: list[Board], path: Path) -> None:
         ]
         benchmark = next(view for view in views if view.name == board.benchmark.name)
         notices = notices_of(board.benchmark)
-        sections.append(BoardSection(board.dataset.name, rows, views, benchmark, notices, "the whole period"))
+        sections.append(BoardSection(board.dataset.name, rows, views, benchmark, notices, "the full period"))
         parts = [window_of(run) for run in board.entries[0].windows]
         windows = [(f"window {place} of {len(parts)}", part) for place, part in enumerate(parts, 1)]
         names = ", ".join(entry.agent for entry in board.entries)

@@ -1,4 +1,4 @@
-"""`openoutcry leakcheck`: find lookahead in a pipeline, environment or agent."""
+"""`openoutcry leakcheck`: find look-ahead in a pipeline, environment or agent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLES = """
 
 `openoutcry leakcheck my_features:build --without nan` for a target that does not support NaN
 
-**Exit codes** 0: no lookahead. 1: a column looks ahead. 2: the target could not be checked: it raises on the unchanged
+**Exit codes** 0: no look-ahead. 1: a column looks ahead. 2: the target could not be checked: it raises on the unchanged
 data or on one perturbation at every cut, ends the process, is not deterministic, keeps state between calls, or returns
 rows that cannot be aligned with the input.
 """
@@ -136,7 +136,7 @@ def _checked(name: str, kind: str | None, market: _Market, settings: dict[str, A
 def _show(report: Report, picture: Path | None) -> None:
     console = Console()
     console.width = max(console.width, 120)
-    result = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "no lookahead"
+    result = f"{len(report.leaks)} of {report.n_columns} columns look ahead" if report.leaks else "no look-ahead"
     result = "not checked with every perturbation" if report.incomplete else result
     result += f", {len(report.unsure)} unsure" if report.unsure else ""
     size = f"{report.source.n_bars:,} bars, {report.n_cuts} cuts, {report.n_runs} runs"

@@ -54,6 +54,7 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     except OSError as error:
         known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot, or a .market file"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
+        message += "; hint: `openoutcry data list` shows the bundled markets"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         raise refusal(
@@ -143,7 +144,7 @@ def checked_record_file(path: Path, *, force: bool) -> Path:
     Raises:
         OpenOutcryError: the suffix is not that of a record, the folder does not exist, or the file exists.
     """
-    check_record_path(path)
+    check_record_path(path, "`--record`")
     checked_output_file(path, "--record")
     if path.exists() and not force:
         message = f"`--record` must be a new file; received '{path}', which exists"

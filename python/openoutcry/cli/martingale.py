@@ -51,7 +51,10 @@ def martingale(
     from openoutcry.audits.martingale import Training, check
     from openoutcry.audits.martingale.martingale_gate import n_rounds
 
-    chosen = _chosen(setting)
+    chosen, training = _chosen(setting), Training(generations)
+    for option, value, least in (("--markets", markets, training.n_markets), ("--bars", bars, training.n_bars + 1)):
+        if value < least:
+            raise refusal("argument_invalid", f"`{option}` must be at least {least}; received {value}")
     try:
         with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task("", total=n_rounds(chosen, markets))
@@ -59,7 +62,7 @@ def martingale(
                 chosen,
                 n_markets=markets,
                 n_bars=bars,
-                training=Training(generations),
+                training=training,
                 seed=seed,
                 on_setting=lambda: progress.advance(task),
             )

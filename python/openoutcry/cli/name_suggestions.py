@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 from openoutcry import agents
@@ -22,6 +23,7 @@ _INTERPRETERS = {
     ".rb": "ruby",
     ".pl": "perl",
 }
+_SIMILARITY, _LONGEST_BASELINE = 0.7, 40
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def suggesting_names(name: str) -> Iterator[None]:
         yield
     except OpenOutcryError as error:
         is_hinted = getattr(error, "slug", "") != "unknown_agent" or "hint: " in str(error)
-        suggestion = None if is_hinted else suggested_name(name)
+        suggestion = None if is_hinted else suggested_name(name) or _missing_program(name)
         if suggestion is None:
             raise
         raise refusal("unknown_agent", f"{str(error).removeprefix('unknown_agent: ')}; hint: {suggestion}") from error
@@ -40,8 +42,8 @@ def suggesting_names(name: str) -> Iterator[None]:
 def suggested_name(name: str) -> str | None:
     """Return a suggestion for an unknown agent name; None without one.
 
-    Suggestions cover a file or command without `cmd:`, a module without its function, a file instead of a module, and a
-    server without `http://`.
+    Suggestions cover a file or command without `cmd:`, a module without its function, a file instead of a module, a
+    server without `http://`, and a misspelled baseline.
     """
     if name.startswith("cmd:"):
         return _suggested_command(name.removeprefix("cmd:"))
@@ -58,7 +60,23 @@ def suggested_name(name: str) -> str | None:
         is_command = shutil.which(words[0]) is not None or any(_is_file(word) for word in words)
         return f'`"cmd:{name}"`' if is_command else None
     path, _, function = (name, "", "") if _is_file(name) else name.partition(":")
-    return _suggested_for_file(path, function) if words else None
+    return (_suggested_for_file(path, function) if words else None) or _similar_baseline(name)
+
+
+def _similar_baseline(name: str) -> str | None:
+    """Return the baseline with the most similar name."""
+    similar = get_close_matches(name.lower(), agents.NAMES, 1, _SIMILARITY) if len(name) <= _LONGEST_BASELINE else []
+    return f"`{similar[0]}`" if similar else None
+
+
+def _missing_program(name: str) -> str | None:
+    """Return a hint for a command whose program does not exist."""
+    try:
+        words = shlex.split(name.removeprefix("cmd:")) if name.startswith("cmd:") else []
+    except ValueError:
+        return None
+    is_missing = bool(words) and shutil.which(words[0]) is None
+    return f"install `{words[0]}`, or give the path of the program" if is_missing else None
 
 
 def _suggested_command(command: str) -> str | None:

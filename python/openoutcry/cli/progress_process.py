@@ -49,7 +49,7 @@ def run_in_child() -> None:
     if has_finished:
         raise typer.Exit(code)
     how = f"exit code {code}" if code >= 0 else f"signal {-code}"
-    raise refusal("argument_invalid", f"`target` must not end the process; received its end with {how}")
+    raise refusal("argument_invalid", f"`target` must not end the process; received its exit with {how}")
 
 
 class Progress:

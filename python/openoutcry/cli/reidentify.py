@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
+from openoutcry.cli.data_versions import SOURCE
 from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
@@ -26,7 +27,7 @@ LENGTH = typer.Option(list(LENGTHS), "--length", help="Window length in bars, re
 
 
 def reidentify(
-    source: str,
+    source: str = SOURCE,
     level: list[str] = LEVEL,
     length: list[int] = LENGTH,
     windows: int = typer.Option(100, "--windows", help="Number of windows of each length."),

@@ -73,7 +73,7 @@ def list_line(result: Result) -> str:
     """Return a line with the number of candidates."""
     if not result.trials:
         return "short list: no trial was evaluated"
-    text = "" if result.shortlist else ", the correct result if no strategy beats selection bias"
+    text = "" if result.shortlist else ", which is correct if no strategy is better than chance"
     return f"short list: {len(result.shortlist)} of {len(result.trials)} trials{text}"
 
 

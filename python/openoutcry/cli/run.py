@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
+from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.cli.agent_options import (
     AGENT,
@@ -129,7 +130,7 @@ def run(
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
     dataset = open_dataset(source, periods_per_year)
-    hidden = _hidden_files(record, report, source)
+    hidden = [path for path in (record, report and checked_output_file(report), Path(source)) if path is not None]
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
     entry = recording((ledger, ledger_dir, output_dir), (dataset, window), (name, seed))
@@ -138,16 +139,6 @@ def run(
         done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
     _write_files(done, record, report, trials, source)
     _print_run(done, report, as_json, recorder.recorded)
-
-
-def _hidden_files(record: Path | None, report: Path | None, source: str) -> list[Path]:
-    """Return the files that the sandbox hides.
-
-    A report that cannot be written is refused here, before the run.
-    """
-    if report is not None:
-        checked_output_file(report)
-    return [path for path in (record, report, Path(source)) if path is not None]
 
 
 def _echo_error(text: str) -> None:
@@ -220,9 +211,7 @@ def _open_agent(
     with (
         exit_on_agent_fault(),
         private_process(),
-        SupervisedAgent(
-            options.launcher(name), lambda fault, step: show(f"held: {fault}; in decision {step}")
-        ) as session,
+        SupervisedAgent(options.launcher(name), on_fault) as session,
         progress as count,
     ):
         yield _CountedAgent(session, count)
@@ -290,10 +279,8 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
     for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
         console.print(f"  · {remark}", style="yellow", highlight=False)
-    if done.undefined:
-        reasons = dict.fromkeys(done.undefined.values())
-        metrics = "; ".join(f"{_metrics_with(done, reason)} ({reason})" for reason in reasons)
-        console.print(f"  · undefined metrics: {metrics}", style="dim", highlight=False, soft_wrap=True)
+    for remark in _undefined_remarks(done):
+        console.print(f"  · {remark}", style="dim", highlight=False, soft_wrap=True)
     for notice in done.dataset.notices:
         console.print(f"  · {notice}", style="dim", highlight=False)
     if report is not None:
@@ -318,8 +305,15 @@ def _idle_remarks(done: Run) -> list[str]:
     return ["the agent placed no orders"]
 
 
-def _metrics_with(done: Run, reason: str) -> str:
-    return ", ".join(metric for metric, why in done.undefined.items() if why == reason)
+def _undefined_remarks(done: Run) -> list[str]:
+    """Return a remark per reason of undefined metrics."""
+    constant = done.undefined.get("sharpe") if native.is_riskless(done.returns) else None
+    remarks = []
+    for reason in dict.fromkeys(done.undefined.values()):
+        metrics = [metric for metric, why in done.undefined.items() if why == reason]
+        why = " because the returns are constant" if reason == constant else f": {reason}"
+        remarks.append(f"{', '.join(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined{why}")
+    return remarks
 
 
 def _as_json(done: Run) -> dict[str, object]:

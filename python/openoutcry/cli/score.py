@@ -42,9 +42,9 @@ EXAMPLES = """
 
 `openoutcry score --attack`
 
-Records are replayed, and every number is recomputed from their decisions. Returns alone are tested but never eligible,
-because the decisions behind them cannot be verified. Agents that are not significantly different share a rank. Agents
-with the same return series are all copies; use `--original` to name the author if you know it.
+Records are replayed, and every number is recomputed from their decisions. Returns without a record are tested but never
+eligible, because the decisions behind them cannot be verified. Agents that are not significantly different share a
+rank. Agents with the same return series are all copies; use `--original` to name the author if you know it.
 
 **Exit codes** 0: the board was computed, or every attack failed. 1: an attack succeeded. 2: invalid input.
 """
@@ -53,6 +53,10 @@ with the same return series are all copies; use `--original` to name the author 
 _NUMBERS_WIDTH = 76
 # The sentence contains two agent names, which are untrusted text.
 MAX_SENTENCE = 400
+LEGEND = (
+    "z: standard errors of the Sharpe ratio above the best ratio expected of all trials; DSR: deflated Sharpe ratio; "
+    "RW p: Romano-Wolf p-value; won: windows above the benchmark; null below: share of null agents with a lower z"
+)
 
 
 def score(
@@ -211,10 +215,11 @@ def _show(result: _Result, report: Path | None) -> None:
     for each in board.scores:
         table.add_row(*_cells(each))
     console.print(table)
+    console.print(f"  · {LEGEND}", style="dim", highlight=False)
     for each in board.scores:
         if each.because:
             copied = f" (same return series as {plain(each.copy_of)})" if each.copy_of else ""
-            line = f"{plain(each.agent_id)}: {'; '.join(each.because)}{copied}"
+            line = f"{plain(each.agent_id)}: {'; '.join(_reasons(each))}{copied}"
             console.print(f"  · {line}", style="dim", highlight=False)
     console.print(plain(board.sentence, MAX_SENTENCE), highlight=False)
     if board.power is not None:
@@ -229,11 +234,19 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(f"report: {report}", highlight=False)
 
 
+def _reasons(each: Score) -> list[str]:
+    """Return the reasons as text, with the gates whose statistic is undefined."""
+    undefined = ", ".join(f"`{gate.slug}`" for gate in each.gates if gate.reason == "undefined")
+    named = f"the statistic of {undefined} is undefined"
+    pairs = zip(each.reasons, each.because, strict=True)
+    return [named if slug == "undefined" and undefined else text for slug, text in pairs]
+
+
 def _show_tables(console: Console, result: _Result) -> None:
     for path, digest in result.tables.items():
         console.print(f"{plain(path)}, SHA-256 {digest}", style="dim", highlight=False)
-    console.print("no null agents: returns alone do not name a market", style="dim", highlight=False)
-    console.print("no suite digest: returns alone have no protocol", style="dim", highlight=False)
+    console.print("no null agents: a CSV file of returns does not name its market", style="dim", highlight=False)
+    console.print("no suite digest: returns without records follow no suite", style="dim", highlight=False)
 
 
 def _show_protocol(console: Console, suite: Suite, board: Board) -> None:

@@ -10,7 +10,7 @@ from openoutcry.openoutcry_py import CONTRACT_VERSION, ENGINE_VERSION
 
 
 def version_text(as_json: bool) -> str:
-    """Return versions and the digests of the engine for pages and of bundled markets.
+    """Return versions, and digests of the WebAssembly engine and of bundled markets.
 
     Digests and fingerprints are computed from the installed files.
     """
@@ -25,5 +25,5 @@ def version_text(as_json: bool) -> str:
     if as_json:
         return json.dumps({**versions, "engine_for_pages": pages, "datasets": datasets})
     first = ", ".join(f"{name} {version}" for name, version in versions.items())
-    digests = {"engine for pages": pages or "none", **datasets}
+    digests = {"WebAssembly engine": pages or "not built", **datasets}
     return "\n".join([first, *(f"{name:<18} {digest}" for name, digest in digests.items())])

@@ -60,7 +60,7 @@ class CallableSession(Session):
         try:
             text = decision_text(self._agent(json.loads(observation)))
         except (Exception, SystemExit) as error:
-            message = f"an agent must answer until its run ends; received its end, {type(error).__name__}: {error}"
+            message = f"an agent must answer until its run ends; received its exit, {type(error).__name__}: {error}"
             raise AgentError("agent_died", message, traceback.format_exc()) from error
         if len(text.encode()) > self._bounds.answer_bytes:
             most = f"{self._bounds.answer_bytes:,} bytes"

@@ -28,6 +28,8 @@ _OK = 200
 _OVERLOADED = (429, 502, 503, 504)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _REACH_SECONDS = 5.0
+_REACHABLE = "an agent must be a server that can be reached"
+_START_HINT = "hint: start the server first"
 _EXCERPT_BYTES, _EXCERPT_SECONDS = 200, 0.2
 
 
@@ -152,13 +154,13 @@ class HttpSession(Session):
             return self._pending.result()
         except (asyncio.TimeoutError, TimeoutError) as error:
             if not self._is_sent:
-                wanted = "an agent must be a server that can be reached"
-                raise AgentError("agent_unreachable", f"{wanted}; received no connection for {seconds:g} s") from error
+                message = f"{_REACHABLE}; received no connection for {seconds:g} s; {_START_HINT}"
+                raise AgentError("agent_unreachable", message) from error
             raise AgentError(
                 "agent_late", f"an agent must answer within {seconds:g} s; received no complete answer"
             ) from error
         except CancelledError as error:
-            raise AgentError("agent_died", "an agent must answer until its run ends; received its end") from error
+            raise AgentError("agent_died", "an agent must answer until its run ends; received its exit") from error
         except KeyboardInterrupt:
             self._pending.cancel()
             raise
@@ -187,9 +189,7 @@ class HttpSession(Session):
             what = f"{type(error).__name__} {error}".strip()
             if _is_not_http(error):
                 raise AgentError("answer_status", f"an answer must have status {_OK}; received {what}") from error
-            raise _Retry(
-                "agent_unreachable", f"an agent must be a server that can be reached; received {what}"
-            ) from error
+            raise _Retry("agent_unreachable", f"{_REACHABLE}; received {what}; {_START_HINT}") from error
         try:
             if not self._read_counter.watch(response.extensions["network_stream"]):
                 # The response to this request is still to come: close the connection without reading it.
@@ -197,7 +197,7 @@ class HttpSession(Session):
                 raise AgentError("answer_too_early", f"{wanted}; received one with the answer before it")
             return "" if any_response else await self._text(response)
         except self._httpx.TransportError as error:
-            message = f"an answer must come whole; received its beginning, and {type(error).__name__} {error}"
+            message = f"an answer must be complete; received its beginning, then {type(error).__name__} {error}"
             raise AgentError("answer_cut_short", message) from error
         finally:
             await response.aclose()

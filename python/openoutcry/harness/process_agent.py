@@ -114,4 +114,4 @@ class ProcessAgent(Launcher):
 def early_exit(code: int) -> AgentError:
     """Return the fault of an agent that exited before its first observation."""
     wanted = "an agent must answer until its run ends"
-    return AgentError("agent_died", f"{wanted}; received its end, exit code {code}, before the first observation")
+    return AgentError("agent_died", f"{wanted}; received its exit, exit code {code}, before the first observation")

@@ -78,8 +78,8 @@ class StdioSession(Session):
             )
         except OSError as error:
             if error.errno in _HOST_ERRORS:
-                wanted = "as many agents at a time as the host has processes and descriptors for are required"
-                raise AgentError("agent_not_started", f"{wanted}; received one more: {error.strerror}") from error
+                wanted = "the host must have a free process and file descriptor for each agent"
+                raise AgentError("agent_not_started", f"{wanted}; received {error.strerror}") from error
             wanted = "an agent must be a program that can be run"
             raise refusal("unknown_agent", f"{wanted}; received {command[0]!r}: {error.strerror}") from error
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
@@ -236,9 +236,9 @@ class StdioSession(Session):
         code = self._process.wait()
         how = f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
         if self._received:
-            came = f"{len(self._received):,} bytes without one, and its end, {how}"
+            came = f"{len(self._received):,} bytes without a line end, then {how}"
             self._fail("answer_cut_short", f"an answer must end with its line; received {came}")
-        self._fail("agent_died", f"an agent must answer until its run ends; received its end, {how}")
+        self._fail("agent_died", f"an agent must answer until its run ends; received its exit, {how}")
 
     def _fail(self, slug: str, message: str) -> NoReturn:
         # Its standard error so far belongs to the error.

@@ -1,7 +1,7 @@
 """Run ledger: an append-only log of backtests across sessions and a SQLite index.
 
-`ledger_store` is the entry point, `log_segments` the log, `sqlite_index` and `queries` the index, `http_server` the
-web service. Imports `records`, `data`, `agents`, `backtest` and `scoring`.
+`ledger_store` is the entry point, `log_segments` the log, `sqlite_index` and `queries` the index, `http_server` the web
+service. Imports the core and `scoring`.
 """
 
 from __future__ import annotations

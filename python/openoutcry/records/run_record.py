@@ -44,7 +44,7 @@ class RunRecord:
             content = Path(path).read_bytes()
         except OSError as error:
             raise refusal(
-                "argument_invalid", f"`path` must be a readable record file; received '{path}': {error.strerror}"
+                "argument_invalid", f"a readable record file is required; received '{path}': {error.strerror}"
             ) from error
         is_complete = True
         if is_compressed:
@@ -215,21 +215,22 @@ class RunRecord:
 _WANTED = "a record must be the JSON of `record.schema.json`; received"
 
 
-def file_kind(path: str | os.PathLike[str]) -> tuple[bool, bool]:
-    """Return whether a record file is in JSON lines, and whether it is compressed."""
+def file_kind(path: str | os.PathLike[str], what: str = "a record file name") -> tuple[bool, bool]:
+    """Return whether a record file is in JSON lines, and whether it is compressed.
+
+    An error names the path by `what`.
+    """
     name = os.fspath(path)
     is_compressed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
     if not bare.endswith((".json", ".jsonl")):
-        raise refusal(
-            "argument_invalid", f"`path` must be a name that ends in {', '.join(SUFFIXES)}; received '{name}'"
-        )
+        raise refusal("argument_invalid", f"{what} must end in {', '.join(SUFFIXES)}; received '{name}'")
     return bare.endswith(".jsonl"), is_compressed
 
 
-def check_record_path(path: str | os.PathLike[str]) -> None:
-    """Raise if a path does not have the suffix of a record."""
-    file_kind(path)
+def check_record_path(path: str | os.PathLike[str], what: str) -> None:
+    """Raise if a path, named `what` in errors, does not have the suffix of a record."""
+    file_kind(path, what)
 
 
 def checked_trials(in_sample_trials: int) -> int:

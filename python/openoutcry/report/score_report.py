@@ -109,7 +109,7 @@ def provenance_of(
 
 def _digest(score: Score, signers: Mapping[str | None, str]) -> str:
     if score.digest is None:
-        return "returns alone, without a record"
+        return "returns without a record"
     return f"{score.digest}, signed by {signers[score.digest]}" if score.digest in signers else score.digest
 
 
@@ -152,7 +152,7 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
     words = dict(zip(score.reasons, score.because, strict=True))
     wolf = score.ranking_gate("romano_wolf")
     dsr = score.ranking_gate("dsr")
-    diagnostics, reasons = _diagnostics(score.beside)
+    diagnostics, reasons = _diagnostics(score.diagnostics)
     return ScoreRow(
         name=score.agent_id,
         verdict=score.verdict,
@@ -198,7 +198,7 @@ def _sealed(verdict: Mapping[str, Any] | None) -> list[ScoreGate]:
 
 
 def _events(counts: Mapping[str, int] | None) -> dict[str, dict[str, int]]:
-    # Records always know their fills, even 0; returns alone have no events.
+    # Records always know their fills, even 0; returns without a record have no events.
     return {} if counts is None else {slug: {"": count} for slug, count in {"filled": 0, **counts}.items()}
 
 

@@ -110,7 +110,7 @@ def _unsealed(
     if vault.window is None:
         return None, None, "the session has no holdout"
     if not frozen:
-        return None, None, "it stays closed because the short list is empty"
+        return None, None, "not opened, because the short list is empty"
     seal = vault.seal(frozen)
     journal.record("holdout_seal", seal.to_json())
     try:

@@ -16,7 +16,7 @@ from openoutcry.research.proposal_requests import ProposalReply, ProposalRequest
 from openoutcry.research.proposers.prompts import prompt_of
 from openoutcry.research.recorded_replies import attempt_json, plain, reply_of
 from openoutcry.research.session_context import SessionContext
-from openoutcry.research.session_journal import ASIDE, DivergedError, Journal
+from openoutcry.research.session_journal import ENVIRONMENT, DivergedError, Journal
 from openoutcry.research.trial import Trial
 
 # Stop reasons that the recorded rounds alone do not determine: wall clock, user, token reserve of the model.
@@ -128,7 +128,7 @@ class ResearchLoop:
         recorded = self._journal.peek("proposal")
         if recorded is not None:
             reply = reply_of(recorded)
-            self._seconds = float(recorded[ASIDE]["seconds"])
+            self._seconds = float(recorded[ENVIRONMENT]["seconds"])
             for attempt in reply.attempts:
                 self._meter.spend(attempt.usage)
         elif self._journal.is_replaying:
@@ -148,7 +148,7 @@ class ResearchLoop:
             else recorded["shown_sha256"],
             "attempts": [attempt_json(each) for each in reply.attempts],
             "tokens": self._meter.used,
-            ASIDE: {"seconds": round(self._elapsed(), 3) if recorded is None else self._seconds},
+            ENVIRONMENT: {"seconds": round(self._elapsed(), 3) if recorded is None else self._seconds},
         }
         self._journal.record("proposal", payload)
         return reply

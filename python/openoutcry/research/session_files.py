@@ -59,7 +59,7 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
     is_code = candidate.proposal.kind == "code"
     what: dict[str, Any] = {"strategy": candidate.name, "params": dict(listed.trial.validation.params[-1])}
     if is_code:
-        isolation = "none" if start["config"]["unsafe_no_isolation"] else start["aside"]["tier"]
+        isolation = "none" if start["config"]["unsafe_no_isolation"] else start["environment"]["tier"]
         what |= {"source": candidate.proposal.source, "isolation": isolation}
     return {
         "format": FORMAT,
@@ -84,7 +84,7 @@ def candidate_of(listed: ShortlistEntry, result: Result) -> dict[str, Any]:
             "gates_version": start["gates_version"],
             "provider": start["provider"],
             "data": start["data"],
-            "git": start["aside"].get("git"),
+            "git": start["environment"].get("git"),
         },
     }
 

@@ -17,7 +17,7 @@ from openoutcry.openoutcry_py import OpenOutcryError
 from openoutcry.records.chained_log import ChainedLog
 from openoutcry.research.proposal_checks import canonical
 
-ASIDE = "aside"
+ENVIRONMENT = "environment"
 """Payload field that is excluded from the comparison: times, hosts, versions of the working tree."""
 
 BLOBS = "blobs"
@@ -156,14 +156,14 @@ class Blobs:
 
 
 def _compared(payload: Mapping[str, Any]) -> str:
-    return canonical({name: value for name, value in payload.items() if name != ASIDE})
+    return canonical({name: value for name, value in payload.items() if name != ENVIRONMENT})
 
 
 def _difference(was: Any, came: Any, where: str = "") -> str:
     """Describe the first difference between two payloads."""
     if isinstance(was, Mapping) and isinstance(came, Mapping):
         for name in sorted({*was, *came}):
-            if not where and name == ASIDE:
+            if not where and name == ENVIRONMENT:
                 continue
             if name not in was or name not in came:
                 return f"`{where}{name}` is missing in one of them"

@@ -159,8 +159,8 @@ def _holdout(result: Result) -> str:
 
 def _provenance(result: Result, command: str) -> Provenance:
     start = result.start
-    market, aside = start["market"], start["aside"]
-    git = aside.get("git") or {}
+    market, environment = start["market"], start["environment"]
+    git = environment.get("git") or {}
     entries = [
         ("session", result.session_id),
         ("proposer", start["provider"] or "passed in Python"),
@@ -183,7 +183,7 @@ def _sandbox(start: Mapping[str, Any]) -> str:
         return "not used: proposals could not be code"
     if start["config"]["unsafe_no_isolation"]:
         return "none: code had all rights of the process"
-    return str(start["aside"]["tier"])
+    return str(start["environment"]["tier"])
 
 
 def _fold(fold: Mapping[str, Sequence[int]]) -> str:

@@ -97,7 +97,7 @@ def start_payload(
         "folds": [{"train": list(fold.train), "test": list(fold.test)} for fold in setup.folds],
         "holdout": None if vault.window is None else list(vault.window),
         "memory": spec.prior_trials.to_json(),
-        "aside": {
+        "environment": {
             "git": _git(),
             "tier": this_host().tier.name,
             "python": platform.python_version(),

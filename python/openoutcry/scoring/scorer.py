@@ -1,7 +1,7 @@
 """Scores of agents, from their records or their returns.
 
-Records are replayed, and every number is recomputed from decisions and data. Returns alone are tested but never
-eligible, because the decisions behind them cannot be verified. `docs/score.md` defines every gate.
+Records are replayed, and every number is recomputed from decisions and data. Returns without a record are tested but
+never eligible, because the decisions behind them cannot be verified. `docs/score.md` defines every gate.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def submit_returns(
     in_sample_trials: int = 0,
     dates: Sequence[str] = (),
 ) -> Submission:
-    """Return a submission of returns alone.
+    """Return a submission of returns without a record.
 
     Args:
         agent_id: Name of the agent.

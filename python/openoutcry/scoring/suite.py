@@ -81,7 +81,7 @@ class Suite:
         limits: Limits on weights.
         gates: Gate bounds that override the scorer's defaults.
         draws: Resampling settings that override the scorer's defaults.
-        n_luck: Number of null agents (random agents without skill) on every board.
+        n_luck: Number of random agents (null agents) on every board.
         luck_seed: Seed of their decisions.
     """
 

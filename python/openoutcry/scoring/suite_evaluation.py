@@ -172,7 +172,7 @@ class Evaluation:
         return joined
 
     def luck_floor(self, reserved_names: Iterable[str] = ()) -> list[Submission]:
-        """Return the null agents of the suite: random agents without skill.
+        """Return the random agents of the suite (null agents).
 
         Each holds random long-only weights, for 21 bars on average, under the suite's rules and its first seed.
 

@@ -48,15 +48,15 @@ class Score:
         reasons: Slugs of the reasons, without duplicates.
         because: The reasons as text.
         gates: Every gate.
-        sealed: Verdict, reasons, gates and `z` on the sealed windows alone; None unless the suite has both sealed and
+        sealed: Verdict, reasons, gates and `z` on only the sealed windows; None unless the suite has both sealed and
             public windows.
         rank: Rank, 1 for the best; the agents of a band share a rank.
         z: Standard errors of the Sharpe ratio above SR0, the expected best of all trials without skill. The median
-            seed, against the stricter benchmark; on the sealed windows alone if the suite has both kinds.
+            seed, against the stricter benchmark; on only the sealed windows if the suite has both kinds.
         seed_z: The same for each seed.
         above_luck: Share of the null agents with a lower `z`.
         copy_of: Another agent with the same return series, unless this agent is known to be the original.
-        digest: Digest of the record; None for returns alone.
+        digest: Digest of the record; None for returns without a record.
         n_days: Returns of all windows.
         n_windows: Number of windows.
         n_seeds: Number of seeds per window with distinct returns.
@@ -70,7 +70,7 @@ class Score:
         windows: Results of each window.
         pass_k: Probability that k of k seeds pass, and whether all do.
         process: Sandbox tier of the runs, faults by cause, events, terminations, worst drawdown and largest exposure.
-        beside: Diagnostics that decide nothing: delay, common cost, capacity, decay, calibration.
+        diagnostics: Diagnostics that decide nothing: delay, common cost, capacity, decay, calibration.
         undefined: Why a number is None.
     """
 
@@ -99,7 +99,7 @@ class Score:
     windows: tuple[dict[str, Any], ...]
     pass_k: dict[str, Any]
     process: dict[str, Any]
-    beside: dict[str, Any]
+    diagnostics: dict[str, Any]
     undefined: dict[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -1,7 +1,7 @@
 """Checks for your tests: `check_agent`, `check_vector_env`, and a pytest plugin.
 
-Imports `harness.conformance` and Gymnasium on first use of a check: pytest loads the plugin in every project whose
-environment has the package installed.
+Imports `harness.conformance`, `audits` and Gymnasium on first use of a check: pytest loads the plugin in every project
+whose environment has the package installed.
 """
 
 from __future__ import annotations

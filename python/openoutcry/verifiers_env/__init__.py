@@ -4,8 +4,7 @@
 `task_rows` and `row_markets` (tasks), `rollout_state` and `parser` (steps), `prompts`, `episode_outcome`, `mandates`
 and `rewards`, `record_store` and `record_conversations` (records), `scripted_policies` and `reward_hacking` (policies
 without a model), `forecast_parser` (Arena questions). Classes of the framework: `trading_tasks`, `arena_tasks`,
-`chat_harness`, `conversation_protocol`, `verifiers_environment`. Imports `agents`, `backtest`, `data`, `records` and
-`arena`.
+`chat_harness`, `conversation_protocol`, `verifiers_environment`. Imports the core and `arena`.
 """
 
 from __future__ import annotations

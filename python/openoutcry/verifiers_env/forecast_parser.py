@@ -71,7 +71,7 @@ def score_of(forecast: Forecast, outcome: str) -> float:
 
 
 def brier_of(probability: str | None, outcome: str) -> Fraction | None:
-    """Return the squared error of a decimal; None for None (R-45)."""
+    """Return the squared error of a decimal; None for None."""
     return None if probability is None else (Fraction(probability) - (outcome == "yes")) ** 2
 
 

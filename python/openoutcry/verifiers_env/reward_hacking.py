@@ -1,4 +1,4 @@
-"""Reward hacking: policies without skill that no reward may reward."""
+"""Reward hacking: policies without skill, which must not earn reward."""
 
 from __future__ import annotations
 

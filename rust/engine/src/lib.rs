@@ -12,11 +12,12 @@ mod step;
 mod vector;
 
 pub use account::account_view::AccountView;
+pub use account::block_terms::BlockTerms;
 pub use account::book::Book;
 pub use account::costs::{CostModel, StepCosts};
 pub use account::event::{Event, LimitReason, RefusalReason, UnfilledReason};
 pub use account::fill_noise::FillKey;
-pub use account::lane_terms::{BlockTerms, LaneTerms};
+pub use account::lane_terms::LaneTerms;
 pub use account::limits::Limits;
 pub use account::outcome::{RewardInputs, Stepped};
 pub use account::rules::{MAX_ABS_WEIGHT, Rules};

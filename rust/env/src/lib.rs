@@ -56,7 +56,8 @@ pub use openoutcry_engine::{
 pub use replay::capture::{ENGINE_VERSION, ENGINE_VERSIONS, run_backtest_capture};
 pub use replay::divergence::{Cause, Difference};
 pub use replay::record_integrity::integrity_differences;
-pub use replay::replay_run::{Replay, ReplayError, Terms, replay_run};
+pub use replay::replay_run::{Replay, ReplayError, replay_run};
+pub use replay::replay_terms::Terms;
 pub use replay::score_submission::{replay_submission, submit, submit_at, submit_run};
 
 /// Compiles and runs the Rust code of the README.

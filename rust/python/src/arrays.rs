@@ -1,6 +1,6 @@
 //! Conversion of numpy arrays.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use openoutcry::Origin;
 use pyo3::prelude::*;
 
@@ -41,4 +41,13 @@ pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64
 pub(crate) fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize) -> PyResult<Bound<'_, PyArray2<f64>>> {
     let columns = values.len() / rows.max(1);
     values.into_pyarray(py).reshape([rows, columns])
+}
+
+/// Refuses a masked array: its mask would be lost.
+pub(crate) fn unmasked(name: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
+        let message = format!("`{name}` must be an array without a mask; received a masked array");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok(())
 }

@@ -1,15 +1,15 @@
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use openoutcry::batch::{Autoreset, Batch as CoreBatch, Market, Settings, SlidingArray, Terms};
 use openoutcry::{EpisodeWindows, Reward, Window};
 use pyo3::prelude::*;
 
-use crate::buffers::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
 use crate::costs::CostModel;
 use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 use crate::limits::Limits;
+use crate::output_arrays::{Buffers, Results, Shown, Sizes, Views, misfit, taken};
 use crate::{arguments, arrays};
 
 /// A batch of accounts that are stepped together.
@@ -316,8 +316,8 @@ impl Batch {
     fn accept(&mut self, actions: &Bound<'_, PyAny>, hold: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let shape = [self.core.n_lanes(), self.core.n_symbols()];
         // First, because it may run Python code before any element is read.
-        unmasked("actions", actions)?;
-        hold.map_or(Ok(()), |hold| unmasked("hold", hold))?;
+        arrays::unmasked("actions", actions)?;
+        hold.map_or(Ok(()), |hold| arrays::unmasked("hold", hold))?;
         let hold = hold.map(|hold| taken::<bool, numpy::Ix2>("hold", hold)).transpose()?;
         let hold = hold.as_ref().map(|hold| hold.bind(actions.py()));
         let hold = hold.map(|hold| rows("hold", hold, shape)).transpose()?;
@@ -329,15 +329,6 @@ impl Batch {
         };
         self.core.accept(rows("actions", actions, shape)?, hold).map_err(to_py)
     }
-}
-
-/// Refuses a masked array: its mask would be lost.
-pub(crate) fn unmasked(name: &str, array: &Bound<'_, PyAny>) -> PyResult<()> {
-    if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
-        let message = format!("`{name}` must be an array without a mask; received a masked array");
-        return Err(raise("shape_mismatch", &message));
-    }
-    Ok(())
 }
 
 /// Returns the elements of an array row by row.

@@ -23,6 +23,7 @@ mod ledger;
 mod limits;
 mod metrics;
 mod multiple_testing;
+mod output_arrays;
 mod pickle;
 mod record;
 mod run;
@@ -47,7 +48,7 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<agents::Baseline>()?;
     module.add_class::<agents::Session>()?;
     module.add_class::<batch::Batch>()?;
-    module.add_class::<buffers::Buffers>()?;
+    module.add_class::<output_arrays::Buffers>()?;
     module.add_class::<dataset::Dataset>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;

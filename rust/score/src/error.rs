@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Undefined {
     /// The formula needs more values.
-    #[error("at least {required} returns are required; received {received}")]
+    #[error("at least {} required; received {received}", returns_text(*.required))]
     TooShort {
         /// Values required.
         required: usize,
@@ -69,7 +69,11 @@ pub enum Undefined {
     #[error("a trade with a loss is required; received none")]
     NoLosingTrade,
     /// There are too few windows or days for a test.
-    #[error("at least {required} windows of {days} days in total are required; received {windows} of {received} days")]
+    #[error(
+        "at least {} of {days} days in total are required; received {} of {received} days",
+        windows_text(*.required),
+        windows_text(*.windows)
+    )]
     Insufficient {
         /// Windows required.
         required: usize,
@@ -112,6 +116,14 @@ impl Undefined {
             Self::NoLosingTrade => "no_losing_trade",
         }
     }
+}
+
+fn returns_text(n: usize) -> String {
+    format!("{n} {}", if n == 1 { "return is" } else { "returns are" })
+}
+
+fn windows_text(n: usize) -> String {
+    format!("{n} {}", if n == 1 { "window" } else { "windows" })
 }
 
 /// A statistic, or the reason that it is undefined.

@@ -28,9 +28,9 @@ pub fn replay(record: &str, datasets: Vec<Dataset>, held: &str) -> Result<String
         differences.extend(replayed.differences.iter().map(|each| difference(Some((index, data)), each)));
     }
     let public_key = held.public_key.map(|key| key.0);
-    let beside = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
-    differences.extend(beside.iter().map(|each| difference(None, each)));
-    let signer = record.signature.as_ref().filter(|_| beside.iter().all(|each| each.field != "signature"));
+    let integrity = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
+    differences.extend(integrity.iter().map(|each| difference(None, each)));
+    let signer = record.signature.as_ref().filter(|_| integrity.iter().all(|each| each.field != "signature"));
     let signed_by = signer.map(|signature| Digest(signature.public_key).to_string());
     let unfinished = record.unfinished();
     Ok(json!({
@@ -75,8 +75,8 @@ pub fn verify_record(record: &str, held: &str) -> Result<String, JsValue> {
     let held: Held = read("held", held)?;
     let public_key = held.public_key.map(|key| key.0);
     let mut faults: Vec<Value> = record.runs.iter().enumerate().flat_map(|(run, each)| broken(run, each)).collect();
-    let beside = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
-    faults.extend(beside.iter().map(|each| fault(None, each.place, each.field, &each.recorded, &each.replayed)));
+    let integrity = integrity_differences(&record, public_key.as_ref()).map_err(to_js)?;
+    faults.extend(integrity.iter().map(|each| fault(None, each.place, each.field, &each.recorded, &each.replayed)));
     let unfinished = record.unfinished();
     let headers = record.runs.iter().map(|run| {
         Value::Object(run.fields().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect())

@@ -74,8 +74,8 @@ class Proof:
                 f"a proof with the first line `{_HEAD}` and an index is required; received {text[:80]!r}",
             )
         hashes = tuple(map(decode_base64, lines[2:]))
-        if any(len(each) != 32 for each in hashes):
-            raise refusal("argument_invalid", "hashes of 32 bytes are required; received others")
+        if sizes := [len(each) for each in hashes if len(each) != 32]:
+            raise refusal("argument_invalid", f"hashes of 32 bytes are required; received one of {sizes[0]}")
         return cls(int(index[1]), hashes, checkpoint)
 
     def members(self) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def seal(entry: Mapping[str, Any], link: Link) -> Record:
     text = canonical({**entry, "v": VERSION, "seq": link.seq, "prev_sha256": link.sha256})
     fault = native.log_record_fault(text)
     if fault is not None:
-        raise refusal("argument_invalid", f"a valid log record is required: {fault}")
+        raise refusal(
+            "argument_invalid", f"a valid log record is required; received one of type {entry.get('type')!r}: {fault}"
+        )
     content = text.encode()
     return Record(link.seq, content, sha256(content).hexdigest())
 

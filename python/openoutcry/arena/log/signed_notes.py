@@ -118,7 +118,8 @@ class SignerKey:
         if not _NAME.fullmatch(name):
             raise _invalid("a key name without spaces or plus signs is required", name)
         if len(seed) != 32 or kind not in (LOG, WITNESS):
-            raise refusal("argument_invalid", "a key of 32 bytes for a log or a witness is required; received another")
+            wanted = f"a key of 32 bytes for a log ({LOG}) or a witness ({WITNESS}) is required"
+            raise refusal("argument_invalid", f"{wanted}; received {len(seed)} bytes of kind {kind}")
         self._key, self._seed = Ed25519PrivateKey.from_private_bytes(seed), seed
         self.verifier = VerifierKey(name, self._key.public_key().public_bytes_raw(), kind)
 
@@ -151,9 +152,9 @@ class SignerKey:
             timestamp: Seconds since 1970 for a witness; None for a log.
         """
         if (timestamp is not None) != (self.verifier.kind == WITNESS):
-            raise refusal(
-                "argument_invalid", "a witness must sign with a time, a log without a time; received the opposite"
-            )
+            received = "no time" if timestamp is None else f"the time {timestamp}"
+            wanted = "a witness must sign with a time, a log without a time"
+            raise refusal("argument_invalid", f"{wanted}; received {received}")
         if timestamp is None:
             signature = self._key.sign(text.encode())
         else:
@@ -178,7 +179,8 @@ def _cosigned(text: str, timestamp: int) -> str:
 
 def _check_text(text: str) -> None:
     if len(text) > _MAX_NOTE or _CONTROL.search(text):
-        raise refusal("argument_invalid", "a note must be short and without control characters; received another")
+        wanted = f"a note must have at most {_MAX_NOTE:,} characters and no control characters"
+        raise refusal("argument_invalid", f"{wanted}; received {len(text):,} characters")
 
 
 class Signature(NamedTuple):
@@ -223,7 +225,9 @@ class Note:
         if not own:
             raise _invalid(f"a signature of {key.name} is required", ", ".join(each.name for each in self.signatures))
         if not all(key.verify(self.text, each.signature) for each in own):
-            raise refusal("argument_invalid", f"a signature of {key.name} over this text is required; received another")
+            raise refusal(
+                "argument_invalid", f"a signature of {key.name} over this text is required; received one that differs"
+            )
         return own[0]
 
 

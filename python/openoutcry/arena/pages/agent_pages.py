@@ -56,7 +56,7 @@ class AgentPages:
         self._state, self._boards, self._settings = state, boards, settings
 
     def leaderboard(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the context of the leaderboard (R-33, R-34)."""
+        """Return the context of the leaderboard."""
         theater, least = query_parameters.theater(query), query_parameters.integer(query, "min_n", 0)
         season = query_parameters.choice(query, "season", tuple(self._boards.seasons())) or ALL
         sort = query_parameters.choice(query, "sort", tuple(SORTS)) or "skill"

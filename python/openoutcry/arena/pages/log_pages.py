@@ -44,7 +44,7 @@ class LogPages:
         self._arena, self._settings, self._registry, self._cosignatures = arena, settings, registry, cosignatures
 
     def days(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the context of the registry: all days, or the day in the query (R-28)."""
+        """Return the context of the registry: all days, or the day in the query."""
         date_parameter = query_parameters.day(query)
         known, vkey = self._known_days(), str(self._registry.key)
         if date_parameter is not None and date_parameter not in known:

@@ -43,8 +43,8 @@ class MarketPages:
         self._arena, self._settings, self._leaves = arena, settings, _Leaves()
 
     def markets(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the context of the list of markets (R-07 to R-09)."""
-        # As in the protocol, an unknown region gives an empty list (R-07).
+        """Return the context of the list of markets."""
+        # As in the protocol, an unknown region gives an empty list.
         status, theater = query_parameters.choice(query, "status", STATUSES) or "open", query.get("theater") or None
         state, timestamp = self._arena.state, self._settings.clock()
         rows = list_markets(state, self._arena.reading, status, theater, timestamp)["markets"]
@@ -59,7 +59,7 @@ class MarketPages:
         }
 
     def market(self, market_id: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the context of a market's page, with no decision before cutoff (R-32)."""
+        """Return the context of a market's page, with no decision before cutoff."""
         state, timestamp = self._arena.state, self._settings.clock()
         market = state.markets.get(market_id)
         if market is None:
@@ -105,7 +105,7 @@ class MarketPages:
         return {"paging": query_parameters.Paging.of(rows, query, SNAPSHOTS, "/snapshots")}
 
     def snapshot(self, text: str) -> dict[str, Any]:
-        """Return the context of a snapshot's page (R-16, R-17)."""
+        """Return the context of a snapshot's page."""
         published = self._arena.state.snapshots
         try:
             timestamp = time_field("as_of", text)

@@ -17,7 +17,7 @@ from openoutcry.arena.pages.html_rendering import Renderer
 from openoutcry.arena.pages.log_pages import LogPages
 from openoutcry.arena.pages.market_pages import MarketPages
 from openoutcry.arena.pages.static_assets import PREFIX, Assets
-from openoutcry.arena.protocol import BASE, ArenaError
+from openoutcry.arena.protocol import BASE, ArenaError, shown
 from openoutcry.arena.server.auth import Authenticator
 from openoutcry.arena.server.board_cache import Boards
 from openoutcry.arena.server.cosignatures import Cosignatures
@@ -122,14 +122,15 @@ class Pages:
         return HTMLResponse(self._renderer.html(f"{template}.html", common | context), status, HEADERS)
 
     async def _asset(self, request: Request) -> Response:
-        asset = self._assets.get(request.path_params["file"])
+        name = request.path_params["file"]
+        asset = self._assets.get(name)
         if asset is None:
-            raise ArenaError("not_found", "the name of a static file is required; received another name")
+            raise ArenaError("not_found", f"the name of a static file is required; received {shown(name)}")
         headers = {"Cache-Control": "public, max-age=31536000, immutable"}
         return Response(asset[0], 200, headers, media_type=asset[1])
 
     def with_error_pages(self, otherwise: Handler) -> Handler:
-        """Wrap an error handler so that browsers receive an HTML page (R-03).
+        """Wrap an error handler so that browsers receive an HTML page.
 
         Args:
             otherwise: The handler; programs receive its response, and pages copy its status and headers.

@@ -1,7 +1,8 @@
 """Scores of forecasters from the log: Brier score, skill, ROI, coverage, ranks.
 
 `leaderboard` combines the others; `inputs_from_log` reads the inputs, `decision_selection` picks the decisions that
-count. Pure functions, independent of the order of their inputs. Imports the Arena's `protocol` and `timestamps`.
+count. Pure functions, independent of the order of their inputs. Imports `errors`, the native module and the Arena's
+`protocol` and `timestamps`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brier scores, skill and peer scores as exact ratios (R-45 to R-48, R-53)."""
+"""Brier scores, skill and peer scores as exact ratios."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class PointScore:
 
     @property
     def skill(self) -> Fraction | None:
-        """Brier skill score against the reference's expected loss (R-47)."""
+        """Brier skill score against the reference's expected loss."""
         return 1 - self.loss / self.expected if self.expected else None
 
     @property
     def skill_paired(self) -> Fraction | None:
-        """Brier skill score against the reference's loss on the same decisions (R-47)."""
+        """Brier skill score against the reference's loss on the same decisions."""
         return 1 - self.loss / self.realized if self.realized else None
 
     @property
     def skill_vs_50(self) -> Fraction | None:
-        """Brier skill score against a constant forecast of 1/2 (R-48)."""
+        """Brier skill score against a constant forecast of 1/2."""
         return 1 - self.brier / _HALF_LOSS if self.brier is not None else None
 
     @property

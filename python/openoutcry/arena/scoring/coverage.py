@@ -1,4 +1,4 @@
-"""Coverage: the share of the markets open to an agent that it forecast (R-52)."""
+"""Coverage: the share of the markets open to an agent that it forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of the decision that counts for each agent and market (R-43)."""
+"""Selection of the decision that counts for each agent and market."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def select(inputs: ScoreInputs) -> Forecasts:
     limit = np.minimum(quotes.cutoff[shown], markets.limit[table.market])
     counts = (table.received <= limit) & markets.is_known[table.market] & ~suspended[table.agent]
     selected = table.last(counts)
-    # Theaters are those of the cited snapshot, prices those of the latest one (R-49, R-50).
+    # Theaters are those of the cited snapshot, prices those of the latest one.
     used, _ = quotes.at(table.market[selected], table.snapshot[selected])
     used = np.where(used < 0, shown[selected], used)
     prices = {name: np.where(is_current[selected], price[shown[selected]], -1) for name, price in quotes.prices.items()}

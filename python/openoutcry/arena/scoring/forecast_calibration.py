@@ -1,4 +1,4 @@
-"""Calibration of forecasts: binned reliability, resolution and ECE (R-53)."""
+"""Calibration of forecasts: binned reliability, resolution and ECE."""
 
 from __future__ import annotations
 

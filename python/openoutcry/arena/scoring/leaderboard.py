@@ -1,4 +1,4 @@
-"""The leaderboard: scores of all agents, sorted by rank (R-33, R-34)."""
+"""The leaderboard: scores of all agents, sorted by rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Market quotes of snapshots, as sorted columns (R-10, R-11, R-49, R-50)."""
+"""Market quotes of snapshots, as sorted columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from openoutcry.arena.scoring.exact_arithmetic import Int64Array, Millionths, int64_array
 from openoutcry.arena.scoring.score_inputs import Quote
-from openoutcry.arena.timestamps import DAY, HOUR, parse_timestamp
+from openoutcry.arena.timestamps import DAY, HOUR, format_timestamp, parse_timestamp
 from openoutcry.errors import refusal
 
 PRICES = ("mid", "bid", "ask")
@@ -76,8 +76,10 @@ def quote_columns(quotes: Sequence[Quote], snapshots_us: Sequence[int]) -> Quote
     markets, sets = sorted_positions(ids), sorted_positions(theaters)
     of_snapshot = int64_array(moments, n)
     snapshot = np.searchsorted(snapshots, of_snapshot)
-    if np.any(snapshot == len(snapshots)) or np.any(snapshots[snapshot] != of_snapshot):
-        raise refusal("value_invalid", "a quote must be of a published snapshot; received another")
+    unknown = of_snapshot[~np.isin(of_snapshot, snapshots)]
+    if len(unknown):
+        message = f"a quote must be of a published snapshot; received one of {format_timestamp(int(unknown[0]))}"
+        raise refusal("value_invalid", message)
     market = int64_array(map(markets.__getitem__, ids), n)
     order = np.lexsort((snapshot, market))
     read = Millionths()

@@ -1,4 +1,4 @@
-"""Paired comparison of two agents on their common markets (R-54)."""
+"""Paired comparison of two agents on their common markets."""
 
 from __future__ import annotations
 

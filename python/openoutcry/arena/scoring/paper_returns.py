@@ -1,4 +1,4 @@
-"""Paper positions against the market price, and their returns (R-50, R-51)."""
+"""Paper positions against the market price, and their returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reference rates that skill is measured against, and their sources (R-46)."""
+"""Reference rates that skill is measured against, and their sources."""
 
 from __future__ import annotations
 

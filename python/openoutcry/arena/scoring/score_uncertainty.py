@@ -1,4 +1,4 @@
-"""Bootstrap intervals, log scores and difficulty-adjusted scores (R-53 to R-55).
+"""Bootstrap intervals, log scores and difficulty-adjusted scores.
 
 The Rust core computes them; this module converts arrays.
 """

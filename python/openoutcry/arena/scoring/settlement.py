@@ -1,4 +1,4 @@
-"""Settlement of markets from their resolution records (R-44)."""
+"""Settlement of markets from their resolution records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of each agent by theater (R-31, R-49)."""
+"""Scores of each agent by theater."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import HTTPConnection
 
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import KEY_REQUIRED, ArenaError
 from openoutcry.arena.server.rate_limit import SlidingWindow
 from openoutcry.arena.server.server_settings import Settings
 from openoutcry.arena.store.cached_state import Agent, State
@@ -27,7 +27,7 @@ class Authenticator:
         self._keys, self._addresses = SlidingWindow(settings.rate_key), SlidingWindow(settings.rate_anon)
 
     def optional_agent(self, request: HTTPConnection) -> Agent | None:
-        """Return the agent of the request's key, or None without a key (R-02).
+        """Return the agent of the request's key, or None without a key.
 
         Raises:
             ArenaError: `bad_auth`: the request has an invalid key.
@@ -40,7 +40,8 @@ class Authenticator:
         agent = self._state.keys.get(key_digest(key.strip())) if scheme.lower() == "bearer" else None
         if agent is None:
             self.count_address(request)
-            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a valid key is required")
+            received = "an unknown key" if scheme.lower() == "bearer" else "another scheme"
+            raise ArenaError("bad_auth", f"{KEY_REQUIRED}; received {received}")
         return agent
 
     def count_address(self, request: HTTPConnection) -> None:
@@ -72,7 +73,7 @@ class Authenticator:
         return agent
 
     def address_bucket(self, request: HTTPConnection) -> str:
-        """Return the rate-limit bucket of an address; for IPv6, its /64 (R-38)."""
+        """Return the rate-limit bucket of an address; for IPv6, its /64."""
         host = request.client.host if request.client is not None else ""
         forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
         hops = [each.strip() for each in forwarded.split(",") if each.strip()]

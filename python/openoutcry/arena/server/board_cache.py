@@ -52,11 +52,11 @@ class Boards:
         self._cached: _CachedBoards | None = None
 
     def seasons(self) -> dict[str, Window | None]:
-        """Return the seasons that have started, with their windows (Q-4)."""
+        """Return the seasons that have started, with their windows."""
         return seasons(self._arena.state.began, self._settings.clock())
 
     def board(self, theater: str | None = None, season: str = ALL) -> Board:
-        """Return the board of a theater or all, in a season or all time (Q-2, Q-4).
+        """Return the board of a theater or all, in a season or all time.
 
         Raises:
             ArenaError: `invalid_payload`: the theater or the season does not exist.
@@ -107,7 +107,7 @@ class Boards:
         return changes, n_open, n_final
 
     def leaderboard(self, found: Board, season: str, least: int, page: range) -> dict[str, Any]:
-        """Return one page of a board as JSON members (R-33, R-34).
+        """Return one page of a board as JSON members.
 
         Args:
             found: The board.
@@ -137,7 +137,7 @@ class Boards:
         return members
 
     def profile(self, slug: str, *, is_owner: bool) -> dict[str, Any]:
-        """Return an agent with its scores and its newest submissions (R-31, R-32)."""
+        """Return an agent with its scores and its newest submissions."""
         agent = require_agent(self._arena.state, slug)
         row = next((row for row in self.board().rows if row.slug == slug), None)
         if row is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openoutcry.arena.log.signed_notes import Checkpoint, Note, Signature, SignerKey, VerifierKey, open_checkpoint
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import ArenaError, shown
 from openoutcry.openoutcry_py import OpenOutcryError
 
 _MAX_NOTE = 10_000
@@ -42,13 +42,15 @@ class Cosignatures:
             text = note.decode()
             found, parsed = open_checkpoint(text, self._key.verifier), Note.parse(text)
         except (OpenOutcryError, UnicodeDecodeError) as error:
-            raise ArenaError("invalid_payload", f"a checkpoint signed by this log is required; {error}") from error
+            message = f"a checkpoint signed by this log is required; received {len(note):,} bytes: {error}"
+            raise ArenaError("invalid_payload", message) from error
         if not is_of_log(found):
             raise ArenaError("invalid_payload", f"a checkpoint of this log is required; received size {found.size}")
         own = [signature for each in self._witnesses for signature in _of(parsed, each)]
         if not own:
             names = ", ".join(each.name for each in self._witnesses) or "none"
-            raise ArenaError("bad_auth", f"a cosignature of a known witness ({names}) is required; received another")
+            received = shown(", ".join(each.name for each in parsed.signatures))
+            raise ArenaError("bad_auth", f"a cosignature of a known witness ({names}) is required; received {received}")
         with self._lock:
             for signature in own:
                 self._keep(signature, parsed, found.size)

@@ -17,7 +17,7 @@ from openoutcry.arena.snapshots.snapshot_builder import SCHEMA_VERSION
 _ROW = get_type_hints(Row)
 # Long members that only the agent's own path returns.
 _LONG = ("calibration", "per_theater")
-# Snapshots before protocol 0.2.2 lack these members.
+# Snapshots before protocol 0.2.2 lack these members.
 _LATER = ("question", "close_time", "theaters")
 
 

@@ -1,4 +1,4 @@
-"""Error responses in the protocol's JSON form (R-03)."""
+"""Error responses in the protocol's JSON form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import UNPROCESSABLE, ArenaError
 from openoutcry.arena.request_schema import validation_error
 
 _LOGGER = logging.getLogger("openoutcry.arena")
@@ -63,4 +63,4 @@ async def on_validation_error(request: Request, error: Exception) -> Response:
 async def on_unexpected_error(request: Request, error: Exception) -> Response:
     """Respond to an unexpected exception, which is logged without the request body."""
     _LOGGER.error("unexpected error at %s %s", request.method, request.url.path, exc_info=error)
-    return error_response(ArenaError("internal_error", "a request that this server can process is required"))
+    return error_response(ArenaError("internal_error", UNPROCESSABLE))

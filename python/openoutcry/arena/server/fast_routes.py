@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope
 
-from openoutcry.arena.protocol import BASE, ArenaError
+from openoutcry.arena.protocol import BASE, ArenaError, shown
 from openoutcry.arena.request_schema import time_field
 from openoutcry.arena.server.auth import Authenticator
 from openoutcry.arena.server.middleware import (
@@ -56,7 +56,7 @@ class Submissions(FastRoute):
         self._settings, self._state, self._authenticator, self._writer = settings, state, authenticator, writer
 
     async def respond(self, scope: Scope, receive: Receive) -> RawResponse:
-        """Accept a submission; the checks run in the order of R-05."""
+        """Accept a submission: the key is checked before the body, and the body before the snapshot."""
         headers = first_headers(scope)
         body = await read_body(headers, receive)
         # Taken after the complete body has arrived: otherwise a body started before a cutoff could end after it.
@@ -65,14 +65,15 @@ class Submissions(FastRoute):
         check_content_type(headers)
         submission = parse_submission(body)
         if submission.agent_slug != agent.slug:
-            wanted = "the slug of the agent that owns the key is required; received another slug"
-            raise ArenaError("bad_auth", wanted, "agent_slug")
+            wanted = "the slug of the agent that owns the key is required"
+            raise ArenaError("bad_auth", f"{wanted}; received {submission.agent_slug!r}", "agent_slug")
         if submission.snapshot_as_of not in self._state.snapshots:
             raise unknown_snapshot(submission.snapshot_as_of, "snapshot_as_of")
         check_unique_markets(submission)
         key = headers.get(b"idempotency-key")
         if key is not None and not _KEY.fullmatch(key):
-            raise ArenaError("invalid_payload", "an `Idempotency-Key` of 1 to 200 visible ASCII characters is required")
+            wanted = "an `Idempotency-Key` of 1 to 200 visible ASCII characters is required"
+            raise ArenaError("invalid_payload", f"{wanted}; received {shown(key.decode('latin-1'))}")
         idempotency_key = None if key is None else key.decode("ascii")
         entry = SubmitDecisions(agent, submission, received_at, self._settings.public, idempotency_key)
         reply = await self._writer.write_async(entry)
@@ -104,7 +105,7 @@ class _CachedSnapshot(NamedTuple):
 
 
 class Intel(FastRoute):
-    """`GET /intel`: the immutable bytes of a snapshot (R-14, R-16).
+    """`GET /intel`: the immutable bytes of a snapshot.
 
     Args:
         settings: The clock and the maximum age of the newest snapshot.
@@ -143,7 +144,8 @@ class Intel(FastRoute):
         latest = self._state.latest
         if latest is None or self._settings.clock() - latest > self._settings.stale_after:
             wanted = f"a snapshot of the last {self._settings.stale_after // MINUTE} minutes is required"
-            raise ArenaError("snapshot_unavailable", f"{wanted}; none is published", retry_after=60)
+            received = "none" if latest is None else format_timestamp(latest)
+            raise ArenaError("snapshot_unavailable", f"{wanted}; received {received}", retry_after=60)
         return latest
 
     def _fetch(self, as_of: int) -> _CachedSnapshot:
@@ -160,7 +162,7 @@ class Intel(FastRoute):
 
 @lru_cache(maxsize=64)
 def as_of_parameter(query: bytes) -> int | None:
-    """Return the timestamp of `?as_of=`, or None without it (R-01).
+    """Return the timestamp of `?as_of=`, or None without it.
 
     Raises:
         ArenaError: `invalid_payload`: the value is not a UTC time, or is given twice.

@@ -16,7 +16,7 @@ STATUSES = ("open", "closed", "settled")
 
 
 def status_of(market: Market, timestamp: int) -> str:
-    """Return `open`, `closed` or `settled`, a market's status (R-09, R-44)."""
+    """Return `open`, `closed` or `settled`, a market's status."""
     if market.status is None:
         return "open" if timestamp <= market.decision_cutoff else "closed"
     assert market.resolved_at is not None
@@ -31,7 +31,7 @@ def with_market(state: State, body: dict[str, Any], timestamp: int) -> dict[str,
 
 
 def list_markets(state: State, engine: Engine, status: str, theater: str | None, timestamp: int) -> dict[str, Any]:
-    """Return the markets of a status by cutoff, with newest prices (R-07, R-08)."""
+    """Return the markets of a status by cutoff, with newest prices."""
     if status not in STATUSES:
         raise ArenaError(
             "invalid_payload", f"a status of {', '.join(STATUSES)} is required; received {status[:32]!r}", "status"

@@ -95,7 +95,7 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive) -> bytes:
 
 
 def check_content_type(headers: Mapping[bytes, bytes]) -> None:
-    """Check that the content type of a body is JSON or absent (R-30).
+    """Check that the content type of a body is JSON or absent.
 
     Raises:
         ArenaError: `unsupported_media_type`.

@@ -12,7 +12,7 @@ MAX_NAMES = 100_000
 
 
 class SlidingWindow:
-    """Limits the requests of each client in any window of 60 seconds (R-06).
+    """Limits the requests of each client in any window of 60 seconds.
 
     Refused requests do not count, so a client that waits for `retry_after` is admitted.
 

@@ -51,7 +51,7 @@ class Registrations:
 
 
 class Rotations:
-    """`POST /keys/rotate`: replaces an API key; the old key is invalid at once (Q-9)."""
+    """`POST /keys/rotate`: replaces an API key; the old key is invalid at once."""
 
     def __init__(self, settings: Settings, authenticator: Authenticator, writer: Writer) -> None:
         self._settings, self._authenticator, self._writer = settings, authenticator, writer

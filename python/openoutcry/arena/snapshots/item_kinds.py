@@ -58,7 +58,7 @@ class Item:
 
     @property
     def time(self) -> datetime | None:
-        """Time of publication or of the event, if known (R-18)."""
+        """Time of publication or of the event, if known."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class News(Item):
 
 @dataclass(frozen=True)
 class MarketState(Item):
-    """A prediction market: prices, question, close time and theaters (R-10)."""
+    """A prediction market: prices, question, close time and theaters."""
 
     kind = "market_state"
     members = (

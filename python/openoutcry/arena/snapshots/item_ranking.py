@@ -1,4 +1,4 @@
-"""Ranking and selection of the items of a snapshot (R-18).
+"""Ranking and selection of the items of a snapshot.
 
 The weights rank kinds by newsworthiness. Agent scores do not depend on them: the scoring cannot import this package
 (see the table of layers in the tests).

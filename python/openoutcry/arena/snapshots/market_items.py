@@ -1,4 +1,4 @@
-"""Markets of a snapshot, as listed by `GET /markets` (R-08 to R-11)."""
+"""Markets of a snapshot, as listed by `GET /markets`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Market:
 
     @property
     def primary_theater(self) -> Theater | None:
-        """The first theater, which determines the reference rate (R-49)."""
+        """The first theater, which determines the reference rate."""
         return self.theaters[0] if self.theaters else None
 
     def to_json(self) -> dict[str, Json]:
@@ -78,8 +78,8 @@ def read_markets(body: bytes, named: Container[str] | None = None) -> list[Marke
 def market_from_item(item: Mapping[str, object], as_of: datetime) -> Market:
     """Return the market of a `market_state` item.
 
-    The cutoff is two hours before the close (R-10). A missing question is replaced by the id, a missing close by two
-    weeks after `as_of`, and missing theaters by those of the ticker's series (R-11).
+    The cutoff is two hours before the close. A missing question is replaced by the id, a missing close by two
+    weeks after `as_of`, and missing theaters by those of the ticker's series.
 
     Args:
         item: The decoded item, with a valid `market_id`.

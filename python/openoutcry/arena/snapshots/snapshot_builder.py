@@ -1,4 +1,4 @@
-"""Builder of snapshots: items to `IntelSnapshot 0.2.0` bytes (R-16, R-17)."""
+"""Builder of snapshots: items to `IntelSnapshot 0.2.0` bytes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def build(as_of: datetime, seen: Iterable[ObservedItem]) -> Snapshot:
     """Return the snapshot of a time.
 
     Args:
-        as_of: Snapshot time, a multiple of ten minutes in UTC (R-15).
+        as_of: Snapshot time, a multiple of ten minutes in UTC.
         seen: Items of the five public kinds, with one `theater_intel` per theater.
 
     Raises:
-        LeakError: An item is later than `as_of` (R-19).
+        LeakError: An item is later than `as_of`.
         SnapshotError: `as_of` is not a snapshot time, ids are not unique, a kind is not public, a theater is
             missing, or there are too many markets. Publish nothing in that case.
     """

@@ -45,7 +45,7 @@ def to_second(time: datetime) -> datetime:
 
 
 def is_snapshot_time(time: datetime) -> bool:
-    """Return whether a time is a multiple of ten minutes (R-15)."""
+    """Return whether a time is a multiple of ten minutes."""
     return last_snapshot_time(time) == time
 
 

@@ -1,7 +1,7 @@
 """The six theaters, and the curated table that assigns markets and events to them.
 
 `theaters.json` holds the default table. A market series belongs to the theaters of the first pattern that matches its
-full name; a series without a match belongs to no theater and is counted for the operator (Q-6).
+full name; a series without a match belongs to no theater and is counted for the operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Look-ahead check: no item of a snapshot is later than the snapshot (R-19)."""
+"""Look-ahead check: no item of a snapshot is later than the snapshot."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Observation:
 
     @property
     def is_down(self) -> bool:
-        """Whether no source responded. Publish nothing in that case (R-14)."""
+        """Whether no source responded. Publish nothing in that case."""
         return set(self.failed) == set(FETCHED_SOURCES)
 
 
@@ -84,7 +84,7 @@ class Observer:
         """Return the items of a snapshot time, from its captures and earlier ones.
 
         Raises:
-            LeakError: A capture is later than `as_of`. The state is unchanged (R-19).
+            LeakError: A capture is later than `as_of`. The state is unchanged.
             SnapshotError: `as_of` is not after the last snapshot time.
         """
         captures, as_of, last = list(captures), to_utc("as_of", as_of), self.state.as_of

@@ -1,4 +1,4 @@
-"""Aggregates of the sources by theater (R-17); None if a source did not respond."""
+"""Aggregates of the sources by theater; None if a source did not respond."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Market:
     resolved_at: int | None = None
 
     def accepts_decision_at(self, timestamp: int) -> bool:
-        """Return whether a decision received at a time is accepted (R-09, R-27)."""
+        """Return whether a decision received at a time is accepted."""
         return timestamp <= self.decision_cutoff and self.status is None
 
 

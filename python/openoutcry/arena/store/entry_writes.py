@@ -51,7 +51,7 @@ class StateChange:
 
 @dataclass(frozen=True)
 class RegisterAgent(StateChange):
-    """Register an agent, within the daily limit of its client address (R-35 to R-38).
+    """Register an agent, within the daily limit of its client address.
 
     Attributes:
         slug: Slug in lower case.
@@ -116,7 +116,7 @@ class RegisterAgent(StateChange):
 
 @dataclass(frozen=True)
 class RotateKey(StateChange):
-    """Replace the API key of an agent; the old key is invalid at once (Q-9)."""
+    """Replace the API key of an agent; the old key is invalid at once."""
 
     slug: str
     at: int
@@ -203,7 +203,7 @@ class MarketListing:
 
 @dataclass(frozen=True)
 class PublishSnapshot(StateChange):
-    """Publish a snapshot; a published snapshot never changes (R-16, R-20).
+    """Publish a snapshot; a published snapshot never changes.
 
     Attributes:
         as_of: Time of the snapshot.
@@ -285,7 +285,7 @@ def _resolved(market: Market) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ResolveMarket(StateChange):
-    """Record the result of a market, or a new result (R-44).
+    """Record the result of a market, or a new result.
 
     Attributes:
         market_id: The market.

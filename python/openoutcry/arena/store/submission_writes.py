@@ -1,4 +1,4 @@
-"""Commit submissions: accept or reject decisions, append records (R-21 to R-29)."""
+"""Commit submissions: accept or reject decisions, append records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import select
 from openoutcry.arena.log.log_records import Record
 from openoutcry.arena.log.log_writer import Batch as LogBatch
 from openoutcry.arena.log.log_writer import LogWriter
-from openoutcry.arena.protocol import STATUS, ArenaError
+from openoutcry.arena.protocol import KEY_REQUIRED, STATUS, ArenaError
 from openoutcry.arena.store.cached_state import Agent, Market
 from openoutcry.arena.store.tables import decisions, replies, submissions
 from openoutcry.arena.store.write_batch import Batch
@@ -80,7 +80,7 @@ class SubmitDecisions:
         agent = batch.state.agents[self.agent.slug]
         if agent.key_sha256 != self.agent.key_sha256:
             # Another process has rotated the key since the request was authenticated.
-            raise ArenaError("bad_auth", "`Authorization: Bearer <api_key>` with a valid key is required")
+            raise ArenaError("bad_auth", f"{KEY_REQUIRED}; received a key that was replaced")
         if agent.suspended:
             raise ArenaError("suspended", "an agent that is not suspended is required; received a suspended one")
         # Times in the log never decrease.
@@ -195,7 +195,7 @@ class SubmitDecisions:
 
 
 def _rejection(rejected: list[dict[str, str]]) -> ArenaError:
-    """Return the error of a submission without an accepted decision (R-27)."""
+    """Return the error of a submission without an accepted decision."""
     codes = [_CODES[each["reason"]] for each in rejected]
     statuses = {STATUS[code] for code in codes}
     detail = f"at least one accepted decision is required; received {len(rejected)}, all rejected"

@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError
 from openoutcry.arena.log.log_writer import Batch as LogBatch
 from openoutcry.arena.log.log_writer import LogWriter
 from openoutcry.arena.log.signed_notes import SignerKey
-from openoutcry.arena.protocol import ArenaError
+from openoutcry.arena.protocol import UNPROCESSABLE, ArenaError
 from openoutcry.arena.store.cached_state import State
 from openoutcry.arena.store.database import Database
 from openoutcry.arena.store.tables import meta, submissions, tiles
@@ -170,9 +170,7 @@ class Writer:
         except Exception as error:  # noqa: BLE001 the waiting callers need a result
             self._undo(sealed)
             if len(entries) == 1:
-                _refuse(
-                    entries, ArenaError("internal_error", "a request that this server can process is required"), error
-                )
+                _refuse(entries, ArenaError("internal_error", UNPROCESSABLE), error)
             # Retried one by one, so that only the failing entry is refused.
             for each in entries if len(entries) > 1 else ():
                 each.error = None

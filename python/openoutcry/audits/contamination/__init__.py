@@ -1,7 +1,8 @@
 """Contamination test: detect memorized markets and measure the effect on returns.
 
 `check` runs an agent on windows of a market, on masked copies, and on permuted twins with the bars of the window in
-another order. The command is `openoutcry contamination`. Imports `data`, `backtest`, `harness` and `scoring`.
+another order. The command is `openoutcry contamination`. Imports the core, `harness`, `scoring` and the charts of
+`report`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lookahead detection for feature pipelines, environments and agents.
+"""Look-ahead detection for feature pipelines, environments and agents.
 
 `check` perturbs the data after a bar and reruns the target: outputs up to that bar must not change. The command is
-`openoutcry leakcheck`. Imports `data`, `scenarios`, `agents`, `backtest` and the charts of `report`.
+`openoutcry leakcheck`. Imports the core and the charts of `report`.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def assert_no_lookahead(target: Callable[..., Any], frame: Any = None, **setting
         **settings: `kind`, `n_cuts`, `start`, `rtol`, `periods_per_year`, `name`, `fresh`, `without`, `progress`.
 
     Returns:
-        The report of a target without lookahead.
+        The report of a target without look-ahead.
 
     Raises:
         AssertionError: a column looks ahead; the message names every such column.

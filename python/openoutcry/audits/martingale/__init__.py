@@ -1,7 +1,7 @@
 """Martingale test of the engine: expected profit is zero without price drift.
 
-`check` runs rule bots and trained networks under every cost and limit; a significant profit is a bug in the engine.
-The command is `openoutcry martingale`. Imports `gym`, `scenarios`, `data` and the rules of `audits.realism`.
+`check` runs rule bots and trained networks under every cost and limit; a significant profit is a bug in the engine. The
+command is `openoutcry martingale`. Imports the core, `gym` and the rules of `audits.realism`.
 """
 
 from openoutcry.audits.martingale.cost_settings import SETTINGS, Setting

@@ -40,7 +40,7 @@ def check(
 ) -> Verdict:
     """Run trading bots on martingale prices and test whether one of them profits.
 
-    Rule bots and two train_network networks trade each market under each setting. Two conditions must hold: no gain is
+    Rule bots and two trained networks trade each market under each setting. Two conditions must hold: no gain is
     statistically significant, and the reward of every bar equals the profit of the positions less the costs.
 
     Args:

@@ -1,7 +1,7 @@
 """Realism gate: stylized facts against real data, and alpha of trading rules.
 
-`check` tests panels of a scenario tier or a single dataset; `facts_of(panel_of(dataset))` computes the facts alone.
-The command is `openoutcry realism`. Imports `data`, `scenarios` and `backtest`.
+`check` tests panels of a scenario tier or a single dataset; `facts_of(panel_of(dataset))` computes the facts alone. The
+command is `openoutcry realism`. Imports the core.
 """
 
 from openoutcry.audits.realism.market_panel import Panel, panel_of

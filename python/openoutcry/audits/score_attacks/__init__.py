@@ -1,7 +1,7 @@
 """Attacks on the scorer, each with a naive scorer as a positive control.
 
 `run_attacks` submits records through `openoutcry.scoring.scorer.score`. The command is `openoutcry score --attack`.
-Imports `data`, `backtest`, `records` and `scoring`.
+Imports the core and `scoring`.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def as_failure(sent: str | None) -> Iterator[None]:
         raise Failure(str(error), sent, received, stderr=error.stderr, is_of_infrastructure=blame) from error
     except SystemExit as error:
         # Raised by the constructor of a callable, which must not end the examination.
-        came = f"its end, SystemExit: {error.code}"
+        came = f"its exit, SystemExit: {error.code}"
         raise Failure(
             f"agent_died: an agent must start, and answer until its run ends; received {came}", sent
         ) from error

@@ -154,11 +154,10 @@ class Sandbox:
         if self.tier >= Tier.T2 and self.host.landlock < 6 and self.tier < Tier.T3:
             notes.append("a command can signal only itself: Landlock scopes signals from version 6 on")
         if self.tier >= Tier.T1 and os.geteuid() == 0:
-            becomes = "an agent runs as `nobody` if all its files are world-readable; otherwise it "
+            runs = "the agent runs as `nobody` if all its files are world-readable. Otherwise it runs"
             if self.tier >= Tier.T3 and not self.host.setpriv:
-                becomes = "without a working `setpriv` an agent in namespaces "
-            stays = "stays root without capabilities, and the limit of processes does not apply"
-            notes.append(f"started by root: {becomes}{stays}")
+                runs = "without a working `setpriv` the agent runs"
+            notes.append(f"started by root: {runs} as root without capabilities and without a process limit")
         if self.profile.allow_net:
             notes.append("the network is open, including servers of this machine and of the local network")
         return tuple(notes)

@@ -24,7 +24,9 @@ def calibration_section(calibration: Calibration) -> str:
         " count."
     )
     diagram = figure(calibration_chart(calibration), caption)
-    return f'{sentence}<div class="beside calibration">{diagram}{scroll(_table(calibration), "Calibration")}</div>'
+    return (
+        f'{sentence}<div class="side-by-side calibration">{diagram}{scroll(_table(calibration), "Calibration")}</div>'
+    )
 
 
 def calibration_sentence(calibration: Calibration) -> str:

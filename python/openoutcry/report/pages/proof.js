@@ -208,7 +208,7 @@
     const draws = { draws: { replicates: 20 } };
     try {
       const [score] = JSON.parse(engine.score([record], markets, JSON.stringify(held), JSON.stringify(draws))).scores;
-      return { ...score.metrics, delayed_sharpe: score.beside.delayed_sharpe };
+      return { ...score.metrics, delayed_sharpe: score.diagnostics.delayed_sharpe };
     } catch (error) {
       throw new Unable(`The replay equals the record, but its metrics could not be recomputed: ${messageOf(error)}`);
     }

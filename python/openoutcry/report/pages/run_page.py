@@ -173,7 +173,9 @@ def _costs(view: RunView, detail: Detail) -> str:
     )
     chart = cost_chart(view.dates, view.costs, columns=detail.columns)
     caption = "Cumulative costs, as a share of the starting NAV."
-    return f'<div class="beside">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{waterfall}'
+    return (
+        f'<div class="side-by-side">{figure(chart, caption, legend(cost_legend(view.costs)))}{table}</div>{waterfall}'
+    )
 
 
 def _delay(view: RunView, detail: Detail) -> str:

@@ -91,7 +91,7 @@ def _sealed(row: ScoreRow, notes: Footnotes) -> str:
         return ""
     table = _gates(row.sealed, "Skill gates on sealed windows; all must pass", notes)
     label = f"Gates of {row.name} on sealed windows"
-    return heading(4, "Sealed windows alone") + scroll(table, label)
+    return heading(4, "Only the sealed windows") + scroll(table, label)
 
 
 def _gates(gates: Sequence[ScoreGate], caption: str, notes: Footnotes) -> str:
@@ -185,7 +185,7 @@ def _pass_k(row: ScoreRow) -> str:
 
 def _process(row: ScoreRow) -> str:
     if row.faults is None:
-        return "<p>Unknown: returns alone have no decisions from which they could be recomputed.</p>"
+        return "<p>Unknown: returns without a record have no decisions from which they could be recomputed.</p>"
     text = f"{plural(row.n_decisions, 'decision')}. Sandbox: {row.isolation}. Faults: {_counts(row.faults) or 'none'}"
     if row.infrastructure_faults:
         text += f"; of infrastructure: {_counts(row.infrastructure_faults)}"

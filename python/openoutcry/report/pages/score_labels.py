@@ -27,7 +27,7 @@ SIDE: dict[str, Metric] = {
         "z",
         "ratio",
         "standard errors of the Sharpe ratio above SR0; agents rank by it, on the stricter benchmark, and on the "
-        "sealed windows alone if the suite has sealed and public windows",
+        "sealed windows only if the suite has sealed and public windows",
     ),
     **{name: SKILL[name] for name in _SIDE},
     "sharpe": Metric("Annual Sharpe", "ratio", "annual Sharpe ratio of active returns, of the median seed"),
@@ -106,7 +106,7 @@ GATES: dict[str, GateLabel] = {
     "romano_wolf": GateLabel("Romano-Wolf p-value", "probability", "below"),
     "window_below": GateLabel("Lowest p-value of a window below the benchmark", "probability", "at least"),
     "window_wins": GateLabel("Windows above the benchmark", "count", "at least"),
-    "sealed": GateLabel("Gates failed on the sealed windows alone", "count", "at most"),
+    "sealed": GateLabel("Gates failed on only the sealed windows", "count", "at most"),
     "pass_k": GateLabel("Probability that all seeds pass", "probability", "at least"),
 }
 """Known gates; any other is shown by its slug."""

@@ -102,7 +102,7 @@ def _ranking(view: ScoreView, notes: Footnotes) -> str:
     caption = "Agents of one band share a rank: they are not significantly different from its first."
     caption += " Unranked agents cannot be compared." if any(row.rank is None for row in view.rows) else ""
     if any(row.sealed for row in view.rows):
-        caption += " z, DSR and the tests of the field use the sealed windows alone."
+        caption += " z, DSR and the tests of the field use only the sealed windows."
     return (
         f'<table class="ranking scores"><caption><span>{escape(caption)}</span></caption><thead><tr>'
         '<th scope="col"><span class="hidden">Rank</span></th><th scope="col">Agent</th>'
@@ -185,7 +185,7 @@ def _strip(rows: Sequence[ScoreRow]) -> str:
     # Agents may miss windows: the agent with the most windows determines the column order.
     columns = {place: window for windows in sorted(placed, key=len, reverse=True) for place, window in windows.items()}
     names = dict.fromkeys(name for window in columns.values() for name in window.z)
-    # Returns alone may lack buy-and-hold; cash is then the only benchmark.
+    # Returns without a record may lack buy-and-hold; cash is then the only benchmark.
     sides = [name for name in names if any(window.z.get(name) is not None for row in rows for window in row.windows)]
     body = []
     for row, windows in zip(rows, placed, strict=True):

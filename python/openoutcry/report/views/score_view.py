@@ -104,7 +104,7 @@ class ScoreRow:
         events: As in `RunView`.
         n_decisions: Decisions of all runs.
         copy_of: Agent with the same return series; empty for none.
-        sealed: Gates of skill on the sealed windows alone; empty unless the suite has sealed and public windows.
+        sealed: Gates of skill on only the sealed windows; empty unless the suite has sealed and public windows.
     """
 
     name: str

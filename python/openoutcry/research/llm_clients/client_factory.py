@@ -31,7 +31,7 @@ def build_llm_client(
     """
     is_url = isinstance(provider, str) and provider.startswith(("http://", "https://"))
     if not is_url and provider not in _MODELS:
-        wanted = f"`provider` of a model must be {', '.join(f'`{name}`' for name in _MODELS)} or a URL"
+        wanted = f"a provider of a model must be {', '.join(f'`{name}`' for name in _MODELS)} or a URL"
         raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
     if not isinstance(model, str) or not model.strip() or not model.isprintable():
         shown = provider if is_url else f"{provider}, such as `{_MODELS[provider]}`"

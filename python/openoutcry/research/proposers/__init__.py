@@ -1,7 +1,7 @@
 """Sources of proposals: a fixed list, random search, Optuna or a language model.
 
-`proposer_factory` creates one by the name of its provider, and `prompts` writes the prompt of a language model.
-Imports `llm_clients`, `openoutcry.backtest.strategies` and `errors`.
+`proposer_factory` creates one by the name of its provider, and `prompts` writes the prompt of a language model. Imports
+the core, `llm_clients`, `proposal_requests` and `strict_json`.
 """
 
 from openoutcry.research.proposers.fixed_list import FixedProposer

@@ -32,14 +32,14 @@ def build_proposer(
         ModuleNotFoundError: the provider's library is not installed.
     """
     if not isinstance(provider, str):
-        raise refusal("argument_invalid", f"`provider` must be a string; received {provider!r}")
+        raise refusal("argument_invalid", f"a provider must be a string; received {provider!r}")
     if provider.startswith(_CASSETTE):
         _no_model(provider, model)
         return LLMProposer(CassetteClient(provider.removeprefix(_CASSETTE)), max_tokens, training_cutoff)
     if provider in LLM_PROVIDERS or provider.startswith(("http://", "https://")):
         return LLMProposer(build_llm_client(provider, model), max_tokens, training_cutoff)
     if provider not in ("random", "optuna") and not provider.startswith(_FIXED):
-        wanted = f"`provider` must be {', '.join(f'`{name}`' for name in _SHOWN)} or a URL"
+        wanted = f"a provider must be {', '.join(f'`{name}`' for name in _SHOWN)} or a URL"
         raise refusal("argument_invalid", f"{wanted}; received {provider!r}")
     _no_model(provider, model)
     if provider.startswith(_FIXED):

@@ -1,7 +1,7 @@
 //! The arena log: lines of canonical JSON in a hash chain.
 //!
-//! A record is a leaf of a Merkle tree. A submission commits to decisions that are revealed later. This room audits a
-//! log and its reveals; Python checks checkpoints and signatures. Imports `merkle` and `wire`.
+//! A record is a leaf of a Merkle tree. A submission commits to decisions that are revealed later. This module
+//! audits a log and its reveals; Python checks checkpoints and signatures. Imports `merkle` and `wire`.
 
 mod audit;
 mod commitment;

@@ -1,5 +1,6 @@
 use sha2::{Digest as _, Sha256};
 
+use crate::ledger::line_values::{MOST, count, is_count, is_hash};
 use crate::ledger::run_entry::{PlainRun, Vocabulary};
 use crate::wire::canonical_json::push_hex;
 use crate::wire::canonicalization::{Tree, canonical_tree};
@@ -65,8 +66,6 @@ struct Record {
 const HEAD: &str = "{\"event\":\"run\"";
 const HASH: &str = ",\"hash\":\"";
 const MEMBERS: [&str; 8] = ["event", "hash", "payload", "prev_hash", "seq", "session_id", "ts", "v"];
-/// Above it a float skips integers, and a number is read as a float.
-const MOST: f64 = 9_007_199_254_740_992.0;
 
 fn record(line: &[u8], vocabulary: &Vocabulary, canonical: &mut String) -> Option<Record> {
     let line = std::str::from_utf8(line).ok()?;
@@ -91,19 +90,6 @@ fn record(line: &[u8], vocabulary: &Vocabulary, canonical: &mut String) -> Optio
     let is_plain = is_hash(&prev_hash) && is_count(seq) && seq < MOST && is_session(&session) && is_time(&ts);
     let run = is_plain.then(|| crate::ledger::run_entry::read(payload, session, ts, vocabulary).ok())??;
     Some(Record { run, seq: count(seq), prev_hash, hash: found })
-}
-
-pub(crate) fn is_hash(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-pub(crate) fn is_count(value: f64) -> bool {
-    value.fract() == 0.0 && (0.0..=MOST).contains(&value)
-}
-
-#[expect(clippy::cast_sign_loss, reason = "checked by `is_count`")]
-pub(crate) fn count(value: f64) -> u64 {
-    value as u64
 }
 
 fn is_session(text: &str) -> bool {

@@ -5,6 +5,7 @@
 
 mod base64;
 pub(crate) mod line_reader;
+mod line_values;
 mod run_entry;
 
 pub use line_reader::{LedgerSegment, Link, read_runs};

@@ -1,7 +1,7 @@
 //! The payload of a run record in the log of a ledger.
 
 use super::base64;
-use crate::ledger::line_reader::{count, is_count, is_hash};
+use crate::ledger::line_values::{count, is_count, is_hash};
 use crate::wire::canonicalization::{Tree, deepest};
 
 /// Names and enumerations of the ledger.

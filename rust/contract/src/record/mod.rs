@@ -28,10 +28,13 @@ pub use jsonl::Lines;
 pub use recorder::{Recorder, Seen};
 pub use run_comparison::{Divergence, SettingDifference, compare_runs, ulps_between};
 pub use signature::{Signature, conformance_is_signed, public_key, sign_conformance};
-pub use trajectory::{AgentTrajectory, End, MAX_AGENT_ID, RunTrajectory, Step, check_agent_id};
+pub use trajectory::{AgentTrajectory, End, RunTrajectory, Step, check_agent_id};
 
 /// The version of the record format.
 pub const RECORD_VERSION: &str = "1.0";
+
+/// The largest number of code points in the name of an agent.
+pub const MAX_AGENT_ID: usize = 200;
 
 /// The largest integer that every JSON reader represents exactly.
 pub(crate) const MAX_INTEGER: u64 = (1 << 53) - 1;

@@ -3,7 +3,6 @@ use serde::Deserialize;
 
 use super::digest::{Digest, hex_field};
 use super::error::RecordError;
-use super::trajectory::AgentTrajectory;
 
 /// The signed message is a domain followed by the bytes of the digest.
 const DOMAIN: &[u8] = b"openoutcry/record/1/signature\0";
@@ -29,6 +28,30 @@ enum Algorithm {
     Ed25519,
 }
 
+impl Signature {
+    /// Returns the signature of the digest of a record.
+    pub(super) fn of(digest: &Digest, private_key: &[u8; 32]) -> Self {
+        let key = SigningKey::from_bytes(private_key);
+        Self {
+            _algorithm: Algorithm::Ed25519,
+            public_key: key.verifying_key().to_bytes(),
+            signature: key.sign(&message(DOMAIN, digest)).to_bytes(),
+        }
+    }
+
+    /// Returns whether the holder of the public key signed a digest.
+    pub(super) fn signs(&self, digest: &Digest) -> bool {
+        VerifyingKey::from_bytes(&self.public_key)
+            .is_ok_and(|key| key.verify_strict(&message(DOMAIN, digest), &Bytes::from_bytes(&self.signature)).is_ok())
+    }
+}
+
+/// Refuses bytes that are not a public key.
+pub(super) fn check_key(key: &[u8; 32]) -> Result<(), RecordError> {
+    let problem = || "bytes that do not encode a point of the curve".to_owned();
+    VerifyingKey::from_bytes(key).map(|_| ()).map_err(|_| RecordError::Key { problem: problem() })
+}
+
 fn message(domain: &[u8], digest: &Digest) -> Vec<u8> {
     [domain, &digest.0].concat()
 }
@@ -50,50 +73,4 @@ pub fn conformance_is_signed(digest: &Digest, public_key: &[u8; 32], signature: 
 #[must_use]
 pub fn public_key(private_key: &[u8; 32]) -> [u8; 32] {
     SigningKey::from_bytes(private_key).verifying_key().to_bytes()
-}
-
-impl AgentTrajectory {
-    /// Returns this record signed with a private Ed25519 key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the record is unfinished and has no digest.
-    pub fn signed(mut self, private_key: &[u8; 32]) -> Result<Self, RecordError> {
-        let unfinished = |problem: String| RecordError::Unfinished { problem };
-        let digest = self.computed_digest().filter(|digest| self.digest == Some(*digest)).ok_or_else(|| {
-            unfinished(self.unfinished().unwrap_or_else(|| "with a digest that does not match its runs".to_owned()))
-        })?;
-        let key = SigningKey::from_bytes(private_key);
-        self.signature = Some(Signature {
-            _algorithm: Algorithm::Ed25519,
-            public_key: key.verifying_key().to_bytes(),
-            signature: key.sign(&message(DOMAIN, &digest)).to_bytes(),
-        });
-        Ok(self)
-    }
-
-    /// Returns whether the signature of this record is valid for a key.
-    ///
-    /// Without a key, the public key in the record is used. A valid signature then shows that the holder of that key
-    /// signed this record.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the record has no signature, or the given key is invalid.
-    pub fn verify_signature(&self, key: Option<&[u8; 32]>) -> Result<bool, RecordError> {
-        let signature = self.signature.as_ref().ok_or(RecordError::Unsigned)?;
-        if let Some(key) = key {
-            VerifyingKey::from_bytes(key).map_err(|_| RecordError::Key {
-                problem: "bytes that do not encode a point of the curve".to_owned(),
-            })?;
-            if *key != signature.public_key {
-                return Ok(false);
-            }
-        }
-        let (Ok(verifying), Some(digest)) = (VerifyingKey::from_bytes(&signature.public_key), self.computed_digest())
-        else {
-            return Ok(false);
-        };
-        Ok(verifying.verify_strict(&message(DOMAIN, &digest), &Bytes::from_bytes(&signature.signature)).is_ok())
-    }
 }

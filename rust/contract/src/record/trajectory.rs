@@ -1,14 +1,12 @@
 use serde::Deserialize;
 
+use super::MAX_AGENT_ID;
 use super::agent_fault::Fault;
 use super::digest::Digest;
 use super::error::RecordError;
 use super::harness::Harness;
 use super::header::Header;
-use super::signature::Signature;
-
-/// The largest number of code points in the name of an agent.
-pub const MAX_AGENT_ID: usize = 200;
+use super::signature::{Signature, check_key};
 
 /// Refuses a name that is too long for a board.
 ///
@@ -133,5 +131,38 @@ impl AgentTrajectory {
             return Some(format!("with run {run} unfinished after {} steps", self.runs[run].steps.len()));
         }
         self.digest.is_none().then(|| "without a digest".to_owned())
+    }
+
+    /// Returns this record signed with a private Ed25519 key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is unfinished and has no digest.
+    pub fn signed(mut self, private_key: &[u8; 32]) -> Result<Self, RecordError> {
+        let unfinished = |problem: String| RecordError::Unfinished { problem };
+        let digest = self.computed_digest().filter(|digest| self.digest == Some(*digest)).ok_or_else(|| {
+            unfinished(self.unfinished().unwrap_or_else(|| "with a digest that does not match its runs".to_owned()))
+        })?;
+        self.signature = Some(Signature::of(&digest, private_key));
+        Ok(self)
+    }
+
+    /// Returns whether the signature of this record is valid for a key.
+    ///
+    /// Without a key, the public key in the record is used. A valid signature then shows that the holder of that key
+    /// signed this record.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record has no signature, or the given key is invalid.
+    pub fn verify_signature(&self, key: Option<&[u8; 32]>) -> Result<bool, RecordError> {
+        let signature = self.signature.as_ref().ok_or(RecordError::Unsigned)?;
+        if let Some(key) = key {
+            check_key(key)?;
+            if *key != signature.public_key {
+                return Ok(false);
+            }
+        }
+        Ok(self.computed_digest().is_some_and(|digest| signature.signs(&digest)))
     }
 }

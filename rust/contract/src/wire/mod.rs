@@ -1,6 +1,6 @@
 //! The messages of the contract, and canonical JSON (RFC 8785), their encoding.
 //!
-//! Imports no other room.
+//! Imports no other module of the crate.
 
 pub mod canonical_json;
 pub(crate) mod canonicalization;

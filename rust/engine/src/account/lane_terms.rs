@@ -1,11 +1,10 @@
 use pulp::Simd;
 
-use crate::account::cost_tables::CostTables;
 use crate::account::costs::{CostModel, MAX_COST};
 use crate::account::gross_exposure::GROSS_TOLERANCE;
 use crate::account::limits::Limits;
-use crate::account::rules::{Rates, Rules};
-use crate::vector::lane_sums::{Block, LANES, each};
+use crate::account::rates::Rates;
+use crate::vector::lane_sums::{Block, LANES};
 use crate::vector::simd::Vector;
 
 /// One number of the rules that a step reads.
@@ -33,7 +32,7 @@ pub(crate) enum TermKind {
 
 /// Every [`TermKind`] of a vector of accounts, in the order of [`TermKind::ALL`].
 #[derive(Clone, Copy)]
-pub(crate) struct TermVectors<S: Simd>([Vector<S>; TermKind::ALL.len()]);
+pub(crate) struct TermVectors<S: Simd>(pub(super) [Vector<S>; TermKind::ALL.len()]);
 
 impl<S: Simd> TermVectors<S> {
     #[inline(always)]
@@ -43,7 +42,7 @@ impl<S: Simd> TermVectors<S> {
 }
 
 impl TermKind {
-    const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::MaxWeight,
         Self::Lowest,
         Self::Slippage,
@@ -105,7 +104,7 @@ impl TermTraits {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         Self {
             is_supported: self.is_supported && other.is_supported,
             jitters: self.jitters || other.jitters,
@@ -119,76 +118,14 @@ impl TermTraits {
 /// Costs and limits of eight accounts as blocks; element k belongs to account k.
 #[derive(Clone, Debug)]
 pub struct LaneTerms {
-    numbers: [Block; TermKind::ALL.len()],
+    pub(super) numbers: [Block; TermKind::ALL.len()],
     pub(crate) traits: TermTraits,
 }
 
 impl LaneTerms {
-    /// Returns the terms of eight accounts.
-    #[must_use]
-    pub fn new(rules: &[&Rules; LANES]) -> Self {
-        let traits = rules.iter().fold(rules[0].lane_terms.traits, |all, rules| all.and(rules.lane_terms.traits));
-        let column = |number| each(|account| rules[account].lane_terms.numbers[number as usize][0]);
-        Self { numbers: TermKind::ALL.map(column), traits }
-    }
-
     /// Returns the terms that eight accounts share.
     pub(crate) fn shared(costs: &CostModel, limits: &Limits, rates: &Rates) -> Self {
         let numbers = TermKind::ALL.map(|number| [number.of(costs, limits, rates); LANES]);
         Self { numbers, traits: TermTraits::of(costs, limits, rates) }
-    }
-}
-
-/// The rules of eight accounts: shared by all, or one set per account.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockTerms<'a> {
-    lane_terms: &'a LaneTerms,
-    tables: Option<&'a CostTables>,
-}
-
-impl<'a> BlockTerms<'a> {
-    /// Returns the view of rules shared by all accounts.
-    #[must_use]
-    pub fn all(rules: &'a Rules) -> Self {
-        Self { lane_terms: &rules.lane_terms, tables: rules.tables.as_deref() }
-    }
-
-    /// Returns the view of one set of terms per account.
-    #[must_use]
-    pub fn each(lane_terms: &'a LaneTerms) -> Self {
-        Self { lane_terms, tables: None }
-    }
-
-    /// Returns the cost tables of the rules.
-    ///
-    /// Accounts with different rules have no shared tables.
-    #[inline(always)]
-    pub(crate) fn tables(self) -> Option<&'a CostTables> {
-        self.tables
-    }
-
-    #[inline(always)]
-    pub(crate) fn traits(self) -> TermTraits {
-        self.lane_terms.traits
-    }
-
-    /// Returns the terms of the accounts of vector `index`, one element each.
-    #[inline(always)]
-    pub(crate) fn numbers<S: Simd>(self, simd: S, index: usize) -> TermVectors<S> {
-        let mut numbers = [Vector::splat(simd, 0.0); TermKind::ALL.len()];
-        for (number, block) in numbers.iter_mut().zip(&self.lane_terms.numbers) {
-            *number = Vector::new(simd, S::as_simd_f64s(block).0[index]);
-        }
-        TermVectors(numbers)
-    }
-
-    /// Returns the terms of one account in all elements.
-    #[inline(always)]
-    pub(crate) fn numbers_of<S: Simd>(self, simd: S, account: usize) -> TermVectors<S> {
-        let mut numbers = [Vector::splat(simd, 0.0); TermKind::ALL.len()];
-        for (number, block) in numbers.iter_mut().zip(&self.lane_terms.numbers) {
-            *number = Vector::splat(simd, block[account]);
-        }
-        TermVectors(numbers)
     }
 }

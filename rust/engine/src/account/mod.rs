@@ -3,6 +3,7 @@
 //! Imports `error`, `market` and `vector`. Moves no money: `step` and `fast_path` do.
 
 pub(crate) mod account_view;
+pub(crate) mod block_terms;
 pub(crate) mod book;
 pub(crate) mod cost_tables;
 pub(crate) mod costs;
@@ -12,5 +13,6 @@ pub(crate) mod gross_exposure;
 pub(crate) mod lane_terms;
 pub(crate) mod limits;
 pub(crate) mod outcome;
+pub(crate) mod rates;
 pub(crate) mod rules;
 pub(crate) mod workspace;

@@ -5,8 +5,10 @@ use crate::account::costs::CostModel;
 use crate::account::fill_noise::FillKey;
 use crate::account::lane_terms::LaneTerms;
 use crate::account::limits::Limits;
+use crate::account::rates::Rates;
 use crate::error::ConfigError;
 use crate::market::dataset::Dataset;
+use crate::market::grid::Grid;
 
 /// The largest |weight| of an order; a larger one is refused.
 pub const MAX_ABS_WEIGHT: f64 = 100.0;
@@ -29,17 +31,6 @@ impl PartialEq for Rules {
     }
 }
 
-/// The cost model as fractions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rates {
-    pub(crate) fee: f64,
-    pub(crate) slippage: f64,
-    pub(crate) impact: f64,
-    pub(crate) financing: f64,
-    pub(crate) cash: f64,
-    pub(crate) borrow: f64,
-}
-
 impl Rules {
     /// Returns the rules of costs and limits, with the key of the slippage noise.
     ///
@@ -49,14 +40,7 @@ impl Rules {
     pub fn new(costs: CostModel, limits: Limits, fill_key: FillKey) -> Result<Self, ConfigError> {
         costs.validate()?;
         limits.validate()?;
-        let rates = Rates {
-            fee: costs.fee_bps / 1e4,
-            slippage: costs.slippage_bps / 1e4,
-            impact: costs.impact_bps / 1e4,
-            financing: costs.financing_bps / 1e4,
-            cash: costs.cash_bps / 1e4,
-            borrow: costs.borrow_bps / 1e4,
-        };
+        let rates = Rates::of(&costs);
         let lane_terms = LaneTerms::shared(&costs, &limits, &rates);
         Ok(Self { costs, limits, fill_key, rates, lane_terms, tables: None })
     }
@@ -74,8 +58,31 @@ impl Rules {
     /// Use it where many accounts share the rules. The rules then apply to that market only.
     #[must_use]
     pub fn with_tables(mut self, market: &Dataset) -> Self {
-        self.tables = Some(Arc::new(CostTables::new(market, &self)));
+        self.tables = Some(Arc::new(self.cost_tables(market)));
         self
+    }
+
+    fn cost_tables(&self, market: &Dataset) -> CostTables {
+        let (n_bars, n_symbols) = (market.n_bars(), market.n_symbols());
+        let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
+        let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);
+        let slippage = (self.costs.slippage_jitter > 0.0).then(|| {
+            let drawn = cells().map(|(bar, i)| self.jittered_slippage(market, bar, i));
+            grid(drawn.collect(), 0.0)
+        });
+        let reads_volume = self.rates.impact > 0.0 || self.limits.max_participation.is_some();
+        let volumes: Option<Vec<f64>> = cells().map(|(bar, i)| market.volume_of(bar, i)).collect();
+        let roots = volumes.filter(|_| reads_volume).map(|volumes| {
+            let roots: Vec<f64> = volumes.iter().map(|volume| (self.costs.capital / volume).sqrt()).collect();
+            grid(roots, 1.0)
+        });
+        CostTables { slippage, roots }
+    }
+
+    /// Returns the slippage of a symbol in a bar, including its jitter.
+    pub(crate) fn jittered_slippage(&self, market: &Dataset, bar: usize, symbol: usize) -> f64 {
+        let draw = self.fill_key.uniform(bar, &market.symbols()[symbol]);
+        self.rates.slippage * (1.0 + self.costs.slippage_jitter * (2.0 * draw - 1.0))
     }
 
     /// Returns the cost model.

@@ -5,8 +5,8 @@
 
 use pulp::{Simd, WithSimd};
 
+use crate::account::block_terms::BlockTerms;
 use crate::account::book::Book;
-use crate::account::lane_terms::BlockTerms;
 use crate::account::rules::Rules;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_block::AccountBlock;

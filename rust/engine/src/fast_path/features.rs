@@ -1,4 +1,4 @@
-use crate::account::lane_terms::BlockTerms;
+use crate::account::block_terms::BlockTerms;
 use crate::market::dataset::Dataset;
 
 /// Features of a step that are known in advance, to select its compiled variant.

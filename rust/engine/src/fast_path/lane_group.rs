@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::account::lane_terms::BlockTerms;
+use crate::account::block_terms::BlockTerms;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_block::AccountBlock;
 use crate::fast_path::account_vector::LaneCharges;

@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::account::lane_terms::BlockTerms;
+use crate::account::block_terms::BlockTerms;
 use crate::account::workspace::Workspace;
 use crate::fast_path::account_store::{AccountHead, AccountStoreMut, row};
 use crate::fast_path::account_vector::{LaneCharges, Sums, settle, total};
@@ -151,7 +151,7 @@ impl<const GAPS: bool, const VARIES: bool, const OWES: bool> WithSimd for FastSt
 impl<const GAPS: bool, const VARIES: bool, const OWES: bool> FastStep<'_, '_, '_, GAPS, VARIES, OWES> {
     /// Trades one account and writes its new state to the scratch memory.
     ///
-    /// Returns the bit of the account if all its orders are filled whole.
+    /// Returns the bit of the account if all its orders are filled in full.
     #[inline(always)]
     fn trade<S: Simd>(&mut self, simd: S, account: usize, scale: Option<f64>) -> u8 {
         let StoreStep { market, rules, store, orders, scratch, .. } = &mut self.0;

@@ -4,7 +4,7 @@
 
 use pulp::Simd;
 
-use crate::account::lane_terms::BlockTerms;
+use crate::account::block_terms::BlockTerms;
 use crate::fast_path::order_vector::{CostInputs, OrderTerms};
 use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
@@ -87,9 +87,9 @@ impl<'a> MarketTape<'a> {
         let (fill, lag) = market.fill_grid();
         let tables = rules.tables();
         Self {
-            close: market.close.blocks(),
+            close: market.tables.close.blocks(),
             fill: (lag == 0).then(|| fill.blocks()),
-            volume: market.volume.as_ref().map(Grid::blocks),
+            volume: market.tables.volume.as_ref().map(Grid::blocks),
             slippage: tables.and_then(|tables| tables.slippage.as_ref()).map(Grid::blocks),
             roots: tables.and_then(|tables| tables.roots.as_ref()).map(Grid::blocks),
         }

@@ -1,6 +1,6 @@
 //! The fast path of `step_once`: no corporate action, binding limit or margin call.
 //!
-//! Every order is filled whole and no event is reported. The numbers are those of `step`, expression by expression, in
+//! Every order is filled in full and no event is reported. The numbers are those of `step`, expression by expression, in
 //! one pass. A step that does not qualify is declined before any effect, and `step` runs it.
 //!
 //! Imports `account`, `error`, `market` and `vector`.

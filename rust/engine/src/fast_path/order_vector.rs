@@ -4,8 +4,9 @@
 
 use pulp::Simd;
 
+use crate::account::block_terms::BlockTerms;
 use crate::account::costs::MAX_COST;
-use crate::account::lane_terms::{BlockTerms, TermKind, TermVectors};
+use crate::account::lane_terms::{TermKind, TermVectors};
 use crate::account::rules::{MAX_ABS_WEIGHT, Rules};
 use crate::vector::simd::{Mask, Vector};
 
@@ -69,7 +70,7 @@ pub(crate) struct Fill<S: Simd> {
     pub(crate) short: Vector<S>,
     pub(crate) value: Vector<S>,
     pub(crate) gross: Vector<S>,
-    /// Orders that cannot be filled whole.
+    /// Orders that cannot be filled in full.
     pub(crate) declined: Mask<S>,
 }
 

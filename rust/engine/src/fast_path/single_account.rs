@@ -2,10 +2,10 @@
 
 use pulp::{Scalar, Simd, WithSimd};
 
+use crate::account::block_terms::BlockTerms;
 use crate::account::book::Book;
 use crate::account::costs::StepCosts;
 use crate::account::gross_exposure::GrossExposure;
-use crate::account::lane_terms::BlockTerms;
 use crate::account::outcome::Stepped;
 use crate::account::rules::Rules;
 use crate::account::workspace::{Detail, Workspace};

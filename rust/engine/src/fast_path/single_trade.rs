@@ -49,7 +49,7 @@ impl<S: Simd, const ONE: bool> Trade<'_, S, ONE> {
     /// Cuts, sizes and fills every order and marks every position.
     ///
     /// New exposure is scaled by `scale`, if present. Returns `None` if a weight is cut or refused, or an order cannot
-    /// be filled whole. Without `GAPS` no marks are written: they are the closes. With `REPORTS` it computes the cost
+    /// be filled in full. Without `GAPS` no marks are written: they are the closes. With `REPORTS` it computes the cost
     /// components. The other parameters are those of [`OrderTerms::fill`].
     #[inline(always)]
     pub(crate) fn run<const GAPS: bool, const VARIES: bool, const OWES: bool, const REPORTS: bool>(

@@ -18,11 +18,20 @@ impl fmt::Debug for AsOf<'_> {
     }
 }
 
-impl<'a> AsOf<'a> {
-    pub(crate) fn new(dataset: &'a Dataset, bar: usize) -> Self {
-        Self { dataset, bar }
+impl Dataset {
+    /// Returns the view of this market for the agent of `bar`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `bar` is not in the data.
+    #[must_use]
+    pub fn as_of(&self, bar: usize) -> AsOf<'_> {
+        assert!(bar < self.n_bars(), "bar must be below {}; received {bar}", self.n_bars());
+        AsOf { dataset: self, bar }
     }
+}
 
+impl<'a> AsOf<'a> {
     /// Returns the view of the same market at the close of `bar`.
     ///
     /// # Panics
@@ -87,13 +96,13 @@ impl<'a> AsOf<'a> {
     /// Returns the close of a symbol in this bar, if it has one.
     #[must_use]
     pub fn close(&self, symbol: usize) -> Option<f64> {
-        Some(self.dataset.close.get(self.bar, symbol)).filter(|close| close.is_finite())
+        Some(self.dataset.tables.close.get(self.bar, symbol)).filter(|close| close.is_finite())
     }
 
     /// Returns whether a symbol closed in this bar.
     #[must_use]
     pub fn closes(&self, symbol: usize) -> bool {
-        self.dataset.close.get(self.bar, symbol).is_finite()
+        self.dataset.tables.close.get(self.bar, symbol).is_finite()
     }
 
     /// Returns the split of a symbol in this bar, new shares per old; 1 for none.
@@ -145,7 +154,7 @@ impl<'a> AsOf<'a> {
         }
         let first = self.bar + 1 - n;
         // A window that begins inside a halt shows the close before it.
-        let is_close = |bar: &usize| self.dataset.close.get(*bar, symbol).is_finite();
+        let is_close = |bar: &usize| self.dataset.tables.close.get(*bar, symbol).is_finite();
         let start = (0..=first).rev().find(is_close).unwrap_or(first);
         let mut last = f64::NAN;
         for bar in start..=self.bar {
@@ -156,7 +165,7 @@ impl<'a> AsOf<'a> {
                 (0..shown).for_each(|back| history[place(back)] /= split);
                 last /= split;
             }
-            let close = self.dataset.close.get(bar, symbol);
+            let close = self.dataset.tables.close.get(bar, symbol);
             last = if close.is_finite() { close } else { last };
             if bar >= first {
                 history[place(bar - first)] = last;
@@ -169,7 +178,7 @@ impl<'a> AsOf<'a> {
     /// Plain bars have a close and no split.
     #[must_use]
     pub fn is_plain(&self, symbol: usize, n: usize) -> bool {
-        (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.close.get(bar, symbol).is_finite())
+        (self.bar + 1 - n..=self.bar).all(|bar| self.dataset.tables.close.get(bar, symbol).is_finite())
             && (self.bar + 2 - n..=self.bar).all(|bar| self.dataset.split(bar, symbol) == 1.0)
     }
 

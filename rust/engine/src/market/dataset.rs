@@ -1,15 +1,13 @@
 use std::sync::OnceLock;
 
 use crate::error::DataError;
-use crate::market::as_of::AsOf;
 use crate::market::bar_frequency::periods_per_year_of;
 use crate::market::columns::Columns;
 use crate::market::corporate_actions::ActionTable;
 use crate::market::fill_prices::FillPrices;
 use crate::market::grid::Grid;
 use crate::market::market_tables::MarketTables;
-use crate::market::size_limits::check_size;
-use crate::market::{csv_reader, date, fingerprint, market_bytes, synthetic, validation};
+use crate::market::{csv_reader, date, validation};
 use crate::vector::lane_sums::{self, Block};
 
 /// Default number of bars per year: the trading days of a US year.
@@ -21,15 +19,7 @@ pub struct Dataset {
     pub(crate) dates: Vec<String>,
     pub(crate) symbols: Vec<String>,
     pub(crate) periods_per_year: f64,
-    pub(crate) close: Grid,
-    pub(crate) open: Option<Grid>,
-    pub(crate) high: Option<Grid>,
-    pub(crate) low: Option<Grid>,
-    pub(crate) volume: Option<Grid>,
-    pub(crate) dividends: Option<ActionTable>,
-    pub(crate) splits: Option<ActionTable>,
-    pub(crate) tradable: Option<ActionTable>,
-    pub(crate) delistings: Option<ActionTable>,
+    pub(crate) tables: MarketTables,
     pub(crate) risk_free: Option<Vec<f64>>,
     pub(crate) fundamentals: Vec<PointInTime<(String, f64)>>,
     pub(crate) news: Vec<PointInTime<String>>,
@@ -41,7 +31,7 @@ pub struct Dataset {
     has_any_actions: bool,
     fill_prices: FillPrices,
     by_name: Vec<usize>,
-    fingerprint: OnceLock<[u8; 32]>,
+    pub(super) fingerprint: OnceLock<[u8; 32]>,
 }
 
 /// A point-in-time item of a symbol, and the first bar at which it is known.
@@ -62,8 +52,8 @@ impl Dataset {
     pub fn new(columns: Columns) -> Result<Self, DataError> {
         validation::check(&columns)?;
         let mut columns = columns;
-        let grids = MarketTables::from_columns(&mut columns);
-        let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, grids);
+        let tables = MarketTables::from_columns(&mut columns);
+        let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, tables);
         dataset.risk_free = columns.risk_free;
         for item in columns.fundamentals {
             let known = dataset.known(item.symbol, item.available_at, (item.name, item.value));
@@ -105,27 +95,18 @@ impl Dataset {
     /// # Errors
     ///
     /// Returns an error if a value leaves its range, as [`Dataset::new`] does.
-    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, grids: MarketTables) -> Result<Self, DataError> {
-        let is_sound = grids.are_sound();
+    pub(crate) fn drawn(n_bars: usize, n_symbols: usize, tables: MarketTables) -> Result<Self, DataError> {
+        let is_sound = tables.are_sound();
         let symbols = (0..n_symbols).map(|i| format!("S{i:03}")).collect();
-        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, grids);
+        let dataset = Self::of_grids(date::weekdays(n_bars), symbols, DEFAULT_PERIODS_PER_YEAR, tables);
         if !is_sound {
             validation::check(&dataset.columns())?;
         }
         Ok(dataset)
     }
 
-    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, grids: MarketTables) -> Self {
+    fn of_grids(dates: Vec<String>, symbols: Vec<String>, periods_per_year: f64, tables: MarketTables) -> Self {
         let mut dataset = Self {
-            close: grids.close,
-            open: grids.open,
-            high: grids.high,
-            low: grids.low,
-            volume: grids.volume,
-            dividends: grids.dividends,
-            splits: grids.splits,
-            tradable: grids.tradable,
-            delistings: grids.delistings,
             risk_free: None,
             fundamentals: Vec::new(),
             news: Vec::new(),
@@ -141,6 +122,7 @@ impl Dataset {
             periods_per_year,
             dates,
             symbols,
+            tables,
         };
         dataset.derive();
         dataset
@@ -158,21 +140,6 @@ impl Dataset {
         Self::with_periods_per_year(csv_reader::parse(text)?, periods_per_year)
     }
 
-    /// Returns a random market of weekday bars from 2000-01-03 on.
-    ///
-    /// It has opens and volume, and prices in cents.
-    ///
-    /// Prices do not predict later prices, but a small seed can be found by exhaustive search.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error for fewer than 2 days, no symbol, more than 2^28 values, or so many days (centuries) that a
-    /// price leaves the range of the contract.
-    pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
-        check_size(n_symbols, n_days, synthetic::N_COLUMNS)?;
-        Self::new(synthetic::columns(n_symbols, n_days, seed))
-    }
-
     fn known<T>(&self, symbol: usize, available_at: String, item: T) -> PointInTime<T> {
         let bar = self.dates.partition_point(|date| *date < available_at);
         PointInTime { symbol, available_at, bar, item }
@@ -181,9 +148,9 @@ impl Dataset {
     fn derive(&mut self) {
         let (n_bars, n_symbols) = (self.n_bars(), self.n_symbols());
         let first = |holds: &dyn Fn(usize) -> bool| (0..n_bars).find(|bar| holds(*bar)).unwrap_or(usize::MAX);
-        self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.close.get(bar, i).is_finite())).collect();
+        self.listed_at = (0..n_symbols).map(|i| first(&|bar| self.tables.close.get(bar, i).is_finite())).collect();
         self.settled_at = vec![usize::MAX; n_symbols];
-        if let Some(delistings) = &self.delistings {
+        if let Some(delistings) = &self.tables.delistings {
             for bar in delistings.bars() {
                 for (i, first) in self.settled_at.iter_mut().enumerate() {
                     *first = if delistings.get(bar, i).is_nan() { *first } else { bar.min(*first) };
@@ -193,10 +160,10 @@ impl Dataset {
         self.all_live = self.listed_at.iter().all(|bar| *bar == 0) && self.settled_at.iter().all(|bar| *bar >= n_bars);
         let has_gap =
             |row: &[Block]| row.iter().any(|block| block.iter().fold(false, |any, close| any | close.is_nan()));
-        self.has_gaps = (0..n_bars).any(|bar| has_gap(self.close.row(bar)));
+        self.has_gaps = (0..n_bars).any(|bar| has_gap(self.tables.close.row(bar)));
         self.has_actions = (0..n_bars).map(|bar| self.acts(bar)).collect();
         self.has_any_actions = self.has_actions.contains(&true);
-        self.fill_prices = FillPrices::of(self);
+        self.fill_prices = FillPrices::of(&self.tables, n_bars, n_symbols, self.has_any_actions);
         self.by_name.sort_by(|a, b| self.symbols[*a].cmp(&self.symbols[*b]));
     }
 
@@ -205,7 +172,7 @@ impl Dataset {
             let table = table.as_ref().filter(|table| table.has(bar));
             table.is_some_and(|table| table.row(bar).as_flattened().iter().any(|value| *value != neutral))
         };
-        any(&self.dividends, 0.0) || any(&self.splits, 1.0) || self.settled_at.contains(&bar)
+        any(&self.tables.dividends, 0.0) || any(&self.tables.splits, 1.0) || self.settled_at.contains(&bar)
     }
 
     /// Returns the reference prices of bar t (steps 7 and 8).
@@ -218,37 +185,47 @@ impl Dataset {
 
     /// Returns the table of reference prices, and its lag in bars.
     pub(crate) fn fill_grid(&self) -> (&Grid, usize) {
-        self.fill_prices.grid(self)
+        self.fill_prices.grid(&self.tables)
+    }
+
+    /// Returns the price at which orders of bar t - 1 fill in bar t (step 7).
+    ///
+    /// NaN without a price.
+    pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
+        match &self.tables.open {
+            Some(open) => open.get(bar, symbol),
+            None => (self.tables.close.get(bar - 1, symbol) - self.dividend(bar, symbol)) / self.split(bar, symbol),
+        }
     }
 
     /// Returns the closes of a bar, NaN where missing.
     pub(crate) fn closes(&self, bar: usize) -> &[Block] {
-        self.close.row(bar)
+        self.tables.close.row(bar)
     }
 
     pub(crate) fn close_of(&self, bar: usize, symbol: usize) -> f64 {
-        self.close.get(bar, symbol)
+        self.tables.close.get(bar, symbol)
     }
 
     pub(crate) fn is_masked(&self, bar: usize, symbol: usize) -> bool {
-        self.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
+        self.tables.tradable.as_ref().is_some_and(|grid| grid.get(bar, symbol) == 0.0)
     }
 
     /// Returns the shares traded in a bar, if known.
     pub(crate) fn volume_of(&self, bar: usize, symbol: usize) -> Option<f64> {
-        self.volume.as_ref().map(|grid| grid.get(bar, symbol)).filter(|volume| !volume.is_nan())
+        self.tables.volume.as_ref().map(|grid| grid.get(bar, symbol)).filter(|volume| !volume.is_nan())
     }
 
     pub(crate) fn delisting_return(&self, bar: usize, symbol: usize) -> Option<f64> {
-        self.delistings.as_ref().map(|grid| grid.get(bar, symbol)).filter(|value| !value.is_nan())
+        self.tables.delistings.as_ref().map(|grid| grid.get(bar, symbol)).filter(|value| !value.is_nan())
     }
 
     pub(crate) fn dividend(&self, bar: usize, symbol: usize) -> f64 {
-        self.dividends.as_ref().map_or(0.0, |grid| grid.get(bar, symbol))
+        self.tables.dividends.as_ref().map_or(0.0, |grid| grid.get(bar, symbol))
     }
 
     pub(crate) fn split(&self, bar: usize, symbol: usize) -> f64 {
-        self.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
+        self.tables.splits.as_ref().map_or(1.0, |grid| grid.get(bar, symbol))
     }
 
     /// Returns whether some bar has a dividend, split or delisting.
@@ -269,7 +246,7 @@ impl Dataset {
 
     /// Returns the shares traded in a bar, NaN where unknown, if the data has volume.
     pub(crate) fn volumes(&self, bar: usize) -> Option<&[Block]> {
-        self.volume.as_ref().map(|grid| grid.row(bar))
+        self.tables.volume.as_ref().map(|grid| grid.row(bar))
     }
 
     /// Returns whether some symbol has no close in some bar.
@@ -295,21 +272,10 @@ impl Dataset {
     pub(crate) fn write_marks(&self, bar: usize, marks: &mut [Block]) {
         marks.fill([1.0; lane_sums::LANES]);
         for symbol in (0..self.n_symbols()).filter(|i| self.listed_at[*i] <= bar) {
-            let last = (0..=bar).rev().find(|t| self.close.get(*t, symbol).is_finite()).unwrap_or(bar);
+            let last = (0..=bar).rev().find(|t| self.tables.close.get(*t, symbol).is_finite()).unwrap_or(bar);
             let splits = (last + 1..=bar).map(|t| self.split(t, symbol));
-            lane_sums::set(marks, symbol, splits.fold(self.close.get(last, symbol), |mark, split| mark / split));
+            lane_sums::set(marks, symbol, splits.fold(self.tables.close.get(last, symbol), |mark, split| mark / split));
         }
-    }
-
-    /// Returns the view of this market for the agent of `bar`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `bar` is not in the data.
-    #[must_use]
-    pub fn as_of(&self, bar: usize) -> AsOf<'_> {
-        assert!(bar < self.n_bars(), "bar must be below {}; received {bar}", self.n_bars());
-        AsOf::new(self, bar)
     }
 
     /// Returns the number of bars.
@@ -367,38 +333,59 @@ impl Dataset {
     /// Otherwise they fill at the close of the decision.
     #[must_use]
     pub fn has_opens(&self) -> bool {
-        self.open.is_some()
+        self.tables.open.is_some()
     }
 
     /// Returns the index of a symbol by name, even if it never closes.
     ///
-    /// For the harness only. [`AsOf::index_of`] looks up names of an agent and knows no later listing.
+    /// For the harness only. [`crate::AsOf::index_of`] looks up names of an agent and knows no later listing.
     #[must_use]
     pub fn index_of(&self, name: &str) -> Option<usize> {
         let found = self.by_name.binary_search_by(|i| self.symbols[*i].as_str().cmp(name));
         found.ok().map(|place| self.by_name[place])
     }
 
-    /// Returns the canonical bytes of the dataset.
+    /// Returns one column, time-major, if the dataset has it.
     ///
-    /// The fingerprint is their SHA-256.
+    /// A missing value is NaN. Names: `open`, `high`, `low`, `close`, `volume`, `dividends`, `splits`, `tradable` (1 or
+    /// 0), `delistings`.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        fingerprint::bytes(self)
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let cells = |get: &dyn Fn(usize, usize) -> f64| {
+            (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
+        };
+        let dense = |table: &Grid| cells(&|bar, i| table.get(bar, i));
+        let rare = |table: &ActionTable| cells(&|bar, i| table.get(bar, i));
+        match name {
+            "close" => Some(dense(&self.tables.close)),
+            "open" => self.tables.open.as_ref().map(dense),
+            "high" => self.tables.high.as_ref().map(dense),
+            "low" => self.tables.low.as_ref().map(dense),
+            "volume" => self.tables.volume.as_ref().map(dense),
+            "dividends" => self.tables.dividends.as_ref().map(rare),
+            "splits" => self.tables.splits.as_ref().map(rare),
+            "tradable" => self.tables.tradable.as_ref().map(rare),
+            "delistings" => self.tables.delistings.as_ref().map(rare),
+            _ => None,
+        }
     }
 
-    /// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the bytes are not the canonical bytes of a dataset.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
-        market_bytes::read(bytes)
-    }
-
-    /// Returns the SHA-256 of the canonical bytes.
-    #[must_use]
-    pub fn fingerprint(&self) -> [u8; 32] {
-        *self.fingerprint.get_or_init(|| fingerprint::digest(self))
+    /// Returns the tables as columns.
+    pub(crate) fn columns(&self) -> Columns {
+        Columns {
+            dates: self.dates.clone(),
+            symbols: self.symbols.clone(),
+            close: self.column("close").unwrap_or_default(),
+            open: self.column("open"),
+            high: self.column("high"),
+            low: self.column("low"),
+            volume: self.column("volume"),
+            dividends: self.column("dividends"),
+            splits: self.column("splits"),
+            delistings: self.column("delistings"),
+            tradable: self.column("tradable").map(|table| table.into_iter().map(|allowed| allowed != 0.0).collect()),
+            periods_per_year: self.periods_per_year,
+            ..Columns::default()
+        }
     }
 }

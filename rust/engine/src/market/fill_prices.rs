@@ -1,8 +1,8 @@
 //! Steps 7 and 8 of the timeline: reference prices, and which symbols can fill.
 
 use crate::market::corporate_actions::ActionTable;
-use crate::market::dataset::Dataset;
 use crate::market::grid::Grid;
+use crate::market::market_tables::MarketTables;
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::vectorized;
 use crate::vector::lane_sums::{self, Block, LANES};
@@ -34,14 +34,14 @@ impl FillPrices {
     /// Returns the prices of a market with known columns and actions.
     ///
     /// A copy is made only if neither the opens nor the closes are the reference prices.
-    pub(crate) fn of(market: &Dataset) -> Self {
+    pub(crate) fn of(market: &MarketTables, n_bars: usize, n_symbols: usize, has_any_actions: bool) -> Self {
         let (mut fill_all, mut opens_say_all) = (true, market.open.is_some());
         vectorized(
             Arch::new(),
             #[inline(always)]
             || {
-                for bar in 1..market.n_bars() {
-                    for i in 0..lane_sums::n_blocks(market.n_symbols()) {
+                for bar in 1..n_bars {
+                    for i in 0..lane_sums::n_blocks(n_symbols) {
                         let cells = Cells::new(market, bar, i);
                         // A symbol that cannot be traded may have no open. The opens are then the reference prices.
                         let reported = |k: usize| cells.can_fill(k) | !cells.prices[k].is_finite();
@@ -54,33 +54,21 @@ impl FillPrices {
                 }
             },
         );
-        let adjusted = market.open.is_none() && market.has_any_actions();
+        let adjusted = market.open.is_none() && has_any_actions;
         let source = match &market.open {
             Some(_) if opens_say_all => Source::Open,
             None if fill_all && !adjusted => Source::PreviousClose,
-            _ => Source::Table(table(market)),
+            _ => Source::Table(table(market, n_bars)),
         };
         Self { source, fill_all }
     }
 
     /// Returns the table of the prices, and its lag in bars.
-    pub(crate) fn grid<'a>(&'a self, market: &'a Dataset) -> (&'a Grid, usize) {
+    pub(crate) fn grid<'a>(&'a self, market: &'a MarketTables) -> (&'a Grid, usize) {
         match (&self.source, &market.open) {
             (Source::Table(table), _) => (table, 0),
             (Source::Open, Some(open)) => (open, 0),
             _ => (&market.close, 1),
-        }
-    }
-}
-
-impl Dataset {
-    /// Returns the price at which orders of bar t - 1 fill in bar t (step 7).
-    ///
-    /// NaN without a price.
-    pub(crate) fn reference_price(&self, bar: usize, symbol: usize) -> f64 {
-        match &self.open {
-            Some(open) => open.get(bar, symbol),
-            None => (self.close.get(bar - 1, symbol) - self.dividend(bar, symbol)) / self.split(bar, symbol),
         }
     }
 }
@@ -95,7 +83,7 @@ struct Cells<'a> {
 
 impl<'a> Cells<'a> {
     #[inline(always)]
-    fn new(market: &'a Dataset, bar: usize, block: usize) -> Self {
+    fn new(market: &'a MarketTables, bar: usize, block: usize) -> Self {
         const NEUTRAL: &Block = &[1.0; LANES];
         let prices = match (&market.open, &market.dividends, &market.splits) {
             (Some(open), ..) => open.row(bar)[block],
@@ -125,9 +113,9 @@ impl<'a> Cells<'a> {
     }
 }
 
-fn table(market: &Dataset) -> Grid {
+fn table(market: &MarketTables, n_bars: usize) -> Grid {
     let mut table = market.close.clone();
-    for bar in 1..market.n_bars() {
+    for bar in 1..n_bars {
         for (i, filled) in table.row_mut(bar).iter_mut().enumerate() {
             let cells = Cells::new(market, bar, i);
             *filled = lane_sums::each(|k| if cells.can_fill(k) { cells.prices[k] } else { f64::NAN });

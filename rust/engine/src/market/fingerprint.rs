@@ -5,18 +5,28 @@ use crate::market::dataset::Dataset;
 /// The first bytes of a dataset file.
 pub(crate) const MAGIC: &[u8] = b"openoutcry/dataset/v1\0";
 
-/// Returns the SHA-256 over all fields.
-pub(crate) fn digest(dataset: &Dataset) -> [u8; 32] {
+impl Dataset {
+    /// Returns the canonical bytes of the dataset.
+    ///
+    /// The fingerprint is their SHA-256.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut found = Vec::new();
+        write(self, &mut |bytes| found.extend_from_slice(bytes));
+        found
+    }
+
+    /// Returns the SHA-256 of the canonical bytes.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        *self.fingerprint.get_or_init(|| digest(self))
+    }
+}
+
+fn digest(dataset: &Dataset) -> [u8; 32] {
     let mut hash = Sha256::new();
     write(dataset, &mut |bytes| hash.update(bytes));
     hash.finalize().into()
-}
-
-/// Returns the canonical bytes; the digest is their SHA-256.
-pub(crate) fn bytes(dataset: &Dataset) -> Vec<u8> {
-    let mut found = Vec::new();
-    write(dataset, &mut |bytes| found.extend_from_slice(bytes));
-    found
 }
 
 /// Writes all fields, each as name, length and little-endian values.
@@ -28,11 +38,11 @@ fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
     texts(sink, "symbols", dataset.symbols());
     numbers(sink, "periods_per_year", &[dataset.periods_per_year]);
     let dense = [
-        ("close", Some(&dataset.close)),
-        ("open", dataset.open.as_ref()),
-        ("high", dataset.high.as_ref()),
-        ("low", dataset.low.as_ref()),
-        ("volume", dataset.volume.as_ref()),
+        ("close", Some(&dataset.tables.close)),
+        ("open", dataset.tables.open.as_ref()),
+        ("high", dataset.tables.high.as_ref()),
+        ("low", dataset.tables.low.as_ref()),
+        ("volume", dataset.tables.volume.as_ref()),
     ];
     for (name, table) in dense {
         if let Some(table) = table {
@@ -40,10 +50,10 @@ fn write(dataset: &Dataset, sink: &mut impl FnMut(&[u8])) {
         }
     }
     let rare = [
-        ("dividends", dataset.dividends.as_ref()),
-        ("splits", dataset.splits.as_ref()),
-        ("tradable", dataset.tradable.as_ref()),
-        ("delistings", dataset.delistings.as_ref()),
+        ("dividends", dataset.tables.dividends.as_ref()),
+        ("splits", dataset.tables.splits.as_ref()),
+        ("tradable", dataset.tables.tradable.as_ref()),
+        ("delistings", dataset.tables.delistings.as_ref()),
     ];
     for (name, table) in rare {
         if let Some(table) = table {

@@ -7,23 +7,29 @@ use crate::market::columns::{Columns, Fundamental, NewsItem};
 use crate::market::dataset::Dataset;
 use crate::market::fingerprint::MAGIC;
 
-/// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
-pub(crate) fn read(bytes: &[u8]) -> Result<Dataset, DataError> {
-    let mut reader = Reader { bytes, at: 0 };
-    if !bytes.starts_with(MAGIC) {
-        return Err(reader.fault("a market of format version 1"));
+impl Dataset {
+    /// Returns the dataset of bytes that [`Dataset::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are not the canonical bytes of a dataset.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DataError> {
+        let mut reader = Reader { bytes, at: 0 };
+        if !bytes.starts_with(MAGIC) {
+            return Err(reader.fault("a market of format version 1"));
+        }
+        reader.take(MAGIC.len())?;
+        let mut columns = Columns::default();
+        while reader.at < bytes.len() {
+            reader.field(&mut columns)?;
+        }
+        let dataset = Self::new(columns)?;
+        // The fingerprint must be that of the bytes, so that no second encoding is accepted.
+        if <[u8; 32]>::from(Sha256::digest(bytes)) != dataset.fingerprint() {
+            return Err(reader.fault("a market in canonical form"));
+        }
+        Ok(dataset)
     }
-    reader.take(MAGIC.len())?;
-    let mut columns = Columns::default();
-    while reader.at < bytes.len() {
-        reader.field(&mut columns)?;
-    }
-    let dataset = Dataset::new(columns)?;
-    // The fingerprint must be that of the bytes, so that no second encoding is accepted.
-    if <[u8; 32]>::from(Sha256::digest(bytes)) != dataset.fingerprint() {
-        return Err(reader.fault("a market in canonical form"));
-    }
-    Ok(dataset)
 }
 
 /// A reader of fields: each is a name, a count and the values.

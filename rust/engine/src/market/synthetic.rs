@@ -2,19 +2,38 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
+use crate::error::DataError;
 use crate::market::columns::Columns;
-use crate::market::dataset::DEFAULT_PERIODS_PER_YEAR;
+use crate::market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 use crate::market::date;
+use crate::market::size_limits::check_size;
 
 const TICK: f64 = 0.01;
 
 /// The generated columns: open, high, low, close and volume.
-pub(crate) const N_COLUMNS: usize = 5;
+const N_COLUMNS: usize = 5;
+
+impl Dataset {
+    /// Returns a random market of weekday bars from 2000-01-03 on.
+    ///
+    /// It has opens and volume, and prices in cents.
+    ///
+    /// Prices do not predict later prices, but a small seed can be found by exhaustive search.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for fewer than 2 days, no symbol, more than 2^28 values, or so many days (centuries) that a
+    /// price leaves the range of the contract.
+    pub fn synthetic(n_symbols: usize, n_days: usize, seed: u64) -> Result<Self, DataError> {
+        check_size(n_symbols, n_days, N_COLUMNS)?;
+        Self::new(columns(n_symbols, n_days, seed))
+    }
+}
 
 /// Returns one random walk per symbol.
 ///
 /// Each symbol has its own stream, so that more symbols or more days change no earlier value.
-pub(crate) fn columns(n_symbols: usize, n_days: usize, seed: u64) -> Columns {
+fn columns(n_symbols: usize, n_days: usize, seed: u64) -> Columns {
     let mut hash = Sha256::new();
     hash.update(b"openoutcry/synthetic/v1\0");
     hash.update(seed.to_le_bytes());

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::scenario::normal_quantile::{CHUNK, quantiles};
 use crate::scenario::random_stream::{FACTORS, Stream, factor_of, tail, two_uniforms_of, uniform_of};
-use crate::scenario::spec::Jumps;
-use crate::scenario::stochastic_volatility;
+use crate::scenario::spec::{DAYS_A_YEAR, Jumps};
 use crate::vector::cpu_features::Arch;
 use crate::vector::dispatch::vectorized;
 
@@ -84,7 +83,7 @@ impl RandomDraws {
                 word[i] = stream.word();
             }
             if let Some(jumps) = request.jumps {
-                jump[i] = stochastic_volatility::jump(jumps, stream);
+                jump[i] = price_jump(jumps, stream);
             }
             if request.has_swings {
                 words.swings[i] = stream.word();
@@ -127,6 +126,16 @@ impl RandomDraws {
             },
         );
     }
+}
+
+/// Returns a jump in standard deviations.
+///
+/// Its mean over all days, with and without jumps, is 0.
+#[inline]
+fn price_jump(jumps: Jumps, stream: &mut Stream) -> f64 {
+    let chance = jumps.rate / DAYS_A_YEAR;
+    let mean = -chance * jumps.mean;
+    if stream.uniform() < chance { mean + jumps.mean + jumps.sd * stream.normal() } else { mean }
 }
 
 fn tail_words(degrees: u32) -> usize {

@@ -8,7 +8,7 @@ use crate::scenario::normal_quantile::CHUNK;
 use crate::scenario::random_draws::{DrawRequest, Prices, RandomDraws};
 use crate::scenario::random_stream::{Purpose, Stream};
 use crate::scenario::regime::{Regime, regimes_by_day};
-use crate::scenario::spec::{DAYS_A_YEAR, Jumps, ScenarioSpec, Swing};
+use crate::scenario::spec::{DAYS_A_YEAR, ScenarioSpec, Swing};
 use crate::vector::dispatch::vectorized;
 
 /// Log volatility: a fast and a slow mean-reverting factor.
@@ -80,16 +80,6 @@ impl NoiseSplit {
         let (night, day) = (self.night * normal + self.day * other, self.day * normal - self.night * other);
         Noise { night: self.night * scale * night, day: self.day * scale * day, scale }
     }
-}
-
-/// Returns a jump in standard deviations.
-///
-/// Its mean over all days, with and without jumps, is 0.
-#[inline]
-pub(super) fn jump(jumps: Jumps, stream: &mut Stream) -> f64 {
-    let chance = jumps.rate / DAYS_A_YEAR;
-    let mean = -chance * jumps.mean;
-    if stream.uniform() < chance { mean + jumps.mean + jumps.sd * stream.normal() } else { mean }
 }
 
 /// At most [`CHUNK`] days of a factor.

@@ -1,7 +1,6 @@
 //! Steps 7 to 11 of the timeline: fills in bar t + 1 and their prices.
 
 use crate::account::book::Book;
-use crate::account::cost_tables::jittered_slippage;
 use crate::account::costs::{MAX_COST, StepCosts};
 use crate::account::event::{Event, LimitReason, UnfilledReason};
 use crate::account::rules::Rules;
@@ -80,7 +79,7 @@ fn cut_to_volume(market: &Dataset, rules: &Rules, book: &Book, bar: usize, works
         if costs.slippage_jitter > 0.0 {
             let drawn = rules.tables.as_ref().and_then(|tables| tables.slippage(bar));
             slippage =
-                drawn.map_or_else(|| jittered_slippage(market, rules, bar, symbol), |row| lane_sums::get(row, symbol));
+                drawn.map_or_else(|| rules.jittered_slippage(market, bar, symbol), |row| lane_sums::get(row, symbol));
         }
         if slippage + impact * allowed.abs().sqrt() >= MAX_COST {
             workspace.events.push(Event::Unfilled { symbol, shares: allowed, reason: UnfilledReason::CostTooHigh });

@@ -20,7 +20,7 @@ static SIZE: AtomicU64 = AtomicU64::new(0);
 
 /// Plants a fault in place of the previous one; returns whether the name is known.
 ///
-/// Size 1 is the whole fault. An unknown name removes the planted fault.
+/// Size 1 is the full fault. An unknown name removes the planted fault.
 pub fn plant(fault: &str, size: f64) -> bool {
     let found = FAULTS.iter().position(|name| *name == fault);
     FAULT.store(found.unwrap_or(FAULTS.len()), Ordering::SeqCst);

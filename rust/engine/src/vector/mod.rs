@@ -1,6 +1,6 @@
 //! Vector arithmetic, sums in eight lanes, prefetch and streaming stores.
 //!
-//! Imports no other room. Results have the same bits at every vector width.
+//! Imports no other module of the crate. Results have the same bits at every vector width.
 
 pub(crate) mod cpu_features;
 pub(crate) mod dispatch;

@@ -60,7 +60,7 @@ const EXPECTED: [&str; 36] = [
     "split in a halt",
     "flip",
     "flip cut beyond zero",
-    "close filled whole",
+    "close filled in full",
     "close cut",
     "position added to",
     "position held while halted",
@@ -102,7 +102,7 @@ fn of_symbol(step: &Step, i: usize, note: &mut impl FnMut(bool, &str)) {
     note(held != 0.0 && step.split(i) != 1.0 && !closes, "split in a halt");
     note(held * after < 0.0, "flip");
     note(held * after < 0.0 && is_cut, "flip cut beyond zero");
-    note(order == 0.0 && filled != 0.0 && after == 0.0, "close filled whole");
+    note(order == 0.0 && filled != 0.0 && after == 0.0, "close filled in full");
     note(order == 0.0 && filled != 0.0 && after != 0.0, "close cut");
     note(held * filled > 0.0, "position added to");
     note(held != 0.0 && !closes && !settled, "position held while halted");

@@ -4,6 +4,9 @@ use thiserror::Error;
 use crate::episode::episode_windows::EpisodeWindows;
 use crate::episode::reward::Reward;
 
+/// The most threads of a batch.
+pub(super) const MAX_THREADS: usize = 32;
+
 /// Autoreset mode: the reset of a lane at the end of an episode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Autoreset {

@@ -5,10 +5,11 @@ use openoutcry_engine::lane_sums::LANES;
 use openoutcry_engine::{BlockOrders, Book, Detail, FillKey, Rules, StepError, StoreWorkspace, Workspace, widen_rows};
 
 use crate::batch::batch_market::Market;
-use crate::batch::batch_settings::{Autoreset, BatchError, Settings, Terms};
+use crate::batch::batch_settings::{Autoreset, BatchError, MAX_THREADS, Settings, Terms};
 use crate::batch::buffers::{ObservationArrays, Outcome};
 use crate::batch::lane_accounts::LaneAccounts;
 use crate::batch::lane_episodes::{LaneEpisode, LaneGroup};
+use crate::batch::sliding_windows::SlidingArray;
 use crate::batch::step_parts::share_out;
 use crate::batch::streaming_observations::StreamingObservations;
 use crate::batch::thread_pool::ThreadPool;
@@ -21,9 +22,6 @@ use crate::episode::single_episode::check_lookback;
 /// With more, each account computes its own costs.
 const MAX_TABLES: usize = 8;
 
-/// The most threads of a batch.
-pub(crate) const MAX_THREADS: usize = 32;
-
 /// Number of batches created by this process.
 static N_MADE: AtomicU64 = AtomicU64::new(0);
 
@@ -31,7 +29,7 @@ static N_MADE: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub struct Batch {
     /// Unique in the process.
-    pub(super) id: u64,
+    id: u64,
     markets: Vec<Arc<Market>>,
     rules: Vec<Rules>,
     settings: Settings,
@@ -91,7 +89,7 @@ impl Batch {
             books.push(Book::new(markets[members[i].0].data(), window.start));
         }
         let scratch = StoreWorkspace::new(n_symbols);
-        let rows = vec![0.0; StreamingObservations::room(&markets[0], settings.lookback)];
+        let rows = vec![0.0; StreamingObservations::scratch_len(&markets[0], settings.lookback)];
         let thread = ThreadWorkspace {
             workspace: Workspace::new(n_symbols, Detail::RewardInputs),
             book: books[0].clone(),
@@ -335,6 +333,14 @@ impl Batch {
             Some((name, received, expected)) => Err(length(name, expected, received)),
             None => Ok(()),
         }
+    }
+}
+
+impl SlidingArray {
+    /// Returns the state of an array that was never written.
+    #[must_use]
+    pub fn new(batch: &Batch) -> Self {
+        Self::unwritten(batch.id, batch.settings.lookback, batch.n_symbols(), batch.n_lanes())
     }
 }
 

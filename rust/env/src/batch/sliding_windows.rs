@@ -6,7 +6,6 @@
 
 use openoutcry_engine::{AccountView, ObservationRows, SlidingRows, StreamingStore, prefetch};
 
-use crate::batch::Batch;
 use crate::batch::batch_market::Market;
 
 /// The windows of a batch in an array.
@@ -53,11 +52,9 @@ pub(super) struct CacheLines {
 }
 
 impl SlidingArray {
-    /// Returns the state of an array that was never written.
-    #[must_use]
-    pub fn new(batch: &Batch) -> Self {
-        let (lookback, n_symbols) = (batch.settings().lookback, batch.n_symbols());
-        Self { batch: batch.id, lookback, n_symbols, written: vec![SlidingRows::NOTHING; batch.n_lanes()] }
+    /// Returns the state of an array of `n_lanes` rows that was never written.
+    pub(super) fn unwritten(batch: u64, lookback: usize, n_symbols: usize, n_lanes: usize) -> Self {
+        Self { batch, lookback, n_symbols, written: vec![SlidingRows::NOTHING; n_lanes] }
     }
 
     /// Returns the length of the row of a lane, in whole cache lines.

@@ -3,7 +3,7 @@
 use openoutcry_engine::lane_sums::LANES;
 
 use crate::batch::BatchError;
-use crate::batch::lane_batch::MAX_THREADS;
+use crate::batch::batch_settings::MAX_THREADS;
 use crate::batch::thread_pool::ThreadPool;
 use crate::batch::thread_share::ThreadShare;
 use crate::batch::thread_workspace::ThreadWorkspace;

@@ -9,7 +9,7 @@ use crate::batch::sliding_windows::RowPositions;
 /// Flat observations of lanes, written in order.
 ///
 /// Observations of few symbols are buffered until a whole block is known. Observations of many symbols are written at
-/// once. The buffer has [`StreamingObservations::room`] numbers.
+/// once. The buffer has [`StreamingObservations::scratch_len`] numbers.
 #[derive(Debug)]
 pub(super) struct StreamingObservations<'a> {
     bypass: StreamingStore<'a>,
@@ -19,7 +19,7 @@ pub(super) struct StreamingObservations<'a> {
 
 impl<'a> StreamingObservations<'a> {
     /// Returns the length of the buffer for lanes of a market.
-    pub(super) fn room(market: &Market, lookback: usize) -> usize {
+    pub(super) fn scratch_len(market: &Market, lookback: usize) -> usize {
         StreamingStore::LINE + market.flat_len(lookback) * if market.data().n_symbols() > LANES { 1 } else { LANES }
     }
 
@@ -32,8 +32,8 @@ impl<'a> StreamingObservations<'a> {
     }
 
     /// Writes the buffered observations of the first `n` lanes of a block.
-    pub(super) fn write_block(&mut self, n: usize, market: &Market, lookback: usize, room: &[f32]) {
-        self.bypass.push(&room[..n * market.flat_len(lookback)]);
+    pub(super) fn write_block(&mut self, n: usize, market: &Market, lookback: usize, scratch: &[f32]) {
+        self.bypass.push(&scratch[..n * market.flat_len(lookback)]);
     }
 
     /// Writes the observation of the next lane, lane `i`.
@@ -42,10 +42,10 @@ impl<'a> StreamingObservations<'a> {
         i: usize,
         held: AccountView<'_>,
         (market, lookback): (&Market, usize),
-        room: &mut [f32],
+        scratch: &mut [f32],
     ) {
         let n_symbols = market.data().n_symbols();
-        let (zeros, account) = room.split_at_mut(room.len() - n_symbols - 1);
+        let (zeros, account) = scratch.split_at_mut(scratch.len() - n_symbols - 1);
         let (mut n_returns, mut n_behind) = (lookback * n_symbols, 0);
         if let Some((positions, at)) = &mut self.positions {
             let lines = positions.lines(i, held.bar(), n_symbols, lookback);
@@ -63,13 +63,18 @@ impl<'a> StreamingObservations<'a> {
 }
 
 /// Returns the buffer rows of the first `n` lanes of a block.
-pub(super) fn observed<'s>(room: &'s mut [f32], n: usize, market: &'s Market, lookback: usize) -> ObservationRows<'s> {
+pub(super) fn observed<'s>(
+    scratch: &'s mut [f32],
+    n: usize,
+    market: &'s Market,
+    lookback: usize,
+) -> ObservationRows<'s> {
     let (len, width) = (market.flat_len(lookback), lookback * market.data().n_symbols());
-    ObservationRows { rows: &mut room[..n * len], stride: len, slid: None, returns: market.returns(), width }
+    ObservationRows { rows: &mut scratch[..n * len], stride: len, slid: None, returns: market.returns(), width }
 }
 
 /// Buffers the observation of a lane of a block.
-pub(super) fn wait(room: &mut [f32], place: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
+pub(super) fn wait(scratch: &mut [f32], place: usize, held: AccountView<'_>, market: &Market, lookback: usize) {
     let len = market.flat_len(lookback);
-    market.observe_flat(held, lookback, &mut room[place * len..][..len]);
+    market.observe_flat(held, lookback, &mut scratch[place * len..][..len]);
 }

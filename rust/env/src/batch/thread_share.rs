@@ -362,7 +362,7 @@ impl<'a> ThreadShare<'a> {
     ///
     /// Resets the lane in the mode with reset on the same step.
     #[inline]
-    fn write_outcome(&mut self, mut lane: SteppedLane<'_>, outcome: LaneOutcome, room: &mut [f32]) {
+    fn write_outcome(&mut self, mut lane: SteppedLane<'_>, outcome: LaneOutcome, scratch: &mut [f32]) {
         let market = &self.markets[lane.group.market(lane.place)];
         if lane.group.is_done(lane.place) && self.settings.autoreset == Autoreset::SameStep {
             if let Some(last) = &mut self.last {
@@ -370,17 +370,19 @@ impl<'a> ThreadShare<'a> {
             }
             self.begin(&mut lane);
         }
-        self.show(lane.i, lane.book.held(), market, room);
+        self.show(lane.i, lane.book.held(), market, scratch);
         self.outcome.write(lane.i, outcome);
     }
 
     /// Writes the observation of lane `i`.
     #[inline]
-    fn show(&mut self, i: usize, held: AccountView<'_>, market: &Market, room: &mut [f32]) {
+    fn show(&mut self, i: usize, held: AccountView<'_>, market: &Market, scratch: &mut [f32]) {
         let lookback = self.settings.lookback;
         match &mut self.streaming {
-            Some(streaming) if market.data().n_symbols() > LANES => streaming.write(i, held, (market, lookback), room),
-            Some(_) => wait(room, i % LANES, held, market, lookback),
+            Some(streaming) if market.data().n_symbols() > LANES => {
+                streaming.write(i, held, (market, lookback), scratch);
+            }
+            Some(_) => wait(scratch, i % LANES, held, market, lookback),
             None => self.seen.write(i, held, market, lookback),
         }
     }

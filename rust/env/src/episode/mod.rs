@@ -1,6 +1,6 @@
 //! One episode: an account in a window of bars, its windows and its rewards.
 //!
-//! Imports no other room.
+//! Imports no other module of the crate.
 
 pub(crate) mod episode_windows;
 pub(crate) mod reward;

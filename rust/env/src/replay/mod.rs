@@ -7,4 +7,7 @@ pub(crate) mod divergence;
 pub(crate) mod record_header;
 pub(crate) mod record_integrity;
 pub(crate) mod replay_run;
+pub(crate) mod replay_terms;
+pub(crate) mod replay_trace;
+pub(crate) mod run_divergences;
 pub(crate) mod score_submission;

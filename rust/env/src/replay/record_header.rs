@@ -6,7 +6,7 @@ use openoutcry_engine::Dataset;
 
 use crate::replay::capture::ENGINE_VERSIONS;
 use crate::replay::divergence::{Cause, Difference};
-use crate::replay::replay_run::Terms;
+use crate::replay::replay_terms::Terms;
 
 /// Returns the divergences of the header from the settings of the replay.
 pub(crate) fn header_differences(data: &Dataset, header: &Header, terms: &Terms<'_>) -> Vec<Difference> {

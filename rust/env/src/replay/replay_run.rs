@@ -1,30 +1,15 @@
 //! Replays: runs recomputed from their records.
 
 use openoutcry_contract::Decision;
-use openoutcry_contract::record::{DatasetName, Digest, Fault, Fill, RunTrajectory, Seen};
-use openoutcry_engine::{ConfigError, CostModel, Dataset, Detail, FillKey, Limits, Rules, StepError, Stepped};
+use openoutcry_contract::record::{Digest, Fill, RunTrajectory};
+use openoutcry_engine::{ConfigError, Dataset, FillKey, Rules, StepError, Stepped};
 use thiserror::Error;
 
 use crate::episode::single_episode::{Episode, check_lookback};
-use crate::replay::capture::ObservationViewer;
-use crate::replay::divergence::{self, Difference};
-
-/// Settings that a replay requires of a run, in addition to the data.
-///
-/// Absent settings are taken from the record.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Terms<'a> {
-    /// Required costs.
-    pub costs: Option<CostModel>,
-    /// Required limits.
-    pub limits: Option<Limits>,
-    /// The key of the commitment of the slippage noise.
-    pub fill_key: Option<FillKey>,
-    /// Names of markets, and the commitments of their keys.
-    ///
-    /// The record is trusted for a market that is not listed.
-    pub markets: &'a [DatasetName],
-}
+use crate::replay::divergence::Difference;
+use crate::replay::replay_terms::Terms;
+use crate::replay::replay_trace::walk;
+use crate::replay::run_divergences::differences;
 
 /// A replayed run, and its divergences from the record.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,83 +80,6 @@ impl ReplayError {
     }
 }
 
-/// The observations and outcomes of a replayed run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ReplayTrace {
-    /// The observation before each decision, and after the last one.
-    pub(crate) seen: Vec<Seen>,
-    pub(crate) terminated: bool,
-    /// Whether the window or the account has ended.
-    pub(crate) done: bool,
-    /// The first step with a trade.
-    pub(crate) first_trade: Option<usize>,
-    /// The first answer whose recorded fault does not fit its text.
-    pub(crate) mismatch: Option<FaultMismatch>,
-    /// The error of the next step, if the replay stopped.
-    pub(crate) stopped: Option<StepError>,
-}
-
-/// An answer whose recorded fault does not fit its text.
-#[derive(Clone, Debug)]
-pub(crate) struct FaultMismatch {
-    pub(crate) step: usize,
-    pub(crate) recorded: String,
-    pub(crate) replayed: String,
-}
-
-/// Replays the decisions of a run.
-///
-/// `see` receives each step with its decision.
-pub(crate) fn walk(
-    data: &Dataset,
-    run: &RunTrajectory,
-    rules: Rules,
-    mut see: impl FnMut(&Decision, &Episode, &Stepped),
-) -> ReplayTrace {
-    let window = run.header.window;
-    let mut viewer = ObservationViewer::new(data, window, run.header.lookback);
-    // Full detail in every case: observations have average prices.
-    let mut episode = Episode::new(data, window, rules, Detail::Full);
-    let mut walk = ReplayTrace { seen: Vec::with_capacity(run.steps.len() + 1), ..ReplayTrace::default() };
-    for (index, step) in run.steps.iter().enumerate() {
-        if episode.done() {
-            break;
-        }
-        walk.seen.push(viewer.look(&episode));
-        let decision = read(index, &step.decision, step.fault.as_ref(), &mut walk.mismatch);
-        match episode.decide(data, &decision) {
-            Ok(stepped) => {
-                if stepped.turnover != 0.0 {
-                    walk.first_trade.get_or_insert(index);
-                }
-                see(&decision, &episode, &stepped);
-            }
-            Err(error) => {
-                walk.stopped = Some(error);
-                return walk;
-            }
-        }
-    }
-    walk.seen.push(viewer.look(&episode));
-    (walk.terminated, walk.done) = (episode.terminated, episode.done());
-    walk
-}
-
-/// Returns the decision of an answer: a hold for a recorded fault.
-fn read(step: usize, text: &str, fault: Option<&Fault>, mismatch: &mut Option<FaultMismatch>) -> Decision {
-    if fault.is_some_and(|fault| fault.slug() != Fault::MALFORMED) {
-        return Decision::hold();
-    }
-    let (recorded, replayed) = match (Decision::from_json(text), fault) {
-        (Ok(decision), None) => return decision,
-        (Err(_), Some(_)) => return Decision::hold(),
-        (Ok(_), Some(_)) => (Fault::MALFORMED.to_owned(), "a decision".to_owned()),
-        (Err(error), None) => ("a decision".to_owned(), format!("{}: {error}", error.slug())),
-    };
-    mismatch.get_or_insert(FaultMismatch { step, recorded, replayed });
-    Decision::hold()
-}
-
 /// Returns the rules of the replay of a run.
 ///
 /// Or the invalid setting of its header.
@@ -215,7 +123,7 @@ pub(crate) fn replay_with(
     see: impl FnMut(&Decision, &Episode, &Stepped),
 ) -> Result<Replay, ReplayError> {
     let walked = rules_of(data, run, terms)?.map(|rules| walk(data, run, rules, see));
-    let differences = divergence::differences(data, run, terms, walked.as_ref());
+    let differences = differences(data, run, terms, walked.as_ref());
     let n_steps = walked.map_or(0, |walk| walk.seen.len().saturating_sub(1));
     Ok(Replay { digest: run.digest(), n_steps, differences })
 }

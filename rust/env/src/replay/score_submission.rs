@@ -12,7 +12,8 @@ use crate::backtest::run_backtest::Backtest;
 use crate::episode::single_episode::Episode;
 use crate::replay::divergence::Difference;
 use crate::replay::record_integrity::integrity_differences;
-use crate::replay::replay_run::{Replay, ReplayError, Terms, replay_with, rules_of};
+use crate::replay::replay_run::{Replay, ReplayError, replay_with, rules_of};
+use crate::replay::replay_terms::Terms;
 
 /// Replays a record and returns its submission.
 ///

@@ -1,6 +1,6 @@
 //! Properties of the interfaces on random markets.
 //!
-//! Equal numbers, no lookahead, and no partial step.
+//! Equal numbers, no look-ahead, and no partial step.
 
 mod book_parity;
 mod checkpoints;

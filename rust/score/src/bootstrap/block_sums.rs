@@ -13,7 +13,7 @@ type Lanes = [f64; LANES];
 /// Number of times that each day is in each of several resamples.
 type Counts = Vec<[f64; ROWS]>;
 
-/// Returns less their means.
+/// Demeaned returns.
 ///
 /// A resample is the sum over days of the return times its count.
 ///

@@ -1,6 +1,6 @@
 //! Probability forecasts of agents on markets: scores, effects and intervals.
 //!
-//! Imports `bootstrap` and `error`.
+//! Imports `bootstrap`.
 
 mod agent_effects;
 mod forecast_intervals;

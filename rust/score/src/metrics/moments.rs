@@ -1,5 +1,4 @@
 use crate::error::{Statistic, Undefined, check};
-use crate::metrics::ratios::sharpe_per_bar;
 
 /// The smallest standard deviation per bar that counts as risk.
 ///
@@ -33,6 +32,11 @@ pub fn standard_deviation(values: &[f64]) -> Statistic {
 #[must_use]
 pub fn is_riskless(returns: &[f64]) -> bool {
     standard_deviation(returns).is_ok_and(|deviation| deviation < MIN_DEVIATION) || !varies(returns)
+}
+
+pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
+    let deviation = standard_deviation(excess)?;
+    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
 }
 
 /// Returns the population skewness.

@@ -1,5 +1,5 @@
 use crate::error::{Statistic, Undefined, check};
-use crate::metrics::moments::{is_riskless, mean, standard_deviation};
+use crate::metrics::moments::{mean, sharpe_per_bar, standard_deviation};
 
 /// Returns the annual standard deviation.
 ///
@@ -21,11 +21,6 @@ pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
 /// Source: Sharpe (1994).
 pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
     Ok(sharpe_per_bar(excess)? * periods_per_year.sqrt())
-}
-
-pub(crate) fn sharpe_per_bar(excess: &[f64]) -> Statistic {
-    let deviation = standard_deviation(excess)?;
-    if is_riskless(excess) { Err(Undefined::NoVariation) } else { Ok(mean(excess)? / deviation) }
 }
 
 /// Returns the annual Sortino ratio.

@@ -74,7 +74,7 @@ fn distinct(tracks: &[&[f64]]) -> Vec<Trial> {
     let mut places = BTreeMap::new();
     let mut distinct: Vec<Trial> = Vec::new();
     for track in tracks {
-        let Ok(sharpe) = crate::metrics::ratios::sharpe_per_bar(track) else { continue };
+        let Ok(sharpe) = crate::metrics::moments::sharpe_per_bar(track) else { continue };
         let bits: Vec<u64> = track.iter().map(|r| r.to_bits()).collect();
         let place = *places.entry(bits).or_insert(distinct.len());
         if let Some(earlier) = distinct.get_mut(place) {

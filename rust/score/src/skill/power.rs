@@ -146,15 +146,29 @@ impl Power {
             Err(_) => "No true ratio can be detected with so few returns".to_owned(),
         };
         format!(
-            "Over {n_returns} returns, {field} has an expected annual Sharpe ratio of {:.1}, and exceeds {:.1} in {:.0} \
-             % of samples. The standard error of {of} is {:.1}. {least}. To detect a ratio of {sharpe:.1}, {:.0} \
-             returns ({:.1} years) are required.",
+            "Over {} returns, {field} has an expected annual Sharpe ratio of {:.1}, and exceeds {:.1} in {:.0} \
+             % of samples. The standard error of {of} is {:.1}. {least}. To detect a ratio of {sharpe:.1}, {} returns \
+             ({:.1} years) are required.",
+            grouped(n_returns as f64),
             self.best_expected,
             self.best_quantile,
             100.0 * size,
             self.standard_error,
-            self.n_needed,
+            grouped(self.n_needed),
             self.years_needed,
         )
     }
+}
+
+/// Returns a rounded count with a comma before every three digits.
+fn grouped(count: f64) -> String {
+    let digits = format!("{count:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -3,12 +3,29 @@
 use std::ops::Range;
 
 use openoutcry_contract::SubmittedRun;
+use openoutcry_contract::record::Digest;
 
-use super::composite_score::Market;
 use super::reason::{Known, Unknown};
 use super::window_runs::Tracks;
 use crate::error::Undefined;
 use crate::skill::regress;
+
+/// The regression on one market; alpha is annual.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Market {
+    /// SHA-256 of the market, if known.
+    pub dataset: Option<Digest>,
+    /// Display name.
+    pub name: String,
+    /// Days of all windows on the market.
+    pub n_days: usize,
+    /// Excess over cash that buy-and-hold does not explain.
+    pub alpha: f64,
+    /// Its standard error.
+    pub alpha_error: Known,
+    /// Slope: units of buy-and-hold.
+    pub beta: Known,
+}
 
 /// The active returns of a track over both benchmarks, per day.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use openoutcry_contract::{SubmittedRun, Trace};
 
 use super::active_returns::active;
-use super::composite_score::dsr_of;
+use super::deflated_ratio::dsr_of;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Gates, ScoreConfig};

@@ -1,6 +1,6 @@
 use openoutcry_contract::record::FaultKind;
 
-use super::composite_score::{Side, Verdict};
+use super::benchmark_side::Side;
 use super::field_agents::Agent;
 use super::process::Process;
 use super::reason::{Known, Reason, Unknown};
@@ -11,6 +11,32 @@ use crate::{mean, volatility};
 
 /// The fewest windows of a test of means.
 const MIN_WINDOWS: usize = 2;
+
+/// The verdict on an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every gate passes.
+    Eligible,
+    /// A gate fails.
+    NotEligible,
+    /// There are too few windows or days.
+    Insufficient,
+    /// No gate fails, but the result of one is unknown.
+    Unknown,
+}
+
+impl Verdict {
+    /// Returns the stable name.
+    #[must_use]
+    pub fn slug(self) -> &'static str {
+        match self {
+            Self::Eligible => "eligible",
+            Self::NotEligible => "not_eligible",
+            Self::Insufficient => "insufficient",
+            Self::Unknown => "unknown",
+        }
+    }
+}
 
 /// A condition of eligibility, with its value and bound.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Scores of agents that are tested jointly, on any set of windows.
 
-use super::composite_score::{CompositeScore, InField, known_or_fatal, score};
+use super::benchmark_side::InField;
+use super::composite_score::{CompositeScore, known_or_fatal, score};
 use super::field_agents::Agent;
 use super::ranking::interleaved;
 use super::reason::{Known, Unknown};

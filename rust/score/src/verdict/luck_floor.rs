@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use super::composite_score::{CompositeScore, seed_ratios};
+use super::composite_score::CompositeScore;
+use super::deflated_ratio::seed_ratios;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use crate::skill::Selection;

@@ -1,9 +1,12 @@
 //! The verdict on an agent: gates with their inputs, and the rank.
 //!
-//! `docs/score.md` explains each gate. Imports all other rooms except `forecasts`.
+//! `docs/score.md` explains each gate. Imports `bootstrap`, `error`, `metrics`,
+//! `multiple_testing`, `normal_distribution` and `skill`.
 
 mod active_returns;
+mod benchmark_side;
 mod composite_score;
+mod deflated_ratio;
 mod diagnostics;
 mod error;
 mod field_agents;
@@ -17,19 +20,23 @@ mod ranking;
 mod reason;
 mod score_config;
 mod score_json;
+mod sealed_result;
 mod sealed_windows;
 mod window_runs;
 mod window_tests;
 
-pub use composite_score::{CompositeScore, Market, Side, Verdict, WindowScore};
+pub use active_returns::Market;
+pub use benchmark_side::Side;
+pub use composite_score::CompositeScore;
 pub use diagnostics::Diagnostics;
 pub use error::ScoreError;
 pub use field_scores::{Field, score_agent, score_field, score_run};
-pub use gates::Gate;
+pub use gates::{Gate, Verdict};
 pub use luck_floor::{LuckFloor, LuckFloorAgent};
 pub use pass_k::PassK;
 pub use process::{Isolation, Process};
 pub use ranking::Separation;
 pub use reason::{Known, Reason, Unknown};
 pub use score_config::{Counted, Drawing, Gates, PassMode, ScoreConfig, SuiteWindow, WindowKey};
-pub use sealed_windows::Sealed;
+pub use sealed_result::Sealed;
+pub use window_tests::WindowScore;

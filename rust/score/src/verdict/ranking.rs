@@ -1,6 +1,7 @@
 //! Ranking of agents in tie bands.
 
-use super::composite_score::{CompositeScore, known_or_fatal, typical};
+use super::composite_score::{CompositeScore, known_or_fatal};
+use super::deflated_ratio::typical;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
 use super::{Reason, ScoreConfig, ScoreError};

@@ -15,9 +15,7 @@ pub enum Unknown {
     #[error("returns of buy-and-hold are required; received none")]
     NoBenchmark,
     /// The agent is in no test of the field.
-    #[error(
-        "an agent with all windows and a unique, varying return series is required for tests of the field; received another agent"
-    )]
+    #[error("an agent with all windows and a unique, varying return series is required; received one without")]
     NotInField,
     /// The number was not measured.
     #[error("runs at several capitals are required; received none")]
@@ -74,9 +72,9 @@ pub enum Reason {
     Drawdown,
     /// The gross exposure of a run exceeds its mandate.
     Exposure,
-    /// The volatility is negligible.
+    /// The volatility is below its minimum.
     LowVolatility,
-    /// The alpha is negligible.
+    /// The alpha is below its minimum.
     LowAlpha,
     /// The ratio may be the luck of the trials.
     DeflatedSharpe,
@@ -90,7 +88,7 @@ pub enum Reason {
     NotAllPass,
     /// The result on the sealed windows may be luck, whatever the public ones show.
     NotOnSealed,
-    /// The statistic is undefined.
+    /// The statistic of a gate is undefined.
     Undefined,
     /// Every window is public, so hindsight cannot be excluded. It fails no gate.
     PublicWindows,
@@ -125,11 +123,11 @@ impl Reason {
         }
     }
 
-    /// Returns the reason in words.
+    /// Returns the reason as a phrase.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
-            Self::Insufficient => "there are fewer than 2 windows or 250 days",
+            Self::Insufficient => "there are fewer than 2 windows or fewer than 250 days",
             Self::WindowsMissing => "windows or seeds of the suite are missing",
             Self::Copy => "the return series is a copy of that of another agent",
             Self::NoBenchmark => "there is no buy-and-hold benchmark",
@@ -142,16 +140,16 @@ impl Reason {
             Self::Terminated => "an account was liquidated or ruined",
             Self::Drawdown => "the drawdown of a run exceeds the limit",
             Self::Exposure => "the gross exposure of a run exceeds the limit",
-            Self::LowVolatility => "the volatility is negligible: degenerate",
-            Self::LowAlpha => "the alpha is negligible: degenerate",
+            Self::LowVolatility => "the volatility is below its minimum",
+            Self::LowAlpha => "the alpha is below its minimum",
             Self::DeflatedSharpe => "the deflated Sharpe ratio is not significant",
             Self::RomanoWolf => "the mean is not significant after multiple testing",
             Self::WindowBelow => "a window is significantly below the benchmark",
             Self::TooFewWins => "too few windows are above the benchmark",
             Self::NotAllPass => "not every run of every window passes",
-            Self::NotOnSealed => "the result is not significant on the sealed windows alone",
-            Self::Undefined => "the statistic is undefined",
-            Self::PublicWindows => "every window is public",
+            Self::NotOnSealed => "the result is not significant on only the sealed windows",
+            Self::Undefined => "the statistic of a gate is undefined",
+            Self::PublicWindows => "every window is public, so hindsight cannot be excluded",
         }
     }
 }

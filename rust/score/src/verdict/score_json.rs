@@ -116,13 +116,13 @@ fn score(of: &CompositeScore) -> Value {
         .set("n_won", of.n_won)
         .set("pass_k", pass_k)
         .set("process", process(&of.process))
-        .set("beside", diagnostics(&of.diagnostics));
+        .set("diagnostics", diagnostics(&of.diagnostics));
     object.done()
 }
 
-/// Returns reasons as slugs and in words.
+/// Returns reasons as slugs and phrases.
 fn reasons(of: &[Reason]) -> (Vec<&'static str>, Vec<&'static str>) {
-    of.iter().map(|reason| (reason.slug(), reason.words())).unzip()
+    of.iter().map(|reason| (reason.slug(), reason.description())).unzip()
 }
 
 fn sealed(of: &Sealed) -> Value {

@@ -2,33 +2,17 @@
 
 use openoutcry_contract::Submission;
 
-use super::composite_score::{CompositeScore, Verdict};
+use super::composite_score::CompositeScore;
 use super::field_agents::{Agents, restricted};
-use super::gates::{Gate, verdict};
+use super::gates::{Gate, Verdict, verdict};
 use super::joint_scores::JointScores;
-use super::reason::{Known, Reason, Unknown};
+use super::reason::{Reason, Unknown};
+use super::sealed_result::Sealed;
 use super::{ScoreConfig, ScoreError};
 
 /// Gates on skill; the other gates apply to all windows.
 const OF_SKILL: [&str; 8] =
     ["days", "windows", "volatility", "alpha", "dsr", "romano_wolf", "window_below", "window_wins"];
-
-/// The result of an agent on the sealed windows only.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sealed {
-    /// The verdict on them.
-    pub verdict: Verdict,
-    /// Reasons, each once.
-    pub reasons: Vec<Reason>,
-    /// The gates of skill.
-    pub gates: Vec<Gate>,
-    /// Ranking value.
-    pub z: Known,
-    /// Number of windows.
-    pub n_windows: usize,
-    /// Number of returns.
-    pub n_days: usize,
-}
 
 /// Agents scored on the sealed windows only.
 pub(super) struct SealedOnly<'a> {

@@ -1,9 +1,8 @@
 //! Tests of each window of an agent.
 
-use super::composite_score::WindowScore;
 use super::field_agents::Agent;
 use super::reason::{Known, Unknown};
-use super::{Gates, PassK};
+use super::{Gates, PassK, WindowKey};
 use crate::error::Undefined;
 use crate::metrics::moments::Moments;
 use crate::skill::{probabilistic_sharpe, z_score};
@@ -11,6 +10,31 @@ use crate::{holm, normal_distribution, volatility};
 
 /// The fewest windows of a test on the number of wins.
 const MIN_COUNTED: usize = 5;
+
+/// One window of an agent; pairs are against buy-and-hold and cash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowScore {
+    /// The window.
+    pub key: WindowKey,
+    /// Display name of its market.
+    pub name: String,
+    /// Its first and last date, if known.
+    pub dates: Option<(String, String)>,
+    /// Number of returns.
+    pub n_days: usize,
+    /// Number of runs, each with its own fill key.
+    pub n_seeds: usize,
+    /// Number of runs that pass.
+    pub n_passed: usize,
+    /// Return over the window, averaged over seeds.
+    pub return_: Known,
+    /// Annual volatility, averaged over seeds.
+    pub volatility: Known,
+    /// Excess of the ratio of active returns over 0, in standard errors.
+    pub z: [Known; 2],
+    /// Probability of such a low ratio at a true ratio of 0, adjusted for windows.
+    pub p_below: [Known; 2],
+}
 
 /// Results of the tests of all windows.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,286 @@
+//! Arrays that a batch writes to: new ones, and those that `buffers` binds.
+
+use std::sync::{Arc, Mutex};
+
+use numpy::ndarray::Dimension;
+use numpy::{Element, Ix1, Ix2, Ix3, PyArray, PyArrayMethods, PyUntypedArrayMethods};
+use openoutcry::batch::{DictArrays, ObservationArrays, Outcome, SlidingArray};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arrays::unmasked;
+use crate::error::raise;
+
+/// The kind of an observation.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    Flat,
+    Dict { history: bool },
+    Cursor,
+}
+
+/// Sizes of the arrays of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) n_lanes: usize,
+    pub(crate) n_symbols: usize,
+    pub(crate) lookback: usize,
+}
+
+/// Arrays of one observation.
+pub(crate) enum Views {
+    Flat(Py<PyArray<f32, Ix2>>),
+    /// Rows of sliding windows.
+    Sliding {
+        rows: Py<PyArray<f32, Ix2>>,
+        sliding_array: SlidingArray,
+    },
+    Dict {
+        closes: Py<PyArray<f64, Ix2>>,
+        listed: Py<PyArray<i8, Ix2>>,
+        positions: Py<PyArray<f64, Ix2>>,
+        cash: Py<PyArray<f64, Ix2>>,
+        history: Option<Py<PyArray<f64, Ix3>>>,
+    },
+    Cursor {
+        bars: Py<PyArray<i64, Ix1>>,
+        account: Py<PyArray<f32, Ix2>>,
+    },
+}
+
+/// Arrays of the outcome of a step, one element per lane.
+pub(crate) struct Results {
+    pub(crate) rewards: Py<PyArray<f64, Ix1>>,
+    pub(crate) terminated: Py<PyArray<bool, Ix1>>,
+    pub(crate) truncated: Py<PyArray<bool, Ix1>>,
+    /// Absent if an array is created only for a set flag.
+    reset: Option<Py<PyArray<bool, Ix1>>>,
+}
+
+/// The output arrays of a batch, validated once.
+///
+/// They must be C-contiguous, writeable and disjoint. `outcome` is rewards (float64), terminations, truncations and
+/// resets (bool), each of shape `(n_lanes,)`. As with `out=` of numpy, two threads must not write to one array at a
+/// time.
+#[pyclass(frozen, module = "openoutcry.openoutcry_py")]
+pub struct Buffers {
+    /// Shared by the turns of one sliding array.
+    pub(crate) arrays: Arc<Mutex<(Views, Results)>>,
+    /// The turn of a sliding array.
+    pub(crate) turn: usize,
+}
+
+/// Returns the elements of an output array.
+///
+/// The borrow flags of rust-numpy cost 60 ns per array and step, and do not bind Python code.
+#[expect(unsafe_code, clippy::mut_from_ref, reason = "arrays that are bound once are checked once")]
+fn elements<'a, T: Element, D: Dimension>(array: &'a Bound<'_, PyArray<T, D>>) -> PyResult<&'a mut [T]> {
+    if !array.is_c_contiguous() {
+        return Err(raise("shape_mismatch", "an output array must be C-contiguous; received an array with strides"));
+    }
+    // SAFETY: the array is alive as long as the slice, and contiguous. `Buffers` binds writeable disjoint arrays and
+    // lends them to one step at a time; new arrays have no other user.
+    unsafe { array.as_slice_mut() }
+        .map_err(|error| raise("shape_mismatch", &format!("an output array must be aligned: {error}")))
+}
+
+/// Returns an uninitialized array; every element must be written.
+#[expect(unsafe_code, reason = "what is written over need not be cleared first")]
+fn fresh<T: Element, D: Dimension>(
+    py: Python<'_>,
+    dims: impl numpy::ndarray::IntoDimension<Dim = D>,
+) -> Py<PyArray<T, D>> {
+    // SAFETY: the types are plain numbers, and a step writes every element before it is read.
+    unsafe { PyArray::new(py, dims, false) }.unbind()
+}
+
+impl Views {
+    /// Returns new arrays.
+    pub(crate) fn fresh(py: Python<'_>, shown: Shown, sizes: Sizes) -> Self {
+        let Sizes { n_lanes, n_symbols, lookback } = sizes;
+        let cells = [n_lanes, n_symbols];
+        match shown {
+            Shown::Flat => Self::Flat(fresh(py, [n_lanes, (lookback + 1) * n_symbols + 1])),
+            Shown::Cursor => Self::Cursor { bars: fresh(py, [n_lanes]), account: fresh(py, [n_lanes, n_symbols + 1]) },
+            Shown::Dict { history } => Self::Dict {
+                closes: fresh(py, cells),
+                listed: fresh(py, cells),
+                positions: fresh(py, cells),
+                cash: fresh(py, [n_lanes, 1]),
+                history: history.then(|| fresh(py, [n_lanes, lookback, n_symbols])),
+            },
+        }
+    }
+
+    /// Returns the array of flat observations of the caller.
+    pub(crate) fn given(out: &Bound<'_, PyAny>, sizes: Sizes) -> PyResult<Self> {
+        let Sizes { n_lanes, n_symbols, lookback } = sizes;
+        let (py, required) = (out.py(), [n_lanes, (lookback + 1) * n_symbols + 1]);
+        unmasked("out", out)?;
+        let flat = written::<f32, Ix2>("out", out)?;
+        if flat.bind(py).shape() != required {
+            let message = format!("`out` must have shape {required:?}; received {:?}", flat.bind(py).shape());
+            return Err(raise("shape_mismatch", &message));
+        }
+        let _held = borrowed(py, "out", &flat)?;
+        Ok(Self::Flat(flat))
+    }
+
+    /// Returns the arrays in the form of a learner.
+    pub(crate) fn observation(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let found = PyDict::new(py);
+        match self {
+            Self::Flat(flat) | Self::Sliding { rows: flat, .. } => return Ok(flat.clone_ref(py).into_any()),
+            Self::Cursor { bars, account } => {
+                found.set_item(intern!(py, "account"), account)?;
+                found.set_item(intern!(py, "cursor"), bars)?;
+            }
+            Self::Dict { closes, listed, positions, cash, history } => {
+                found.set_item(intern!(py, "cash"), cash)?;
+                found.set_item(intern!(py, "closes"), closes)?;
+                if let Some(history) = history {
+                    found.set_item(intern!(py, "history"), history)?;
+                }
+                found.set_item(intern!(py, "listed"), listed)?;
+                found.set_item(intern!(py, "positions"), positions)?;
+            }
+        }
+        Ok(found.into_any().unbind())
+    }
+
+    /// Calls `write` with the elements of all arrays.
+    ///
+    /// For sliding rows, with those of a turn.
+    pub(crate) fn with<R>(
+        &mut self,
+        py: Python<'_>,
+        turn: usize,
+        write: impl FnOnce(ObservationArrays<'_>) -> PyResult<R>,
+    ) -> PyResult<R> {
+        match self {
+            Self::Sliding { rows, sliding_array } => {
+                write(ObservationArrays::Sliding(sliding_array.seen(elements(rows.bind(py))?, turn)))
+            }
+            Self::Flat(flat) => write(ObservationArrays::Flat(elements(flat.bind(py))?)),
+            Self::Cursor { bars, account } => write(ObservationArrays::Cursor {
+                bars: elements(bars.bind(py))?,
+                account: elements(account.bind(py))?,
+            }),
+            Self::Dict { closes, listed, positions, cash, history } => {
+                let history = history.as_ref().map(|history| history.bind(py));
+                write(ObservationArrays::Dict(DictArrays {
+                    closes: elements(closes.bind(py))?,
+                    listed: elements(listed.bind(py))?,
+                    positions: elements(positions.bind(py))?,
+                    cash: elements(cash.bind(py))?,
+                    history: history.map_or(Ok(&mut [][..]), elements)?,
+                }))
+            }
+        }
+    }
+}
+
+impl Results {
+    /// Returns new arrays.
+    pub(crate) fn fresh(py: Python<'_>, n_lanes: usize) -> Self {
+        Self {
+            rewards: fresh(py, [n_lanes]),
+            terminated: fresh(py, [n_lanes]),
+            truncated: fresh(py, [n_lanes]),
+            reset: None,
+        }
+    }
+
+    /// Calls `write` with the elements of all arrays.
+    ///
+    /// `resets` is a scratch array if none is bound. Returns the flags that any lane has set: 1 for an ended episode, 2
+    /// for a reset.
+    pub(crate) fn with(
+        &self,
+        py: Python<'_>,
+        resets: &mut [bool],
+        write: impl FnOnce(Outcome<'_>) -> PyResult<()>,
+    ) -> PyResult<u8> {
+        let rewards = elements(self.rewards.bind(py))?;
+        let (terminated, truncated) = (elements(self.terminated.bind(py))?, elements(self.truncated.bind(py))?);
+        let bound = self.reset.as_ref().map(|reset| reset.bind(py));
+        let reset = bound.map_or(Ok(resets), elements)?;
+        write(Outcome { rewards, terminated, truncated, reset })?;
+        // Without an early exit the loop is vectorized.
+        let any = |flags: &[bool]| flags.iter().fold(false, |any, flag| any | flag);
+        Ok(u8::from(any(terminated) | any(truncated)) | u8::from(any(reset)) << 1)
+    }
+}
+
+/// Returns an array of the expected type and number of axes, else an error.
+pub(crate) fn taken<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
+    value.cast::<PyArray<T, D>>().map(|array| array.clone().unbind()).map_err(|_| misfit::<T, D>(name, value))
+}
+
+/// Returns the error of an array with the wrong type or number of axes.
+pub(crate) fn misfit<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    let described = || -> PyResult<String> {
+        let (required, axes) = (T::get_dtype(value.py()).str()?, D::NDIM.unwrap_or(0));
+        let received = match (value.getattr("dtype"), value.getattr("shape")) {
+            (Ok(dtype), Ok(shape)) => format!("{} of shape {}", dtype.str()?, shape.repr()?),
+            _ => value.get_type().name()?.to_string(),
+        };
+        Ok(format!("`{name}` must be an array of {required} with {axes} axes; received {received}"))
+    };
+    described().map_or_else(|error| error, |message| raise("shape_mismatch", &message))
+}
+
+/// Returns a writeable array.
+pub(crate) fn written<T: Element, D: Dimension>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Py<PyArray<T, D>>> {
+    let array = taken::<T, D>(name, value)?;
+    if !array.bind(value.py()).is_c_contiguous() {
+        let message = format!("`{name}` must be C-contiguous; received an array with strides");
+        return Err(raise("shape_mismatch", &message));
+    }
+    Ok(array)
+}
+
+/// Refuses an array that is read-only, or overlaps a borrowed one.
+pub(crate) fn borrowed<'py, T: Element, D: Dimension>(
+    py: Python<'py>,
+    name: &str,
+    array: &Py<PyArray<T, D>>,
+) -> PyResult<numpy::PyReadwriteArray<'py, T, D>> {
+    array.bind(py).try_readwrite().map_err(|error| {
+        let required = format!("`{name}` must be writeable and must not overlap another array");
+        raise("shape_mismatch", &format!("{required}; received an array with the error: {error}"))
+    })
+}
+
+impl Buffers {
+    /// Binds validated arrays of observations, and validates those of outcomes.
+    pub(crate) fn bound(py: Python<'_>, views: Views, outcome: &[Bound<'_, PyAny>; 4]) -> PyResult<Self> {
+        let [rewards, terminated, truncated, reset] = outcome;
+        let reset = written("reset", reset)?;
+        let (terminated, truncated) = (written("terminations", terminated)?, written("truncations", truncated)?);
+        let results = Results { rewards: written("rewards", rewards)?, terminated, truncated, reset: None };
+        let _held = (
+            borrowed(py, "rewards", &results.rewards)?,
+            borrowed(py, "terminations", &results.terminated)?,
+            borrowed(py, "truncations", &results.truncated)?,
+            borrowed(py, "reset", &reset)?,
+        );
+        let results = Results { reset: Some(reset), ..results };
+        Ok(Self { arrays: Arc::new(Mutex::new((views, results))), turn: 0 })
+    }
+
+    /// Lends the arrays to `write`, unless another thread has them.
+    ///
+    /// `write` receives the turn.
+    pub(crate) fn lend<R>(&self, write: impl FnOnce(&mut Views, usize, &Results) -> PyResult<R>) -> PyResult<R> {
+        let mut arrays = self.arrays.try_lock().map_err(|_| {
+            raise(
+                "shape_mismatch",
+                "buffers must be used by one step at a time; received a concurrent step, or one that failed",
+            )
+        })?;
+        let (views, results) = &mut *arrays;
+        write(views, self.turn, results)
+    }
+}

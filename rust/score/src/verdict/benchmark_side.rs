@@ -1,0 +1,91 @@
+//! The results of an agent against one benchmark.
+
+use super::ScoreConfig;
+use super::deflated_ratio::deflated;
+use super::field_agents::Agent;
+use super::reason::Known;
+use crate::bootstrap::{Panel, sign_flip};
+use crate::metrics::moments::Moments;
+use crate::metrics::sharpe_error::{Hac, default_lags, hac};
+use crate::skill::{Deflated, Selection, min_track_record};
+use crate::{mean, sharpe, sharpe_standard_error};
+
+/// A track against one benchmark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// The benchmark.
+    pub name: &'static str,
+    /// Mean annual active return, averaged over seeds.
+    pub mean: Known,
+    /// The deflated ratio of the typical seed, per bar, with its inputs.
+    pub deflated: Known<Deflated>,
+    /// Annual Sharpe ratio of the typical seed.
+    pub sharpe: Known,
+    /// Its standard error.
+    pub standard_error: Known,
+    /// Its standard error under autocorrelation.
+    pub hac: Known<Hac>,
+    /// Minimum track record length of the typical seed, against a ratio of 0.
+    pub min_track_record: Known,
+    /// Unadjusted p-value of the mean over all days.
+    ///
+    /// For this agent only.
+    pub alone: Known,
+    /// p-value of the signs of windows; absent for fewer than eight windows.
+    pub sign_flip: Option<f64>,
+    /// Romano-Wolf p-value, adjusted for the field.
+    pub romano_wolf: Known,
+    /// p-value adjusted for the false discovery rate.
+    pub false_discovery: Known,
+}
+
+/// Results of an agent in tests of the field, per benchmark.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InField {
+    pub alone: [Known; 2],
+    pub romano_wolf: [Known; 2],
+    pub false_discovery: [Known; 2],
+}
+
+impl InField {
+    /// Sets the results for one benchmark: alone, Romano-Wolf, and false discovery.
+    pub(super) fn set(&mut self, side: usize, value: Known<[f64; 3]>) {
+        self.alone[side] = value.map(|[alone, _, _]| alone);
+        self.romano_wolf[side] = value.map(|[_, stepped, _]| stepped);
+        self.false_discovery[side] = value.map(|[_, _, rate]| rate);
+    }
+}
+
+/// Returns the results of an agent against each benchmark.
+pub(super) fn sides(
+    agent: &Agent<'_>,
+    seed: usize,
+    config: &ScoreConfig,
+    selection: &Selection,
+    in_field: &InField,
+) -> Vec<Side> {
+    let lengths = agent.tracks.lengths();
+    let year = agent.tracks.periods_per_year;
+    let mut sides = Vec::new();
+    let both = agent.average.sides().into_iter().zip(agent.seeds[seed].sides());
+    for (place, ((name, average), (_, typical))) in both.enumerate() {
+        let moments = typical.and_then(|series| Ok(Moments::of(series)?));
+        sides.push(Side {
+            name,
+            mean: average.and_then(|series| Ok(mean(series)? * year)),
+            deflated: typical.and_then(|series| deflated(series, selection)),
+            sharpe: typical.and_then(|series| Ok(sharpe(series, year)?)),
+            standard_error: typical.and_then(|series| Ok(sharpe_standard_error(series, year)?)),
+            hac: typical.and_then(|series| Ok(hac(series, year, default_lags(series.len()))?)),
+            min_track_record: moments.and_then(|of| Ok(min_track_record(&of, 0.0, 1.0 - config.gates.level)?)),
+            alone: in_field.alone[place],
+            sign_flip: average.ok().and_then(|series| {
+                let panel = Panel::new(series, 1, &lengths).ok()?;
+                sign_flip(&panel, &config.draws.draws())
+            }),
+            romano_wolf: in_field.romano_wolf[place],
+            false_discovery: in_field.false_discovery[place],
+        });
+    }
+    sides
+}
