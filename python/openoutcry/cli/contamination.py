@@ -56,7 +56,7 @@ def contamination(
     level: float = typer.Option(0.05, help="False positive rate."),
     lookback: int = typer.Option(20, min=1, help="Closes of each symbol in an observation."),
     seed: int | None = typer.Option(None, min=0, help="Random seed; by default random and printed."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     jobs: int = typer.Option(1, min=1, max=256, help="Parallel runs of a process or server."),
     picture: Path | None = typer.Option(None, help="Write a chart of the arms to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import typer
@@ -11,11 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry import data
-from openoutcry.cli import data_versions, reidentify
-from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli import data_import, data_versions, reidentify
+from openoutcry.cli.market_options import BYTES, SNAPSHOT, open_dataset
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.file_import import Imported
+from openoutcry.data.readers.market_columns import ReadOptions
+from openoutcry.errors import refusal
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
+app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
 app.command("freeze", epilog=data_versions.FREEZE_EXAMPLES)(data_versions.freeze)
 app.command("export", epilog=data_versions.EXPORT_EXAMPLES)(data_versions.export)
 app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)
@@ -72,16 +77,53 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> Non
 
 
 @app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if the file is invalid)")
-def check(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> None:
-    """Check that a file is valid, and warn about suspicious values."""
-    dataset = open_dataset(source)
+def check(
+    source: str = data_versions.SOURCE,
+    symbol: str | None = data_import.SYMBOL,
+    column: list[str] | None = data_import.COLUMN,
+    names: str | None = data_import.NAMES,
+    tz: str | None = data_import.TZ,
+    date_order: str | None = data_import.DATE_ORDER,
+    decimal: str | None = data_import.DECIMAL,
+    adjusted: str | None = data_import.ADJUSTED,
+    price_scale: float | None = data_import.PRICE_SCALE,
+    periods_per_year: float | None = data_import.PERIODS,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Check that a file is valid, show what it is read as, and warn about suspicious values."""
+    options = data_import.read_options(
+        column, names, symbol=symbol, tz=tz, date_order=date_order, decimal=decimal, adjusted=adjusted,
+        price_scale=price_scale,
+    )  # fmt: skip
+    dataset, found = _opened(source, periods_per_year, options)
     warnings = _warnings(dataset)
     if as_json:
-        typer.echo(json.dumps({"fingerprint": dataset.fingerprint, "warnings": warnings}))
+        read_as = {} if found is None else data_import.described(dataset, found)
+        typer.echo(json.dumps(read_as | {"fingerprint": dataset.fingerprint, "warnings": warnings}))
         return
-    typer.echo(f"ok: {dataset!r}")
+    if found is None:
+        typer.echo(f"ok: {dataset!r}")
+    else:
+        data_import.show(dataset, found)
     for warning in warnings:
         typer.echo(f"warning: {warning}")
+    if found is None or options == ReadOptions():
+        typer.echo(f"run it: openoutcry run --data {source}")
+    else:
+        typer.echo(f"run it: openoutcry data import {source} --out FOLDER, with the options of this command")
+
+
+def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:
+    """Return a market, and what its file was taken for if it is not a bundled market or a snapshot."""
+    path = Path(source)
+    is_known = source.partition(":")[0] in data.names() or path.suffix in SNAPSHOT or path.name.endswith(BYTES)
+    if is_known and options != ReadOptions():
+        message = f"options of a reader must be left out with a market that states itself; received {source!r}"
+        raise refusal("argument_invalid", message)
+    if is_known or not path.is_file():
+        return open_dataset(source, periods_per_year), None
+    found = data_import.imported([path], periods_per_year, options)
+    return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found
 
 
 def _cell(value: object) -> str:

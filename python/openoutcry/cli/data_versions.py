@@ -45,7 +45,9 @@ def freeze(
     source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     provenance: str = typer.Option("", "--source", help="Source of the data, for the manifest."),
-    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
+    periods_per_year: float = typer.Option(
+        None, "--periods-per-year", help="Bars per year of a file; by default from its dates."
+    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Write a snapshot of a market, named by its fingerprint.
@@ -67,7 +69,9 @@ def freeze(
 def export(
     source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Output file; compressed if its name ends in `.gz`."),
-    periods_per_year: float = typer.Option(None, "--periods-per-year", help="Bars per year of a file; 252 by default."),
+    periods_per_year: float = typer.Option(
+        None, "--periods-per-year", help="Bars per year of a file; by default from its dates."
+    ),
     as_json: bool = AS_JSON,
 ) -> None:
     """Write the canonical bytes of a market. Their SHA-256 is its fingerprint."""

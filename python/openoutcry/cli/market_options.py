@@ -44,13 +44,12 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
         raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
-    bars = 252.0 if periods_per_year is None else periods_per_year
     try:
         if path.suffix in SNAPSHOT:
             return snapshot_files.load(path)
         if path.name.endswith(BYTES):
             return _of_bytes(path)
-        return Dataset.from_parquet(path, bars) if path.suffix == ".parquet" else Dataset.from_csv(path, bars)
+        return Dataset.from_csv(path, periods_per_year)
     except OSError as error:
         known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot, or a .market file"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"

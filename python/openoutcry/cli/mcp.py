@@ -44,7 +44,7 @@ def mcp(
         "--data",
         help="A bundled market (`openoutcry data list`) or a file; repeatable. Default: all bundled markets.",
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     mask: str | None = typer.Option(
         None, help=f"Mask the markets, with a new key in each session: {', '.join(LEVELS)} (`docs/masking.md`)."
     ),

@@ -64,7 +64,7 @@ def realism(
     source: str = typer.Argument(help="A scenario tier, a bundled market (`openoutcry data list`) or a file."),
     seeds: int | None = typer.Option(None, min=2, help="Number of markets of a tier; 200 by default."),
     tier: str = typer.Option("", help="Tier whose bands a bundled market or a file is checked against."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
 ) -> None:
     """Check a market against stylized facts of real returns.

@@ -53,7 +53,7 @@ def replay(
     source: list[str] = typer.Option(
         ..., "--data", help="Market: bundled, a file or a snapshot. Repeat the option for runs on several markets."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     public_key: str | None = typer.Option(
         None, help="Public key that must have signed the record: 64 hexadecimal digits, or their file."
     ),

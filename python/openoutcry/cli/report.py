@@ -56,7 +56,7 @@ def report(
     without_data: bool = typer.Option(
         False, "--without-data", help="Leave the market out of a self-verifying page; the reader supplies its file."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; default 252."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     public_key: str | None = typer.Option(None, help="Required signing key: 64 hexadecimal digits, or a file."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     scenario: str | None = typer.Option(None, help=SCENARIO),

@@ -107,7 +107,7 @@ def run(
         False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
     ),
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
     max_dry_rounds: int = _budget(3, "Consecutive rounds without improvement."),

@@ -90,7 +90,7 @@ def run(
     agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
     window: str = typer.Option(":", help=WINDOW),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; 252 by default."),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),

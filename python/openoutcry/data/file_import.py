@@ -13,8 +13,9 @@ from openoutcry.arguments import read_text_file
 from openoutcry.data import columns, dataframes
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import without_silent_volume
-from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
+from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
+from openoutcry.errors import refusal
 
 # Refusals of the strict reader that another form of the file can explain.
 _OTHER_FORMS = frozenset(("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order"))
@@ -61,6 +62,17 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     if _is_plain(start.decode("utf-8", "replace")) and options == ReadOptions():
         return import_text(read_text_file(path), periods_per_year, options, path.name.partition(".")[0])
     return _assembled(market_file.read(path, options), periods_per_year)
+
+
+def import_files(paths: Sequence[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of several files with different symbols; see `import_file`."""
+    if len(paths) == 1:
+        return import_file(paths[0], periods_per_year, options)
+    if options.symbol is not None:
+        message = f"`symbol` must be left out with several files; received {options.symbol!r}"
+        raise refusal("argument_invalid", f"{message}; hint: name each file after its symbol")
+    parts = [(path.name, market_file.read(path, options)) for path in paths]
+    return _assembled(combined(parts), periods_per_year)
 
 
 def import_text(text: str, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:

@@ -1,0 +1,139 @@
+"""`openoutcry data import`: files of vendors and libraries become a snapshot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from openoutcry.data import file_import
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.file_import import Imported
+from openoutcry.data.readers.market_columns import ReadOptions
+from openoutcry.data.snapshots.snapshot_files import freeze as write
+from openoutcry.errors import refusal
+
+EXAMPLES = """
+**Examples**
+
+`openoutcry data import AAPL.csv --out aapl`: a file of one symbol, named after the file
+
+`openoutcry data import prices.csv --column close=Settle --date-order dmy --out es`
+
+`openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
+
+**Exit code** 2 if a file cannot be read, or does not say something that is needed.
+"""
+AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
+SYMBOL = typer.Option(None, help="Symbol of a file of one symbol.", show_default="the file name")
+COLUMN = typer.Option(None, help="Role and name of a column, such as `close=Settle`; repeatable.")
+NAMES = typer.Option(None, "--columns", help="Names of all columns of a file without a header, between commas.")
+TZ = typer.Option(None, "--tz", help="Zone of times without an offset, such as America/New_York.")
+DATE_ORDER = typer.Option(None, help="Order of day and month, `dmy` or `mdy`, if the dates do not show it.")
+DECIMAL = typer.Option(None, help="Decimal mark, `.` or `,`, if the numbers do not show it.")
+ADJUSTED = typer.Option(None, help="What the prices are: `none` (as traded), `split` or `total`.")
+PRICE_SCALE = typer.Option(None, help="Factor of all prices, such as 0.0001.")
+PERIODS = typer.Option(None, "--periods-per-year", help="Bars per year; by default from the dates.")
+
+
+def read_options(column: list[str] | None, names: str | None, **options: Any) -> ReadOptions:
+    """Return the options of a reader from the options of a command.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: `--column` has no `=`, or is given with `--columns`.
+    """
+    if column and names:
+        raise refusal("argument_invalid", "`--column` or `--columns` is required; received both")
+    pairs = dict(each.partition("=")[::2] for each in column or ())
+    if wrong := [role for role, name in pairs.items() if not name]:
+        raise refusal("argument_invalid", f"`--column` must be ROLE=NAME; received {wrong[0]!r}")
+    columns = [name.strip() for name in names.split(",")] if names else pairs or None
+    return ReadOptions(columns=columns, **options)
+
+
+def import_(
+    files: list[Path] = typer.Argument(
+        ..., help="Files of prices: CSV, text, JSON, Parquet, Feather, also in gzip or zip."
+    ),
+    out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
+    symbol: str | None = SYMBOL,
+    column: list[str] | None = COLUMN,
+    names: str | None = NAMES,
+    tz: str | None = TZ,
+    date_order: str | None = DATE_ORDER,
+    decimal: str | None = DECIMAL,
+    adjusted: str | None = ADJUSTED,
+    price_scale: float | None = PRICE_SCALE,
+    periods_per_year: float | None = PERIODS,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Read files of vendors, show what they were taken for, and write a snapshot.
+
+    Every command that takes a market accepts the snapshot.
+    """
+    options = read_options(
+        column, names, symbol=symbol, tz=tz, date_order=date_order, decimal=decimal, adjusted=adjusted,
+        price_scale=price_scale,
+    )  # fmt: skip
+    found = imported(files, periods_per_year, options)
+    name = files[0].name.partition(".")[0] if len(files) == 1 else out.name
+    dataset = Dataset(found.core, name=name, notices=found.notices)
+    source = ", ".join(path.name for path in files)
+    try:
+        path = write(dataset, out, source)
+    except OSError as error:
+        message = f"`--out` must be a folder that can be written; received '{out}': {error.strerror}"
+        raise refusal("argument_invalid", message) from error
+    if as_json:
+        typer.echo(json.dumps(described(dataset, found) | {"manifest": str(path)}))
+        return
+    show(dataset, found)
+    typer.echo(f"run it: openoutcry run --data {path}")
+
+
+def imported(files: list[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of files.
+
+    Raises:
+        OpenOutcryError: a file cannot be read, or does not say something that is needed.
+    """
+    try:
+        return file_import.import_files(files, periods_per_year, options)
+    except OSError as error:
+        message = f"a file of prices is required; received '{error.filename or files[0]}': {error.strerror}"
+        raise refusal("unknown_dataset", message) from error
+    except ModuleNotFoundError as error:
+        raise refusal("argument_invalid", f"`{files[0].name}` {error}; received no such package") from error
+
+
+def described(dataset: Dataset, found: Imported) -> dict[str, Any]:
+    """Return what a file was taken for, as JSON-serializable values."""
+    return {
+        "fingerprint": dataset.fingerprint,
+        "symbols": list(dataset.symbols),
+        "dates": [dataset.dates[0], dataset.dates[-1]],
+        "n_bars": dataset.n_bars,
+        "periods_per_year": dataset.periods_per_year,
+        "read_as": [list(pair) for pair in found.described],
+        "notices": list(dataset.notices),
+    }
+
+
+def show(dataset: Dataset, found: Imported) -> None:
+    """Print what a file was taken for, in a table that a person can check."""
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for head in ("in the file", "read as"):
+        table.add_column(head, overflow="fold")
+    for pair in found.described:
+        table.add_row(*pair)
+    table.add_row("bars per year", f"{dataset.periods_per_year:g}")
+    console.print(table, highlight=False)
+    console.print(repr(dataset), highlight=False, soft_wrap=True)
+    for notice in dataset.notices:
+        console.print(f"  · {notice}", style="dim", highlight=False, soft_wrap=True)
