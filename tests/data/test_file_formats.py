@@ -111,7 +111,7 @@ def test_bars_per_year_that_the_dates_do_not_show_are_asked_for() -> None:
 def test_a_symbol_is_the_file_name_unless_stated() -> None:
     assert oo.Dataset.from_csv(FORMATS / "stooq_web.csv").symbols == ("stooq_web",)
     text = (FORMATS / "stooq_web.csv").read_text(encoding="utf-8")
-    with pytest.raises(oo.OpenOutcryError, match='hint: symbol="NAME"'):
+    with pytest.raises(oo.OpenOutcryError, match='hint: symbol="NAME", `--symbol NAME`'):
         oo.Dataset.from_csv(text)
     assert oo.Dataset.from_csv(text, symbol="Q").symbols == ("Q",)
 

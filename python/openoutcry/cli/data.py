@@ -90,7 +90,7 @@ def check(
     periods_per_year: float | None = data_import.PERIODS,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Check that a file is valid, show what it is read as, and warn about suspicious values."""
+    """Check a file: show what it is read as, and warn about suspicious values."""
     options = data_import.read_options(
         column, names, symbol=symbol, tz=tz, date_order=date_order, decimal=decimal, adjusted=adjusted,
         price_scale=price_scale,
@@ -114,7 +114,7 @@ def check(
 
 
 def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:
-    """Return a market, and what its file was taken for if it is not a bundled market or a snapshot."""
+    """Return a market, and what its file was taken for; None for a bundled market."""
     path = Path(source)
     is_known = source.partition(":")[0] in data.names() or path.suffix in SNAPSHOT or path.name.endswith(BYTES)
     if is_known and options != ReadOptions():

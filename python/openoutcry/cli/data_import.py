@@ -58,7 +58,7 @@ def read_options(column: list[str] | None, names: str | None, **options: Any) ->
 
 def import_(
     files: list[Path] = typer.Argument(
-        ..., help="Files of prices: CSV, text, JSON, Parquet, Feather, also in gzip or zip."
+        ..., help="Files of prices: CSV, JSON, Parquet, Feather or Excel; gzip and zip too."
     ),
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     symbol: str | None = SYMBOL,

@@ -38,6 +38,7 @@ DIFF_EXAMPLES = """
 **Exit codes** 0: the markets are the same. 1: they differ. 2: one of them could not be read.
 """
 SOURCE = typer.Argument(..., help="A bundled market (`openoutcry data list`), a file or a snapshot.")
+PERIODS = typer.Option(None, "--periods-per-year", help="Bars per year of a file; by default from its dates.")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 
 

@@ -80,9 +80,7 @@ def score(
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
     windows: int = typer.Option(5, min=1, help="Number of equal windows to split a CSV into."),
-    periods_per_year: float | None = typer.Option(
-        None, help="Bars per year of a CSV or of `--data`; by default from the dates."
-    ),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year of the files; by default their dates'."),
 ) -> None:
     """Score agents by their records or returns, and rank them."""
     if attack:

@@ -31,6 +31,23 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
     return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
 
 
+def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
+    """Check that the index of a pandas frame or series is the dates of the bars.
+
+    An index of row numbers is no label. Arrays have none.
+    """
+    index: Any = getattr(values, "index", None)
+    if not hasattr(index, "inferred_type") or index.inferred_type in ("integer", "empty"):
+        return
+    labels = iso(index)
+    if labels != list(dates):
+        place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
+        received = f"{len(labels)} rows for {len(dates)} dates"
+        received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
+        hint = f"hint: reindex `{name}` to `dates`, or pass an array"
+        raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")
+
+
 def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:
     """Return a table of numbers. Shape `(n_bars, n_symbols)`, float64."""
     array = unmasked_array(name, unlabelled(name, values, symbols))
@@ -105,12 +122,18 @@ def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
 
 
 def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
-    """Return the native market of the arguments of `Dataset.from_arrays`, with the frame rows of bars and cells."""
+    """Return the native market of the arguments of `Dataset.from_arrays`.
+
+    `frame_rows` has the rows of bars and cells in their frame.
+    """
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
-    symbols = names(values["symbols"])
+    symbols, dates = names(values["symbols"]), iso(values["dates"])
+    labelled = {"close": values["close"], "tradable": tradable, "risk_free": risk_free} | tables
+    for name, cells in labelled.items():
+        check_index(name, cells, dates)
     return native.Dataset.from_arrays(
-        iso(values["dates"]),
+        dates,
         symbols,
         table("close", values["close"], symbols),
         periods_per_year=values.get("periods_per_year"),

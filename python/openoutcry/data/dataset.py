@@ -140,10 +140,10 @@ class Dataset:
         notices: Iterable[str] = (),
         **options: Unpack[ReadKeywords],
     ) -> Dataset:
-        """Create a dataset from a pandas, polars or pyarrow frame, or from rows such as ccxt returns.
+        """Create a dataset from a pandas, polars or pyarrow frame, or from rows.
 
-        Any object with the Arrow PyCapsule interface works. The columns and options are those of `from_csv`. Without a
-        `date` column, the pandas index is the date.
+        Any object with the Arrow PyCapsule interface works, and a list of rows such as ccxt returns. The columns and
+        options are those of `from_csv`. Without a `date` column, the pandas index is the date.
 
         Raises:
             OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.

@@ -1,4 +1,4 @@
-"""Markets of files and frames: the strict reader for the plain form, `readers` for every other form."""
+"""Markets of files and frames, in the plain form or in that of a vendor."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
 
 
 def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    """Return the market of a frame, or of a list of rows without names; see `import_file`."""
+    """Return the market of a frame or of rows without names; see `import_file`."""
     is_named = not isinstance(frame, list) and _has_plain_names(list(frame_table.names_of(frame)))
     if options == ReadOptions() and is_named:
         try:

@@ -1,5 +1,5 @@
 """Readers of market files as vendors and libraries write them.
 
 `market_file.read` returns columns by bar and symbol, and states what it took each column, unit and zone for.
-Imports `errors`, `arguments` and the native module. Knows no `Dataset`.
+Knows no `Dataset`. Imports `errors`.
 """

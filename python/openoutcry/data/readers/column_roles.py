@@ -102,12 +102,12 @@ def is_price_name(name: str) -> bool:
 
 
 def looks_like_indicator(name: str) -> bool:
-    """Return whether the name of a column is that of an indicator or a macro series, not of a symbol."""
+    """Return whether a name is that of an indicator or a macro series."""
     return _INDICATORS.fullmatch(simple(name)) is not None
 
 
 def prefixed_fields(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return the columns of names such as `QXA.Close`, by symbol and field; empty if there is none.
+    """Return the columns of names such as `QXA.Close`, by symbol and field.
 
     A symbol counts only with a close.
     """
@@ -133,7 +133,7 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
         chosen = [next(place for place in named if simple(names[place]) == "unix")]
     if not chosen:
         message = f"a column of dates such as `date` is required; received {','.join(names[:12])}"
-        raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}')
+        raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}, `--column date=NAME`')
     roles.places["date"] = chosen[0]
 
 
@@ -171,7 +171,7 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
     listed = " or ".join(names[place] for place in candidates) or "no candidate"
     asked = names[candidates[0]] if candidates else "NAME"
     message = f"it must be clear which column is the close; received {', '.join(map(str, names))}: {listed}"
-    raise refusal("missing_column", f'{message}; hint: columns={{"close": "{asked}"}}')
+    raise refusal("missing_column", f'{message}; hint: columns={{"close": "{asked}"}}, `--column close={asked}`')
 
 
 def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:

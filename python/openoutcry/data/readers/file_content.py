@@ -23,7 +23,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def file_bytes(path: Path) -> bytes:
-    """Return the content of a file, decompressed if it is gzip, bzip2, xz or a zip of one file.
+    """Return the content of a file, decompressed: gzip, bzip2, xz or zip.
 
     Raises:
         OpenOutcryError: `field_unparsable`: the archive is damaged, holds several files or is too large.
@@ -44,7 +44,7 @@ def file_bytes(path: Path) -> bytes:
 
 
 def text_of(content: bytes, name: str) -> tuple[str, str]:
-    """Return the text of bytes and its encoding: UTF-8, UTF-16 with a byte order mark, or Windows-1252.
+    """Return the text of bytes and its encoding: UTF-8, UTF-16 or Windows-1252.
 
     Raises:
         OpenOutcryError: `field_unparsable`: the content is binary.
@@ -90,7 +90,7 @@ def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
 
 
 def frame_rows(content: bytes, path: Path) -> tuple[list[str], list[list[Any]]] | None:
-    """Return column names and rows of a Parquet, Feather or Excel file, or None for another file.
+    """Return names and rows of a Parquet, Feather or Excel file, else None.
 
     Raises:
         ModuleNotFoundError: the extra that reads the format is not installed.
@@ -120,7 +120,7 @@ def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[l
 
 
 def _arrow_texts(column: Any) -> list[str | None]:
-    """Return values as texts: floats in full, times in ISO 8601, in UTC if they have a zone."""
+    """Return values as texts: floats in full, times in ISO 8601."""
     zone = getattr(column.type, "tz", None)
     if zone is not None:
         from openoutcry.data.readers.date_text import zone_of

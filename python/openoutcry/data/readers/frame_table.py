@@ -1,4 +1,4 @@
-"""Tables of text of pandas, polars and Arrow frames whose columns have names of their own."""
+"""Tables of text of pandas, polars and Arrow frames."""
 
 from __future__ import annotations
 

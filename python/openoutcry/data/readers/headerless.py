@@ -23,7 +23,7 @@ _LEAN_LEAST = 1000.0
 
 
 def names_of(table: TextTable, stated: Sequence[str] | None) -> tuple[list[str], str]:
-    """Return the column names of a table without a header, and the layout they belong to.
+    """Return the column names of a table without a header, and its layout.
 
     Raises:
         OpenOutcryError: `missing_column`: the layout is unknown, or open, high, low and close are not in order.
@@ -45,7 +45,8 @@ def names_of(table: TextTable, stated: Sequence[str] | None) -> tuple[list[str],
             is_lean = _LEAN_DATE.fullmatch(first[0]) and (bars % 1 == 0).all() and bars.min() >= _LEAN_LEAST
             return names, LEAN if is_lean else layout
     message = f"a header is required, or `columns=`; received a first row {table.delimiter.join(first)[:120]!r}"
-    raise refusal("missing_column", f'{message}; hint: columns=["date", "open", "high", "low", "close", "volume"]')
+    names = ("date", *_BARS, "volume")
+    raise refusal("missing_column", f"{message}; hint: columns={list(names)}, `--columns {','.join(names)}`")
 
 
 def _layout(first: Sequence[str]) -> tuple[list[str], str]:

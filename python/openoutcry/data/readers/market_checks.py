@@ -16,7 +16,7 @@ _PRICES = ("open", "high", "low")
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
-    """Set the tables of a market: apply what the prices are, and drop what means nothing.
+    """Set the tables of a market: apply what the prices are, and drop empty ones.
 
     Args:
         found: Market to complete.
@@ -42,7 +42,7 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
 
 
 def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
-    """Return volumes with NaN for symbols whose volume is 0 on every bar, and the notice about them."""
+    """Return volumes, NaN where they are 0 on every bar of a symbol, and a notice."""
     present = np.isfinite(volume)
     silent = present.any(axis=0) & ~(present & (volume != 0.0)).any(axis=0)
     if not silent.any():

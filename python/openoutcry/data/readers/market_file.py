@@ -75,7 +75,7 @@ class _Reader:
         return self.found
 
     def _named(self, table: TextTable) -> TextTable:
-        """Return the table with names, and note the columns of each symbol if the header states them."""
+        """Return the table with names, and note the columns that name their symbol."""
         stated = self._options.columns
         is_list = stated is not None and not isinstance(stated, Mapping)
         if not table.names:
@@ -90,17 +90,17 @@ class _Reader:
         return self._with_two_headers(table)
 
     def _check_lean_scale(self, table: TextTable) -> None:
-        """Refuse prices of Lean without their scale: equities are times 10,000, other securities are not."""
+        """Refuse prices of Lean without their scale, which only equities have."""
         if self._options.price_scale is None:
             first = table.delimiter.join(table.rows[0])
             message = f"`price_scale` is required for whole prices of Lean; received {first!r}"
             raise refusal(
-                "argument_invalid", f"{message}; hint: price_scale=0.0001 for equities, price_scale=1 for others"
+                "argument_invalid", f"{message}; hint: price_scale=0.0001 for equities, `--price-scale 0.0001`"
             )
         self.found.adjusted = "none"
 
     def _with_two_headers(self, table: TextTable) -> TextTable:
-        """Return a table whose header has a row of fields and a row of tickers, as yfinance writes it."""
+        """Return a table with a header of fields and one of tickers, as of yfinance."""
         rows, names = table.rows, [name.strip() for name in table.names]
         is_double = len(rows) > 1 and rows[0][0].strip().lower() in ("ticker", "tickers", "") and len(names) > 1
         if not is_double or any(number_text.is_numeric([cell]) for cell in rows[0]):
@@ -226,7 +226,8 @@ class _Reader:
         if self._options.symbol is not None:
             return self._options.symbol
         if not self._stem:
-            message = 'a `symbol` is required; received prices of one symbol without a name; hint: symbol="NAME"'
+            message = "a `symbol` is required; received prices of one symbol without a name"
+            message += '; hint: symbol="NAME", `--symbol NAME`'
             raise refusal("missing_column", message)
         self.found.described.append(("symbol", f"{self._stem!r}, from the file name"))
         return self._stem

@@ -1,4 +1,4 @@
-"""Numbers as vendors write them: currency signs, thousands separators, decimal commas, suffixes."""
+"""Numbers as vendors write them: signs, separators, decimal commas, suffixes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         raise refusal("field_unparsable", f"numbers must have one decimal mark; received {received}")
     if has_comma and not shows_comma and not shows_point:
         message = "numbers must show their decimal mark; received commas before three digits only"
-        raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal="."')
+        raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal=".", `--decimal ,`')
     return "," if shows_comma else "."
 
 

@@ -1,4 +1,4 @@
-"""Adjustment of prices: what vendors did to them, and which events remain to be applied."""
+"""Adjustment of prices by vendors, and the events that remain to be applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _AS_TRADED = ({"permno", "prc"}, {"rtype", "publisherid", "instrumentid"})
 
 
 def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
-    """Return what the columns of a vendor say about their prices: `none`, `split` or None if they do not say.
+    """Return what the columns of a vendor say about their prices.
+
+    It is `none`, `split`, or None if they do not say.
 
     Yahoo's `Adj Close` stands beside a close that is adjusted for splits. A split factor beside adjusted prices, as of
     Alpha Vantage, Tiingo and Quandl, means prices as traded.
@@ -50,7 +52,7 @@ def check_splits(close: Table, splits: Table, dates: Sequence[str], symbols: Seq
             if -np.log(after / before) / np.log(split) < 0.5:
                 message = f"a split must show in the price; received the split {split:g} of {symbol} on {dates[bar]}, "
                 message += f"where the close goes from {before:g} to {after:g}: the split does not show"
-                hint = 'hint: adjusted="split" if the prices are adjusted already, adjusted="none" if not'
+                hint = 'hint: adjusted="split" if they are adjusted already, `--adjusted split`'
                 raise refusal("value_invalid", f"{message}; {hint}")
 
 

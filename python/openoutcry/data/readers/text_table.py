@@ -1,4 +1,4 @@
-"""Columns of text of a delimited file, with or without a header, preamble and footer."""
+"""Columns of text of a delimited file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-//! Bars per year of a calendar, inferred from its dates. `docs/your-data.md` states the rule.
+//! Bars per year of a calendar, inferred from its dates.
+//!
+//! `docs/your-data.md` states the rule.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +12,22 @@ const DAY: i64 = 86_400;
 const SESSIONS: f64 = 252.0;
 /// Days of a year on a calendar that has weekends.
 const CALENDAR_DAYS: f64 = 365.0;
-/// Weekdays of a year on which a market without sessions trades: 52 weeks of 5 days.
+/// Trading days of a year of a market around the clock: 52 weeks of 5 days.
 const WEEKDAYS: f64 = 260.0;
-/// Days of a year on a calendar of 6 days a week: 52.18 weeks of 6 days.
+/// Days of a year on a calendar of 6 days a week: 52.18 weeks.
 const SIX_DAY_WEEKS: f64 = 313.0;
 /// From this many seconds a day on, a market trades around the clock.
 const AROUND_THE_CLOCK: i64 = 20 * 3600;
 /// A closed weekend is at least this long.
 const CLOSED_WEEKEND: i64 = 36 * 3600;
-/// Bars per year, and the range of days between bars, of calendars with fewer than one bar a day.
+/// Bars per year and range of days between bars of sparse calendars.
 const SPARSE: [(f64, i64, i64); 5] = [(52.0, 5, 9), (12.0, 26, 35), (4.0, 84, 98), (2.0, 175, 190), (1.0, 355, 375)];
 /// Share of the gaps that must be in the range of a sparse calendar.
 const IN_RANGE: f64 = 0.8;
 const SATURDAY: usize = 5;
 const SUNDAY: usize = 6;
 
-/// Returns the number of bars per year that ascending ISO 8601 dates imply, or `None`.
+/// Returns the number of bars per year that ascending dates imply.
 ///
 /// `None` if the dates fit no calendar: too few, irregular, or intraday bars that do not show whether the market trades
 /// at weekends.
@@ -54,7 +56,10 @@ pub fn periods_per_year_of(dates: &[String]) -> Result<f64, DataError> {
             [only] => only.clone(),
         };
         let message = format!("`periods_per_year` is required if the dates do not show it; received {span}");
-        DataError::new("value_invalid", format!("{message}; hint: state `periods_per_year`, such as 252 or 8760"))
+        DataError::new(
+            "value_invalid",
+            format!("{message}; hint: state `periods_per_year`, such as 252 for days of a stock market"),
+        )
     })
 }
 
@@ -114,7 +119,9 @@ fn spacing(times: &[i64]) -> Option<i64> {
     (2 * count >= total).then_some(spacing)
 }
 
-/// Returns whether a market that trades around the clock is open on most Saturdays; `None` without a Saturday.
+/// Returns whether a market around the clock is open on most Saturdays.
+///
+/// `None` without a Saturday.
 fn weekend(times: &[i64]) -> Option<bool> {
     let (first, last) = (times[0], times[times.len() - 1]);
     let noons: Vec<i64> = (first.div_euclid(DAY)..=last.div_euclid(DAY))
@@ -130,7 +137,7 @@ fn weekend(times: &[i64]) -> Option<bool> {
     (!noons.is_empty()).then_some(2 * closed < noons.len())
 }
 
-/// How often each day of the week occurs in the span of the dates, and how often it has a bar.
+/// Number of times each day of the week occurs, and has a bar.
 struct Week {
     possible: [usize; 7],
     present: [usize; 7],
@@ -218,7 +225,7 @@ mod tests {
         inferred_periods_per_year(&texts(times))
     }
 
-    /// Returns bars every `spacing` seconds from `first` hour on, in days whose weekday is open.
+    /// Returns bars every `spacing` seconds within `hours` of the open weekdays.
     fn bars(open: &[usize], hours: std::ops::Range<i64>, spacing: i64, n_days: i64) -> Vec<i64> {
         // 2024-01-01 is a Monday.
         let days = (of(2024, 1, 1)..of(2024, 1, 1) + n_days).filter(|day| open.contains(&weekday(*day)));

@@ -71,7 +71,7 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Returns the dataset of `columns`, with the bars per year that are stated, or that the dates show.
+    /// Returns the dataset of `columns`, with stated or inferred bars per year.
     ///
     /// # Errors
     ///

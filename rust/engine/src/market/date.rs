@@ -13,7 +13,9 @@ pub(crate) fn is_iso(text: &str) -> bool {
     }
 }
 
-/// Returns the seconds since 1970-01-01 of an ISO 8601 date, or `None` if it is not one.
+/// Returns the seconds since 1970-01-01 of an ISO 8601 date.
+///
+/// `None` if it is not one.
 ///
 /// A date without a time is midnight.
 pub(crate) fn instant(text: &str) -> Option<i64> {

@@ -120,7 +120,7 @@ export interface Columns {
   delistings?: Table;
   /** Return of cash per bar. */
   risk_free?: number[];
-  /** Bars per year; 252 by default. */
+  /** Bars per year; by default those that the dates show. */
   periods_per_year?: number;
   fundamentals?: { symbol: string; available_at: string; name: string; value: number }[];
   news?: { symbol: string; available_at: string; headline: string }[];
