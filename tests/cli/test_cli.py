@@ -84,7 +84,7 @@ def test_run_accepts_a_file_and_a_function_of_the_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["run", "--data", "nothing.csv"], "a dataset must be one of ecb-fx, us-treasury, or a CSV or Parquet file"),
+        (["run", "--data", "nothing.csv"], "a dataset must be one of ecb-fx, us-treasury, or a file of prices"),
         (["run", "--agent", "nobody"], "an agent must be one of hold-cash"),
         (["run", "--agent", "json:nothing"], "must have a callable `nothing`"),
         (["run", "--window", "2010"], "a window must be `START:END`"),

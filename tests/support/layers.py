@@ -170,7 +170,7 @@ LAYERS = {
     ),
     "cli": _layer(
         "cli cli.* __main__",
-        f"{CORE} harness sandbox scoring audits ledger",
+        f"{CORE} readers harness sandbox scoring audits ledger",
         "numpy rich typer",
         "httpx sqlalchemy uvicorn",
         by_name="cli.commands",

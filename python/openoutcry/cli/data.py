@@ -13,7 +13,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
-from openoutcry.cli.market_options import BYTES, SNAPSHOT, open_dataset
+from openoutcry.cli.market_options import BYTES, is_snapshot, open_dataset
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.file_import import Imported
 from openoutcry.data.readers.market_columns import ReadOptions
@@ -116,7 +116,7 @@ def check(
 def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:
     """Return a market, and what its file was taken for; None for a bundled market."""
     path = Path(source)
-    is_known = source.partition(":")[0] in data.names() or path.suffix in SNAPSHOT or path.name.endswith(BYTES)
+    is_known = source.partition(":")[0] in data.names() or is_snapshot(path) or path.name.endswith(BYTES)
     if is_known and options != ReadOptions():
         message = f"options of a reader must be left out with a market that states itself; received {source!r}"
         raise refusal("argument_invalid", message)

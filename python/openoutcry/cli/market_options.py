@@ -28,7 +28,7 @@ BYTES = (".market", ".market.gz")
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     """Return a bundled market, or the market of a file.
 
-    A file is CSV, Parquet, a snapshot, or the output of `data export`. Bundled markets have names such as `ecb-fx`,
+    A file is one that `data import` reads, a snapshot, or the output of `data export`. Bundled markets have names such as `ecb-fx`,
     `ecb-fx:all` and `ecb-fx:USD,JPY`.
 
     Raises:
@@ -36,7 +36,7 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     """
     name, _, universe = source.partition(":")
     path = Path(source)
-    stated = "a snapshot" if path.suffix in SNAPSHOT else ""
+    stated = "a snapshot" if is_snapshot(path) else ""
     stated = "a .market file" if path.name.endswith(BYTES) else stated
     if periods_per_year is not None and (name in data.names() or stated):
         message = f"`--periods-per-year` must be left out with {stated or name}, which states it"
@@ -45,20 +45,29 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     try:
-        if path.suffix in SNAPSHOT:
+        if is_snapshot(path):
             return snapshot_files.load(path)
         if path.name.endswith(BYTES):
             return _of_bytes(path)
-        return Dataset.from_csv(path, periods_per_year)
+        read = Dataset.from_parquet if path.suffix == ".parquet" else Dataset.from_csv
+        return read(path, periods_per_year)
     except OSError as error:
-        known = f"one of {', '.join(data.names())}, or a CSV or Parquet file, or a snapshot, or a .market file"
+        known = f"one of {', '.join(data.names())}, or a file of prices, or a snapshot, or a .market file"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
         message += "; hint: `openoutcry data list` shows the bundled markets"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         raise refusal(
-            "argument_invalid", f"a dataset must be CSV, because Parquet {error}; received {source!r}"
+            "argument_invalid", f"a dataset must be a text file, because this form {error}; received {source!r}"
         ) from error
+
+
+def is_snapshot(path: Path) -> bool:
+    """Return whether a path is that of a snapshot; a JSON list is a file of prices."""
+    if path.suffix not in SNAPSHOT or not path.is_file():
+        return path.suffix in SNAPSHOT
+    with path.open("rb") as file:
+        return not file.read(64).lstrip().startswith(b"[")
 
 
 def _of_bytes(path: Path) -> Dataset:

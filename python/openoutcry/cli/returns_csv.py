@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.readers import date_text
 from openoutcry.errors import refusal
 
 COLUMNS = ("equity", "returns")
@@ -72,7 +73,7 @@ def read_series(
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
     edges = [n_days * place // n_windows for place in range(n_windows + 1)]
     dates = files[0].dates or ()
-    known = dates if all(map(_is_day, dates)) else ()
+    known = date_text.parse(dates, range(2, len(dates) + 2)).texts if dates and all(map(_is_day, dates)) else ()
     return {"agents": agents, **sides, "windows": np.diff(edges).tolist(), "dates": known}
 
 

@@ -93,15 +93,14 @@ def score(
     if any(path.suffix == ".csv" for path in files):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
         series = read_series(files, columns, benchmark, cash, windows)
-        board = score_agents(**series, periods_per_year=periods_per_year or 252.0, n_trials=trials, config=config)
-        result = _Result(board, tables={str(path): digest_of(path) for path in files})
+        result = _of_returns(files, series, periods_per_year, n_trials=trials, config=config)
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
         evaluation = _evaluation(entries.records, suite, keys, source, periods_per_year)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
         result = _Result(board, evaluation, entries)
-    _check_originals(board, original or ())
+    _check_originals(result.board, original or ())
     if report is not None:
         _write(result, report)
     if as_json:
@@ -118,6 +117,18 @@ class _Result:
     evaluation: Evaluation | None = None
     entries: Entries = field(default_factory=lambda: Entries((), ()))
     tables: Mapping[str, str] = field(default_factory=dict)
+    periods_origin: str = ""
+
+
+def _of_returns(
+    files: Sequence[Path], series: Mapping[str, Any], periods_per_year: float | None, **settings: Any
+) -> _Result:
+    """Return the board of CSV files, and where its number of returns per year comes from."""
+    board = score_agents(**series, periods_per_year=periods_per_year, **settings)
+    origin = "as stated"
+    if periods_per_year is None:
+        origin = "from the dates" if series["dates"] else "assumed, because the files have no dates"
+    return _Result(board, tables={str(path): digest_of(path) for path in files}, periods_origin=origin)
 
 
 def _check_csv(files: Sequence[Path], options: Mapping[str, Any]) -> None:
@@ -245,6 +256,8 @@ def _reasons(each: Score) -> list[str]:
 def _show_tables(console: Console, result: _Result) -> None:
     for path, digest in result.tables.items():
         console.print(f"{plain(path)}, SHA-256 {digest}", style="dim", highlight=False)
+    periods = f"{result.board.scores[0].periods_per_year:g} returns per year, {result.periods_origin}"
+    console.print(periods, style="dim", highlight=False)
     console.print("no null agents: a CSV file of returns does not name its market", style="dim", highlight=False)
     console.print("no suite digest: returns without records follow no suite", style="dim", highlight=False)
 

@@ -67,7 +67,7 @@ def score(
     benchmark: npt.ArrayLike | None = None,
     cash: npt.ArrayLike | None = None,
     dates: Sequence[str] = (),
-    periods_per_year: float = 252.0,
+    periods_per_year: float | None = None,
     n_trials: int = 0,
     luck_floor: Agents | None = None,
     trusted_keys: Iterable[bytes | str] = (),
@@ -86,7 +86,7 @@ def score(
         benchmark: Buy-and-hold returns on the same days, shape `(n_days,)`.
         cash: Cash returns on the same days, shape `(n_days,)`; None is 0.
         dates: Date of each return; the board names its windows by them.
-        periods_per_year: Bars per year of returns.
+        periods_per_year: Bars per year of returns. By default those that `dates` show, and 252 without dates.
         n_trials: Trials counted by a ledger; the scorer counts at least the agents of the board.
         luck_floor: Null agents, reported for comparison and excluded from every test; an empty list is none.
         trusted_keys: Ed25519 public keys. Among agents with the same return series, the one with a record signed by
@@ -106,7 +106,7 @@ def score(
         benchmark=benchmark,
         cash=cash,
         dates=dates,
-        periods_per_year=periods_per_year,
+        periods_per_year=_periods_of(dates, periods_per_year),
     )
     submissions = _submissions(agents, terms)
     floor = [] if luck_floor is None or _is_empty(luck_floor) else _submissions(luck_floor, terms)
@@ -239,6 +239,8 @@ def submit(
 
 
 MAX_CAPITAL = 1e18
+# Returns per year of arrays without dates, which are daily.
+_WEEKDAYS = 252.0
 
 
 def capacity(
@@ -293,7 +295,7 @@ def submit_returns(
     windows: Sequence[int] | None = None,
     benchmark: npt.ArrayLike | None = None,
     cash: npt.ArrayLike | None = None,
-    periods_per_year: float = 252.0,
+    periods_per_year: float | None = None,
     in_sample_trials: int = 0,
     dates: Sequence[str] = (),
 ) -> Submission:
@@ -305,7 +307,7 @@ def submit_returns(
         windows: Days of each window; None is one window.
         benchmark: Buy-and-hold returns, shape `(n_days,)`.
         cash: Cash returns, shape `(n_days,)`; None is 0.
-        periods_per_year: Bars per year.
+        periods_per_year: Bars per year. By default those that `dates` show, and 252 without dates.
         in_sample_trials: Trials declared by the author of the agent.
         dates: Date of each return.
 
@@ -335,7 +337,20 @@ def submit_returns(
         for seed, row in enumerate(table):
             runs.append((days.start, end + 1, seed, np.ascontiguousarray(row[days]), both, rate, named))
     trials = checked_integer("in_sample_trials", in_sample_trials, 0, 2**53 - 1)
-    return Submission.of_returns(agent_id, runs, periods_per_year=periods_per_year, in_sample_trials=trials)
+    periods = _periods_of(dates, periods_per_year)
+    return Submission.of_returns(agent_id, runs, periods_per_year=periods, in_sample_trials=trials)
+
+
+def _periods_of(dates: Sequence[str], stated: float | None) -> float:
+    """Return the stated number of bars per year, else that of the dates."""
+    if stated is not None or not len(dates):
+        return _WEEKDAYS if stated is None else stated
+    inferred = native.inferred_periods_per_year(list(map(str, dates)))
+    if inferred is None:
+        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}"
+        message = f"`periods_per_year` is required if the dates do not show it; received {received}"
+        raise refusal("value_invalid", f"{message}; hint: state `periods_per_year`, such as 12 for months")
+    return inferred
 
 
 def _daily(name: str, values: Any, n_days: int) -> Array:

@@ -1,0 +1,108 @@
+"""Test `openoutcry data import` and `data check` on files of vendors."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from openoutcry.cli.commands import app
+
+FORMATS = Path(__file__).resolve().parents[1] / "data" / "formats"
+FILES: dict[str, Any] = json.loads((FORMATS / "expected.json").read_text(encoding="utf-8"))["files"]
+
+
+def run(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["data", *map(str, words)])
+    message = "" if result.exception is None or isinstance(result.exception, SystemExit) else str(result.exception)
+    return result.exit_code, result.output + message
+
+
+def options(arguments: dict[str, Any]) -> list[str]:
+    """Return the arguments of a sample as options of a command."""
+    named = dict(arguments)
+    close = named.pop("close", None)
+    words = ["--column", f"close={close}"] if close else []
+    return words + [word for name, value in named.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+@pytest.mark.parametrize("name", [name for name, each in FILES.items() if "reading" in each])
+def test_a_file_of_a_vendor_is_checked(name: str) -> None:
+    each = FILES[name]
+    stated = [] if each["reading"]["periods_per_year"] is not None else ["--periods-per-year", "98280"]
+    code, output = run("check", FORMATS / name, *options(each["arguments"]), *stated, "--json")
+    assert code == 0, output
+    found = json.loads(output)
+    assert set(found["symbols"]) == set(each["reading"]["symbols"])
+
+
+@pytest.mark.parametrize("name", [name for name, each in FILES.items() if "refusal" in each])
+def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
+    code, output = run("check", FORMATS / name, *options(FILES[name]["arguments"]))
+    assert code != 0
+    for words in FILES[name]["refusal"]["mentions"]:
+        assert any(word.lower() in output.lower() for word in words), output
+
+
+def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:
+    code, output = run("import", FORMATS / "tiingo.csv", "--symbol", "QXB", "--out", tmp_path / "qxb")
+    assert code == 0, output
+    assert "'splitFactor'" in output
+    assert "as traded" in output
+    line = next(line for line in output.splitlines() if line.startswith("run it: "))
+    command = line.removeprefix("run it: openoutcry ").split()
+    done = CliRunner().invoke(app, [*command, "--agent", "buy-and-hold"])
+    assert done.exit_code == 0, done.output
+
+
+def test_files_of_one_symbol_each_become_one_market(tmp_path: Path) -> None:
+    shutil.copy(FORMATS / "tiingo.csv", tmp_path / "QXB.csv")
+    (tmp_path / "QXA.csv.gz").write_bytes(gzip.compress((FORMATS / "yahoo_web_adj_close.csv").read_bytes()))
+    words = ["--adjusted", "total", "--out", tmp_path / "both", "--json"]
+    code, output = run("import", tmp_path / "QXA.csv.gz", tmp_path / "QXB.csv", *words)
+    assert code == 0, output
+    found = json.loads(output)
+    assert found["symbols"] == ["QXA", "QXB"]
+    assert found["dates"] == ["2022-02-01", "2022-09-26"]
+    assert Path(found["manifest"]).is_file()
+
+
+def test_two_files_with_one_symbol_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        shutil.copy(FORMATS / "tiingo.csv", tmp_path / folder / "QXB.csv")
+    code, output = run("import", tmp_path / "a" / "QXB.csv", tmp_path / "b" / "QXB.csv", "--out", tmp_path / "out")
+    assert code != 0
+    assert "a symbol must be in one file; received 'QXB' again in 'QXB.csv'" in output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--column", "close"], "`--column` must be ROLE=NAME; received 'close'"),
+        (["--column", "close=X"], "`columns` must name columns of the file; received 'X' for `close`"),
+        (["--column", "mid=close"], "`columns` must have keys among date, symbol, close"),
+        (["--column", "close=close", "--columns", "a,b"], "`--column` or `--columns` is required; received both"),
+        (["--tz", "Mars"], "`tz` must be an IANA zone such as America/New_York; received 'Mars'"),
+        (["--date-order", "ymd"], "`date_order` must be `dmy` or `mdy`; received 'ymd'"),
+        (["--decimal", ";"], "`decimal` must be '.' or ','; received ';'"),
+        (["--adjusted", "yes"], "`adjusted` must be one of none, split, total; received 'yes'"),
+        (["--price-scale", "-1"], "`price_scale` must be a number above 0; received -1.0"),
+    ],
+)
+def test_an_invalid_option_is_refused(words: list[str], message: str) -> None:
+    code, output = run("check", FORMATS / "tiingo.csv", *words)
+    assert code != 0
+    assert message in output
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    code, output = run("import", tmp_path / "none.csv", "--out", tmp_path / "out")
+    assert code != 0
+    assert "a file of prices is required" in output
