@@ -28,8 +28,8 @@ BYTES = (".market", ".market.gz")
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     """Return a bundled market, or the market of a file.
 
-    A file is one that `data import` reads, a snapshot, or the output of `data export`. Bundled markets have names such as `ecb-fx`,
-    `ecb-fx:all` and `ecb-fx:USD,JPY`.
+    A file is one that `data import` reads, a snapshot, or the output of `data export`. Bundled markets have names such
+    as `ecb-fx`, `ecb-fx:all` and `ecb-fx:USD,JPY`.
 
     Raises:
         OpenOutcryError: the market is unknown or cannot be read.

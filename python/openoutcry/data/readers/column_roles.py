@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -71,8 +72,8 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
         OpenOutcryError: `missing_column`: there is no date, or it is not clear which column is the close.
     """
     roles = Roles()
-    keys = [simple(name) for name in names if simple(name) in _ROLE_OF]
-    twice = next((key for key in keys if keys.count(key) > 1 and len(key) > 1), None)
+    counts = Counter(key for name in names if len(key := simple(name)) > 1 and key in _ROLE_OF)
+    twice = next((key for key, count in counts.items() if count > 1), None)
     if twice is not None and not stated:
         raise refusal("unknown_column", f"columns must be unique; received `{twice}` twice in {', '.join(names)}")
     for role, name in stated.items():

@@ -33,6 +33,8 @@ _PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
 _EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
 _UNITS = {9: 1, 10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
+# No date is longer; the patterns need quadratic time for long blanks.
+_LONGEST = 48
 _EPOCH_0 = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -52,6 +54,8 @@ class Dates:
 def looks_like_date(text: str) -> bool:
     """Return whether a text has the form of a date or an epoch time."""
     text = text.strip()
+    if len(text) > _LONGEST:
+        return False
     return any(pattern.fullmatch(text) for pattern in _PATTERNS.values()) or _EPOCH.fullmatch(text) is not None
 
 
@@ -96,7 +100,10 @@ def parse(
     else:
         times = {pair: fields.time(pair[0]).replace(**_clock(pair[1], column, line_of[pair[0]])) for pair in distinct}
         moments = [times[text, clock.strip()] for text, clock in zip(texts, clocks, strict=True)]
-    return _texts(moments, _described(form, fields.order), home, is_utc)
+    try:
+        return _texts(moments, _described(form, fields.order), home, is_utc)
+    except OverflowError as error:
+        raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
 
 
 def zone_of(name: str | None) -> tzinfo | None:
@@ -121,12 +128,12 @@ def zone_of(name: str | None) -> tzinfo | None:
 def _form(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:
     """Return the form that all texts have."""
     first = days[0] if days else ""
-    forms = [name for name, pattern in _PATTERNS.items() if pattern.fullmatch(first)]
-    forms += ["epoch"] if _EPOCH.fullmatch(first) else []
-    other = next((text for text in days if (":" in text) != (":" in first)), None)
+    other = next((text for text in days if len(text) > _LONGEST or (":" in text) != (":" in first)), None)
+    shown = first[:_LONGEST]
+    forms = [name for name, pattern in _PATTERNS.items() if pattern.fullmatch(shown)]
+    forms += ["epoch"] if _EPOCH.fullmatch(shown) else []
     # Days and times in one column are two forms.
-    has_clock = {":" in text for text in days}
-    for form in forms if len(has_clock) < 2 else []:
+    for form in forms if other is None else []:
         pattern = _EPOCH if form == "epoch" else _PATTERNS[form]
         other = next((text for text in days if pattern.fullmatch(text) is None), None)
         if other is None:
@@ -135,7 +142,9 @@ def _form(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:
     hint = "hint: dates such as 2024-01-31, 31.01.2024, 2024-01-31 09:30:00 and epoch times are read"
     if re.fullmatch(r"\d\d?[-/.]\d\d?[-/.]\d\d", text or ""):
         hint = "hint: write the year with four digits"
-    message = f"`{column}` on line {line_of.get(text or '', 0)} must be a date in one form; received {text!r}; {hint}"
+    message = (
+        f"`{column}` on line {line_of.get(text or '', 0)} must be a date in one form; received {text[:60]!r}; {hint}"
+    )
     raise refusal("date_invalid", message)
 
 

@@ -53,7 +53,7 @@ def text_of(content: bytes, name: str) -> tuple[str, str]:
     if kind is not None:
         raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is {kind}")
     if content.startswith(_UTF_16):
-        return content.decode("utf-16"), "UTF-16"
+        return content.decode("utf-16", errors="replace"), "UTF-16"
     if b"\0" in content[:4096]:
         raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is binary")
     try:
@@ -75,7 +75,7 @@ def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
     try:
         # Numbers stay texts, so that no digit is lost before the columns are known.
         value = json.loads(text, parse_int=str, parse_float=str)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise refusal("field_unparsable", f"valid JSON is required; received an error: {error}") from error
     if isinstance(value, dict):
         lists = {name: column for name, column in value.items() if isinstance(column, list)}
@@ -84,7 +84,7 @@ def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
     elif value and all(isinstance(row, dict) for row in value):
         names = list(dict.fromkeys(name for row in value for name in row))
         return names, [[row.get(name) for name in names] for row in value]
-    elif value and all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
+    elif value and all(isinstance(row, list) and len(row) == len(value[0]) > 1 for row in value):
         return [], value
     raise refusal("field_unparsable", "a JSON list of objects or of equal rows is required; received another shape")
 

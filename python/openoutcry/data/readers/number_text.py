@@ -12,6 +12,7 @@ from openoutcry.errors import refusal
 
 MISSING = frozenset(("", "nan", "null", "none", "n/a", "na", "#n/a", ".", "-", "--", "nat", "<na>"))
 _SUFFIX = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_LONGEST = 64
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
@@ -100,5 +101,6 @@ def _number(text: str, decimal: str, column: str, line: int) -> float:
 
 
 def _decorated(text: str) -> re.Match[str] | None:
-    match = _DECORATED.fullmatch(text)
+    # No number is longer; the pattern needs quadratic time for long blanks.
+    match = _DECORATED.fullmatch(text) if len(text) <= _LONGEST else None
     return match if match is not None and any(char.isdigit() for char in match["digits"]) else None

@@ -98,7 +98,7 @@ def _delimiter(text: str) -> tuple[str, int]:
         sample = sample[:-1] if len(text[: 1 << 16].splitlines()) <= _SAMPLE else sample
     found = []
     for delimiter in _DELIMITERS:
-        counts = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter))
+        counts = Counter(_widths(sample, delimiter))
         width, count = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1:
             found.append((count / len(sample), width, delimiter))
@@ -108,6 +108,14 @@ def _delimiter(text: str) -> tuple[str, int]:
         raise refusal("missing_column", message)
     _, width, delimiter = max(found)
     return delimiter, width
+
+
+def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
+    """Return the number of fields of each line; none if the lines are not CSV with this delimiter."""
+    try:
+        return [len(row) for row in csv.reader(sample, delimiter=delimiter)]
+    except csv.Error:
+        return []
 
 
 def _without_footer(table: TextTable, width: int) -> TextTable:
