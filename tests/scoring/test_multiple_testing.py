@@ -55,7 +55,7 @@ def test_too_few_days_are_insufficient(name: str) -> None:
 
 
 def test_one_window_is_insufficient_for_a_mean() -> None:
-    with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 of 900 days") as refused:
+    with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 window of 900 days") as refused:
         multiple_testing.mean_test(series(900), [900], seed=0)
     assert refused.value.slug == "insufficient"
 

@@ -293,6 +293,6 @@ def test_invalid_options_are_refused(tmp_path: Path) -> None:
         ((path, "--csv", "equity"), "equity must be above 0"),
         ((path, "--windows", "99"), "`--windows` must be at most the 20 returns"),
         ((tmp_path / "x.txt",), "a file must be a record"),
-        ((tmp_path / "x.json",), "a readable record file is required"),
+        ((tmp_path / "x.json",), "`record` must be a readable file"),
     ):
         assert wanted in call("score", *words, code=2), words

@@ -30,7 +30,7 @@ def main() -> None:
     # Typer exports only subclasses of this error.
     usage_error: Any = typer.BadParameter.__base__
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="openoutcry", standalone_mode=False))
     except usage_error as error:
         sys.exit(_show_usage_error(error))
     except typer.Abort:

@@ -42,7 +42,7 @@ class RecordWriter(LineSink):
         if not lines:
             raise refusal(
                 "argument_invalid",
-                f"a record file name must end in .jsonl or .jsonl.zst; received '{os.fspath(path)}'",
+                f"`record` must be a name that ends in .jsonl or .jsonl.zst; received '{os.fspath(path)}'",
             )
         if isinstance(flush_every, bool) or not isinstance(flush_every, int) or flush_every < 1:
             raise refusal(

@@ -44,7 +44,7 @@ class RunRecord:
             content = Path(path).read_bytes()
         except OSError as error:
             raise refusal(
-                "argument_invalid", f"a readable record file is required; received '{path}': {error.strerror}"
+                "argument_invalid", f"`record` must be a readable file; received '{path}': {error.strerror}"
             ) from error
         is_complete = True
         if is_compressed:
@@ -215,7 +215,7 @@ class RunRecord:
 _WANTED = "a record must be the JSON of `record.schema.json`; received"
 
 
-def file_kind(path: str | os.PathLike[str], what: str = "a record file name") -> tuple[bool, bool]:
+def file_kind(path: str | os.PathLike[str], what: str = "`record`") -> tuple[bool, bool]:
     """Return whether a record file is in JSON lines, and whether it is compressed.
 
     An error names the path by `what`.
@@ -224,7 +224,8 @@ def file_kind(path: str | os.PathLike[str], what: str = "a record file name") ->
     is_compressed = name.endswith(".zst")
     bare = name.removesuffix(".zst")
     if not bare.endswith((".json", ".jsonl")):
-        raise refusal("argument_invalid", f"{what} must end in {', '.join(SUFFIXES)}; received '{name}'")
+        wanted = f"{what} must be a name that ends in {', '.join(SUFFIXES)}"
+        raise refusal("argument_invalid", f"{wanted}; received '{name}'")
     return bare.endswith(".jsonl"), is_compressed
 
 
