@@ -201,7 +201,7 @@ def test_periods_per_year_applies_to_a_file(tmp_path: Path) -> None:
         "date,A\n" + "".join(f"2020-01-{day:02d},{100 + day % 7}\n" for day in range(1, 29)), encoding="utf-8"
     )
     sharpes = []
-    for words, bars in (([], 252.0), (["--periods-per-year", "12"], 12.0)):
+    for words, bars in (([], 365.0), (["--periods-per-year", "12"], 12.0)):
         printed = json.loads(call("run", "--data", str(file), "--window", "0:", "--json", *words))
         run = oo.run_backtest(oo.Dataset.from_csv(file, bars), "buy-and-hold", "0:")
         assert printed["metrics"] == run.metrics

@@ -24,7 +24,10 @@ def test_the_help_of_a_command_starts_with_its_summary(name: str) -> None:
         (["run", "--nonsense"], "no such option: --nonsense"),
         (["replay"], "missing argument"),
         (["run", "--trials", "many"], "invalid value for '--trials'"),
-        (["run", "--record", "x.txt"], "argument_invalid: `--record` must be a name that ends in .json, .json.zst, .jsonl, .jsonl.zst"),
+        (
+            ["run", "--record", "x.txt"],
+            "argument_invalid: `--record` must be a name that ends in .json, .json.zst, .jsonl, .jsonl.zst",
+        ),
         (["replay", "x", "--data", "ecb-fx"], "argument_invalid: `record` must be a name that ends in .json"),
         (["diff", "x.json", "y.json"], "argument_invalid: `record` must be a readable file; received 'x.json'"),
         (["martingale", "--bars", "40"], "argument_invalid: `--bars` must be at least 41; received 40"),

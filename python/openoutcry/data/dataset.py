@@ -92,8 +92,8 @@ class Dataset:
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
-        notices = (*notices, *file_import.periods_notices(core, periods_per_year))
-        return cls(core, name=name, notices=notices)
+        stated = file_import.periods_notices(core, periods_per_year)
+        return cls(core, name=name, notices=(*checked_texts("notices", notices), *stated))
 
     @classmethod
     def from_csv(

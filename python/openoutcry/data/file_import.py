@@ -87,8 +87,8 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
         try:
             return _assembled(market_file.read_text(text, options, stem), periods_per_year)
         except native.OpenOutcryError as other:
-            # The strict reader names the line of a value; the other one says what a date lacks.
-            raise (other if other.slug == error.slug == "date_invalid" else error) from None
+            # The strict reader names the line of a value; the other one says what a date does not show.
+            raise (other if "hint: date_order" in str(other) else error) from None
     return _checked(core, periods_per_year)
 
 

@@ -75,7 +75,7 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
     counts = Counter(key for name in names if len(key := simple(name)) > 1 and key in _ROLE_OF)
     twice = next((key for key, count in counts.items() if count > 1), None)
     if twice is not None and not stated:
-        raise refusal("unknown_column", f"columns must be unique; received `{twice}` twice in {', '.join(names)}")
+        raise refusal("unknown_column", f"columns must be unique; received `{twice}` twice in {listed(names)}")
     for role, name in stated.items():
         if name not in names:
             message = f"`columns` must name columns of the file; received {name!r} for `{role}`"
@@ -92,6 +92,11 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
         return roles
     _as_wide(roles, names, rest)
     return roles
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names on one line, control characters escaped; the first dozen of many."""
+    return ",".join([repr(name)[1:-1] for name in names[:12]] + (["..."] if len(names) > 12 else []))
 
 
 def is_price_name(name: str) -> bool:
@@ -133,7 +138,7 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     if "unix" in [simple(names[place]) for place in named] and chosen:
         chosen = [next(place for place in named if simple(names[place]) == "unix")]
     if not chosen:
-        message = f"a column of dates such as `date` is required; received {','.join(names[:12])}"
+        message = f"a column of dates such as `date` is required; received {listed(names)}"
         raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}, `--column date=NAME`')
     roles.places["date"] = chosen[0]
 
@@ -169,9 +174,9 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
     if len(others) < 2 and not candidates and len(rest) > len(others) + 2:
         # A ticker such as LOW beside other tickers.
         return
-    listed = " or ".join(names[place] for place in candidates) or "no candidate"
+    candidate = " or ".join(names[place] for place in candidates) or "no candidate"
     asked = names[candidates[0]] if candidates else "NAME"
-    message = f"it must be clear which column is the close; received {', '.join(map(str, names))}: {listed}"
+    message = f"it must be clear which column is the close; received {listed(names)}: {candidate}"
     raise refusal("missing_column", f'{message}; hint: columns={{"close": "{asked}"}}, `--column close={asked}`')
 
 
