@@ -113,3 +113,17 @@ def test_the_start_of_a_daily_calendar_changes_no_number(first: int, n_days: int
     start = pd.Timestamp("2000-01-01") + pd.Timedelta(days=first)
     dates = pd.bdate_range(start, periods=n_days) if expected == 252.0 else pd.date_range(start, periods=n_days)
     assert inferred_periods_per_year([f"{date:%Y-%m-%d}" for date in dates]) == expected
+
+
+def test_a_replay_names_the_number_that_restores_the_recorded_market() -> None:
+    prices = frame(CALENDARS["every day"][0])
+    stated = oo.Dataset.from_frame(prices, 252)
+    run = oo.run_backtest(stated, "buy-and-hold", capture=True)
+    assert run.record is not None
+    assert oo.replay(run.record, stated).verified
+    first = oo.replay(run.record, oo.Dataset.from_frame(prices)).first
+    assert first is not None
+    assert "`periods_per_year=252` restores the recorded market" in str(first)
+    other = oo.replay(run.record, oo.Dataset.from_frame(frame(CALENDARS["every day"][0], seed=1))).first
+    assert other is not None
+    assert "restores" not in str(other)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from openoutcry import openoutcry_py as native
+from openoutcry.data import columns
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.keys import fill_key_of
 from openoutcry.records.run_record import RunRecord
+
+# Numbers of bars per year that people state.
+_PERIODS = (252.0, 365.0, 365.25, 260.0, 250.0, 52.0, 12.0, 4.0, 1.0, 8760.0, 6240.0, 1764.0, 98_280.0, 525_600.0)
 
 
 @dataclass(frozen=True)
@@ -135,11 +140,30 @@ def replay(
     else:
         runs = [replayed(0, header) for header in headers]
     n_steps = sum(steps for steps, _ in runs)
-    differences = [Difference(**fields) for _, of_run in runs for fields in of_run]
+    differences = [
+        _with_periods(Difference(**fields), headers[run], markets)
+        for run, (_, of_run) in enumerate(runs)
+        for fields in of_run
+    ]
     differences += [Difference(**fields) for fields in record._edited(public_key)]
     signed_by = record.public_key if all(each.field != "signature" for each in differences) else None
     digest = record._core.computed_digest
     return Replay(digest, len(record), n_steps, tuple(differences), record.unfinished, signed_by)
+
+
+def _with_periods(difference: Difference, header: dict[str, str], markets: dict[str, Dataset]) -> Difference:
+    """Return a difference, with the bars per year that restore the market."""
+    if difference.field != "dataset.fingerprint" or header["dataset.fingerprint"] in markets:
+        return difference
+    for market in markets.values():
+        values = columns.values_of(market._core)
+        inferred = native.inferred_periods_per_year(values["dates"])
+        for number in dict.fromkeys([*_PERIODS, *([] if inferred is None else [inferred])]):
+            other = columns.native_dataset(values | {"periods_per_year": number})
+            if other.fingerprint == header["dataset.fingerprint"]:
+                stated = f"`periods_per_year={number:g}` restores the recorded market"
+                return replace(difference, because=f"another number of bars per year: {stated}")
+    return difference
 
 
 def _markets(dataset: Dataset | Iterable[Dataset]) -> dict[str, Dataset]:
