@@ -81,7 +81,9 @@ function status(text) {
 function market() {
   const name = at("market").value;
   if (name === "file") {
-    return file && { name: file.name.replace(/\.[^.]*$/, ""), csv: file.text, periods: at("periods").valueAsNumber };
+    // Without a number, the dates show it.
+    const periods = at("periods").value === "" ? undefined : at("periods").valueAsNumber;
+    return file && { name: file.name.replace(/\.[^.]*$/, ""), csv: file.text, periods };
   }
   return { name, seed: at("seed").value };
 }

@@ -202,11 +202,11 @@ def test_the_command_names_a_data_file_and_its_periods_per_year(tmp_path: Path) 
     rows = np.cumprod(1.0 + np.random.default_rng(1).normal(0.0, 0.02, 60))
     days = np.datetime64("2021-01-01") + np.arange(60)
     prices.write_text("date,A\n" + "".join(f"{day},{row:.6f}\n" for day, row in zip(days, rows, strict=True)))
-    run = oo.run_backtest(oo.Dataset.from_csv(prices, 365.0), "momentum", capture=True)
+    run = oo.run_backtest(oo.Dataset.from_csv(prices, 300.0), "momentum", capture=True)
     run.record.save(tmp_path / "run.json")
     run.report(tmp_path / "run.html", record=tmp_path / "run.json", data=str(prices))
     command = verify_command((tmp_path / "run.html").read_text(encoding="utf-8"))
-    assert command[-2:] == ["--periods-per-year", "365.0"]
+    assert command[-2:] == ["--periods-per-year", "300.0"]
     assert CliRunner().invoke(app, command[1:]).exit_code == 0
 
 

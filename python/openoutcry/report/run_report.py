@@ -152,7 +152,7 @@ def _replay_command(run: Run, origin: Origin) -> str:
         return ""
     words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
     is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
-    if is_table and run.dataset.periods_per_year != 252.0:
+    if is_table and run.dataset.periods_per_year != native.inferred_periods_per_year(list(run.dataset.dates)):
         words += ["--periods-per-year", f"{run.dataset.periods_per_year!r}"]
     return shlex.join(words)
 
