@@ -34,12 +34,12 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
 def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
     """Check that the index of a pandas frame or series is the dates of the bars.
 
-    An index of row numbers is no label. Arrays have none.
+    An index of row numbers in order is no label. Arrays have none.
     """
     index: Any = getattr(values, "index", None)
-    if not hasattr(index, "inferred_type") or index.inferred_type in ("integer", "empty"):
+    if not hasattr(index, "inferred_type") or list(index) == list(range(len(index))):
         return
-    labels = iso(index)
+    labels = [str(label) for label in index] if index.inferred_type == "integer" else iso(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"

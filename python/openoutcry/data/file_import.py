@@ -12,7 +12,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
 from openoutcry.data import columns, dataframes
 from openoutcry.data.readers import column_roles, frame_table, market_file
-from openoutcry.data.readers.market_checks import without_silent_volume
+from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
 from openoutcry.errors import refusal
@@ -123,7 +123,8 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     if {"date", "symbol", "close"} <= set(lower):
         return set(lower) <= set(dataframes.LONG)
     roles = [name for name in names if column_roles.is_price_name(name)]
-    return lower[:1] == ["date"] and len(roles) < 2 and len(names) - 1 > len(roles)
+    indicators = [name for name in names if column_roles.looks_like_indicator(name)]
+    return lower[:1] == ["date"] and not roles and not indicators and len(names) > 1
 
 
 def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:
@@ -140,6 +141,10 @@ def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
         check_splits(close, splits, core.dates, core.symbols)
+    close = core.column("close")
+    assert close is not None, "every dataset has closes"
+    if core.column("open") is None and volume is None:
+        check_symbols(close, core.symbols)
     notices = periods_notices(core, periods_per_year)
     if volume is not None:
         known, found = without_silent_volume(volume, core.symbols)

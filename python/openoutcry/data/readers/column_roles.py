@@ -10,31 +10,74 @@ from dataclasses import dataclass, field
 from openoutcry.errors import refusal
 
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
+# Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp time day datum tsevent gmttime utc unix opentime observationdate windowstart"
-    " tradedate tradingday quotedate pricedate datadate begins timeutc localtime beginsat starttime t ts dt caldt",
+    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 tsevent gmttime utc unix opentime timeopen"
+    " observationdate windowstart tradedate tradingday quotedate pricedate datadate begins timeutc localtime beginsat"
+    " starttime ts dt caldt dates time day t",
     "clock": "time clock timeofday",
-    "symbol": "symbol ticker tic name permno instrument asset sym secid isin figi tckr pair stock act_symbol actsymbol",
-    "open": "open o openprice pxopen openbid first",
-    "high": "high h highprice pxhigh max highbid",
-    "low": "low l lowprice pxlow min lowbid",
-    "close": "close c closeprice closingprice pxlast closebid",
-    "adj_close": "adjclose adjustedclose adjusted closeadj adjclosing closeadjusted",
-    "volume": "volume vol v totalvolume sharestraded pxvolume tradedvolume volumeunits basevolume",
+    "symbol": "symbol ticker tic tckr actsymbol sym pair stock permno figi isin instrument asset secid name",
+    "open": "open openprice pxopen priceopen openprc prcod o eröffnung erster apertura abertura ouverture 开盘 开盘价",
+    "high": "high highprice pxhigh pricehigh askhi prchd h hoch tageshoch máximo máx maximo haut massimo 最高 最高价",
+    "low": "low lowprice pxlow pricelow bidlo prcld l tief tagestief mínimo mín minimo bas minimo 最低 最低价",
+    "close": "close closeprice closingprice priceclose pxlast prccd c schluss schlusskurs cierre fechamento chiusura"
+    " clôture cloture 收盘 收盘价",
+    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted",
+    "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd v volumen volumi 成交量",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
 }
-_ROLE_OF = {name: role for role, names in _NAMES.items() for name in names.split()}
+_ROLE_OF = {name: role for role, names in reversed(list(_NAMES.items())) for name in names.split()}
+_DATES = frozenset(_NAMES["date"].split())
+_RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names.split())}
 # Closes by another name. A file with several of them does not say which is the close.
-_CLOSES = ("price", "last", "settle", "latest", "closelast", "prc", "settlement", "lastprice", "settleprice", "value")
+_CLOSES = (
+    "price", "last", "settle", "latest", "closelast", "prc", "settlement", "lastprice", "settleprice", "value", "ltp",
+    "zuletzt", "kurs", "último", "ultimo", "dernier", "precio", "prezzo", "preço",
+)  # fmt: skip
+# Columns of tables of one symbol that are neither a symbol nor a price of one.
+_OTHERS = re.compile(
+    r"(change|chg|returns?|openint(erest)?|marketcap|turnover|trades?|count|vwap|average|amount|spread|expiry|weight"
+    r"|shares|nav|aum|prev(close)?|previousclose|mktrf|smb|hml|rf|volumen?|成交额|涨跌.*)\w*"
+)
+# Name of the closes of a table with a column per symbol.
+ALL = "*"
 # Names of an index that has none, as pandas and pyarrow write them.
 _UNNAMED = frozenset(("", "index", "unnamed0", "indexlevel0"))
 _LETTERS = frozenset("ohlc")
+# Other names of vendors that write the four prices as letters.
+_BESIDE_LETTERS = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm"))
 _INDICATORS = re.compile(
-    r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|signal|factor|score|vol(atility)?)\d*"
+    r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
+    r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
 )
-_PREFIXED = re.compile(r"(?P<symbol>.+)[._ ](?P<field>Open|High|Low|Close|Volume|Adjusted|Adj Close)", re.IGNORECASE)
+_PREFIXED = re.compile(
+    r"(?P<symbol>.+?)[._ ](?P<field>Adj\.?[ _]?Close|Adjusted|Open|High|Low|Close|Volume|Dividends|Stock Splits)",
+    re.IGNORECASE,
+)
+_BARE = frozenset(("open", "high", "low", "close", "adjclose"))
+# Words before `close` that name a kind of price, not a symbol.
+_QUALIFIERS = frozenset(
+    (
+        "adj",
+        "adjusted",
+        "unadj",
+        "unadjusted",
+        "prev",
+        "previous",
+        "last",
+        "prior",
+        "bid",
+        "ask",
+        "mid",
+        "price",
+        "trade",
+        "day",
+        "raw",
+        "deliverable",
+    )
+)
 
 
 @dataclass
@@ -69,9 +112,11 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
         date_like: Whether the first value of each column has the form of a date.
 
     Raises:
-        OpenOutcryError: `missing_column`: there is no date, or it is not clear which column is the close.
+        OpenOutcryError: `missing_column`: there is no date, or it is not clear which column is the `close`.
     """
     roles = Roles()
+    is_wide = stated.get("close") == ALL
+    stated = {role: name for role, name in stated.items() if name != ALL}
     counts = Counter(key for name in names if len(key := simple(name)) > 1 and key in _ROLE_OF)
     twice = next((key for key, count in counts.items() if count > 1), None)
     if twice is not None and not stated:
@@ -83,6 +128,9 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
         roles.places[role] = list(names).index(name)
     _find_date(roles, names, date_like)
     rest = [place for place in range(len(names)) if place not in roles.places.values()]
+    if is_wide:
+        _as_wide(roles, names, rest)
+        return roles
     _find_roles(roles, names, rest)
     if "close" not in roles.places:
         _find_close(roles, names, rest)
@@ -94,6 +142,12 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
     return roles
 
 
+def role_of(name: str) -> str | None:
+    """Return the role of a column of a bar by its name."""
+    role = _ROLE_OF.get(simple(name))
+    return None if role in ("date", "clock", "symbol") else role
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names on one line, control characters escaped; the first dozen of many."""
     return ",".join([repr(name)[1:-1] for name in names[:12]] + (["..."] if len(names) > 12 else []))
@@ -102,9 +156,8 @@ def listed(names: Sequence[str]) -> str:
 def is_price_name(name: str) -> bool:
     """Return whether a name is that of a column of a bar, not of a symbol."""
     key = simple(name)
-    return key in _CLOSES or (
-        len(key) > 1 and _ROLE_OF.get(key) in ("open", "high", "low", "close", "adj_close", "volume")
-    )
+    prices = ("open", "high", "low", "close", "adj_close", "volume", "symbol")
+    return key in _CLOSES or _OTHERS.fullmatch(key) is not None or (len(key) > 1 and _ROLE_OF.get(key) in prices)
 
 
 def looks_like_indicator(name: str) -> bool:
@@ -115,28 +168,30 @@ def looks_like_indicator(name: str) -> bool:
 def prefixed_fields(names: Sequence[str]) -> dict[str, dict[str, int]]:
     """Return the columns of names such as `QXA.Close`, by symbol and field.
 
-    A symbol counts only with a close.
+    None if some column is a bare price, or if the word before `Close` is no symbol. A symbol counts only with a close.
     """
+    if any(simple(name) in _BARE for name in names):
+        return {}
     found: dict[str, dict[str, int]] = {}
     for place, name in enumerate(names):
         match = _PREFIXED.fullmatch(name.strip())
-        if match is not None and match["symbol"].lower() not in ("adj", "adjusted"):
-            role = _ROLE_OF[simple(match["field"])]
-            found.setdefault(match["symbol"], {})[role] = place
+        if match is not None:
+            found.setdefault(match["symbol"], {})[_ROLE_OF[simple(match["field"])]] = place
+    if any(simple(symbol) in _QUALIFIERS for symbol in found):
+        return {}
     return {symbol: fields for symbol, fields in found.items() if "close" in fields}
 
 
 def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) -> None:
     if "date" in roles.places:
         return
-    named = [place for place, name in enumerate(names) if _ROLE_OF.get(simple(name)) in ("date", "clock")]
+    keys = [simple(name) for name in names]
+    named = sorted((place for place, key in enumerate(keys) if key in _DATES), key=lambda place: _RANK[keys[place]])
     fitting = [place for place in named if date_like[place]]
-    # An epoch beside a readable date is the same time; the readable one has no unit to guess.
-    fitting.sort(key=lambda place: (simple(names[place]) != "unix", simple(names[place]) in ("time", "t")))
-    unnamed = [place for place, name in enumerate(names) if simple(name) in _UNNAMED and date_like[place]]
-    chosen = fitting[:1] or unnamed[:1]
-    if "unix" in [simple(names[place]) for place in named] and chosen:
-        chosen = [next(place for place in named if simple(names[place]) == "unix")]
+    unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
+    # An epoch beside a readable date is the same time, and has a zone. A date that cannot be read is refused later.
+    epochs = [place for place in fitting if keys[place] == "unix"]
+    chosen = epochs or fitting or unnamed or [place for place in named if keys[place] in ("date", "datetime", "datum")]
     if not chosen:
         message = f"a column of dates such as `date` is required; received {listed(names)}"
         raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}, `--column date=NAME`')
@@ -144,26 +199,40 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
 
 
 def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
-    # A single letter is a ticker, unless the table has the four prices of a bar.
-    letters_are_roles = {simple(name) for name in names} >= _LETTERS
-    for place in rest:
-        key = simple(names[place])
+    keys = {place: simple(names[place]) for place in rest}
+    # A single letter is a ticker, unless the table has the four prices of a bar and nothing that is no column of one.
+    known = _LETTERS | _BESIDE_LETTERS | set(_ROLE_OF)
+    letters_are_roles = set(keys.values()) >= _LETTERS and set(keys.values()) <= known
+    for place in sorted(rest, key=lambda place: _RANK.get(keys[place], 0)):
+        key = keys[place]
         role = _ROLE_OF.get(key) if len(key) > 1 or letters_are_roles else None
         if role == "date":
             role = "clock" if key == "time" else None
-        # `Volume BTC` comes before `Volume USD`: units before money.
-        if role is None and key.startswith(("volume", "vol")) and "volume" not in roles.places and "%" not in key:
-            role = "volume"
-        if role is None or role in roles.places:
-            continue
-        roles.places[role] = place
+        if role is not None and role not in roles.places:
+            roles.places[role] = place
+    if "volume" not in roles.places:
+        _find_volume(roles, names, rest)
+
+
+def _find_volume(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
+    """Find a volume that states its unit, such as `Volume BTC`; one in money is none."""
+    found = [place for place in rest if re.fullmatch(r"(volume|vol)[ _(].+", names[place].strip().lower())]
+    other = re.compile(r"ma|avg|average|chg|change|%|volat|usd|eur|quote|currency|money")
+    found = [place for place in found if other.search(names[place].lower()[3:]) is None]
+    if found and re.search(r"\(.*(000|k|m|thousand|million).*\)", names[found[0]].lower()):
+        message = f"a volume must be in units; received a column {names[found[0]]!r}"
+        raise refusal("unknown_column", f"{message}; hint: multiply it, and call it `volume`")
+    if found:
+        roles.places["volume"] = found[0]
 
 
 def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
     """Find a close that has another name, in a table of one kind of prices."""
     candidates = [place for place in rest if simple(names[place]) in _CLOSES]
     others = [role for role in ("open", "high", "low", "volume", "symbol", "adj_close") if role in roles.places]
-    if not rest or (not others and len(candidates) != len(rest)):
+    known = {*roles.places.values(), *candidates}
+    unknown = [place for place in rest if place not in known and _OTHERS.fullmatch(simple(names[place])) is None]
+    if not rest or (not others and not candidates and len(unknown) == len(rest)):
         return
     if len(candidates) == 1:
         roles.places["close"] = candidates[0]
@@ -171,13 +240,11 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
     if not candidates and "adj_close" in roles.places:
         roles.places["close"] = roles.places.pop("adj_close")
         return
-    if len(others) < 2 and not candidates and len(rest) > len(others) + 2:
-        # A ticker such as LOW beside other tickers.
-        return
     candidate = " or ".join(names[place] for place in candidates) or "no candidate"
     asked = names[candidates[0]] if candidates else "NAME"
-    message = f"it must be clear which column is the close; received {listed(names)}: {candidate}"
-    raise refusal("missing_column", f'{message}; hint: columns={{"close": "{asked}"}}, `--column close={asked}`')
+    message = f"it must be clear which column is the `close`; received {listed(names)}: {candidate}"
+    hint = f'columns={{"close": "{asked}"}}, `--column close={asked}`, or "{ALL}" if every column is a symbol'
+    raise refusal("missing_column", f"{message}; hint: {hint}")
 
 
 def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
@@ -185,7 +252,7 @@ def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
     roles.is_wide = True
     for place in (place for place in range(len(names)) if place not in roles.places.values()):
         # An unnamed column is an index of row numbers.
-        if simple(names[place]) in _UNNAMED - {"index"}:
+        if simple(names[place]) in _UNNAMED:
             roles.ignored.append(names[place])
         elif names[place].strip() in roles.closes:
             raise refusal("duplicate_symbol", f"columns must be unique; received {names[place]!r} twice")

@@ -13,9 +13,13 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from openoutcry.errors import refusal
 
 ORDERS = ("dmy", "mdy")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH_NAMES = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 _CLOCK = (
-    r"(?:(?:[T ]\s*|-)?(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
+    r"(?:(?:[T ]\s*|-(?=\d\d?[\s-]?[AaPp]))?(?P<hour>\d{1,2})"
+    r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
     r"(?:[\s-]?(?P<half>[AaPp]\.?[Mm]\.?))?)"
 )
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d|[+-]\d\d)?"
@@ -33,6 +37,8 @@ _PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
 _EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
 _UNITS = {9: 1, 10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
+# `2024010209` is a date and an hour, and no epoch of 2034.
+_LAST_EPOCH = 1_924_992_000
 # No date is longer; the patterns need quadratic time for long blanks.
 _LONGEST = 48
 _EPOCH_0 = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -98,7 +104,11 @@ def parse(
         times = {text: fields.time(text) for text in distinct}
         moments = [times[text] for text in texts]
     else:
-        times = {pair: fields.time(pair[0]).replace(**_clock(pair[1], column, line_of[pair[0]])) for pair in distinct}
+        width = 6 if max(len(clock) for _, clock in distinct) > 4 else 4
+        times = {
+            (day, clock): fields.time(day).replace(**_clock(clock, width, column, line_of[day]))
+            for day, clock in distinct
+        }
         moments = [times[text, clock.strip()] for text, clock in zip(texts, clocks, strict=True)]
     try:
         return _texts(moments, _described(form, fields.order), home, is_utc)
@@ -112,6 +122,8 @@ def zone_of(name: str | None) -> tzinfo | None:
     Raises:
         OpenOutcryError: `argument_invalid`: the name is unknown.
     """
+    if name is not None and not isinstance(name, str):
+        raise refusal("argument_invalid", f"`tz` must be an IANA zone such as America/New_York; received {name!r}")
     if name is None or name.upper() in ("UTC", "GMT", "Z"):
         return None if name is None else timezone.utc
     # Importing it costs 10 ms, which a plain file need not pay.
@@ -140,6 +152,8 @@ def _form(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:
             return form
     text = first if not forms or other is None else other
     hint = "hint: dates such as 2024-01-31, 31.01.2024, 2024-01-31 09:30:00 and epoch times are read"
+    if re.fullmatch(r"\d{5}", text or ""):
+        hint = "hint: a number of five digits is a date of a spreadsheet: format the column as dates"
     if re.fullmatch(r"\d\d?[-/.]\d\d?[-/.]\d\d", text or ""):
         hint = "hint: write the year with four digits"
     message = (
@@ -215,7 +229,9 @@ class _Fields:
 
 def _month(name: str) -> int:
     """Return the number of a month by its name, 0 for another word."""
-    return (_MONTHS.index(name[:3].lower()) + 1) if name[:3].lower() in _MONTHS else 0
+    lower = name.lower()
+    found = [place for place, month in enumerate(_MONTH_NAMES, 1) if len(lower) > 2 and month.startswith(lower)]
+    return found[0] if found else 0
 
 
 def _hour(hour: str | None, half: str | None) -> int:
@@ -236,11 +252,11 @@ def _offset(zone: str | None) -> tzinfo | None:
     return timezone((1 if zone[0] == "+" else -1) * timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
 
 
-def _clock(text: str, column: str, line: int) -> dict[str, int]:
+def _clock(text: str, width: int, column: str, line: int) -> dict[str, int]:
     """Return the fields of a time that has its own column."""
     match = re.fullmatch(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.0+)?)?", text) or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text)
     # A number has lost its leading zeros.
-    match = match or re.fullmatch(r"(\d\d)(\d\d)(\d\d)", text.zfill(6))
+    match = match or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text.zfill(width))
     hour, minute, second = (int(field or 0) for field in match.groups()) if match else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
         raise refusal("date_invalid", f"`{column}` on line {line} must have a time such as 09:30; received {text!r}")
@@ -259,6 +275,9 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
     moments = []
     for text in texts:
         seconds, rest = divmod(int(text.partition(".")[0]), unit)
+        if seconds >= _LAST_EPOCH:
+            message = f"`{column}` on line {line_of[text]} must be an epoch before 2031, or a date; received {text}"
+            raise refusal("date_invalid", f"{message}; hint: write dates such as 2024-01-31 09:00")
         if rest:
             message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text}"
             raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate trades to bars first")

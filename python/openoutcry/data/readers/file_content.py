@@ -9,6 +9,7 @@ import json
 import lzma
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def file_bytes(path: Path) -> bytes:
                 return _limited(file.read(MAX_BYTES + 1), path)
         if start.startswith(_ZIP) and not _is_workbook(path):
             return _unzipped(path)
-    except (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
+    except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
         raise refusal("field_unparsable", message) from error
     return path.read_bytes()
@@ -74,7 +75,7 @@ def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
         return None
     try:
         # Numbers stay texts, so that no digit is lost before the columns are known.
-        value = json.loads(text, parse_int=str, parse_float=str)
+        value = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_unique)
     except (json.JSONDecodeError, RecursionError) as error:
         raise refusal("field_unparsable", f"valid JSON is required; received an error: {error}") from error
     if isinstance(value, dict):
@@ -83,10 +84,21 @@ def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
             return list(lists), [list(row) for row in zip(*lists.values(), strict=True)]
     elif value and all(isinstance(row, dict) for row in value):
         names = list(dict.fromkeys(name for row in value for name in row))
+        if len(names) * len(value) > 4 * sum(map(len, value)) + 10_000:
+            message = f"objects with the same keys are required; received {len(names)} keys in {len(value)} objects"
+            raise refusal("field_unparsable", message)
         return names, [[row.get(name) for name in names] for row in value]
     elif value and all(isinstance(row, list) and len(row) == len(value[0]) > 1 for row in value):
         return [], value
     raise refusal("field_unparsable", "a JSON list of objects or of equal rows is required; received another shape")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise refusal("field_unparsable", f"keys of an object must be unique; received {twice!r} twice")
+    return found
 
 
 def frame_rows(content: bytes, path: Path) -> tuple[list[str], list[list[Any]]] | None:

@@ -11,7 +11,7 @@ from openoutcry.data.readers.column_roles import simple
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
-_FIELDS = frozenset(("open", "high", "low", "close", "adjclose", "volume"))
+_FIELDS = frozenset(("open", "high", "low", "close", "adjclose", "volume", "dividends", "stocksplits", "capitalgains"))
 
 
 def table_of(frame: Any) -> TextTable:
@@ -47,7 +47,8 @@ def table_of(frame: Any) -> TextTable:
 
 def _pandas(frame: Any) -> tuple[list[str], list[list[Any]]]:
     if frame.index.nlevels > 1 or frame.index.inferred_type != "integer":
-        frame = frame.reset_index()
+        named = {str(name) for name in frame.columns}
+        frame = frame.reset_index(drop=any(str(name) in named for name in frame.index.names))
     names = [_name(label) for label in frame.columns]
     return names, [frame.iloc[:, place].tolist() for place in range(len(names))]
 

@@ -17,6 +17,7 @@ _KLINES = ("date", *_BARS, "volume", "close_time", "quote_volume", "trades", "ta
 LEAN = "Lean, prices times 10,000"
 # Rows on which open, high, low and close must be in order, to take a layout for granted.
 _CHECKED = 200
+_ORDERED = 0.99
 # Lean writes prices times 10,000, and dates such as `20200302 00:00`.
 _LEAN_DATE = re.compile(r"\d{8} \d\d:\d\d")
 _LEAN_LEAST = 1000.0
@@ -41,7 +42,8 @@ def names_of(table: TextTable, stated: Sequence[str] | None) -> tuple[list[str],
         rows = table.rows[:_CHECKED]
         bars = np.array([[_number(row[place]) for place in places] for row in rows])
         ordered = (bars[:, 1] >= bars.max(axis=1)) & (bars[:, 2] <= bars.min(axis=1))
-        if ordered.mean() >= 0.9:
+        moving = bars.max(axis=1) > bars.min(axis=1)
+        if moving.any() and ordered[moving].mean() >= _ORDERED:
             is_lean = _LEAN_DATE.fullmatch(first[0]) and (bars % 1 == 0).all() and bars.min() >= _LEAN_LEAST
             return names, LEAN if is_lean else layout
     message = f"a header is required, or `columns=`; received a first row {table.delimiter.join(first)[:120]!r}"

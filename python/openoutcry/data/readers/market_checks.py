@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from openoutcry.errors import refusal
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
 _PRICES = ("open", "high", "low")
+# More bars whose high is below their low are columns that were mistaken.
+_MOST_CROSSED = 0.05
+# Prices of one bar are within this factor of each other; those of two symbols seldom are.
+_SPREAD = 1.2
+_MOST_COLUMNS = 12
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -51,21 +57,48 @@ def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table,
     return np.where(silent, np.nan, volume), (f"volume 0 on every bar of {names} is taken for unknown volume",)
 
 
+def check_symbols(close: Table, symbols: Sequence[str]) -> None:
+    """Refuse columns of a wide table that are prices of one bar: some bound the others on every row.
+
+    Raises:
+        OpenOutcryError: `missing_column`: it is not clear which column is the `close`.
+    """
+    n_symbols = len(symbols)
+    if not 3 <= n_symbols <= _MOST_COLUMNS or len(close) < 3:
+        return
+    for high, low in permutations(range(n_symbols), 2):
+        both = np.isfinite(close[:, high]) & np.isfinite(close[:, low])
+        if both.sum() < 3 or not 1.0 < np.median(close[both, high] / close[both, low]) < _SPREAD:
+            continue
+        others = [place for place in range(n_symbols) if place not in (high, low)]
+        inside = [
+            ((close[both, place] <= close[both, high]) & (close[both, place] >= close[both, low])).mean() > 0.99
+            for place in others
+        ]
+        if sum(inside) >= 2 or (sum(inside) == 1 and n_symbols == 3):
+            message = f"it must be clear which column is the `close`; received {', '.join(symbols)}, of which "
+            message += f"{symbols[high]} and {symbols[low]} bound others on every row"
+            raise refusal("missing_column", f'{message}; hint: columns={{"close": NAME}}, `--column close=NAME`')
+
+
 def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
     adj_close = cells.pop("adj_close", None)
     fields = frozenset([*cells, *(["adj_close"] if adj_close is not None else [])])
     vendor = price_adjustment.adjustment_of(fields, names)
-    if vendor == "split" and options.adjusted == "none":
-        message = "`adjusted` must be `split` or `total` for prices that the vendor adjusts for splits; received 'none'"
-        raise refusal("argument_invalid", message)
     found.adjusted = options.adjusted or vendor or found.adjusted
+    if adj_close is not None and options.adjusted is None and "split" not in cells:
+        price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols)
     if options.adjusted == "total" and adj_close is not None:
+        lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
+        found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
         factor = adj_close / cells["close"]
         cells |= {name: cells[name] * factor for name in _PRICES if name in cells}
         cells["close"] = adj_close
     for name, neutral in (("split", (0.0, 1.0)), ("dividend", (0.0,))):
         if name in cells:
             cells[name] = price_adjustment.neutral_events(cells[name], neutral)
+    if options.adjusted is None and vendor == "split" and "split" in cells:
+        price_adjustment.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
     if found.adjusted in ("split", "total"):
         cells.pop("split", None)
     if found.adjusted == "total":
@@ -86,7 +119,12 @@ def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
 def _check_ranges(found: MarketColumns, cells: dict[str, Table]) -> None:
     if not {"high", "low"} <= set(cells):
         return
-    for bar, column in np.argwhere(cells["high"] < cells["low"])[:5]:
+    crossed = cells["high"] < cells["low"]
+    n_bars = int((np.isfinite(cells["high"]) & np.isfinite(cells["low"])).sum())
+    if crossed.sum() > max(1, _MOST_CROSSED * n_bars):
+        message = f"highs must be above lows; received {int(crossed.sum())} of {n_bars} below"
+        raise refusal("value_invalid", f'{message}; hint: columns={{"high": NAME, "low": NAME}}, `--column high=NAME`')
+    for bar, column in np.argwhere(crossed)[:5]:
         high, low = cells["high"][bar, column], cells["low"][bar, column]
         day, symbol = found.dates[bar], found.symbols[column]
         found.notices.append(f"the high of {symbol} on {day} is below its low: {high:g} < {low:g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from openoutcry.data.readers.price_adjustment import ADJUSTMENTS
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
+_MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
 
 
@@ -47,6 +49,25 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
     rows = json_rows(text)
     table = text_table.take_header(text_table.parse(text)) if rows is None else text_table.of_rows(*rows)
     return _Reader(table, options, stem).columns()
+
+
+def _states_utc(text: str) -> bool:
+    """Return whether a text states that times are UTC; refuse one that states an offset.
+
+    Raises:
+        OpenOutcryError: `date_invalid`: the times have an offset such as GMT-5.
+    """
+    match = re.search(r"\b(?:utc|gmt)\b\s*([+-]\s*\d+)?", text, re.IGNORECASE)
+    if match is not None and match[1]:
+        message = f"times in UTC, or a stated zone, are required; received {match[0]!r} in the header"
+        raise refusal("date_invalid", f'{message}; hint: tz="Etc/GMT+5" for GMT-5, `--tz Etc/GMT+5`')
+    return match is not None
+
+
+def _check_size(n_bars: int, n_symbols: int, n_columns: int) -> None:
+    if n_bars * n_symbols * n_columns > _MOST_CELLS:
+        message = f"at most {_MOST_CELLS} cells are required; received {n_bars} bars x {n_symbols} symbols"
+        raise refusal("dataset_too_large", message)
 
 
 class _Reader:
@@ -102,24 +123,27 @@ class _Reader:
     def _with_two_headers(self, table: TextTable) -> TextTable:
         """Return a table with a header of fields and one of tickers, as of yfinance."""
         rows, names = table.rows, [name.strip() for name in table.names]
-        is_double = len(rows) > 1 and rows[0][0].strip().lower() in ("ticker", "tickers", "") and len(names) > 1
+        is_double = (
+            len(rows) > 1 and rows[0][0].strip().lower() in ("ticker", "tickers", "price", "") and len(names) > 1
+        )
         if not is_double or any(number_text.is_numeric([cell]) for cell in rows[0]):
-            self._fields = column_roles.prefixed_fields(names)
+            # Stated columns win over names that state their symbol.
+            self._fields = {} if self._options.columns else column_roles.prefixed_fields(names)
             return table
         second = [cell.strip() for cell in rows[0]]
         has_axis_row = rows[1][0].strip().lower() in ("date", "datetime") and not any(map(str.strip, rows[1][1:]))
-        known = {column_roles.simple(name) for name in names[1:]} <= {
-            "open",
-            "high",
-            "low",
-            "close",
-            "adjclose",
-            "volume",
-        }
+        known = "close" in {column_roles.simple(name) for name in names[1:]}
         fields, tickers = (names, second) if known else (second, names)
         for place in range(1, len(names)):
-            role = "adj_close" if column_roles.simple(fields[place]) == "adjclose" else fields[place].lower()
-            self._fields.setdefault(tickers[place], {})[role] = place
+            role = column_roles.role_of(fields[place])
+            if role is None:
+                self.found.notices.append(f"columns not read: {fields[place]!r} of {tickers[place]}")
+            else:
+                self._fields.setdefault(tickers[place], {})[role] = place
+        if not all("close" in of for of in self._fields.values()) or not self._fields:
+            raise refusal(
+                "missing_column", f"a `Close` of every ticker is required; received {column_roles.listed(names)}"
+            )
         skipped = 2 if has_axis_row else 1
         header = ["Date", *(f"{tickers[place]}.{fields[place]}" for place in range(1, len(names)))]
         return TextTable(header, rows[skipped:], table.lines[skipped:], table.preamble, table.delimiter, table.notes)
@@ -151,7 +175,7 @@ class _Reader:
         if clocks is not None and any(":" in text for text in values[:1]):
             clocks = None
         name = table.names[place]
-        is_utc = any(word in " ".join([name, *table.preamble]).lower() for word in ("utc", "gmt"))
+        is_utc = _states_utc(" ".join([name, *table.preamble]))
         found = date_text.parse(
             values,
             table.lines,
@@ -177,6 +201,7 @@ class _Reader:
             names = [self._symbol()] * len(dates)
         axis, bars = np.unique(dates, return_inverse=True)
         symbols, places = np.unique(names, return_inverse=True)
+        _check_size(len(axis), len(symbols), len(roles.places))
         self._check_duplicates(bars * len(symbols) + places, dates, names)
         self.found.dates, self.found.symbols = axis.tolist(), symbols.tolist()
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
@@ -215,6 +240,8 @@ class _Reader:
                     f"{symbol!r} is read as a symbol: its name is that of an indicator or a series"
                 )
         self.found.described.append(("symbols", f"{len(fields)}, {', '.join(cells)} of each"))
+        if not self._fields and self._options.columns is None:
+            market_checks.check_symbols(cells["close"], self.found.symbols)
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
         return cells

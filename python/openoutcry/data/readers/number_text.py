@@ -13,12 +13,20 @@ from openoutcry.errors import refusal
 MISSING = frozenset(("", "nan", "null", "none", "n/a", "na", "#n/a", ".", "-", "--", "nat", "<na>"))
 _SUFFIX = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LONGEST = 64
+# Marks between groups of three digits. In `112'16` the mark is that of a fraction in 32nds.
+_MARKED = re.compile(r"['\s\u00a0\u202f]")
+_GROUPED = re.compile(r"\d{1,3}(['\s\u00a0\u202f]\d{3})+([.,]\d*)?")
+# `1.004` between numbers without a point can be a thousand.
+_DOTTED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d*", re.ASCII)
-_DECIMAL_POINT = re.compile(r"\d+\.\d{1,2}|\d+\.\d{4,}|\d*\.\d+|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}", re.ASCII)
+_DECIMAL_POINT = re.compile(
+    r"\d+\.\d{1,2}|\d+\.\d{4,}|\d*\.\d+|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d{1,2}(,\d\d)+,\d{3}(\.\d+)?",
+    re.ASCII,
+)
 
 
 def is_missing(text: str) -> bool:
@@ -40,6 +48,10 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
     has_comma = False
     shows_comma = shows_point = ""
     for column in columns:
+        dotted = [text for text in column if "." in text]
+        if dotted and all(_DOTTED.fullmatch(text) for text in dotted) and any(map(str.isdigit, column)):
+            message = f"numbers must show their decimal mark; received {dotted[0]!r} in a column of whole numbers"
+            raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal=".", `--decimal ,`')
         for text in column:
             if "," not in text and "." not in text:
                 continue
@@ -89,15 +101,22 @@ def _number(text: str, decimal: str, column: str, line: int) -> float:
     match = _decorated(text.strip())
     if match is not None:
         thousands = "." if decimal == "," else ","
-        digits = re.sub(r"['\s\u00a0\u202f]", "", match["digits"])
+        digits = match["digits"] if _MARKED.search(match["digits"]) is None else ""
+        digits = digits or (_ungrouped(match["digits"]) if _GROUPED.fullmatch(match["digits"]) else "")
         whole, mark, fraction = digits.partition(decimal)
         groups = whole.split(thousands)
         is_grouped = len(groups) == 1 or (1 <= len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:]))
-        if is_grouped and thousands not in fraction and (mark == "" or decimal not in fraction):
+        # Lakh and crore: 12,34,567.
+        is_grouped |= all(len(group) == 2 for group in groups[1:-1]) and len(groups[-1]) == 3 and len(groups[0]) <= 2
+        if digits and is_grouped and thousands not in fraction and (mark == "" or decimal not in fraction):
             number = f"{match['sign']}{''.join(groups)}.{fraction or '0'}"
             if _PLAIN.fullmatch(number):
                 return float(number) * _SUFFIX.get(match["suffix"].upper(), 1.0)
     raise refusal("field_unparsable", f"`{column}` on line {line} must be a number or empty; received {text!r}")
+
+
+def _ungrouped(digits: str) -> str:
+    return _MARKED.sub("", digits)
 
 
 def _decorated(text: str) -> re.Match[str] | None:

@@ -10,6 +10,10 @@ import numpy.typing as npt
 from openoutcry.errors import refusal
 
 ADJUSTMENTS = ("none", "split", "total")
+# Splits whose squared logarithms sum to less are within the noise of prices.
+_JUDGED = 0.01
+# Logarithm of a factor that no dividend has.
+_JUMP = 0.33
 Table = npt.NDArray[np.float64]
 
 
@@ -25,7 +29,7 @@ def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
     Yahoo's `Adj Close` stands beside a close that is adjusted for splits. A split factor beside adjusted prices, as of
     Alpha Vantage, Tiingo and Quandl, means prices as traded.
     """
-    simple = {name.lower().replace(" ", "").replace("_", "") for name in names}
+    simple = {name.rpartition(".")[2].lower().replace(" ", "").replace("_", "") for name in names}
     if any(columns <= simple for columns in _AS_TRADED):
         return "none"
     if "adj_close" in fields and "split" in fields and "stocksplits" not in simple:
@@ -35,25 +39,72 @@ def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
     return None
 
 
+def split_share(close: Table, splits: Table) -> float | None:
+    """Return the share of the splits that shows in the prices, in logarithms; None without a split to judge by.
+
+    About 1 for prices as traded, about 0 for adjusted prices. All splits count together, since a single small split is
+    within the noise of a day.
+    """
+    moved = total = 0.0
+    for column in range(close.shape[1]):
+        bars = np.flatnonzero(np.isfinite(close[:, column]))
+        for bar in np.flatnonzero(np.isfinite(splits[:, column]) & (splits[:, column] > 0.0)):
+            place = int(np.searchsorted(bars, bar))
+            if 0 < place < len(bars) and bars[place] == bar:
+                logarithm = float(np.log(splits[bar, column]))
+                moved -= logarithm * float(np.log(close[bar, column] / close[bars[place - 1], column]))
+                total += logarithm * logarithm
+    return moved / total if total > _JUDGED else None
+
+
 def check_splits(close: Table, splits: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
-    """Check that every split shows in the prices.
+    """Check that splits show in the prices.
 
     Raises:
-        OpenOutcryError: `value_invalid`: a price does not move as its split says, so it is adjusted already.
+        OpenOutcryError: `value_invalid`: the prices do not move as the splits say, so they are adjusted already.
+    """
+    share = split_share(close, splits)
+    if share is None or share >= 0.5:
+        return
+    bar, column = (int(place) for place in np.argwhere(np.isfinite(splits) & (splits != 1.0))[0])
+    message = f"a split must show in the price; received the split {splits[bar, column]:g} of {symbols[column]}"
+    message += f" on {dates[bar]}, where the close does not show it"
+    raise refusal(
+        "value_invalid", f'{message}; hint: adjusted="split" if they are adjusted already, `--adjusted split`'
+    )
+
+
+def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
+    """Check that no split shows in prices that a vendor adjusts for splits.
+
+    Raises:
+        OpenOutcryError: `value_invalid`: the prices move as the splits say, so they are as traded.
+    """
+    share = split_share(close, splits)
+    if share is None or share < 0.5:
+        return
+    bar, column = (int(place) for place in np.argwhere(np.isfinite(splits) & (splits != 1.0))[0])
+    message = f"a split must not show in adjusted prices; received the split {splits[bar, column]:g} of"
+    message += f" {symbols[column]} on {dates[bar]}, which the close shows"
+    raise refusal("value_invalid", f'{message}; hint: adjusted="none" if they are as traded, `--adjusted none`')
+
+
+def check_factor(close: Table, adj_close: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
+    """Check that a close beside an adjusted close has no split.
+
+    Raises:
+        OpenOutcryError: `value_invalid`: the factor of the two jumps where the close jumps the other way.
     """
     for column, symbol in enumerate(symbols):
-        bars = np.flatnonzero(np.isfinite(close[:, column]))
-        for bar in np.flatnonzero(np.isfinite(splits[:, column]) & (splits[:, column] != 1.0)):
-            place = int(np.searchsorted(bars, bar))
-            if place == 0 or place == len(bars) or bars[place] != bar:
-                continue
-            before, after, split = close[bars[place - 1], column], close[bar, column], splits[bar, column]
-            # The price moves by less than half of the split, in logarithms.
-            if -np.log(after / before) / np.log(split) < 0.5:
-                message = f"a split must show in the price; received the split {split:g} of {symbol} on {dates[bar]}, "
-                message += f"where the close goes from {before:g} to {after:g}: the split does not show"
-                hint = 'hint: adjusted="split" if they are adjusted already, `--adjusted split`'
-                raise refusal("value_invalid", f"{message}; {hint}")
+        bars = np.flatnonzero(np.isfinite(close[:, column]) & np.isfinite(adj_close[:, column]))
+        moves = np.diff(np.log(close[bars, column]))
+        factors = np.diff(np.log(adj_close[bars, column] / close[bars, column]))
+        jumps = np.flatnonzero((np.abs(factors) > _JUMP) & (np.abs(moves + factors) < 0.5 * np.abs(factors)))
+        if len(jumps):
+            bar = bars[jumps[0] + 1]
+            message = f"a split must be in a column; received the close of {symbol} on {dates[bar]}, which moves by a"
+            message += f" factor of {np.exp(moves[jumps[0]]):.3g} that the adjusted close does not have"
+            raise refusal("value_invalid", f'{message}; hint: adjusted="total", `--adjusted total`')
 
 
 def neutral_events(values: Table, neutral: Sequence[float]) -> Table:

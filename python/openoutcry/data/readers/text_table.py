@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from openoutcry.data.readers.date_text import looks_like_date
@@ -50,7 +52,7 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
-    preamble: list[str] = []
+    preamble: list[list[str]] = []
     rows: list[list[str]] = []
     lines: list[int] = []
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
@@ -61,13 +63,22 @@ def parse(text: str) -> TextTable:
             if not any(cell.strip() for cell in row):
                 continue
             if not rows and len(row) != width:
-                preamble.append(delimiter.join(row))
+                if _is_value(row[0]):
+                    received = f"{len(row)}, and {width} on most lines"
+                    raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
+                preamble.append(row)
             else:
                 rows.append(row)
                 lines.append(line)
     except csv.Error as error:
         raise refusal("field_unparsable", f"line {reader.line_num} must be valid CSV; received {error}") from error
-    return _without_footer(TextTable([], rows, lines, preamble, delimiter), width)
+    if preamble and len(preamble[-1]) == width - 1 and rows and any(map(_is_value, rows[0])):
+        # A header is shorter by one than rows that end in a delimiter, or that begin with an index, as R writes it.
+        head = preamble.pop()
+        rows.insert(0, [*head, ""] if all(not row[-1].strip() for row in rows) else ["", *head])
+        lines.insert(0, 1)
+    before = [delimiter.join(row) for row in preamble]
+    return _without_footer(TextTable([], rows, lines, before, delimiter), width)
 
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
@@ -93,9 +104,7 @@ def _is_value(cell: str) -> bool:
 
 def _delimiter(text: str) -> tuple[str, int]:
     """Return the delimiter and the number of fields that most lines agree on."""
-    sample = [line for line in text[: 1 << 16].splitlines()[:_SAMPLE] if line.strip()]
-    if text[1 << 16 :] and len(sample) > 1:
-        sample = sample[:-1] if len(text[: 1 << 16].splitlines()) <= _SAMPLE else sample
+    sample = [line for line in islice(io.StringIO(text), _SAMPLE) if line.strip()]
     found = []
     for delimiter in _DELIMITERS:
         counts = Counter(_widths(sample, delimiter))
@@ -125,7 +134,7 @@ def _without_footer(table: TextTable, width: int) -> TextTable:
         if any(_is_value(cell) for cell in table.rows[-1]):
             break
         footer = table.delimiter.join(table.rows.pop()).strip()
-        table.notes.append(f"line {table.lines.pop()} is a footer: {footer[:60]!r}")
+        table.notes[:] = [f"line {table.lines.pop()} begins a footer: {footer[:60]!r}"]
     for row, line in zip(table.rows, table.lines, strict=True):
         # A trailing delimiter is an empty last field.
         if len(row) == width + 1 and not row[-1].strip():

@@ -8,6 +8,14 @@ use crate::error::DataError;
 use crate::market::date::instant;
 
 const DAY: i64 = 86_400;
+const YEAR: f64 = 365.25 * DAY as f64;
+/// Span from which on the bars of the dates are counted.
+const COUNTED: i64 = 30 * DAY;
+/// Longest gaps that are not counted, if they are longer than this.
+const HOLE: i64 = 10 * DAY;
+const MOST_HOLES: usize = 3;
+/// Factor by which the count may differ from the calendar.
+const TOLERANCE: f64 = 1.5;
 /// Trading days of a year on a weekday calendar with holidays.
 const SESSIONS: f64 = 252.0;
 /// Days of a year on a calendar that has weekends.
@@ -40,7 +48,9 @@ pub fn inferred_periods_per_year(dates: &[String]) -> Option<f64> {
         return None;
     }
     let clock = times[0].rem_euclid(DAY);
-    if times.iter().all(|time| time.rem_euclid(DAY) == clock) { by_days(&times) } else { within_days(&times) }
+    let is_daily = times.iter().all(|time| time.rem_euclid(DAY) == clock);
+    let inferred = if is_daily { by_days(&times) } else { within_days(&times) };
+    inferred.filter(|inferred| is_dense(&times, *inferred))
 }
 
 /// Returns the number of bars per year that dates imply.
@@ -63,6 +73,19 @@ pub fn periods_per_year_of(dates: &[String]) -> Result<f64, DataError> {
     })
 }
 
+/// Returns whether the dates have about as many bars as a calendar, if they are long enough to count.
+///
+/// Few bars are missing in a calendar that is recognized by the gaps between its bars.
+fn is_dense(times: &[i64], inferred: f64) -> bool {
+    let mut holes: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > HOLE).collect();
+    holes.sort_unstable();
+    // Files of different periods leave holes between them.
+    let holes = &holes[holes.len().saturating_sub(MOST_HOLES)..];
+    let span = times[times.len() - 1] - times[0] - holes.iter().sum::<i64>();
+    let counted = (times.len() - 1 - holes.len()) as f64 * YEAR / span as f64;
+    span < COUNTED || (inferred / counted).max(counted / inferred) <= TOLERANCE
+}
+
 /// Returns bars per year of bars that are whole days apart.
 fn by_days(times: &[i64]) -> Option<f64> {
     let days: Vec<i64> = times.iter().map(|time| time.div_euclid(DAY)).collect();
@@ -74,6 +97,9 @@ fn by_days(times: &[i64]) -> Option<f64> {
     }
     let gaps: Vec<i64> = days.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let typical = median(gaps.clone());
+    if gaps.len() >= 2 && gaps.iter().all(|gap| *gap == 28) {
+        return Some(13.0);
+    }
     let (per_year, least, most) = SPARSE.into_iter().find(|(_, least, most)| (*least..=*most).contains(&typical))?;
     let fitting = gaps.iter().filter(|gap| (least..=most).contains(*gap)).count();
     (gaps.len() >= 2 && fitting as f64 >= IN_RANGE * gaps.len() as f64).then_some(per_year)
@@ -93,16 +119,18 @@ fn within_days(times: &[i64]) -> Option<f64> {
         let open = weekend(times)?;
         return Some(if open { CALENDAR_DAYS * DAY as f64 / spacing as f64 } else { WEEKDAYS * slots.len() as f64 });
     }
-    let days: Vec<i64> = by_day.keys().copied().collect();
+    if by_day.len() < 2 {
+        return None;
+    }
+    let typical = median(by_day.values().map(Vec::len).collect());
+    // A session that crosses midnight leaves few bars on a day that is not one of its own.
+    let own = by_day.iter().filter(|(_, clocks)| 2 * clocks.len() >= typical);
+    let (days, mut counts): (Vec<i64>, Vec<usize>) = own.map(|(day, clocks)| (*day, clocks.len())).unzip();
     // The first and the last day may be cut off.
-    let mut counts: Vec<usize> = by_day.values().map(Vec::len).collect();
     if counts.len() > 2 {
         counts = counts[1..counts.len() - 1].to_vec();
     }
-    let bars = if by_day.len() > 2 { median(counts) } else { counts.into_iter().max()? };
-    if days.len() < 2 {
-        return None;
-    }
+    let bars = if days.len() > 2 { median(counts) } else { counts.into_iter().max()? };
     Some(Week::of(&days).days_per_year() * bars as f64)
 }
 
@@ -278,6 +306,7 @@ mod tests {
         }
         let fridays: Vec<i64> = (0..60).map(|week| (of(2024, 1, 5) + 7 * week) * DAY).collect();
         assert_eq!(inferred(&fridays), Some(52.0));
+        assert_eq!(inferred(&(0..20).map(|k| (of(2024, 1, 5) + 28 * k) * DAY).collect::<Vec<_>>()), Some(13.0));
         // A Thursday before Good Friday.
         let shifted: Vec<i64> = fridays.iter().enumerate().map(|(i, time)| time - i64::from(i == 12) * DAY).collect();
         assert_eq!(inferred(&shifted), Some(52.0));
@@ -292,6 +321,12 @@ mod tests {
         assert_eq!(inferred(&bars(&ALL[..5], 9..16, 3600, 30)), Some(252.0 * 7.0));
         assert_eq!(inferred(&bars(&ALL[..5], 9..16, 300, 4)), Some(252.0 * 84.0));
         assert_eq!(inferred(&bars(&ALL, 9..16, 3600, 30)), Some(365.0 * 7.0));
+        // Sessions that cross midnight in UTC: 04:00 to 20:00 in New York, 10:00 to 16:00 in Sydney.
+        let shifted =
+            |hours, by: i64| bars(&ALL[..5], hours, 3600, 60).into_iter().map(|time| time + by * 3600).collect();
+        let (new_york, sydney): (Vec<i64>, Vec<i64>) = (shifted(4..20, 5), shifted(10..16, -11));
+        assert_eq!(inferred(&new_york), Some(252.0 * 16.0));
+        assert_eq!(inferred(&sydney), Some(252.0 * 6.0));
     }
 
     #[test]
@@ -305,6 +340,12 @@ mod tests {
         assert_eq!(inferred(&every(2, 40)), None);
         assert_eq!(inferred(&every(10, 40)), None);
         assert_eq!(inferred(&every(31, 2)), None);
+        // Weekdays of which 2 in 5 are missing, three days a week, and months followed by days.
+        let thinned = bars(&ALL[..5], 0..1, 3600, 700).into_iter().enumerate().filter(|(i, _)| i % 5 < 3);
+        assert_eq!(inferred(&thinned.map(|(_, time)| time).collect::<Vec<_>>()), None);
+        assert_eq!(inferred(&bars(&ALL[..3], 0..1, 3600, 400)), None);
+        let months = (0..240).map(|i| (of(2004 + i / 12, i % 12 + 1, 1)) * DAY);
+        assert_eq!(inferred(&months.chain(bars(&ALL[..5], 0..1, 3600, 427)).skip(1).collect::<Vec<_>>()), None);
         let ticks: Vec<i64> = (0..400).map(|i| of(2024, 1, 1) * DAY + i * 997 + (i * i * 31) % 977).collect();
         assert_eq!(inferred(&ticks), None);
         assert_eq!(inferred(&every(1, 1)), None);

@@ -1,0 +1,214 @@
+"""Test files that a reader could mistake: they are read right, or refused."""
+
+
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import openoutcry as oo
+
+DAYS = [f"2024-01-{day:02d}" for day in (2, 3, 4, 5, 8, 9, 10, 11)]
+
+
+def text(header: str, *columns: object, separator: str = ",") -> str:
+    """Return a file with the days in the first column; a column is a list, or one value on every row."""
+    rows = [
+        separator.join([day, *(str(each[row] if isinstance(each, list) else each) for each in columns)])
+        for row, day in enumerate(DAYS)
+    ]
+    return "\n".join([header, *rows]) + "\n"
+
+
+CLOSE = [101.5, 102.25, 101.75, 103.5, 102.5, 104.25, 103.75, 105.5]
+OPEN = [101.25, 101.75, 102.5, 102.25, 103.25, 102.75, 104.5, 104.25]
+HIGH = [price + 1.25 for price in map(max, OPEN, CLOSE)]
+LOW = [price - 1.25 for price in map(min, OPEN, CLOSE)]
+PREVIOUS = [101.0, *CLOSE[:-1]]
+# File -> the columns that must come out; the symbol is A unless the file names it.
+READ = {
+    "Kaggle NIFTY-50": (
+        text(
+            "Date,Symbol,Prev Close,Open,High,Low,Last,Close,VWAP",
+            "TCS",
+            PREVIOUS,
+            OPEN,
+            HIGH,
+            LOW,
+            CLOSE,
+            CLOSE,
+            CLOSE,
+        ),
+        {},
+    ),
+    "NSE site": (text("Date ,PREV. CLOSE ,OPEN ,HIGH ,LOW ,ltp ,close ", PREVIOUS, OPEN, HIGH, LOW, OPEN, CLOSE), {}),
+    "unadjusted close": (text("Date,Open,High,Low,Unadjusted Close,Close", OPEN, HIGH, LOW, PREVIOUS, CLOSE), {}),
+    "last close": (text("Date,Open,High,Low,Close,Last Close", OPEN, HIGH, LOW, CLOSE, PREVIOUS), {}),
+    "a trailing comma in rows": (text("Date,Close,High,Low,Open", CLOSE, HIGH, LOW, OPEN, ""), {}),
+    "an index of R": (
+        "\n".join(["Close,High,Low,Open", *text("x", CLOSE, HIGH, LOW, OPEN).splitlines()[1:]]) + "\n",
+        {},
+    ),
+    "German": (
+        text(
+            "Datum;Eröffnung;Hoch;Tief;Schlusskurs;Volumen",
+            *([f"{x:.2f}".replace(".", ",") for x in each] for each in (OPEN, HIGH, LOW, CLOSE)),
+            "1.000",
+            separator=";",
+        ),
+        {},
+    ),
+    "akshare": (text("日期,开盘,收盘,最高,最低,成交量", OPEN, CLOSE, HIGH, LOW, 900), {}),
+    "volatility before volume": (
+        text("Date,Open,High,Low,Close,Volatility,Volume_MA20,Volume", OPEN, HIGH, LOW, CLOSE, 0.2, 55, 900),
+        {"volume": [900.0] * 8},
+    ),
+    "money before units": (
+        text("Date,Open,High,Low,Close,Volume USD,Volume BTC", OPEN, HIGH, LOW, CLOSE, 9e6, 900),
+        {"volume": [900.0] * 8},
+    ),
+    "a stated close": (
+        text("Date,Bid Open,Bid Close,Ask Close", OPEN, PREVIOUS, CLOSE),
+        {"columns": {"close": "Ask Close"}},
+    ),
+    "TradingView": (text("time,open,high,low,close,Volume,SMA 20,RSI", OPEN, HIGH, LOW, CLOSE, 900, 101, 55), {}),
+    "Sharadar": (
+        text(
+            "date,ticker,open,high,low,close,volume,closeadj,closeunadj,lastupdated",
+            "A",
+            OPEN,
+            HIGH,
+            LOW,
+            CLOSE,
+            900,
+            CLOSE,
+            CLOSE,
+            "2024-02-01",
+        ),
+        {},
+    ),
+    "lakh": (text("Date,Open,High,Low,Close,Turnover", OPEN, HIGH, LOW, CLOSE, '"12,34,567.50"'), {}),
+}
+# File -> words of the refusal.
+REFUSED = {
+    "two kinds of close": (
+        text("Date,Bid Close,Ask Close,Volume", PREVIOUS, CLOSE, 900),
+        "which column is the `close`",
+    ),
+    "prices without names": (text("Date,eins,zwei,drei,vier", OPEN, HIGH, LOW, CLOSE), "which column is the `close`"),
+    "a volume beside symbols": (text("date,AA,BB,Volume", CLOSE, OPEN, 900), "which column is the `close`"),
+    "settle and open interest": (text("date,Settle,Last,Open Interest", CLOSE, OPEN, 900), "Settle or Last"),
+    "a net asset value": (text("date,ticker,nav,aum,shares", "A", CLOSE, 9e6, 900), "which column is the `close`"),
+    "rows before the header's width": (
+        "2024-01-02,1,2\n" + text("Date,Open,High,Low,Close", OPEN, HIGH, LOW, CLOSE),
+        "must have",
+    ),
+    "futures in 32nds": (text("Date,Open,High,Low,Close", "112'16", "112'20", "112'10", "112'18"), "must be a number"),
+    "dots between thousands": (
+        text("Date,Close,Open", [998, "1.004", "1.010", 999, 998, 997, "1.001", 996], 998),
+        "decimal mark",
+    ),
+    "a spreadsheet's date": (
+        "Date,Close\n45292,1.5\n45293,1.6\n",
+        "a number of five digits is a date of a spreadsheet",
+    ),
+    "a date and an hour": ("Date,Close\n2024010209,1.5\n2024010210,1.6\n", "an epoch before 2031"),
+    "an offset in words": ("# All times GMT-5\n" + text("Date,Open,High,Low,Close", OPEN, HIGH, LOW, CLOSE), "GMT-5"),
+    "a volume in thousands": (
+        text("Date,Open,High,Low,Close,Volume (000s)", OPEN, HIGH, LOW, CLOSE, 5),
+        "a volume must be in units",
+    ),
+    "a split in the price of an adjusted form": (
+        text("Date,Open,Close,Stock Splits", 50, [400, 400, 400, 400, 100, 100, 100, 100], [0, 0, 0, 0, 4, 0, 0, 0]),
+        "a split must not show",
+    ),
+    "a close with a split beside an adjusted one": (
+        text(
+            "Date,Open,Close,Adjusted_close",
+            50,
+            [404, 400, 402, 404, 101, 100, 102, 101],
+            [101, 100, 100.5, 101, 101, 100, 102, 101],
+        ),
+        "a split must be in a column",
+    ),
+    "highs that are lows": (text("Date,Open,High,Low,Close", OPEN, LOW, HIGH, CLOSE), "highs must be above lows"),
+    "a month of another language": ("Date,Close\n2 marraskuu 2024,1.5\n3 marraskuu 2024,1.6\n", "a date that exists"),
+    "a JSON key twice": (
+        '[{"date": "2024-01-02", "close": 1, "close": 2}, {"date": "2024-01-03", "close": 1}]\n',
+        "'close' twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_file_with_more_columns_is_read_right(name: str) -> None:
+    content, extra = READ[name]
+    volume = extra.pop("volume", None) if "volume" in extra else None
+    is_named = any(word in content for word in (",TCS,", ",ticker,"))
+    dataset = oo.Dataset.from_csv(content, 252, **({} if is_named else {"symbol": "A"}), **extra)
+    assert dataset.n_symbols == 1
+    np.testing.assert_array_equal(dataset.close[:, 0], CLOSE)
+    assert dataset.dates == tuple(DAYS)
+    if volume is not None:
+        assert dataset.volume is not None
+        np.testing.assert_array_equal(dataset.volume[:, 0], volume)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_could_be_mistaken_is_refused(name: str) -> None:
+    content, words = REFUSED[name]
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.Dataset.from_csv(content, 252, symbol=None if ",ticker," in content else "A")
+    assert words in str(refused.value)
+
+
+def test_tickers_that_are_words_are_symbols_if_stated() -> None:
+    content = text("date,LOW,OPEN,RF,C", CLOSE, [each / 9 for each in OPEN], HIGH, LOW)
+    with pytest.raises(oo.OpenOutcryError, match="which column is the `close`"):
+        oo.Dataset.from_csv(content)
+    assert oo.Dataset.from_csv(content, columns={"close": "*"}).symbols == ("LOW", "OPEN", "RF", "C")
+
+
+def test_single_letters_are_tickers_beside_other_tickers() -> None:
+    dataset = oo.Dataset.from_csv(
+        text("date,A,AAPL,C,H,L,O", CLOSE, [9 * x for x in OPEN], [3 * x for x in LOW], 7, 5, 2)
+    )
+    assert dataset.symbols == ("A", "AAPL", "C", "H", "L", "O")
+
+
+def test_a_clock_without_its_leading_zero_is_the_time() -> None:
+    rows = [f"01/{day}/2024,{clock},{100 + k},9" for k, day in enumerate((16, 17, 18)) for clock in (930, 1000)]
+    dataset = oo.Dataset.from_csv("Date,Time,Close,Volume\n" + "\n".join(rows) + "\n", 504, symbol="A")
+    assert dataset.dates[:2] == ("2024-01-16T09:30:00", "2024-01-16T10:00:00")
+
+
+def test_a_name_that_contains_utc_is_no_zone() -> None:
+    bars = "\n".join(f"2024-01-0{day} 09:30:00,{100 + day},9" for day in (2, 3, 4))
+    dataset = oo.Dataset.from_csv(f"# exported by OpenOutcry\nDate,Close,Volume\n{bars}\n", 252, symbol="A")
+    assert dataset.dates[0] == "2024-01-02T09:30:00"
+
+
+@pytest.mark.parametrize("by_ticker", [False, True])
+def test_the_adjusted_close_of_yfinance_is_no_symbol(by_ticker: bool) -> None:
+    fields = ["Adj Close", "Close", "High", "Low", "Open", "Volume", "Dividends", "Stock Splits"]
+    columns = pd.MultiIndex.from_product([fields, ["AAPL", "BRK.B"]], names=["Price", "Ticker"])
+    values = np.column_stack([np.tile(np.array(CLOSE)[:, None], (1, 12)), np.zeros((8, 4))])
+    frame = pd.DataFrame(values, index=pd.DatetimeIndex(DAYS, name="Date"), columns=columns)
+    frame = frame.swaplevel(axis=1).sort_index(axis=1) if by_ticker else frame
+    dataset = oo.Dataset.from_frame(frame)
+    assert dataset.symbols == ("AAPL", "BRK.B")
+    assert not [notice for notice in dataset.notices if "not read" in notice]
+    assert oo.Dataset.from_csv(frame.to_csv()) == dataset
+
+
+def test_an_index_that_is_not_the_dates_is_refused() -> None:
+    closes = pd.DataFrame({"A": CLOSE}, index=pd.to_datetime(DAYS))
+    assert oo.Dataset.from_arrays(DAYS, ["A"], closes).close[0, 0] == CLOSE[0]
+    for wrong in (closes.iloc[::-1], closes.set_index(pd.Index(range(8, 0, -1)))):
+        with pytest.raises(oo.OpenOutcryError, match="the index of `close` must be `dates`") as refused:
+            oo.Dataset.from_arrays(DAYS, ["A"], wrong)
+        assert refused.value.slug == "shape_mismatch"
+    with pytest.raises(oo.OpenOutcryError, match="the index of `open` must be `dates`"):
+        oo.Dataset.from_arrays(DAYS, ["A"], closes, open=closes.shift(1, freq="D"))
