@@ -1,4 +1,4 @@
-"""Measure the Arena under load: `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
+"""Measure the Arena under load (goals G1 to G5): `python scripts/arena_load.py [--n 20000] [--fill 1000000]`.
 
 Serves a new arena and, for comparison, a plain FastAPI with one transaction per request. The client is this process, so
 two cores are needed. The server's CPU time depends least on other load of the machine.

@@ -186,7 +186,7 @@ def _pass(found: dict[str, Any]) -> str:
 
 
 def _mandates(found: dict[str, Any]) -> str:
-    head = ["mandate, market", "kept", *MANDATE_BREAKERS]
+    head = ["mandate, market", "mandate kept", *MANDATE_BREAKERS]
     return lines(
         head,
         (

@@ -53,6 +53,7 @@ def faltering(url: str) -> Iterator[str]:
 
 
 def test_the_bot_decides_once_per_snapshot_retries_and_exits_when_suspended(tmp_path: Path) -> None:
+    # R-26, R-29, R-36.
     """One submission per snapshot, a receipt that verifies, a key only its owner can read."""
     with served(tmp_path) as url:
         vkey = httpx.get(f"{url}/registry/vkey").text.strip()

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.once
 def test_a_new_user_registers_submits_and_verifies_a_receipt_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    #
     with served(tmp_path, "--register-cap", "1") as url:
         key = typed("arena", "register", "My-Agent", "--url", url, cwd=tmp_path).stdout.strip()
         assert re.fullmatch(r"tarena_[A-Za-z0-9_-]{43}", key)

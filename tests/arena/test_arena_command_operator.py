@@ -64,6 +64,7 @@ def records(ground: Floor, kind: str) -> list[dict[str, Any]]:
 
 
 def test_an_amended_result_recomputes_all_scores_and_is_public(ground: Floor, tmp_path: Path) -> None:
+    # R-44.
     """The first result stays in the log, and the scores of an export can be recomputed."""
     assert "hint: use `openoutcry arena resolve` for the first one" in refused(tmp_path, "amend", MARKET, "yes")
     assert said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no") == [
@@ -104,6 +105,7 @@ class _Nothing:
 
 
 def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
+    # R-32, R-44.
     """A score before the cutoff would reveal decisions."""
     with floor(tmp_path / "arena") as found:
         found.clock[0], found.demo = now(), Demo(datetime.now(timezone.utc))
@@ -120,6 +122,7 @@ def test_the_time_from_which_a_result_counts_is_printed(tmp_path: Path) -> None:
 
 
 def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> None:
+    # R-44.
     """The market must exist, and the outcome must match the status."""
     for words in (["finalized"], ["void", "--outcome", "no"], ["finalized", "--outcome", "maybe"]):
         assert "an outcome of yes or no is required" in refused(tmp_path, "resolve", MARKET, *words)
@@ -130,6 +133,7 @@ def test_an_inconsistent_result_is_refused(ground: Floor, tmp_path: Path) -> Non
 
 
 def test_decisions_in_the_last_two_hours_before_an_early_close_do_not_count(ground: Floor, tmp_path: Path) -> None:
+    # R-43.
     """An amendment without a close time keeps the close time."""
     assert "must be a time in UTC" in refused(tmp_path, "resolve", MARKET, "void", "--closed-at", "noon")
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no", "--closed-at", "2026-05-08T14:00:00Z")
@@ -145,12 +149,14 @@ def test_decisions_in_the_last_two_hours_before_an_early_close_do_not_count(grou
 
 
 def test_a_close_in_the_future_is_refused(ground: Floor, tmp_path: Path) -> None:
+    # R-43.
     words = (MARKET, "finalized", "--outcome", "no", "--closed-at", "2999-01-01T00:00:00Z")
     assert "a close time not after" in refused(tmp_path, "resolve", *words)
     assert records(ground, "resolution") == []
 
 
 def test_a_final_result_changes_only_by_an_explicit_correction(ground: Floor, tmp_path: Path) -> None:
+    # R-44.
     """A second `finalized` with another outcome is refused; corrections use `amended`."""
     said(tmp_path, "resolve", MARKET, "finalized", "--outcome", "no")
     for words in (["finalized", "--outcome", "yes"], ["determined", "--outcome", "yes"], ["disputed"]):
@@ -197,6 +203,7 @@ def test_markets_are_listed_and_shown(ground: Floor, tmp_path: Path) -> None:
 
 
 def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -> None:
+    # R-37.
     """Slugs are unique, an old key is invalid, and the log contains no key."""
     (key,) = said(tmp_path, "issue-key", "Cy-1", "--name", "Cy")
     assert "slug_taken" in refused(tmp_path, "issue-key", "cy-1")
@@ -217,6 +224,7 @@ def test_keys_are_issued_and_rotated_in_the_log(ground: Floor, tmp_path: Path) -
 
 
 def test_a_suspension_prints_its_change_and_is_refused_without_one(ground: Floor, tmp_path: Path) -> None:
+    # R-37.
     assert "received 'ada', which is not" in refused(tmp_path, "suspend", "ada", "a mistake", "--lift")
     for blank in ("", "  "):
         assert "a reason, which becomes public, is required" in refused(tmp_path, "suspend", "ada", blank)
@@ -237,6 +245,7 @@ def test_a_misspelled_folder_creates_no_arena(tmp_path: Path) -> None:
 
 
 def test_a_backup_of_a_served_arena_can_be_served(ground: Floor, tmp_path: Path) -> None:
+    # R-28.
     """A backup contains all acknowledged records, and records, keys and agents continue."""
     (ground.arena.folder / "cosignatures").mkdir()
     (ground.arena.folder / "cosignatures" / "0a0b0c0d").write_text("x")

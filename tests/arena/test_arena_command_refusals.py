@@ -141,6 +141,7 @@ def test_a_missing_folder_of_an_export_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("words", [["--practice"], ["--plan", "shipped"]])
 def test_a_season_cannot_continue_as_another_kind(words: list[str], tmp_path: Path) -> None:
+    # R-46.
     """Synthetic markets stay out of a live log, and real ones out of a demo's log."""
     with floor(tmp_path / "arena") as ground:
         ground.arena.writer.write(SetSeasonKind("demo"))

@@ -108,6 +108,7 @@ def exceed_limits(ground: Floor) -> None:
 def test_every_documented_status_is_reached_with_its_schema(
     contract: list[Contract], ground: Floor, tmp_path: Path
 ) -> None:
+    # R-03, R-04.
     """Except for server errors and a full disk."""
     walk(ground)
     with floor(tmp_path / "limits", rate_key=1, rate_anon=1, register_cap=1) as other:
@@ -129,6 +130,7 @@ def test_every_documented_status_is_reached_with_its_schema(
 
 
 def test_error_codes_match_the_protocol() -> None:
+    # R-04.
     codes: dict[int, set[str]] = {}
     for code, status in STATUS.items():
         codes.setdefault(status, set()).add(code)
@@ -151,6 +153,7 @@ JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dict
 
 
 def test_any_body_gets_a_documented_response(ground: Floor) -> None:
+    # R-03, R-21, R-35.
     """Bodies with one arbitrary member never cause status 500."""
     market = ground.markets()[0]
     bodies: dict[str, Any] = {
@@ -180,6 +183,7 @@ def test_any_body_gets_a_documented_response(ground: Floor) -> None:
 
 
 def test_any_path_or_query_gets_a_documented_response(ground: Floor) -> None:
+    # R-01, R-03, R-07, R-14, R-33.
     """Arbitrary path and query values never cause status 500."""
     paths = _get_paths(ground)
     n_examples = 3000 if os.environ.get("OPENOUTCRY_FULL") else 120

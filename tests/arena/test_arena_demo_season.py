@@ -36,6 +36,7 @@ def test_demo_markets_are_open_at_any_start_time(start_time: datetime) -> None:
 
 
 def test_practice_cutoffs_are_within_an_hour_and_two_hours_before_the_close() -> None:
+    # R-40.
     """A second start has new markets."""
     start_time = AS_OF + timedelta(minutes=9, microseconds=7)
     rows = read_markets(Demo(start_time, is_practice=True).first().body)

@@ -46,6 +46,7 @@ def forecast_of(share: Fraction) -> Forecast:
 
 @given(truth=SHARES, other=SHARES)
 def test_the_true_probability_maximizes_the_expected_score(truth: Fraction, other: Fraction) -> None:
+    # R-45.
     """The Brier score is proper: the expected loss is the squared distance from the true probability."""
     best = expected_score(forecast_of(truth), truth)
     # Scores are floats, rounded once.
@@ -133,6 +134,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_responses_that_the_arena_would_refuse_score_lowest(name: str) -> None:
+    # R-21, R-25.
     """Parsed as strictly as a submission, and scored below a forecast of 1/2."""
     text, wanted = FAULTS[name]
     found = read(text)

@@ -16,6 +16,7 @@ SIZES = {"sha256": sha256(SNAPSHOT).hexdigest(), "size": len(SNAPSHOT)}
 
 
 def test_a_backdated_submission_in_a_signed_log_is_found(tmp_path: Path) -> None:
+    # R-28.
     """Not even the holder of the log's key can date a decision before a snapshot that precedes it in the log."""
     published = "2026-05-08T13:00:00Z"
     times = ("2026-05-08T12:59:59.999999Z", "2026-05-08T12:01:00Z", published, "2026-05-08T13:00:00.000001Z")
@@ -40,6 +41,7 @@ LATER = [
 
 @pytest.mark.parametrize("later", LATER)
 def test_no_record_is_dated_before_its_predecessor(later: Callable[[Season], Any], tmp_path: Path) -> None:
+    # R-28, R-44.
     """Every type of record bounds the time of the next one, even without snapshots."""
     for act in (
         lambda made: made.submit([decision("KXA-26", 0.5)], received="2026-05-09T01:00:00Z"),
@@ -57,6 +59,7 @@ def test_no_record_is_dated_before_its_predecessor(later: Callable[[Season], Any
 
 
 def test_a_snapshot_is_published_after_its_own_time(tmp_path: Path) -> None:
+    # R-20.
     """A snapshot published before `as_of` cannot contain the information until then."""
     made = Season().start()
     made.append({"type": "snapshot", "as_of": "2026-05-08T12:10:00Z", "at": AS_OF, **SIZES})
@@ -65,6 +68,7 @@ def test_a_snapshot_is_published_after_its_own_time(tmp_path: Path) -> None:
 
 
 def test_a_witness_must_cover_all_complete_days_even_without_day_records(tmp_path: Path) -> None:
+    # R-42.
     """An operator cannot avoid the witness by writing no `day` records."""
     made = Season().start()
     made.publish()

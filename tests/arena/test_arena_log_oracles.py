@@ -122,6 +122,7 @@ def test_the_verifier_and_openssl_agree_on_signatures_by_weak_keys() -> None:
 
 
 def test_both_agree_with_the_wycheproof_vectors() -> None:
+    # R-42.
     """Signatures that faulty implementations of Ed25519 accept or reject."""
     lines = json.loads((Path(__file__).parents[1] / "vendor" / "wycheproof-ed25519.json").read_text())
     assert sum(each["valid"] for each in lines) == 88

@@ -112,6 +112,7 @@ def test_both_accept_every_log_of_the_writer(tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize("status", ["finalized", "determined", "void"])
 def test_a_decision_after_its_result_is_found_when_revealed(status: str, tmp_path: Path) -> None:
+    # R-28, R-44.
     """Independent of its stated time of receipt."""
     made = Season().start()
     made.publish()

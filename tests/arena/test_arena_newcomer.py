@@ -122,6 +122,7 @@ def run_agent(url: str, folder: Path, first: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_new_user_gets_a_rank_with_the_page_and_the_bash_agent(tmp_path: Path) -> None:
+    # R-28, R-29, R-32, R-40, R-42, R-43, R-44.
     """Decisions are stored, settled, scored and verified offline."""
     pytest.importorskip("playwright")
     with served(tmp_path, "--practice") as url, chromium() as browser:

@@ -65,6 +65,7 @@ def profile(ground: Floor, slug: str) -> dict[str, Any]:
 
 
 def test_base_rates_are_recorded_in_the_log_and_recompute_all_scores(ground: Floor, tmp_path: Path) -> None:
+    # R-46.
     """Steps 2 and 3: rates have source, n and period, and an export can be recomputed."""
     assert said(tmp_path, "rules")[-1] == "base rates: none"
     before = {each["theater"]: each for each in profile(ground, "ada")["per_theater"]}
@@ -89,6 +90,7 @@ def test_base_rates_are_recorded_in_the_log_and_recompute_all_scores(ground: Flo
 
 
 def test_the_fee_model_is_chosen_and_named(ground: Floor, tmp_path: Path) -> None:
+    # R-51.
     """`none` is selectable, and so are rate and rounding."""
     roi = [profile(ground, "ada")["roi"]]
     taker = ("--fee-model", "kalshi_taker", "--fee-rate", "0.2", "--fee-step", "0.0001")
@@ -171,6 +173,7 @@ def test_a_table_has_the_same_bytes_in_any_order() -> None:
 
 
 def test_the_base_rates_of_the_demo_are_labelled_synthetic() -> None:
+    # R-46.
     """A synthetic rate must not be mistaken for a real one."""
     assert {each["theater"] for each in json.loads(canonical_rate_table(json.dumps(BASE_RATES).encode()))} == {
         "iran", "israel", "ukraine", "taiwan", "korea", "yemen",
@@ -179,6 +182,7 @@ def test_the_base_rates_of_the_demo_are_labelled_synthetic() -> None:
 
 
 def test_two_agents_of_an_export_are_compared(ground: Floor, tmp_path: Path) -> None:
+    # R-54.
     """The comparison uses common markets and is undecided with too few."""
     export(ground.arena, tmp_path / "season", ground.clock[0])
     facts = facts_of_export(tmp_path / "season")

@@ -64,6 +64,7 @@ def test_every_page_is_well_formed_and_every_link_works(ground: Floor) -> None:
 
 
 def test_the_address_of_an_anchor_shows_its_row(ground: Floor) -> None:
+    # R-28.
     """Also for a submission at the end of a day whose record and id belong to the next day."""
     ground.publish()
     ground.register("one")
@@ -105,6 +106,7 @@ def test_the_submissions_of_a_day_are_paged(ground: Floor, monkeypatch: pytest.M
 
 
 def test_a_submission_verifies_offline_with_the_commands_of_its_page(ground: Floor, tmp_path: Path) -> None:
+    # R-42.
     """After all cutoffs. Before, only the agent has all salts."""
     ground.publish()
     ground.register("one")
@@ -139,6 +141,7 @@ def test_the_pages_state_the_limits_of_the_server(tmp_path: Path) -> None:
 
 
 def test_the_leaderboard_page_matches_the_protocol(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-33, R-34.
     """Rows by rank, other columns best first, with paging."""
     monkeypatch.setattr(agent_pages, "PAGE", 4)
     season(ground, "no", "no", "yes", "no", "no", "yes", "no", "no")
@@ -205,6 +208,7 @@ def test_an_agent_is_found_by_its_slug_in_any_case(ground: Floor) -> None:
 
 
 def test_a_snapshot_shows_its_log_record_in_any_order_of_requests(ground: Floor) -> None:
+    # R-16.
     """Its leaf is the record with its hash."""
     moments = [ground.publish()]
     for place in range(3):
@@ -240,6 +244,7 @@ def test_a_market_page_shows_its_result(ground: Floor) -> None:
 def test_every_page_shows_the_same_result_of_a_market(
     ground: Floor, status: str, outcome: str | None, expected: str
 ) -> None:
+    # R-44.
     """The pages of the market, the market list, the agent and the submission."""
     ground.publish()
     ground.register("one")
@@ -253,6 +258,7 @@ def test_every_page_shows_the_same_result_of_a_market(
 
 
 def test_the_calibration_is_a_chart_and_a_table(ground: Floor) -> None:
+    # R-31.
     """The chart and the table have the same numbers."""
     season(ground, "no", "no", "yes", "no", "yes", "no", "no", "no")
     found = page(ground, "/agents/one")
@@ -261,6 +267,7 @@ def test_the_calibration_is_a_chart_and_a_table(ground: Floor) -> None:
 
 
 def test_the_registry_lists_the_witnesses(tmp_path: Path) -> None:
+    # R-42.
     """With the size of each witness's newest cosigned checkpoint."""
     seen, new = (SignerKey(name, bytes([place]) * 32, WITNESS) for place, name in enumerate(("w.example", "v.example")))
     with floor(tmp_path, witnesses=(seen.verifier, new.verifier)) as ground:
@@ -276,6 +283,7 @@ def test_the_registry_lists_the_witnesses(tmp_path: Path) -> None:
 
 
 def test_intervals_are_shown_and_drawn_with_enough_markets(ground: Floor) -> None:
+    # R-33.
     """Intervals of skill and rank, as text and as a chart."""
     as_of = ground.clock[0] - ground.clock[0] % CADENCE
     ids = [f"kalshi:M{place}" for place in range(12)]

@@ -171,6 +171,7 @@ def forging(member: str) -> Callable[[Any], None]:
 
 
 def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
+    # R-42.
     """Record, inclusion, signature and commitments, with the reader's own key."""
     page = visit(f"/submissions/{site[1][0]}")
 
@@ -196,6 +197,7 @@ def test_a_browser_verifies_a_proof_and_finds_forgeries(visit: Callable[..., Any
 
 
 def test_the_page_shows_the_rows_of_the_leaderboard(visit: Callable[..., Any], site: tuple[str, list[str]]) -> None:
+    # R-33.
     """The same agents in the same order."""
     page = visit("/")
     rows = page.request.get(f"{site[0]}{BASE}/leaderboard").json()["rows"]

@@ -34,6 +34,7 @@ def ground(tmp_path: Path) -> Iterator[Floor]:
 
 
 def test_no_page_shows_a_decision_before_the_cutoff(ground: Floor) -> None:
+    # R-32.
     """Probability, confidence, reasoning and salt; also after a result, and with the agent's own key."""
     ground.publish()
     ground.register("one")
@@ -115,6 +116,7 @@ def test_a_page_loads_no_external_resource_and_has_no_inline_script(ground: Floo
 
 
 def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) -> None:
+    # R-03, R-07.
     """Below the protocol's base path errors are always JSON."""
     ground.publish()
     wrong = {"/nothing": 404, "/agents/none": 404, "/markets/kalshi:NONE": 404, "/submissions/0": 404}
@@ -139,6 +141,7 @@ def test_an_error_is_a_page_for_browsers_and_json_for_programs(ground: Floor) ->
 
 
 def test_pages_count_against_the_rate_limit(tmp_path: Path) -> None:
+    # R-06.
     """The error has a Retry-After header."""
     with floor(tmp_path, rate_anon=2) as ground:
         ground.publish()

@@ -58,6 +58,7 @@ def test_a_question_shows_what_an_agent_could_see_at_its_time(tmp_path: Path) ->
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
 def test_later_events_cannot_change_a_prompt(seed: int, tmp_path: Path) -> None:
+    # R-19.
     """Prompts stay the same if all results, prices, articles and closes after a time are changed."""
     markets, hours = season(seed)
     turn = 8 * 24.0
@@ -88,6 +89,7 @@ def _changed(result: Result) -> Result:
 
 @pytest.mark.parametrize("seed", range(count(20, 2)))
 def test_a_prompt_contains_no_later_time_except_closes(seed: int, tmp_path: Path) -> None:
+    # R-19.
     """Articles name the time at which they were first known; no time in a prompt is later than the question."""
     markets, hours = season(seed)
     closes = {at(each.close - back) for each in markets for back in (0, 2)}
@@ -115,10 +117,12 @@ def test_a_prompt_contains_no_later_time_except_closes(seed: int, tmp_path: Path
     ids=["nothing", "void", "scalar", "disputed", "disputed at once"],
 )
 def test_a_market_without_a_final_result_has_no_question(results: tuple[Result, ...], tmp_path: Path) -> None:
+    # R-44.
     assert hours_of(tmp_path, *results) == []
 
 
 def test_a_determined_result_is_final_after_a_day_of_log_without_dispute(tmp_path: Path) -> None:
+    # R-44.
     """Measured by the signed times of the log."""
     determined = MarketSpec("KXA", 0, 30, 40, (Result(50, "determined"),))
     assert questions_of(exported(tmp_path / "soon", [determined], [*HOURS, 73.0])) == []
@@ -127,6 +131,7 @@ def test_a_determined_result_is_final_after_a_day_of_log_without_dispute(tmp_pat
 
 
 def test_a_market_has_no_question_after_its_result_is_known(tmp_path: Path) -> None:
+    # R-27, R-43.
     assert hours_of(tmp_path / "a", Result(50)) == [at(0), at(1), at(2), at(30)]
     assert hours_of(tmp_path / "b", Result(2)) == [at(0), at(1)]
     assert hours_of(tmp_path / "c", Result(1.5, "determined", "no"), Result(60, outcome="yes")) == [at(0), at(1)]
@@ -137,6 +142,7 @@ def test_a_market_has_no_question_after_its_result_is_known(tmp_path: Path) -> N
 
 
 def test_a_snapshot_published_after_a_result_gives_no_question(tmp_path: Path) -> None:
+    # R-20.
     """The order of the log counts, not the time that a snapshot states."""
     market = MarketSpec("KXA", 0, 30, 40, (Result(50),))
     folder = exported(tmp_path / "made", [market], HOURS)
@@ -178,6 +184,7 @@ def wanted(markets: list[MarketSpec], hours: list[float]) -> dict[tuple[float, s
 
 @pytest.mark.parametrize("seed", range(count(50, 4)))
 def test_the_questions_match_an_independent_computation(seed: int, tmp_path: Path) -> None:
+    # R-27, R-43, R-44.
     """Recomputed here from the season's definition, without a log."""
     markets, hours = season(seed)
     past = PastSeason.read(exported(tmp_path, markets, hours))
@@ -226,6 +233,7 @@ def test_hours_out_of_range_are_refused(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("file", ["log.jsonl", "checkpoint", "base_rates.json", "snapshots"])
 def test_a_changed_export_is_refused(file: str, tmp_path: Path) -> None:
+    # R-42.
     """Results must match the signed log."""
     folder = exported(tmp_path, [MarketSpec("KXA", 0, 30, 40, (Result(50),))], HOURS)
     path = next((folder / "snapshots").iterdir()) if file == "snapshots" else folder / file

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(ground: Floor) -> None:
+    # R-01, R-16, R-39.
     key = {"Authorization": f"bearer {ground.keys['one']}"}
     first = ground.client.get(f"{BASE}/intel", headers={"Accept-Encoding": "identity"})
     assert first.headers["Cache-Control"] == "no-cache"
@@ -58,6 +59,7 @@ def test_a_snapshot_has_the_same_bytes_for_every_client_and_after_a_restart(grou
     ],
 )
 def test_a_snapshot_is_sent_in_the_accepted_content_coding(ground: Floor, accepted: str, coding: str | None) -> None:
+    # R-16.
     with ground.client.stream("GET", f"{BASE}/intel", headers={"Accept-Encoding": accepted}) as answer:
         raw = b"".join(answer.iter_raw())
         assert answer.headers.get("Content-Encoding") == coding
@@ -69,6 +71,7 @@ def test_a_snapshot_is_sent_in_the_accepted_content_coding(ground: Floor, accept
 
 
 def test_an_unpublished_snapshot_is_not_found(ground: Floor, tmp_path: Path) -> None:
+    # R-14, R-15.
     with floor(tmp_path / "empty") as empty:
         answer = empty.client.get(f"{BASE}/intel")
         assert said(answer)[:2] == (503, "snapshot_unavailable")
@@ -86,6 +89,7 @@ def test_an_unpublished_snapshot_is_not_found(ground: Floor, tmp_path: Path) -> 
 
 
 def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None:
+    # R-02.
     """Anonymous reads are allowed; reads with an invalid key are not."""
     for path in ("/markets", "/intel", "/leaderboard"):
         assert ground.client.get(BASE + path).status_code == 200
@@ -96,6 +100,7 @@ def test_an_invalid_key_is_refused_and_no_key_is_accepted(ground: Floor) -> None
 
 
 def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
+    # R-07, R-08, R-09, R-10, R-27, R-40, R-44.
     reply = ground.client.get(f"{BASE}/markets").json()
     assert reply["as_of"] == ground.as_of
     cutoffs = [(each["decision_cutoff"], each["market_id"]) for each in reply["markets"]]
@@ -128,6 +133,7 @@ def test_markets_are_open_then_closed_then_settled(ground: Floor) -> None:
 
 
 def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
+    # R-32.
     """Its decisions are public by then."""
     from openoutcry.arena.store.entry_writes import MarketListing, PublishSnapshot
 
@@ -142,6 +148,7 @@ def test_a_closed_market_does_not_reopen(ground: Floor) -> None:
 
 
 def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) -> None:
+    # R-31, R-32, R-33, R-34, R-44.
     markets = ground.markets()
     for slug, share in (("good", 0.9), ("bad", 0.2)):
         ground.register(slug, display_name=slug.title(), contact_email=f"{slug}@example.org")
@@ -183,6 +190,7 @@ def test_boards_show_nothing_before_the_cutoff_and_rank_after_it(ground: Floor) 
 
 
 def test_an_unknown_route_returns_an_error_in_the_common_form(ground: Floor) -> None:
+    # R-03.
     assert said(ground.client.get("/v2/competition/nothing"))[:2] == (404, "not_found")
     wrong = ground.client.post(f"{BASE}/markets")
     assert said(wrong)[:2] == (405, "method_not_allowed")
@@ -192,9 +200,11 @@ def test_an_unknown_route_returns_an_error_in_the_common_form(ground: Floor) -> 
 
 
 def test_an_internal_error_reveals_nothing_of_the_request(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-03, R-32.
     monkeypatch.setattr(ground.arena.state, "markets", None)
     assert said(ground.client.get(f"{BASE}/markets"))[:2] == (500, "internal_error")
 
 
 def test_timestamps_are_formatted_in_utc() -> None:
+    # R-01.
     assert format_timestamp(parse_timestamp("t", "2026-05-08T12:00:00.5+00:00")) == "2026-05-08T12:00:00.500000Z"

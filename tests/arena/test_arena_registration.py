@@ -35,6 +35,7 @@ def register(ground: Floor, **headers: str) -> Any:
 
 
 def test_a_key_is_shown_once_and_stored_as_its_hash(ground: Floor) -> None:
+    # R-36.
     answer = ground.client.post(f"{BASE}/register", json={"slug": "One_1-x", "contact_email": "secret@example.org"})
     reply = answer.json()
     assert (answer.status_code, reply["slug"]) == (201, "one_1-x")
@@ -77,17 +78,20 @@ def test_a_key_is_shown_once_and_stored_as_its_hash(ground: Floor) -> None:
     ],
 )
 def test_an_invalid_registration_is_refused(ground: Floor, body: dict[str, Any], field: str) -> None:
+    # R-35.
     """The Kelvin sign, whose lower case is an ASCII k, is refused."""
     assert said(ground.client.post(f"{BASE}/register", json=body)) == (422, "invalid_registration", field)
 
 
 @given(st.text(max_size=45))
 def test_a_slug_is_ascii(text: str) -> None:
+    # R-35.
     slug = slug_of(text)
     assert slug is None or (text.isascii() and re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", slug) is not None)
 
 
 def test_a_slug_belongs_to_its_first_agent(ground: Floor) -> None:
+    # R-37.
     with ThreadPoolExecutor(16) as pool:
         answers = list(
             pool.map(lambda _: ground.client.post(f"{BASE}/register", json={"slug": "same"}).status_code, range(32))
@@ -98,6 +102,7 @@ def test_a_slug_belongs_to_its_first_agent(ground: Floor) -> None:
 
 
 def test_registrations_per_address_are_limited_and_failures_do_not_count(tmp_path: Path) -> None:
+    # R-38.
     proxies = parse_networks(("10.0.0.0/8",))
     with floor(tmp_path, register_cap=2, proxies=proxies) as ground:
         assert ground.client.post(f"{BASE}/register", json={"slug": "-"}).status_code == 422
@@ -116,6 +121,7 @@ def test_registrations_per_address_are_limited_and_failures_do_not_count(tmp_pat
 
 
 def test_addresses_of_an_ipv6_network_share_a_bucket_and_proxies_are_trusted(tmp_path: Path) -> None:
+    # R-38.
     """IPv6 counts by /64; the address is the one that the last trusted proxy saw."""
     from starlette.testclient import TestClient
 
@@ -143,6 +149,7 @@ def test_addresses_of_an_ipv6_network_share_a_bucket_and_proxies_are_trusted(tmp
 
 
 def test_repeated_forwarding_headers_are_joined(tmp_path: Path) -> None:
+    # R-38.
     """A proxy may add its own header line after a forged one of its client."""
     from starlette.requests import HTTPConnection
 
@@ -154,6 +161,7 @@ def test_repeated_forwarding_headers_are_joined(tmp_path: Path) -> None:
 
 
 def test_requests_without_a_valid_key_count_by_address(tmp_path: Path) -> None:
+    # R-06.
     """Invalid keys, missing keys and registrations count, whatever their result."""
     with floor(tmp_path, rate_anon=6) as ground:
         wrong = {"Authorization": "Bearer tarena_none"}
@@ -168,6 +176,7 @@ def test_requests_without_a_valid_key_count_by_address(tmp_path: Path) -> None:
 
 
 def test_the_least_recently_seen_client_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-06.
     """A flood of addresses neither fills the memory nor resets the limit of an active client."""
     monkeypatch.setattr(rate_limit, "MAX_NAMES", 100)
     window, through = SlidingWindow(3), 0
@@ -189,6 +198,7 @@ def test_a_rotated_key_replaces_the_old_one_at_once(ground: Floor) -> None:
 
 
 def test_a_suspended_agent_cannot_submit(ground: Floor) -> None:
+    # R-04.
     from openoutcry.arena.store.entry_writes import SuspendAgent
 
     ground.arena.writer.write(SuspendAgent("one", True, "a test", ground.clock[0]))
@@ -199,6 +209,7 @@ def test_a_suspended_agent_cannot_submit(ground: Floor) -> None:
 
 
 def test_the_61st_request_of_a_minute_is_admitted_after_retry_after(tmp_path: Path) -> None:
+    # R-06.
     """Invalid requests count, rate-limited ones do not."""
     with floor(tmp_path, rate_key=60) as ground:
         ground.publish()
@@ -223,6 +234,7 @@ def refused(window: SlidingWindow, moment: int) -> int | None:
 
 @given(st.lists(st.integers(0, 20 * SECOND), max_size=60), st.integers(1, 5))
 def test_no_minute_exceeds_the_limit_and_waiting_helps(gaps: list[int], most: int) -> None:
+    # R-06.
     window, now, through = SlidingWindow(most), 0, list[int]()
     for gap in gaps:
         now += gap
@@ -238,10 +250,12 @@ def test_no_minute_exceeds_the_limit_and_waiting_helps(gaps: list[int], most: in
 
 @pytest.mark.parametrize("name", ["\u0639\u0644\u06cc", "7", "O'Neill \U0001f98a", "Zo\u0065\u0308", "\u674e"])
 def test_a_display_name_may_use_any_alphabet(name: str, ground: Floor) -> None:
+    # R-35.
     ground.register("named", display_name=f" {name} ")
     assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] == name
 
 
 def test_a_blank_display_name_is_none(ground: Floor) -> None:
+    # R-35.
     ground.register("named", display_name=" \u3000 ")
     assert ground.client.get(f"{BASE}/agents/named").json()["display_name"] is None

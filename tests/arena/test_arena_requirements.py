@@ -1,4 +1,7 @@
-"""Every requirement (R) and goal (G) is named by the test or script that checks it."""
+"""Every requirement (R) and goal (G) of the Arena is named by the test or script that checks it.
+
+The numbers are those of the specification of the Arena, which is not a part of this repository.
+"""
 
 from __future__ import annotations
 

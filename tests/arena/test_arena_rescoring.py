@@ -132,6 +132,7 @@ def command(*words: object) -> tuple[int, str]:
 
 
 def test_two_standalone_files_recompute_the_servers_leaderboard(served_season: Floor, tmp_path: Path) -> None:
+    # R-44.
     """An auditor with an export and the two files, without the package, computes the server's leaderboard."""
     folder, alone = tmp_path / "season", tmp_path / "alone"
     export(served_season.arena, folder, served_season.clock[0])
@@ -161,6 +162,7 @@ def test_two_standalone_files_recompute_the_servers_leaderboard(served_season: F
 
 
 def test_a_withheld_decision_is_found(served_season: Floor, tmp_path: Path) -> None:
+    # R-32.
     """After the cutoff no decision may stay secret, or the operator could select decisions."""
     folder = tmp_path / "season"
     export(served_season.arena, folder, served_season.clock[0])

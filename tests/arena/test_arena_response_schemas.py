@@ -40,6 +40,7 @@ def shown() -> dict[str, Any]:
 
 
 def test_every_schema_has_a_valid_example(ground: Floor) -> None:
+    # R-03, R-08, R-17, R-21, R-28, R-31, R-33, R-36.
     """Examples have all members and no others."""
     document = Contract(ground.client.get("/openapi.json").json()).document
     routes = [operation for reply in document["paths"].values() for operation in reply.values()]
@@ -53,6 +54,7 @@ def test_every_schema_has_a_valid_example(ground: Floor) -> None:
 
 
 def test_the_example_receipt_verifies() -> None:
+    # R-42.
     """The example proof, for the same record, verifies too."""
     found = shown()
     named = re.search(r"`(openoutcry\.arena/local\+\S+)`", PAGE)

@@ -27,6 +27,7 @@ SETTINGS = settings(
 
 @pytest.mark.parametrize("is_keyed", [False, True])
 def test_generated_requests_get_documented_responses(tmp_path: Path, is_keyed: bool) -> None:
+    # R-03, R-04.
     """Statuses, headers, content types and bodies are documented."""
     with floor(tmp_path / "arena") as ground:
         ground.publish()

@@ -47,6 +47,7 @@ def within(n_held: int, n: int, expected: float) -> bool:
 
 
 def test_intervals_have_their_nominal_coverage() -> None:
+    # R-54.
     """93 to 97 % of seasons, for the Brier score and for skill."""
     rng = np.random.default_rng(SEED)
     noise = [0.0, 0.5, 1.5]
@@ -66,6 +67,7 @@ def test_intervals_have_their_nominal_coverage() -> None:
 
 
 def test_p_values_of_equally_skilled_agents_are_uniform() -> None:
+    # R-54.
     rng = np.random.default_rng(SEED + 1)
     p_values, shares = [], []
     for seed in range(count(2_000, 300)):
@@ -117,6 +119,7 @@ def test_the_sign_flip_p_value_equals_the_exact_one() -> None:
 
 
 def test_intervals_equal_those_of_a_numpy_bootstrap() -> None:
+    # R-54.
     """Markets are drawn with all their forecasts."""
     rng = np.random.default_rng(SEED + 4)
     probabilities, outcomes = draw_forecasts(rng, [0.2, 0.8, 1.4], 150, 0.7)
@@ -167,6 +170,7 @@ def dummies(agent: Array, market: Array, loss: Array) -> Array:
 
 @pytest.mark.parametrize("seed", range(count(50, 8)))
 def test_the_difficulty_adjustment_equals_least_squares_with_dummies(seed: int) -> None:
+    # R-55.
     rng = np.random.default_rng(SEED + 100 + seed)
     probabilities, outcomes = draw_forecasts(rng, list(rng.uniform(0.0, 2.0, 12)), 60, 0.4)
     probabilities[:, 0] = 0.5
@@ -177,6 +181,7 @@ def test_the_difficulty_adjustment_equals_least_squares_with_dummies(seed: int) 
 
 
 def test_skipping_hard_markets_improves_skill_but_not_the_adjusted_score() -> None:
+    # R-55.
     """The purpose of the adjustment."""
     rng = np.random.default_rng(SEED + 6)
     logit = np.repeat([0.0, 5.0], 100)
@@ -201,12 +206,14 @@ def test_agents_that_share_no_market_are_not_compared() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 9, 50, 4_000])
 def test_wilson_intervals_equal_those_of_scipy(n: int) -> None:
+    # R-53.
     for true in {0, 1, n // 3, n - 1, n}:
         expected = stats.binomtest(true, n).proportion_ci(0.95, method="wilson")
         assert wilson(true, n) == pytest.approx((expected.low, expected.high), rel=1e-12, abs=1e-15)
 
 
 def test_bins_are_tenths_and_the_last_includes_one() -> None:
+    # R-53.
     probabilities = np.array([[0.0, 0.099999, 0.1, 0.3, 0.7, 0.899999, 0.9, 1.0]])
     (row,) = scoring.score(forecast_table(probabilities, np.ones(8, dtype=bool), RATE)).rows
     assert [each.n for each in row.calibration.bins] == [2, 1, 0, 1, 0, 0, 0, 1, 1, 2]
@@ -218,6 +225,7 @@ def test_bins_are_tenths_and_the_last_includes_one() -> None:
 
 
 def test_a_certain_but_wrong_forecast_has_a_bounded_log_score() -> None:
+    # R-53.
     """Clipped to 0.001."""
     (row,) = scoring.score(forecast_table(np.array([[1.0]]), np.array([False]), RATE)).rows
     assert row.log_score == pytest.approx(np.log(0.001), rel=1e-15)

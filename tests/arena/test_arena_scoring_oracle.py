@@ -35,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_board_equals_the_standalone_rescoring_to_the_bit(
     folder: Path, seed: int, theater: str | None, fee_model: str
 ) -> None:
+    # R-31, R-33, R-34, R-43, R-44, R-45, R-46, R-47, R-48, R-49, R-50, R-51, R-52, R-53.
     """Scores, the ranking, and the scores by theater."""
     inputs = season(seed, parameters=Parameters(min_markets=2, fee_model=fee_model))
     found = scoring.score(inputs, theater)

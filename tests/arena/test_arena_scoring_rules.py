@@ -65,6 +65,7 @@ def brier(given: ScoreInputs) -> float | None:
 def test_the_protocols_example_positions_earn_the_stated_profit(
     p: str, outcome: str, fee_due: str, profit: str
 ) -> None:
+    # R-51.
     row = only(inputs([decision(p)], [final(outcome)]))
     price = Fraction(18, 100) if outcome == "yes" else Fraction(82, 100)
     assert fee(price, Parameters()) == Fraction(fee_due)
@@ -73,6 +74,7 @@ def test_the_protocols_example_positions_earn_the_stated_profit(
 
 
 def test_a_fee_is_rounded_up_to_its_step_and_fee_model_none_is_free() -> None:
+    # R-51.
     assert fee(Fraction(1, 3), Parameters()) == Fraction("2.34")
     assert fee(Fraction(1, 3), Parameters(fee_step="0.0001")) == Fraction("2.3334")
     assert fee(Fraction(18, 100), Parameters()) == Fraction("2.87")
@@ -96,6 +98,7 @@ def test_a_fee_is_rounded_up_to_its_step_and_fee_model_none_is_free() -> None:
 def test_a_position_requires_more_than_the_edge_and_at_least_the_confidence(
     p: str, confidence: str | None, n: int
 ) -> None:
+    # R-50.
     """Strict, in exact decimals; 0.23 - 0.18 exceeds 0.05 in floats."""
     row = only(inputs([decision(p, confidence=confidence)], [final()]))
     assert row.n_positions == n
@@ -104,6 +107,7 @@ def test_a_position_requires_more_than_the_edge_and_at_least_the_confidence(
 
 
 def test_the_price_is_from_the_last_snapshot_and_not_from_the_cited_one() -> None:
+    # R-50.
     """An agent cannot trade at an old price after news."""
     quotes = [
         Quote(M, hour(0), hour(20), ("iran",), "0.18", "0.17", "0.19"),
@@ -119,6 +123,7 @@ def test_the_price_is_from_the_last_snapshot_and_not_from_the_cited_one() -> Non
 
 
 def test_the_last_decision_up_to_the_cutoff_counts() -> None:
+    # R-43.
     """Inclusive, by time of receipt and the cutoff known at that time."""
     decisions = [decision("0.9", at=20, seq=3), decision("0.5", at=5, seq=1), decision("0.1", at=21, seq=4)]
     assert brier(inputs(decisions, [final()])) == pytest.approx(0.01)
@@ -129,6 +134,7 @@ def test_the_last_decision_up_to_the_cutoff_counts() -> None:
 
 
 def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> None:
+    # R-43.
     decisions = [decision("0.9", at=12, seq=3), decision("0.5", at=11, seq=1)]
     assert brier(inputs(decisions, [final(close_us=hour(14))])) == pytest.approx(0.01)
     assert brier(inputs(decisions, [final(close_us=hour(14) - 1)])) == 0.25
@@ -149,12 +155,14 @@ def test_a_decision_within_two_hours_of_the_actual_close_does_not_count() -> Non
     ],
 )
 def test_a_market_is_settled_by_its_last_record(records: list[Resolution], scored: int, waiting: int) -> None:
+    # R-44.
     row = only(inputs([decision("0.9")], records))
     assert (row.n_scored, row.n_provisional, row.provisional) == (scored, waiting, waiting > 0)
     assert (row.brier_provisional is None) == (scored + waiting == 0)
 
 
 def test_an_amendment_changes_the_season_of_the_settlement() -> None:
+    # R-44.
     records = [final(at=50), final("no", "amended", 150, 101)]
     early, late = (hour(0), hour(100)), (hour(100), hour(200))
     assert brier(inputs([decision("0.9")], records)) == pytest.approx(0.81)
@@ -193,11 +201,13 @@ def source_of(board: scoring.Board, theater: str) -> str:
     ],
 )
 def test_a_reference_rate_requires_ten_decisions_and_lies_within_bounds(n: int, n_yes: int, source: str) -> None:
+    # R-46.
     """The bounds are inclusive."""
     assert source_of(many(n, n_yes), "iran") == source
 
 
 def test_reference_rates_fall_back_in_order_and_name_their_source() -> None:
+    # R-46.
     own = BaseRate("iran", "0.2", 40, "made up", "2020-2025")
     other = BaseRate("yemen", "0.6", 40, "invented", "2021")
     assert source_of(many(10, 5, [own]), "iran") == "platform_theater"
@@ -210,6 +220,7 @@ def test_reference_rates_fall_back_in_order_and_name_their_source() -> None:
 
 
 def test_forecasting_the_reference_rate_has_zero_paired_skill() -> None:
+    # R-47.
     """Exactly 0 for any outcomes."""
     for n_yes in (0, 3, 11):
         made = forecast_table(np.full((1, 11), 0.25), np.arange(11) < n_yes, "0.25")
@@ -219,6 +230,7 @@ def test_forecasting_the_reference_rate_has_zero_paired_skill() -> None:
 
 
 def test_expected_skill_is_0_over_the_complete_population() -> None:
+    # R-47.
     """Forecasts of the platform rate lose in total their expected loss."""
     tables = np.full((4, 40), np.nan)
     for agent in range(4):
@@ -237,12 +249,14 @@ def test_expected_skill_is_0_over_the_complete_population() -> None:
 
 
 def test_without_a_rate_skill_is_relative_to_always_50() -> None:
+    # R-47, R-48.
     (row,) = many(9, 9).rows
     assert row.skill_reference == "always_50"
     assert row.brier_skill_score == row.brier_skill_score_vs_50 == 0.0
 
 
 def test_equal_agents_rank_by_number_of_decisions_and_then_by_slug() -> None:
+    # R-33, R-34.
     shares = np.array([[0.5, np.nan], [0.5, np.nan], [0.6, 0.6], [np.nan, np.nan], [0.5, 0.5]])
     made = forecast_table(shares, np.array([True, True]), "0.5")
     rows = scoring.score(made).rows
@@ -266,6 +280,7 @@ def test_a_suspended_agent_is_listed_last_and_does_not_change_other_ranks() -> N
 
 
 def test_coverage_reveals_nothing_about_markets_before_their_cutoff() -> None:
+    # R-32, R-52.
     """An open market is in neither the numerator nor the denominator."""
     live = Quote("kalshi:LIVE", hour(0), hour(300), ("iran",))
     made = inputs([decision("0.9")], [final()])
@@ -293,6 +308,7 @@ def test_a_season_is_a_quarter_with_an_exclusive_end() -> None:
 
 
 def test_a_quote_is_parsed_from_a_snapshot_with_defaults() -> None:
+    # R-10, R-11.
     item = {"market_id": M, "yes_mid_price": "0.185", "yes_bid": "0.18", "yes_ask": None, "theaters": ["iran"]}
     full = scoring.parse_quote(item | {"close_time": "2026-01-02T00:00:00Z"}, hour(0))
     assert full == Quote(M, hour(0), hour(22), ("iran",), "0.185", "0.18", None)

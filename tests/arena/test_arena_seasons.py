@@ -24,6 +24,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_missed_snapshot_is_never_published(ground: Floor) -> None:
+    # R-15, R-20.
     """After an hour without a tick only the snapshot of the last multiple of ten minutes is published."""
     first = parse_timestamp("t", ground.as_of)
     ground.clock[0] = first + 6 * CADENCE + 3 * MINUTE
@@ -40,6 +41,7 @@ def test_a_missed_snapshot_is_never_published(ground: Floor) -> None:
 
 
 def test_a_day_is_closed_even_if_no_snapshot_can_be_built(ground: Floor) -> None:
+    # R-39.
     """A failing source does not prevent closing a day or reloading an operator's writes."""
 
     def broken(as_of: datetime) -> Snapshot:
@@ -54,6 +56,7 @@ def test_a_day_is_closed_even_if_no_snapshot_can_be_built(ground: Floor) -> None
 @pytest.mark.parametrize("late", [timedelta(microseconds=1), timedelta(days=1)])
 @pytest.mark.parametrize("is_dated", [True, False])
 def test_an_item_later_than_its_snapshot_is_never_published(ground: Floor, late: timedelta, is_dated: bool) -> None:
+    # R-41.
     """An item dated after `as_of`, or first seen after it, prevents the publication."""
 
     def leaking(as_of: datetime) -> Snapshot:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_result_is_final_on_the_board_when_its_market_is_settled(ground: Floor) -> None:
+    # R-44.
     """After a day without dispute, to the microsecond."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.submit("one", (market["market_id"], 0.5))
@@ -39,6 +40,7 @@ def test_a_result_is_final_on_the_board_when_its_market_is_settled(ground: Floor
 
 
 def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> None:
+    # R-33.
     """One quarter, and all time; an amendment in a later quarter does not move a market."""
     first, second, *_ = ground.client.get(f"{BASE}/markets").json()["markets"]
     ground.submit("one", (first["market_id"], 0.5), (second["market_id"], 0.25))
@@ -61,6 +63,7 @@ def test_a_market_counts_in_the_season_in_which_it_was_final(ground: Floor) -> N
 
 
 def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
+    # R-33.
     """An unknown name does not mean all, and is not cached."""
     for name, value in (("theater", "atlantis"), ("theater", ""), ("season", "2026Q1"), ("season", "x")):
         reply = ground.client.get(f"{BASE}/leaderboard", params={name: value})
@@ -71,6 +74,7 @@ def test_an_unknown_region_or_season_is_refused(ground: Floor) -> None:
 def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
     ground: Floor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # R-33.
     """A submission enters a board at its cutoff."""
     made = list[Any]()
     first = board_cache.select
@@ -97,6 +101,7 @@ def test_a_board_is_recomputed_after_changes_but_not_for_a_submission(
 
 
 def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-33.
     """A board computed during a commit must not be served as the board after it."""
     rows_before_commit = list[list[str]]()
     first = write_queue.full_tiles
@@ -114,6 +119,7 @@ def test_a_board_computed_during_a_commit_is_not_cached(ground: Floor, monkeypat
 
 
 def test_a_board_being_computed_is_served_in_its_last_version(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-33.
     """A slow computation does not block other requests."""
     found = board_cache.Boards(ground.arena, ground.settings)
     before, first = found.board(), board_cache.board
@@ -139,6 +145,7 @@ def test_the_openapi_document_has_the_pattern_of_a_season(ground: Floor) -> None
 
 
 def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
+    # R-33.
     """Also if nothing else has changed."""
     assert ground.client.get(f"{BASE}/leaderboard").json()["scoring_version"] == "1"
     rules = replace(Parameters(), fee_model="none").to_record()
@@ -148,6 +155,7 @@ def test_a_board_uses_the_newest_rules(ground: Floor) -> None:
 
 
 def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
+    # R-27, R-32.
     """A passed cutoff stays passed; otherwise public decisions could be copied."""
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     ground.register("two")
@@ -159,6 +167,7 @@ def test_setting_the_clock_back_does_not_reopen_a_market(ground: Floor) -> None:
 
 
 def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -> None:
+    # R-42.
     """A record written during the computation of a proof does not invalidate it."""
     reply = ground.submit("one", (ground.markets()[0], 0.5)).json()
     key = verifier.parse_key(str(ground.arena.key.verifier))
@@ -179,6 +188,7 @@ def test_a_proof_matches_its_checkpoint_under_concurrent_writes(ground: Floor) -
 
 
 def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-26.
     """Also with concurrent submissions of more agents than the cache holds."""
     monkeypatch.setattr(write_batch, "MAX_CACHED", 0)
     ground.register("two")
@@ -190,6 +200,7 @@ def test_evicted_cache_entries_are_reloaded(ground: Floor, monkeypatch: pytest.M
 
 
 def test_setting_the_clock_back_does_not_break_a_board(ground: Floor) -> None:
+    # R-27.
     """A decision is received after its snapshot, whatever the clock says."""
     ground.publish()
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
@@ -202,6 +213,7 @@ def test_setting_the_clock_back_does_not_break_a_board(ground: Floor) -> None:
 
 
 def test_invalid_requests_to_the_log_are_refused(ground: Floor) -> None:
+    # R-03.
     """Every error has the common form."""
     size = ground.arena.writer.log.end.seq
     for path in (

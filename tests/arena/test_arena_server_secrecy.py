@@ -86,6 +86,7 @@ def public_bytes(ground: Floor, folder: Path, expected: dict[str, Any]) -> bytes
 def test_no_public_byte_contains_a_decision_before_the_cutoff(
     ground: Floor, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    # R-32.
     """Probability, reasoning and salt in responses, headers, tiles, exports and the server's log."""
     caplog.set_level(logging.DEBUG)
     market = ground.client.get(f"{BASE}/markets").json()["markets"][0]
@@ -112,6 +113,7 @@ def test_no_public_byte_contains_a_decision_before_the_cutoff(
 
 @pytest.mark.parametrize("table", ["submissions", "decisions"])
 def test_a_failing_database_logs_no_decision(ground: Floor, caplog: pytest.LogCaptureFixture, table: str) -> None:
+    # R-32.
     """A failing statement is logged without its parameters."""
     connection = ground.arena.writer.connection()
     with connection.begin():
@@ -124,6 +126,7 @@ def test_a_failing_database_logs_no_decision(ground: Floor, caplog: pytest.LogCa
 
 
 def test_a_commitment_cannot_be_guessed(ground: Floor) -> None:
+    # R-32.
     """No combination of market and two-digit probability gives it without the salt."""
     markets = ground.markets()
     reply = ground.submit("one", (markets[3], 0.37)).json()
@@ -137,6 +140,7 @@ def test_a_commitment_cannot_be_guessed(ground: Floor) -> None:
 
 
 def test_the_order_of_commitments_reveals_nothing(ground: Floor) -> None:
+    # R-32.
     reply = ground.submit("one", *((market, 0.5) for market in ground.markets())).json()
     commitments = reply["record"]["commitments"]
     assert commitments == sorted(commitments)
@@ -144,6 +148,7 @@ def test_the_order_of_commitments_reveals_nothing(ground: Floor) -> None:
 
 
 def test_an_export_verifies_with_both_verifiers_and_has_the_boards_scores(ground: Floor, tmp_path: Path) -> None:
+    # R-42, R-44.
     """Log, revealed decisions, snapshots and days, before and after the cutoffs."""
     markets = ground.markets()
     for slug, share in (("one", 0.8), ("two", 0.3)):
@@ -172,6 +177,7 @@ def test_an_export_verifies_with_both_verifiers_and_has_the_boards_scores(ground
 
 
 def test_a_proof_is_valid_tlog_proof_text(ground: Floor) -> None:
+    # R-42.
     """`tlog-proof`."""
     from openoutcry.arena.log.log_proofs import Proof
 

@@ -58,6 +58,7 @@ def test_gdelts_search_gives_articles_and_its_errors_are_unreadable() -> None:
 
 
 def test_gdelts_event_file_gives_root_events_and_their_side() -> None:
+    #
     parsed = gdelt.parse_events(zipped(fixture("gdelt_export.CSV")), FETCHED)
     found = [(each.country, each.is_hostile) for each in parsed.items]
     assert found == [("IR", True), ("IR", True), ("IR", False), ("UP", False), ("FR", True)]
@@ -160,6 +161,7 @@ def test_kalshi_in_cents_gives_the_same_prices() -> None:
 
 
 def test_a_calendar_gives_events_with_a_zone() -> None:
+    #
     parsed = icalendar.parse(fixture("calendar.ics"), FETCHED)
     council, vote = parsed.items
     assert council.title == "Security Council, briefing on Yemen"

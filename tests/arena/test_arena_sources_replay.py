@@ -108,6 +108,7 @@ def test_a_response_in_another_format_is_a_failure() -> None:
 
 
 def test_an_article_keeps_its_first_version_and_expires_three_days_after_its_last_listing() -> None:
+    #
     observer = Observer()
     first = observer.observe(AS_OF, responses())
     changed = [

@@ -60,6 +60,7 @@ with floor(Path(sys.argv[1])) as ground:
 
 
 def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
+    # G5, R-28.
     """SIGKILL at random times, repeatedly on the same file."""
     drawn, acknowledged = random.Random(8), dict[str, int]()
     # The package of this process, wherever it is installed.
@@ -87,6 +88,7 @@ def test_no_acknowledged_record_is_lost_when_the_server_is_killed(tmp_path: Path
 
 
 def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: Path) -> None:
+    # R-28.
     """An error and no receipt; with free space the log continues."""
     with floor(tmp_path) as ground:
         ground.publish()
@@ -116,6 +118,7 @@ def test_a_full_disk_acknowledges_nothing_and_the_log_continues_later(tmp_path: 
 
 
 def test_one_of_32_concurrent_equal_decisions_is_accepted(tmp_path: Path) -> None:
+    # R-25, R-26.
     """Under concurrency."""
     with floor(tmp_path) as ground:
         ground.publish()
@@ -163,6 +166,7 @@ def test_a_key_rotated_by_another_process_is_invalid(tmp_path: Path) -> None:
 
 
 def test_a_market_published_by_another_process_is_secret_too(tmp_path: Path) -> None:
+    # R-32.
     """A process with an outdated state reveals no decision."""
     with floor(tmp_path) as ground, Arena(tmp_path) as other:
         late = Floor(other, ground.clock, ground.demo, ground.settings)
@@ -179,6 +183,7 @@ def test_a_market_published_by_another_process_is_secret_too(tmp_path: Path) -> 
 
 
 def test_a_log_without_its_key_does_not_open(tmp_path: Path) -> None:
+    # R-28.
     """No new key replaces a lost one."""
     with floor(tmp_path):
         pass
@@ -192,6 +197,7 @@ def test_a_log_without_its_key_does_not_open(tmp_path: Path) -> None:
 
 
 def test_a_key_cannot_sign_a_second_history(tmp_path: Path) -> None:
+    # R-28.
     """An empty database next to an existing key, for example without `--database`, starts no second log."""
     url = f"sqlite:///{tmp_path / 'elsewhere.db'}"
     with floor(tmp_path / "arena", url) as ground:
@@ -205,6 +211,7 @@ def test_a_key_cannot_sign_a_second_history(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("has_log", [False, True])
 def test_a_killed_first_start_is_resumed(has_log: bool, tmp_path: Path) -> None:
+    # G5.
     """The key exists before the log and is final once the log has records."""
     with floor(tmp_path) as ground:
         vkey = str(ground.arena.key.verifier)
@@ -220,6 +227,7 @@ def test_a_killed_first_start_is_resumed(has_log: bool, tmp_path: Path) -> None:
 
 
 def test_setting_the_clock_back_does_not_decrease_log_times(ground: Floor, tmp_path: Path) -> None:
+    # R-20, R-27, R-42.
     """Log times never decrease, also after writes of another process and after a restart."""
     ground.register("two")
     ground.clock[0] += 7 * HOUR
@@ -243,6 +251,7 @@ def test_setting_the_clock_back_does_not_decrease_log_times(ground: Floor, tmp_p
 
 
 def test_an_operator_writes_while_a_server_runs(tmp_path: Path) -> None:
+    # R-44.
     """`arena resolve` is another process; the server continues after its record and uses its result."""
     with floor(tmp_path) as ground, Arena(tmp_path) as operator:
         first = ground.publish()

@@ -39,6 +39,7 @@ with floor(Path(sys.argv[1])) as ground:
 
 
 def test_a_transaction_waits_for_the_disk(ground: Floor) -> None:
+    # R-28.
     """`synchronous=NORMAL` could lose acknowledged records at a power failure."""
     connection = ground.arena.writer.connection()
     settings = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "journal_mode")]
@@ -48,6 +49,7 @@ def test_a_transaction_waits_for_the_disk(ground: Floor) -> None:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_every_response_follows_a_sync(tmp_path: Path) -> None:
+    # R-28.
     """The database's write-ahead log is synced between a request and its response."""
     if subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False).returncode:
         pytest.skip("strace may not trace here")

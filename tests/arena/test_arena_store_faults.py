@@ -31,6 +31,7 @@ pytestmark = pytest.mark.once
 
 
 def test_only_the_operator_can_read_an_arenas_files(tmp_path: Path) -> None:
+    # R-32.
     """The tables and their backup contain decisions and salts before they are public."""
     with floor(tmp_path / "new" / "arena") as ground:
         ground.publish()
@@ -43,6 +44,7 @@ def test_only_the_operator_can_read_an_arenas_files(tmp_path: Path) -> None:
 
 
 def test_submission_ids_increase_after_a_restart_with_a_clock_set_back(tmp_path: Path) -> None:
+    # R-28.
     """Later ids are greater, which the paging of the registry relies on."""
     names = list[str]()
     for back in range(3):
@@ -126,6 +128,7 @@ def test_an_entry_that_cannot_be_written_fails_alone(tmp_path: Path) -> None:
 
 
 def test_ids_increase_even_if_the_clock_runs_backwards() -> None:
+    # R-28.
     """ULIDs are 26 characters of Crockford's base 32, starting with the millisecond."""
     ids, moment = UlidGenerator(), 1_778_241_600_000_000
     moments = [moment] * 50 + [moment + 1_000_000, moment, moment - 10**9, moment + 2_000_000]

@@ -81,6 +81,7 @@ def test_a_season_continues_after_a_restart(tmp_path: Path, url: str) -> None:
 
 
 def test_two_processes_write_one_log(tmp_path: Path, url: str) -> None:
+    # R-44.
     """An operator's command and the server append to the same log in turn."""
     with floor(tmp_path, url) as ground, Arena(tmp_path, url) as operator:
         markets = started(ground)

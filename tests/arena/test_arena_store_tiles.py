@@ -123,6 +123,7 @@ def test_an_arena_with_missing_last_records_does_not_open(tmp_path: Path) -> Non
 
 
 def test_the_migrations_create_the_tables_of_the_schema(tmp_path: Path) -> None:
+    # R-28.
     """Tables and indexes match; a database of the newest version is not changed."""
     from alembic.autogenerate import compare_metadata
     from alembic.config import Config

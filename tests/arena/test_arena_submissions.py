@@ -22,6 +22,7 @@ pytestmark = pytest.mark.once
 
 
 def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> None:
+    # R-28, R-42.
     markets = ground.markets()
     answer = ground.submit(
         "one", (markets[0], 0.04), {"market_id": markets[1], "yes_probability": 0.5, "confidence": 0.8}
@@ -45,6 +46,7 @@ def test_a_submission_returns_a_receipt_that_verifies_offline(ground: Floor) -> 
 
 
 def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
+    # R-05, R-25.
     """A bad token with a bad body is 401."""
     market = ground.markets()[0]
     ground.keys["none"] = "tarena_none"
@@ -75,6 +77,7 @@ def test_checks_run_in_the_order_of_the_protocol(ground: Floor) -> None:
     ],
 )
 def test_an_invalid_body_is_refused_with_its_field(ground: Floor, change: dict[str, Any], field: str) -> None:
+    # R-21.
     body = ground.body("one", (ground.markets()[0], 0.1)) | change
     assert said(ground.post("one", body)) == (400, "invalid_payload", field)
 
@@ -83,6 +86,7 @@ def test_an_invalid_body_is_refused_with_its_field(ground: Floor, change: dict[s
     "probability", ['"0.4"', "true", "null", "1.0000001", "-0.1", "NaN", "Infinity", "1e999", "[]"]
 )
 def test_an_invalid_probability_is_refused(ground: Floor, probability: str) -> None:
+    # R-21.
     """Numbers are JSON numbers from 0 to 1."""
     text = json.dumps(ground.body("one", (ground.markets()[0], 0.123))).replace("0.123", probability)
     status, code, _ = said(ground.post("one", text))
@@ -104,10 +108,12 @@ def test_an_invalid_probability_is_refused(ground: Floor, probability: str) -> N
     ],
 )
 def test_an_invalid_market_id_is_refused_and_never_truncated(ground: Floor, market_id: str) -> None:
+    # R-13.
     assert said(ground.submit("one", (market_id, 0.1))) == (400, "invalid_payload", "decisions[0].market_id")
 
 
 def test_ambiguous_json_is_refused(ground: Floor) -> None:
+    # R-21, R-24.
     """Duplicate keys, lone surrogates and invalid UTF-8."""
     market = ground.markets()[0]
     text = json.dumps(ground.body("one", {"market_id": market, "yes_probability": 0.25, "reasoning": "R"}))
@@ -126,6 +132,7 @@ def test_ambiguous_json_is_refused(ground: Floor) -> None:
 
 
 def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(ground: Floor) -> None:
+    # R-21, R-24.
     market = ground.markets()[0]
     decision = {"market_id": market, "yes_probability": -0.0, "reasoning": "\0" + "\U0001f600" * 600, "extra": [1]}
     reply = ground.submit("one", decision, extra={"a": 1}).json()
@@ -134,6 +141,7 @@ def test_unknown_fields_are_ignored_and_reasoning_is_truncated_by_code_points(gr
 
 
 def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> None:
+    # R-23, R-26, R-27.
     one, two = ground.markets()[:2]
     first = ground.as_of
     assert ground.submit("one", (one, 0.1)).status_code == 200
@@ -153,6 +161,7 @@ def test_a_new_decision_on_a_market_requires_a_newer_snapshot(ground: Floor) -> 
 
 
 def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # R-26.
     """A submission on an old snapshot with many markets does not block the writer."""
     markets, first = ground.markets(), ground.as_of
     assert ground.submit("one", (markets[0], 0.1)).status_code == 200
@@ -171,6 +180,7 @@ def test_earlier_decisions_are_read_once_per_submission(ground: Floor, monkeypat
 
 
 def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) -> None:
+    # R-10, R-12, R-27.
     """410 if all decisions are late; with mixed reasons the status of the first."""
     reply = ground.client.get(f"{BASE}/markets").json()["markets"][0]
     market, cutoff = reply["market_id"], parse_timestamp("t", reply["decision_cutoff"])
@@ -191,6 +201,7 @@ def test_a_decision_is_accepted_up_to_and_including_the_cutoff(ground: Floor) ->
 
 
 def test_a_repeated_idempotency_key_returns_the_same_response(ground: Floor) -> None:
+    # R-29.
     body = ground.body("one", (ground.markets()[0], 0.1))
     first = ground.post("one", body, **{"Idempotency-Key": "a"})
     again = ground.post("one", body, **{"Idempotency-Key": "a"})
@@ -207,6 +218,7 @@ def test_a_repeated_idempotency_key_returns_the_same_response(ground: Floor) -> 
 
 
 def test_the_slug_must_match_the_key_in_any_case_without_homoglyphs(ground: Floor) -> None:
+    # R-22.
     """ASCII is lower-cased; the Kelvin sign is not a k."""
     ground.register("kay")
     one, two = ground.markets()[:2]
@@ -216,6 +228,7 @@ def test_the_slug_must_match_the_key_in_any_case_without_homoglyphs(ground: Floo
 
 
 def test_a_body_is_limited_to_one_mebibyte_of_json(ground: Floor) -> None:
+    # R-30.
     text = json.dumps(ground.body("one", ("kalshi:NONE", 0.5))).encode()
     whole = text.ljust(1 << 20)
     assert said(ground.post("one", whole))[:2] == (400, "invalid_payload")

@@ -309,6 +309,7 @@ def test_a_witness_follows_a_log_that_is_loaded_from_tiles(tmp_path: Path) -> No
 def test_an_unknown_or_foreign_cosignature_is_refused(
     change: Callable[[str], str], status: int, code: str, ground: Floor
 ) -> None:
+    #
     body = change(cosigned(ground)).encode("utf-8", "surrogateescape")
     answer = ground.client.post("/registry/cosignatures", content=body)
     assert (answer.status_code, answer.json()["error"]) == (status, code), answer.text

@@ -223,7 +223,7 @@ MANDATE_KEEPERS: dict[str, Hack] = {
 """Policies without skill that keep a mandate, by its name."""
 
 MANDATE_BREAKERS: dict[str, Hack] = {
-    "as if there were none": _answers(_copy),
+    "mandate ignored": _answers(_copy),
     "all short": _answers(_breach),
     "on one bar": _answers(_breach_once),
     "when behind": _answers(_breach_behind),
