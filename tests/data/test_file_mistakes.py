@@ -1,7 +1,5 @@
 """Test files that a reader could mistake: they are read right, or refused."""
 
-
-
 from __future__ import annotations
 
 import numpy as np
