@@ -557,7 +557,7 @@ class Dataset:
         symbols: list[str],
         close: _Table,
         *,
-        periods_per_year: float,
+        periods_per_year: float | None = None,
         open: _Table | None = None,
         high: _Table | None = None,
         low: _Table | None = None,

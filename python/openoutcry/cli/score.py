@@ -123,7 +123,7 @@ class _Result:
 def _of_returns(
     files: Sequence[Path], series: Mapping[str, Any], periods_per_year: float | None, **settings: Any
 ) -> _Result:
-    """Return the board of CSV files, and where its number of returns per year comes from."""
+    """Return the board of CSV files, and the origin of its returns per year."""
     board = score_agents(**series, periods_per_year=periods_per_year, **settings)
     origin = "as stated"
     if periods_per_year is None:

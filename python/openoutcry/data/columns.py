@@ -150,7 +150,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     """Return the arguments of `native_dataset` that create a market again."""
     found = {name: core.column(name) for name in ("close", *TABLES)}
     tradable = core.column("tradable")
-    values = {name: table for name, table in found.items() if table is not None}
+    values: dict[str, Any] = {name: cells for name, cells in found.items() if cells is not None}
     values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
     values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": core.periods_per_year}
     return values | {"fundamentals": core.fundamentals, "news": core.news}

@@ -124,7 +124,9 @@ def _has_plain_names(names: Sequence[str]) -> bool:
         return set(lower) <= set(dataframes.LONG)
     roles = [name for name in names if column_roles.is_price_name(name)]
     indicators = [name for name in names if column_roles.looks_like_indicator(name)]
-    return lower[:1] == ["date"] and not roles and not indicators and len(names) > 1
+    # LOW and OPEN are tickers too: one of them beside other symbols is no price of theirs.
+    are_tickers = not roles or (len(roles) == 1 and roles[0] in ("LOW", "OPEN") and len(names) > 2)
+    return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
 
 
 def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:

@@ -92,24 +92,20 @@ def parse(
         OpenOutcryError: `date_invalid`: a text is no date, the order is ambiguous, or a time has a fraction.
     """
     texts = [text.strip() for text in values]
-    distinct = list(dict.fromkeys(texts if clocks is None else zip(texts, (c.strip() for c in clocks), strict=True)))
     line_of = dict(zip(reversed(texts), reversed(list(lines)), strict=True))
     home = zone_of(zone)
-    days = distinct if clocks is None else list(dict.fromkeys(text for text, _ in distinct))
+    days = list(dict.fromkeys(texts))
     form = _form(days, column, line_of)
     if form == "epoch":
         return _epochs(texts, column, home, line_of)
     fields = _Fields(form, _order(form, days, column, order), column, line_of)
-    if clocks is None:
-        times = {text: fields.time(text) for text in distinct}
-        moments = [times[text] for text in texts]
-    else:
-        width = 6 if max(len(clock) for _, clock in distinct) > 4 else 4
-        times = {
-            (day, clock): fields.time(day).replace(**_clock(clock, width, column, line_of[day]))
-            for day, clock in distinct
-        }
-        moments = [times[text, clock.strip()] for text, clock in zip(texts, clocks, strict=True)]
+    midnights = {text: fields.time(text) for text in days}
+    moments = [midnights[text] for text in texts]
+    if clocks is not None:
+        hours = [clock.strip() for clock in clocks]
+        width = 6 if max(map(len, hours)) > 4 else 4
+        offsets = {clock: _clock(clock, width, column, line) for clock, line in zip(hours, lines, strict=True)}
+        moments = [moment + offsets[clock] for moment, clock in zip(moments, hours, strict=True)]
     try:
         return _texts(moments, _described(form, fields.order), home, is_utc)
     except OverflowError as error:
@@ -252,15 +248,15 @@ def _offset(zone: str | None) -> tzinfo | None:
     return timezone((1 if zone[0] == "+" else -1) * timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
 
 
-def _clock(text: str, width: int, column: str, line: int) -> dict[str, int]:
-    """Return the fields of a time that has its own column."""
+def _clock(text: str, width: int, column: str, line: int) -> timedelta:
+    """Return the time since midnight of a time that has its own column."""
     match = re.fullmatch(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.0+)?)?", text) or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text)
     # A number has lost its leading zeros.
     match = match or re.fullmatch(r"(\d\d)(\d\d)(\d\d)?", text.zfill(width))
     hour, minute, second = (int(field or 0) for field in match.groups()) if match else (24, 0, 0)
     if hour > 23 or minute > 59 or second > 59:
         raise refusal("date_invalid", f"`{column}` on line {line} must have a time such as 09:30; received {text!r}")
-    return {"hour": hour, "minute": minute, "second": second}
+    return timedelta(hours=hour, minutes=minute, seconds=second)
 
 
 def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dict[str, int]) -> Dates:

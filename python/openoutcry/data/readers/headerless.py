@@ -47,8 +47,8 @@ def names_of(table: TextTable, stated: Sequence[str] | None) -> tuple[list[str],
             is_lean = _LEAN_DATE.fullmatch(first[0]) and (bars % 1 == 0).all() and bars.min() >= _LEAN_LEAST
             return names, LEAN if is_lean else layout
     message = f"a header is required, or `columns=`; received a first row {table.delimiter.join(first)[:120]!r}"
-    names = ("date", *_BARS, "volume")
-    raise refusal("missing_column", f"{message}; hint: columns={list(names)}, `--columns {','.join(names)}`")
+    example = ["date", *_BARS, "volume"]
+    raise refusal("missing_column", f"{message}; hint: columns={example}, `--columns {','.join(example)}`")
 
 
 def _layout(first: Sequence[str]) -> tuple[list[str], str]:

@@ -58,7 +58,9 @@ def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table,
 
 
 def check_symbols(close: Table, symbols: Sequence[str]) -> None:
-    """Refuse columns of a wide table that are prices of one bar: some bound the others on every row.
+    """Refuse columns of a wide table that are prices of one bar.
+
+    Two of them bound others on every row.
 
     Raises:
         OpenOutcryError: `missing_column`: it is not clear which column is the `close`.
@@ -112,7 +114,7 @@ def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
             kept |= (np.isfinite(cells[name]) & (cells[name] != 0.0) & (cells[name] != 1.0)).any(axis=1)
     if not kept.all():
         found.notices.append(f"{int((~kept).sum())} dates without a close are left out")
-        found.dates = [date for date, keep in zip(found.dates, kept, strict=True) if keep]
+        found.dates = [found.dates[bar] for bar in np.flatnonzero(kept)]
         cells |= {name: table[kept] for name, table in cells.items()}
 
 

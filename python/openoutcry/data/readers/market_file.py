@@ -52,7 +52,7 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
 
 
 def _states_utc(text: str) -> bool:
-    """Return whether a text states that times are UTC; refuse one that states an offset.
+    """Return whether a text states that times are UTC; refuse an offset.
 
     Raises:
         OpenOutcryError: `date_invalid`: the times have an offset such as GMT-5.

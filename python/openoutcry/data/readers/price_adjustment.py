@@ -40,7 +40,9 @@ def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
 
 
 def split_share(close: Table, splits: Table) -> float | None:
-    """Return the share of the splits that shows in the prices, in logarithms; None without a split to judge by.
+    """Return the share of the splits that shows in the prices, in logarithms.
+
+    None without a split to judge by.
 
     About 1 for prices as traded, about 0 for adjusted prices. All splits count together, since a single small split is
     within the noise of a day.

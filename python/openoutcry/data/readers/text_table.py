@@ -120,7 +120,7 @@ def _delimiter(text: str) -> tuple[str, int]:
 
 
 def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
-    """Return the number of fields of each line; none if the lines are not CSV with this delimiter."""
+    """Return the number of fields of each line; none if they are not CSV."""
     try:
         return [len(row) for row in csv.reader(sample, delimiter=delimiter)]
     except csv.Error:

@@ -73,9 +73,9 @@ pub fn periods_per_year_of(dates: &[String]) -> Result<f64, DataError> {
     })
 }
 
-/// Returns whether the dates have about as many bars as a calendar, if they are long enough to count.
+/// Returns whether the dates have about as many bars as a calendar.
 ///
-/// Few bars are missing in a calendar that is recognized by the gaps between its bars.
+/// Few bars are missing in a calendar that is recognized by the gaps between its bars. Short dates are not counted.
 fn is_dense(times: &[i64], inferred: f64) -> bool {
     let mut holes: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > HOLE).collect();
     holes.sort_unstable();
