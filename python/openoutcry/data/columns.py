@@ -13,6 +13,8 @@ from openoutcry.arguments import is_bool, unmasked_array
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
+# A stated number of bars per year may differ from the dates by this factor.
+_TOLERANCE = 1.5
 TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
 
 
@@ -154,6 +156,16 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
     values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": core.periods_per_year}
     return values | {"fundamentals": core.fundamentals, "news": core.news}
+
+
+def periods_notices(core: native.Dataset, stated: float | None) -> tuple[str, ...]:
+    """Return a caveat if the stated number of bars per year contradicts the dates."""
+    if stated is None:
+        return ()
+    inferred = native.inferred_periods_per_year(core.dates)
+    if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
+        return ()
+    return (f"`periods_per_year` {stated:g} was stated; the dates imply {inferred:g}",)
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

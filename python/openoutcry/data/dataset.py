@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import call_with_keywords, checked_integer, checked_text, checked_texts, path_of
-from openoutcry.data import columns, file_import
+from openoutcry.data import columns
 from openoutcry.data.columns import TABLES, Table
 from openoutcry.errors import refusal
 
@@ -92,7 +92,7 @@ class Dataset:
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
-        stated = file_import.periods_notices(core, periods_per_year)
+        stated = columns.periods_notices(core, periods_per_year)
         return cls(core, name=name, notices=(*checked_texts("notices", notices), *stated))
 
     @classmethod
@@ -122,6 +122,8 @@ class Dataset:
         Raises:
             OpenOutcryError: the first invalid value, with its line, or the first thing that the file does not say.
         """
+        from openoutcry.data import file_import
+
         if isinstance(source, str) and "\n" in source:
             found = file_import.import_text(source, periods_per_year, file_import.options_of(options))
         else:
@@ -148,6 +150,8 @@ class Dataset:
         Raises:
             OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
         """
+        from openoutcry.data import file_import
+
         found = file_import.import_frame(frame, periods_per_year, file_import.options_of(options))
         return cls(found.core, name=name, notices=(*checked_texts("notices", notices), *found.notices))
 

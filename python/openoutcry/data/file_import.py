@@ -20,8 +20,6 @@ from openoutcry.errors import refusal
 # Refusals of the strict reader that another form of the file can explain.
 _OTHER_FORMS = frozenset(("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order"))
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
-# A stated number may differ from the dates by this factor.
-_TOLERANCE = 1.5
 
 
 class Imported(NamedTuple):
@@ -132,7 +130,7 @@ def _has_plain_names(names: Sequence[str]) -> bool:
 def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:
     values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols, "periods_per_year": periods_per_year}
     core = columns.native_dataset(values | found.tables)
-    notices = [*found.notices, *periods_notices(core, periods_per_year)]
+    notices = [*found.notices, *columns.periods_notices(core, periods_per_year)]
     return Imported(core, tuple(notices), tuple(found.described))
 
 
@@ -147,20 +145,10 @@ def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
     assert close is not None, "every dataset has closes"
     if core.column("open") is None and volume is None:
         check_symbols(close, core.symbols)
-    notices = periods_notices(core, periods_per_year)
+    notices = columns.periods_notices(core, periods_per_year)
     if volume is not None:
         known, found = without_silent_volume(volume, core.symbols)
         if found:
             values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
             core, notices = columns.native_dataset(values), (*notices, *found)
     return Imported(core, notices)
-
-
-def periods_notices(core: native.Dataset, stated: float | None) -> tuple[str, ...]:
-    """Return a caveat if the stated number of bars per year contradicts the dates."""
-    if stated is None:
-        return ()
-    inferred = native.inferred_periods_per_year(core.dates)
-    if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
-        return ()
-    return (f"`periods_per_year` {stated:g} was stated; the dates imply {inferred:g}",)
