@@ -169,6 +169,15 @@ def test_tickers_that_are_words_are_symbols_if_stated() -> None:
     assert oo.Dataset.from_csv(content, columns={"close": "*"}).symbols == ("LOW", "OPEN", "RF", "C")
 
 
+def test_indices_that_bound_each_other_are_symbols() -> None:
+    moves = np.random.default_rng(2).normal(0.0, 0.01, (300, 1)) + np.random.default_rng(3).normal(
+        0.0, 0.0005, (300, 3)
+    )
+    prices = np.array([100.0, 104.0, 92.0]) * np.exp(np.cumsum(moves, axis=0))
+    days = pd.bdate_range("2020-01-01", periods=300)
+    assert oo.Dataset.from_frame(pd.DataFrame(prices, index=days, columns=["SPY", "IVV", "VOO"])).n_symbols == 3
+
+
 def test_single_letters_are_tickers_beside_other_tickers() -> None:
     dataset = oo.Dataset.from_csv(
         text("date,A,AAPL,C,H,L,O", CLOSE, [9 * x for x in OPEN], [3 * x for x in LOW], 7, 5, 2)

@@ -18,7 +18,9 @@ _PRICES = ("open", "high", "low")
 _MOST_CROSSED = 0.05
 # Prices of one bar are within this factor of each other; those of two symbols seldom are.
 _SPREAD = 1.2
-_MOST_COLUMNS = 12
+_MOST_COLUMNS, _LEAST_ROWS = 12, 5
+# Mean move of a price within the range of its bar, from bar to bar.
+_JUMP = 0.1
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -60,27 +62,28 @@ def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table,
 def check_symbols(close: Table, symbols: Sequence[str]) -> None:
     """Refuse columns of a wide table that are prices of one bar.
 
-    Two of them bound others on every row.
+    Two of them bound another on every row, and its place between them jumps from row to row. The place of one index
+    between two others drifts.
 
     Raises:
-        OpenOutcryError: `missing_column`: it is not clear which column is the `close`.
+        OpenOutcryError: `missing_column`: it is not clear which column is the close.
     """
-    n_symbols = len(symbols)
-    if not 3 <= n_symbols <= _MOST_COLUMNS or len(close) < 3:
+    if not 3 <= len(symbols) <= _MOST_COLUMNS or len(close) < _LEAST_ROWS:
         return
-    for high, low in permutations(range(n_symbols), 2):
-        both = np.isfinite(close[:, high]) & np.isfinite(close[:, low])
-        if both.sum() < 3 or not 1.0 < np.median(close[both, high] / close[both, low]) < _SPREAD:
+    for high, low in permutations(range(len(symbols)), 2):
+        rows = np.isfinite(close[:, high]) & np.isfinite(close[:, low]) & (close[:, high] > close[:, low])
+        if rows.sum() < _LEAST_ROWS or np.median(close[rows, high] / close[rows, low]) > _SPREAD:
             continue
-        others = [place for place in range(n_symbols) if place not in (high, low)]
-        inside = [
-            ((close[both, place] <= close[both, high]) & (close[both, place] >= close[both, low])).mean() > 0.99
-            for place in others
-        ]
-        if sum(inside) >= 2 or (sum(inside) == 1 and n_symbols == 3):
-            message = f"it must be clear which column is the `close`; received {', '.join(symbols)}, of which "
-            message += f"{symbols[high]} and {symbols[low]} bound others on every row"
-            raise refusal("missing_column", f'{message}; hint: columns={{"close": NAME}}, `--column close=NAME`')
+        ranges = (close[rows, high] - close[rows, low])[:, None]
+        others = [place for place in range(len(symbols)) if place not in (high, low)]
+        places = (close[rows][:, others] - close[rows, low][:, None]) / ranges
+        inside = ((places >= 0.0) & (places <= 1.0)).mean(axis=0) > 0.99
+        jumps = np.nanmean(np.abs(np.diff(places[:, inside], axis=0)), axis=0) > _JUMP
+        if jumps.any():
+            message = f"it must be clear which column is the `close`; received {', '.join(symbols)}, where "
+            message += f"{symbols[high]} and {symbols[low]} bound another on every row"
+            hint = 'columns={"close": NAME}, `--column close=NAME`, or "*" if every column is a symbol'
+            raise refusal("missing_column", f"{message}; hint: {hint}")
 
 
 def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
