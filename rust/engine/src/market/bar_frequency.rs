@@ -175,10 +175,14 @@ impl Week {
     fn of(days: &[i64]) -> Self {
         let mut week = Self { possible: [0; 7], present: [0; 7] };
         let (first, last) = (days[0], days[days.len() - 1]);
-        let (whole_weeks, rest) = ((last - first + 1) / 7, (last - first + 1) % 7);
-        week.possible = [whole_weeks as usize; 7];
-        (first..first + rest).for_each(|day| week.possible[weekday(day)] += 1);
-        days.iter().for_each(|day| week.present[weekday(*day)] += 1);
+        let (n_weeks, rest) = ((last - first + 1) / 7, (last - first + 1) % 7);
+        week.possible = [usize::try_from(n_weeks).unwrap_or(0); 7];
+        for day in first..first + rest {
+            week.possible[weekday(day)] += 1;
+        }
+        for day in days {
+            week.present[weekday(*day)] += 1;
+        }
         week
     }
 
@@ -206,7 +210,7 @@ impl Week {
 
 /// Returns the day of the week of a day since 1970-01-01, Monday is 0.
 fn weekday(day: i64) -> usize {
-    (day + 3).rem_euclid(7) as usize
+    usize::try_from((day + 3).rem_euclid(7)).unwrap_or(0)
 }
 
 /// Returns the lower median.
