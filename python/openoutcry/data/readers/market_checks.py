@@ -116,7 +116,8 @@ def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
         if name in cells:
             kept |= (np.isfinite(cells[name]) & (cells[name] != 0.0) & (cells[name] != 1.0)).any(axis=1)
     if not kept.all():
-        found.notices.append(f"{int((~kept).sum())} dates without a close are left out")
+        n_empty = int((~kept).sum())
+        found.notices.append(f"left out: {n_empty} date{'s' * (n_empty != 1)} without a close")
         found.dates = [found.dates[bar] for bar in np.flatnonzero(kept)]
         cells |= {name: table[kept] for name, table in cells.items()}
 
