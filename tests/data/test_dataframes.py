@@ -18,6 +18,7 @@ import pytest
 from pyarrow import parquet
 
 import openoutcry as oo
+from openoutcry.data.readers.frame_table import names_of
 
 DAYS = ["2024-01-02", "2024-01-03", "2024-01-04"]
 LONG = {
@@ -299,3 +300,12 @@ print({{"pandas", "polars", "pyarrow"}} & (set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_names_of_a_frame_include_its_index_of_dates_and_no_second_level() -> None:
+    frame = pd.DataFrame(WIDE).set_index("date")
+    assert names_of(frame) == ["date", "Z", "a, b"]
+    assert names_of(frame.reset_index()) == ["date", "Z", "a, b"]
+    assert names_of(pa.table(WIDE)) == ["date", "Z", "a, b"]
+    assert names_of(pd.DataFrame(LONG).set_index(["date", "symbol"]))[:3] == ["date", "symbol", "close"]
+    assert names_of(pd.concat({"Close": frame}, axis=1)) == []

@@ -27,7 +27,7 @@ class Command(NamedTuple):
     Attributes:
         module: Module of `openoutcry.cli` that implements it.
         summary: Line of `openoutcry --help`; the first line of the help of the command itself.
-        epilog: Name of its examples in the module; None for a group, whose members have their own.
+        epilog: Name of its examples in the module; None for a group: its members have their own.
     """
 
     module: str

@@ -70,7 +70,7 @@ def _similar_baseline(name: str) -> str | None:
 
 
 def _missing_program(name: str) -> str | None:
-    """Return a hint for a command whose program does not exist."""
+    """Return a hint for a command with a missing program."""
     try:
         words = shlex.split(name.removeprefix("cmd:")) if name.startswith("cmd:") else []
     except ValueError:

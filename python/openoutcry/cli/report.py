@@ -121,7 +121,7 @@ def _show(summary: dict[str, object], verdict: str, as_json: bool) -> None:
     if "bytes" not in summary:
         typer.echo(f"report: {summary['report']}")
         return
-    missing = "" if summary["has_data"] else "; the reader must open the market file, whose fingerprint it checks"
+    missing = "" if summary["has_data"] else "; the reader must open the market file, and its fingerprint is checked"
     typer.echo(f"report: {summary['report']}, {summary['bytes']:,} bytes, self-verifying{missing}")
 
 

@@ -246,7 +246,7 @@ def _show(result: _Result, report: Path | None) -> None:
 
 
 def _reasons(each: Score) -> list[str]:
-    """Return the reasons as text, with the gates whose statistic is undefined."""
+    """Return the reasons as text, with the gates of undefined statistics."""
     undefined = ", ".join(f"`{gate.slug}`" for gate in each.gates if gate.reason == "undefined")
     named = f"the statistic of {undefined} is undefined"
     pairs = zip(each.reasons, each.because, strict=True)

@@ -92,7 +92,7 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
 
 def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a frame or of rows without names; see `import_file`."""
-    is_named = not isinstance(frame, list) and _has_plain_names(list(frame_table.names_of(frame)))
+    is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
     if options == ReadOptions() and is_named:
         try:
             table, rows = dataframes.columns_of(frame)
@@ -122,7 +122,7 @@ def _has_plain_names(names: Sequence[str]) -> bool:
         return set(lower) <= set(dataframes.LONG)
     roles = [name for name in names if column_roles.is_price_name(name)]
     indicators = [name for name in names if column_roles.looks_like_indicator(name)]
-    # LOW and OPEN are tickers too: one of them beside other symbols is no price of theirs.
+    # LOW and OPEN are tickers too: one of them among other symbols is a symbol.
     are_tickers = not roles or (len(roles) == 1 and roles[0] in ("LOW", "OPEN") and len(names) > 2)
     return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
 
@@ -136,13 +136,10 @@ def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported
 
 def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
-    splits, volume = core.column("splits"), core.column("volume")
-    if splits is not None:
-        close = core.column("close")
-        assert close is not None, "every dataset has closes"
-        check_splits(close, splits, core.dates, core.symbols)
-    close = core.column("close")
+    close, splits, volume = core.column("close"), core.column("splits"), core.column("volume")
     assert close is not None, "every dataset has closes"
+    if splits is not None:
+        check_splits(close, splits, core.dates, core.symbols)
     if core.column("open") is None and volume is None:
         check_symbols(close, core.symbols)
     notices = columns.periods_notices(core, periods_per_year)

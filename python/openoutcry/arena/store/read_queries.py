@@ -40,7 +40,7 @@ class VisibleSubmission:
 
 
 def public_markets(connection: Connection, timestamp: int) -> frozenset[str]:
-    """Return the markets whose decisions are public.
+    """Return the markets with public decisions.
 
     Reads the tables, because another process may have published a market since the state was cached. A result does not
     reveal decisions before the cutoff: later submissions must not know more than earlier ones.

@@ -47,7 +47,7 @@ ALL = "*"
 _UNNAMED = frozenset(("", "index", "unnamed0", "indexlevel0"))
 _LETTERS = frozenset("ohlc")
 # Other names of vendors that write the four prices as letters.
-_BESIDE_LETTERS = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm"))
+_OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm"))
 _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
@@ -189,7 +189,7 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     named = sorted((place for place, key in enumerate(keys) if key in _DATES), key=lambda place: _RANK[keys[place]])
     fitting = [place for place in named if date_like[place]]
     unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
-    # An epoch beside a readable date is the same time, and has a zone. A date that cannot be read is refused later.
+    # An epoch and a readable date are the same time, and the epoch has a zone. An unreadable date is refused later.
     epochs = [place for place in fitting if keys[place] == "unix"]
     chosen = epochs or fitting or unnamed or [place for place in named if keys[place] in ("date", "datetime", "datum")]
     if not chosen:
@@ -201,7 +201,7 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
 def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
     keys = {place: simple(names[place]) for place in rest}
     # A single letter is a ticker, unless the table has the four prices of a bar and nothing that is no column of one.
-    known = _LETTERS | _BESIDE_LETTERS | set(_ROLE_OF)
+    known = _LETTERS | _OTHER_LETTER_NAMES | set(_ROLE_OF)
     letters_are_roles = set(keys.values()) >= _LETTERS and set(keys.values()) <= known
     for place in sorted(rest, key=lambda place: _RANK.get(keys[place], 0)):
         key = keys[place]
@@ -241,9 +241,9 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
         roles.places["close"] = roles.places.pop("adj_close")
         return
     candidate = " or ".join(names[place] for place in candidates) or "no candidate"
-    asked = names[candidates[0]] if candidates else "NAME"
+    example = names[candidates[0]] if candidates else "NAME"
     message = f"it must be clear which column is the `close`; received {listed(names)}: {candidate}"
-    hint = f'columns={{"close": "{asked}"}}, `--column close={asked}`, or "{ALL}" if every column is a symbol'
+    hint = f'columns={{"close": "{example}"}}, `--column close={example}`, or "{ALL}" if every column is a symbol'
     raise refusal("missing_column", f"{message}; hint: {hint}")
 
 

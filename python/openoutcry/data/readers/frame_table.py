@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from openoutcry.data.readers import text_table
@@ -73,7 +72,16 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def names_of(frame: Any) -> Iterable[str]:
-    """Return the names of a frame's columns, without its index."""
-    columns = getattr(frame, "column_names", None)
-    return [str(name) for name in (columns if columns is not None else getattr(frame, "columns", ()))]
+def names_of(frame: Any) -> list[str]:
+    """Return the names of a frame's columns and of its index of dates.
+
+    None for columns of two levels: they name a ticker and a field.
+    """
+    columns: Any = getattr(frame, "columns", ())
+    index: Any = getattr(frame, "index", None)
+    if getattr(columns, "nlevels", 1) > 1:
+        return []
+    names = [str(name) for name in getattr(frame, "column_names", columns)]
+    if not hasattr(index, "inferred_type") or index.inferred_type == "integer" or "date" in map(str.lower, names):
+        return names
+    return ["date", *names] if index.nlevels == 1 else [*map(str, index.names), *names]

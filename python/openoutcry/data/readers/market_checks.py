@@ -14,7 +14,7 @@ from openoutcry.errors import refusal
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
 _PRICES = ("open", "high", "low")
-# More bars whose high is below their low are columns that were mistaken.
+# A larger share of highs below lows means mistaken columns.
 _MOST_CROSSED = 0.05
 # Prices of one bar are within this factor of each other; those of two symbols seldom are.
 _SPREAD = 1.2

@@ -171,7 +171,7 @@ class _Reader:
         table, place = self._table, roles.places["date"]
         values = table.column(place)
         clocks = table.column(roles.places["clock"]) if "clock" in roles.places else None
-        # A column of times beside full times is one of several clocks.
+        # A column of dates with times needs no other column of times.
         if clocks is not None and any(":" in text for text in values[:1]):
             clocks = None
         name = table.names[place]

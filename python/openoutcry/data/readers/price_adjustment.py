@@ -10,7 +10,7 @@ import numpy.typing as npt
 from openoutcry.errors import refusal
 
 ADJUSTMENTS = ("none", "split", "total")
-# Splits whose squared logarithms sum to less are within the noise of prices.
+# A smaller sum of squared logarithms of splits is within the noise of prices.
 _JUDGED = 0.01
 # Logarithm of a factor that no dividend has.
 _JUMP = 0.33
@@ -26,7 +26,7 @@ def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
 
     It is `none`, `split`, or None if they do not say.
 
-    Yahoo's `Adj Close` stands beside a close that is adjusted for splits. A split factor beside adjusted prices, as of
+    Yahoo has `Adj Close` and a close that is adjusted for splits. A split factor next to adjusted prices, as of
     Alpha Vantage, Tiingo and Quandl, means prices as traded.
     """
     simple = {name.rpartition(".")[2].lower().replace(" ", "").replace("_", "") for name in names}
@@ -92,7 +92,7 @@ def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: S
 
 
 def check_factor(close: Table, adj_close: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
-    """Check that a close beside an adjusted close has no split.
+    """Check that a close next to an adjusted close has no split.
 
     Raises:
         OpenOutcryError: `value_invalid`: the factor of the two jumps where the close jumps the other way.

@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(inferred(&every(2, 40)), None);
         assert_eq!(inferred(&every(10, 40)), None);
         assert_eq!(inferred(&every(31, 2)), None);
-        // Weekdays of which 2 in 5 are missing, three days a week, and months followed by days.
+        // Weekdays with 2 in 5 missing, three days a week, and months followed by days.
         let thinned = bars(&ALL[..5], 0..1, 3600, 700).into_iter().enumerate().filter(|(i, _)| i % 5 < 3);
         assert_eq!(inferred(&thinned.map(|(_, time)| time).collect::<Vec<_>>()), None);
         assert_eq!(inferred(&bars(&ALL[..3], 0..1, 3600, 400)), None);

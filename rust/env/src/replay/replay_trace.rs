@@ -17,13 +17,13 @@ pub(crate) struct ReplayTrace {
     pub(crate) done: bool,
     /// The first step with a trade.
     pub(crate) first_trade: Option<usize>,
-    /// The first answer whose recorded fault does not fit its text.
+    /// The first answer with a recorded fault that does not fit its text.
     pub(crate) mismatch: Option<FaultMismatch>,
     /// The error of the next step, if the replay stopped.
     pub(crate) stopped: Option<StepError>,
 }
 
-/// An answer whose recorded fault does not fit its text.
+/// An answer with a recorded fault that does not fit its text.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultMismatch {
     pub(crate) step: usize,
