@@ -589,7 +589,7 @@ class Dataset:
     @property
     def n_symbols(self) -> int: ...
     @property
-    def periods_per_year(self) -> float: ...
+    def periods_per_year(self) -> float | None: ...
     @property
     def has_opens(self) -> bool: ...
     @property
@@ -1258,7 +1258,7 @@ def is_riskless(returns: _Vector) -> bool:
     """Return whether returns are constant except for rounding."""
 
 def summarize(
-    returns: _Vector, *, periods_per_year: float, risk_free: _Vector | None = None
+    returns: _Vector, *, periods_per_year: float | None, risk_free: _Vector | None = None
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """Return every metric by name, and the reason of each that is undefined and None.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 from openoutcry import openoutcry_py as native
@@ -158,7 +159,7 @@ def _with_periods(difference: Difference, header: dict[str, str], markets: dict[
     for market in markets.values():
         values = columns.values_of(market._core)
         inferred = native.inferred_periods_per_year(values["dates"])
-        for number in dict.fromkeys([*_PERIODS, *([] if inferred is None else [inferred])]):
+        for number in dict.fromkeys([*_PERIODS, *([] if inferred is None else [inferred]), nan]):
             other = columns.native_dataset(values | {"periods_per_year": number})
             if other.fingerprint == header["dataset.fingerprint"]:
                 stated = f"`periods_per_year={number:g}` restores the recorded market"

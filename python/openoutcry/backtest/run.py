@@ -17,7 +17,7 @@ from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.weights import weight_table
-from openoutcry.data.columns import frozen
+from openoutcry.data.columns import frozen, periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
@@ -385,4 +385,5 @@ class Run:
 
     def __repr__(self) -> str:
         outcome = ", ".join(filter(None, (self.ending, f"{self.nav[-1] - 1.0:+.2%}")))
-        return f"Run({self.name!r} on {self.dataset.name!r}, {self.dates[0]} .. {self.dates[-1]}, {outcome})"
+        span = f"{self.dates[0]} .. {self.dates[-1]}, {periods_text(self.dataset.periods_per_year)}"
+        return f"Run({self.name!r} on {self.dataset.name!r}, {span}, {outcome})"

@@ -79,12 +79,14 @@ def trades_from_movements(movements: Sequence[Movement], n_symbols: int) -> Trad
     return Trades(**fields | {"trades": tuple(Trade(*trade) for trade in fields["trades"])})
 
 
-def annual_costs(run: Run) -> dict[str, float]:
+def annual_costs(run: Run) -> dict[str, float | None]:
     """Return each kind of cost as a fraction of NAV per year.
 
-    The sum is the metric `cost`.
+    The sum is the metric `cost`. None if the number of bars per year is unknown.
     """
     year = run.dataset.periods_per_year
+    if year is None:
+        return dict.fromkeys(run.costs)
     return {kind: native.annual_share(np.asarray(paid), np.asarray(run.nav), year) for kind, paid in run.costs.items()}
 
 

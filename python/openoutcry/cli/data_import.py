@@ -132,7 +132,7 @@ def show(dataset: Dataset, found: Imported) -> None:
         table.add_column(head, overflow="fold")
     for pair in found.described:
         table.add_row(*pair)
-    table.add_row("bars per year", f"{dataset.periods_per_year:g}")
+    table.add_row("bars per year", "unknown" if (year := dataset.periods_per_year) is None else f"{year:g}")
     console.print(table, highlight=False)
     console.print(repr(dataset), highlight=False, soft_wrap=True)
     for notice in dataset.notices:

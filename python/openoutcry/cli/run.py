@@ -44,6 +44,7 @@ from openoutcry.cli.market_options import (
     working_directory_modules,
 )
 from openoutcry.cli.run_table import LEGEND, metrics_table
+from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import as_window
 from openoutcry.harness import SupervisedAgent
@@ -274,6 +275,7 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
     if done.ending:
         console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
     title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
+    title += f", {periods_text(done.dataset.periods_per_year)}"
     console.print(metrics_table(title, [done], ranked=False))
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
@@ -321,6 +323,8 @@ def _as_json(done: Run) -> dict[str, object]:
         "agent": done.name,
         "dataset": done.dataset.name,
         "fingerprint": done.dataset.fingerprint,
+        "periods_per_year": done.dataset.periods_per_year,
+        "notices": list(done.dataset.notices),
         "window": [done.window.start, done.window.end],
         "dates": [done.dates[0], done.dates[-1]],
         "costs": done.cost_model.to_dict(),

@@ -125,9 +125,7 @@ def _of_returns(
 ) -> _Result:
     """Return the board of CSV files, and the origin of its returns per year."""
     board = score_agents(**series, periods_per_year=periods_per_year, **settings)
-    origin = "as stated"
-    if periods_per_year is None:
-        origin = "from the dates" if series["dates"] else "assumed, because the files have no dates"
+    origin = "from the dates" if periods_per_year is None else "as stated"
     return _Result(board, tables={str(path): digest_of(path) for path in files}, periods_origin=origin)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,16 @@ from openoutcry.errors import refusal
 Table = npt.NDArray[np.float64]
 # A stated number of bars per year may differ from the dates by this factor.
 _TOLERANCE = 1.5
+
+
+class HasPeriods(Protocol):
+    """A market, native or not."""
+
+    @property
+    def periods_per_year(self) -> float | None:
+        """Bars per year, if known."""
+
+
 TABLES = ("open", "high", "low", "volume", "dividends", "splits", "delistings")
 
 
@@ -154,18 +164,43 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     tradable = core.column("tradable")
     values: dict[str, Any] = {name: cells for name, cells in found.items() if cells is not None}
     values |= {"tradable": None if tradable is None else tradable != 0.0, "risk_free": core.risk_free}
-    values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": core.periods_per_year}
+    values |= {"dates": core.dates, "symbols": core.symbols, "periods_per_year": stated_periods(core)}
     return values | {"fundamentals": core.fundamentals, "news": core.news}
 
 
 def periods_notices(core: native.Dataset, stated: float | None) -> tuple[str, ...]:
-    """Return a caveat if the stated number of bars per year contradicts the dates."""
+    """Return a caveat if the bars per year are unknown, or stated and contradict the dates."""
+    if core.periods_per_year is None:
+        hint = "annualised numbers are undefined; hint: state `periods_per_year`"
+        return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
         return ()
     inferred = native.inferred_periods_per_year(core.dates)
     if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
         return ()
     return (f"`periods_per_year` {stated:g} was stated; the dates imply {inferred:g}",)
+
+
+def stated_periods(market: HasPeriods) -> float:
+    """Return the argument that states the bars per year of a market: NaN if they are unknown."""
+    return np.nan if market.periods_per_year is None else market.periods_per_year
+
+
+def periods_text(periods_per_year: float | None) -> str:
+    """Return bars per year in words."""
+    return "unknown bars per year" if periods_per_year is None else f"{periods_per_year:g} bars per year"
+
+
+def known_periods(market: HasPeriods, purpose: str) -> float:
+    """Return the bars per year of a market.
+
+    Raises:
+        OpenOutcryError: `value_invalid`: the number is unknown.
+    """
+    if market.periods_per_year is None:
+        message = f"`periods_per_year` is required for {purpose}; received a market without it, since its dates do not"
+        raise refusal("value_invalid", f"{message} show it; hint: load the market with `periods_per_year`")
+    return market.periods_per_year
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

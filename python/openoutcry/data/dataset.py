@@ -78,7 +78,8 @@ class Dataset:
             tradable: bool: whether a fill is allowed in the bar.
             delistings: Return from the last close to the cash settlement, on the settlement bar; NaN elsewhere.
             risk_free: Shape `(n_bars,)`: risk-free return since the previous bar; None if unknown.
-            periods_per_year: Bars per year; inferred from the dates by default (`docs/your-data.md`).
+            periods_per_year: Bars per year; inferred from the dates by default (`docs/your-data.md`). NaN states that
+                the number is unknown.
             fundamentals: Tuples `(symbol, available_at, name, value)`, unique by symbol, time and name. Splits do not
                 adjust them; `openoutcry.data.snapshots.restatements.rebased` does.
             news: Tuples `(symbol, available_at, headline)`.
@@ -92,8 +93,9 @@ class Dataset:
         table |= {"high": high, "low": low, "volume": volume, "dividends": dividends, "splits": splits}
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
-        stated = columns.periods_notices(core, periods_per_year)
-        return cls(core, name=name, notices=(*checked_texts("notices", notices), *stated))
+        texts = checked_texts("notices", notices)
+        stated = [each for each in columns.periods_notices(core, periods_per_year) if each not in texts]
+        return cls(core, name=name, notices=(*texts, *stated))
 
     @classmethod
     def from_csv(
@@ -220,8 +222,8 @@ class Dataset:
         return self._core.n_symbols
 
     @property
-    def periods_per_year(self) -> float:
-        """Bars per year."""
+    def periods_per_year(self) -> float | None:
+        """Bars per year; None if the dates do not show it and it was not stated."""
         return self._core.periods_per_year
 
     @property
@@ -349,7 +351,8 @@ class Dataset:
     def __repr__(self) -> str:
         fills = "next open" if self.has_opens else "close to close"
         span = f"{self.dates[0]} .. {self.dates[-1]}"
-        return f"Dataset({self.name!r}, {self.n_bars} bars x {self.n_symbols} symbols, {span}, {fills})"
+        size = f"{self.n_bars} bars x {self.n_symbols} symbols, {span}, {columns.periods_text(self.periods_per_year)}"
+        return f"Dataset({self.name!r}, {size}, {fills})"
 
     def __copy__(self) -> Dataset:
         return self
@@ -371,7 +374,7 @@ class Dataset:
 
     def _columns(self) -> dict[str, Any]:
         tables = {name: getattr(self, name) for name in ("close", *TABLES, "tradable", "risk_free")}
-        axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": self.periods_per_year}
+        axis = {"dates": self.dates, "symbols": self.symbols, "periods_per_year": columns.stated_periods(self._core)}
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:

@@ -57,7 +57,7 @@ def mask(columns: Mapping[str, Any], key: bytes | int, level: str) -> tuple[dict
         if level == "calendar":
             masked["dates"] = _shifted(columns["dates"], secret)
         elif level == "full":
-            masked["dates"] = _even(columns["dates"], columns["periods_per_year"], secret)
+            masked["dates"] = _even(columns["dates"], _known_periods(columns), secret)
     except OverflowError as error:
         received = f"{len(columns['dates'])} bars, {columns['periods_per_year']:g} a year"
         message = f"a masked calendar must end before the year 10000; received {received}"
@@ -139,6 +139,14 @@ def _shifted(dates: tuple[str, ...], secret: bytes) -> list[str]:
     weeks = (_first_day(secret) - start).days // 7
     moved = [date.fromisoformat(text[:10]) + timedelta(weeks=weeks) for text in dates]
     return [day.isoformat() + text[10:] for day, text in zip(moved, dates, strict=True)]
+
+
+def _known_periods(columns: Mapping[str, Any]) -> float:
+    periods = float(columns["periods_per_year"])
+    if np.isnan(periods):
+        message = "`periods_per_year` is required for a masked calendar; received a market without it"
+        raise refusal("value_invalid", f"{message}; hint: load the market with `periods_per_year`, or level='calendar'")
+    return periods
 
 
 def _even(dates: tuple[str, ...], periods_per_year: float, secret: bytes) -> list[str]:

@@ -295,7 +295,7 @@ class Ledger:
         anchors = "SELECT anchor FROM anchors JOIN markets ON markets.id = market WHERE fingerprint = ? ORDER BY anchor"
         name, symbols, year = self._index.query(lambda base: base.execute(query, (fingerprint,)).fetchone())
         found = self._index.query(lambda base: base.execute(anchors, (fingerprint,)).fetchall())
-        known = (name or "unnamed", tuple(json.loads(symbols or "[]")), 252.0 if year is None else year)
+        known = (name or "unnamed", tuple(json.loads(symbols or "[]")), year)
         hashes = tuple(each for (each,) in found)
         n_anchors = sum(not each >> KINDS_FROM for each in hashes)
         return Market(fingerprint, *known, hashes[:n_anchors], hashes[n_anchors:])

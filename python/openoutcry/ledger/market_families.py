@@ -40,7 +40,7 @@ class Market:
         fingerprint: SHA-256 of the dataset, in hex.
         name: Name of the market.
         symbols: Names of its symbols.
-        periods_per_year: Bars per year.
+        periods_per_year: Bars per year; None if unknown.
         anchors: Sorted hashes of some returns with their dates.
         marks: Sorted hashes of some price paths, with and without dates.
     """
@@ -48,7 +48,7 @@ class Market:
     fingerprint: str
     name: str = "unnamed"
     symbols: tuple[str, ...] = ()
-    periods_per_year: float = 252.0
+    periods_per_year: float | None = None
     anchors: tuple[int, ...] = field(default=(), repr=False)
     marks: tuple[int, ...] = field(default=(), repr=False)
 
@@ -90,12 +90,13 @@ class Market:
         Raises:
             OpenOutcryError: `argument_invalid`: the fingerprint is missing, or a member is invalid.
         """
+        year = content.get("periods_per_year")
         try:
             return cls(
                 str(content["fingerprint"]),
                 str(content.get("name", "unnamed")),
                 tuple(map(str, content.get("symbols", ()))),
-                float(content.get("periods_per_year", 252.0)),
+                None if year is None else float(year),
                 _unpacked(content.get("anchors", ""), _BYTES),
                 _unpacked(content.get("marks", ""), _MARK_BYTES),
             )

@@ -13,6 +13,7 @@ from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.agents import buy_and_hold
 from openoutcry.backtest.run import Run, run_backtest
+from openoutcry.data.columns import stated_periods
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.report.charts.equity_charts import Line, drawdown_chart, equity_chart
 from openoutcry.report.charts.svg import standalone
@@ -153,7 +154,7 @@ def _replay_command(run: Run, origin: Origin) -> str:
     words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
     is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
     if is_table and run.dataset.periods_per_year != native.inferred_periods_per_year(list(run.dataset.dates)):
-        words += ["--periods-per-year", f"{run.dataset.periods_per_year!r}"]
+        words += ["--periods-per-year", f"{stated_periods(run.dataset)!r}"]
     return shlex.join(words)
 
 

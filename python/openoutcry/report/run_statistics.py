@@ -29,9 +29,12 @@ _Compute = Callable[[], tuple[float, ...]]
 def rolling_of(run: Run) -> Rolling | None:
     """Return the rolling one-year Sharpe ratio at each bar, with its standard error.
 
-    For a run shorter than two years the window is half the run; None if that is fewer than `MIN_WINDOW` returns.
+    For a run shorter than two years the window is half the run. None if that is fewer than `MIN_WINDOW` returns, or if
+    the number of bars per year is unknown.
     """
     excess, periods = run._core.excess, run.dataset.periods_per_year
+    if periods is None:
+        return None
     n_window = min(max(round(periods), MIN_WINDOW), len(excess) // 2)
     if n_window < MIN_WINDOW:
         return None
@@ -44,11 +47,11 @@ def rolling_of(run: Run) -> Rolling | None:
 def skill_of(run: Run, n_trials: int = 1) -> Skill | None:
     """Return the skill statistics of a run, deflated for `n_trials`.
 
-    `n_trials` includes this run. None if the Sharpe ratio has a caveat in `run.caveats`.
+    `n_trials` includes this run. None if the Sharpe ratio has a caveat in `run.caveats`, or without bars per year.
     """
-    if "sharpe" in run.caveats:
-        return None
     excess, periods = run._core.excess, run.dataset.periods_per_year
+    if "sharpe" in run.caveats or periods is None:
+        return None
     values: dict[str, float | None] = {"n_trials": float(n_trials), "n_returns": float(len(excess))}
     reasons: dict[str, str] = {}
     for names, compute in _statistics(excess, periods, n_trials).items():

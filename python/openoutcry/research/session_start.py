@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from openoutcry.data.columns import known_periods
 from openoutcry.errors import refusal
 from openoutcry.harness.sandbox import this_host
 from openoutcry.research.acceptance_gates import GATES_VERSION
@@ -67,7 +68,7 @@ def market_card(setup: ValidationSetup, name: str) -> MarketCard:
     market = setup.dataset
     spans = tuple((market.dates[fold.test[0]], market.dates[fold.test[1] - 1]) for fold in setup.folds)
     first, last = market.dates[0], market.dates[-1]
-    return MarketCard(name, market.symbols, first, last, market.n_bars, market.periods_per_year, spans)
+    return MarketCard(name, market.symbols, first, last, market.n_bars, known_periods(market, "research"), spans)
 
 
 def start_payload(

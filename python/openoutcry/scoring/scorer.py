@@ -86,7 +86,7 @@ def score(
         benchmark: Buy-and-hold returns on the same days, shape `(n_days,)`.
         cash: Cash returns on the same days, shape `(n_days,)`; None is 0.
         dates: Date of each return; the board names its windows by them.
-        periods_per_year: Bars per year of returns. By default those that `dates` show, and 252 without dates.
+        periods_per_year: Bars per year of returns; by default those that `dates` show. Required without dates.
         n_trials: Trials counted by a ledger; the scorer counts at least the agents of the board.
         luck_floor: Null agents, reported for comparison and excluded from every test; an empty list is none.
         trusted_keys: Ed25519 public keys. Among agents with the same return series, the one with a record signed by
@@ -106,7 +106,7 @@ def score(
         benchmark=benchmark,
         cash=cash,
         dates=dates,
-        periods_per_year=_periods_of(dates, periods_per_year),
+        periods_per_year=periods_per_year,
     )
     submissions = _submissions(agents, terms)
     floor = [] if luck_floor is None or _is_empty(luck_floor) else _submissions(luck_floor, terms)
@@ -138,7 +138,7 @@ class _Terms:
     benchmark: npt.ArrayLike | None
     cash: npt.ArrayLike | None
     dates: Sequence[str]
-    periods_per_year: float
+    periods_per_year: float | None
 
 
 def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -> list[Dataset]:
@@ -239,8 +239,8 @@ def submit(
 
 
 MAX_CAPITAL = 1e18
-# Returns per year of arrays without dates, which are daily.
-_WEEKDAYS = 252.0
+# A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
+_MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
 
 
 def capacity(
@@ -307,7 +307,7 @@ def submit_returns(
         windows: Days of each window; None is one window.
         benchmark: Buy-and-hold returns, shape `(n_days,)`.
         cash: Cash returns, shape `(n_days,)`; None is 0.
-        periods_per_year: Bars per year. By default those that `dates` show, and 252 without dates.
+        periods_per_year: Bars per year; by default those that `dates` show. Required without dates.
         in_sample_trials: Trials declared by the author of the agent.
         dates: Date of each return.
 
@@ -338,19 +338,28 @@ def submit_returns(
             runs.append((days.start, end + 1, seed, np.ascontiguousarray(row[days]), both, rate, named))
     trials = checked_integer("in_sample_trials", in_sample_trials, 0, 2**53 - 1)
     periods = _periods_of(dates, periods_per_year)
+    if idle is not None:
+        _check_cash(idle, periods)
     return Submission.of_returns(agent_id, runs, periods_per_year=periods, in_sample_trials=trials)
 
 
 def _periods_of(dates: Sequence[str], stated: float | None) -> float:
     """Return the stated number of bars per year, else that of the dates."""
-    if stated is not None or not len(dates):
-        return _WEEKDAYS if stated is None else stated
+    if stated is not None:
+        return stated
     inferred = native.inferred_periods_per_year(list(map(str, dates)))
     if inferred is None:
-        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}"
+        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
         message = f"`periods_per_year` is required if the dates do not show it; received {received}"
-        raise refusal("value_invalid", f"{message}; hint: state `periods_per_year`, such as 12 for months")
+        raise refusal("value_invalid", f"{message}; hint: periods_per_year=252 for daily returns, 12 for monthly ones")
     return inferred
+
+
+def _check_cash(rates: Array, periods_per_year: float) -> None:
+    most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
+    if len(found := np.flatnonzero(np.abs(rates) > most)):
+        message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
+        raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
 
 
 def _daily(name: str, values: Any, n_days: int) -> Array:

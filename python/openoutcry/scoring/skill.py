@@ -239,7 +239,7 @@ class Calibration:
     undefined: dict[str, str]
 
 
-def sharpe_errors(excess: Any, periods_per_year: float = 252.0, lags: int | None = None) -> SharpeErrors:
+def sharpe_errors(excess: Any, periods_per_year: float, lags: int | None = None) -> SharpeErrors:
     """Return the annual Sharpe ratio with its standard errors.
 
     `lags` defaults to `floor(4 (n_returns / 100)^(2/9))`.
@@ -301,7 +301,7 @@ def min_backtest_years(n_trials: int, sharpe: float) -> float:
     return native.min_backtest_years(checked_integer("n_trials", n_trials, 0, MAX_COUNT), sharpe)
 
 
-def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float = 252.0) -> Rolling:
+def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float) -> Rolling:
     """Return the annual Sharpe ratio of every rolling window, and the lowest."""
     window = checked_integer("n_window", n_window, 0, MAX_COUNT)
     return Rolling(**native.rolling_sharpe(series("excess", excess), window, periods_per_year))
@@ -312,7 +312,7 @@ def regress(returns: Any, benchmark: Any) -> Regression:
     return Regression(**native.regress(series("returns", returns), series("benchmark", benchmark)))
 
 
-def tracking(returns: Any, benchmark: Any, periods_per_year: float = 252.0) -> Tracking:
+def tracking(returns: Any, benchmark: Any, periods_per_year: float) -> Tracking:
     """Return the annual tracking statistics against a benchmark on the same bars.
 
     Raises:
@@ -321,7 +321,7 @@ def tracking(returns: Any, benchmark: Any, periods_per_year: float = 252.0) -> T
     return Tracking(**native.tracking(series("returns", returns), series("benchmark", benchmark), periods_per_year))
 
 
-def decay(in_sample: Any, out_of_sample: Any, periods_per_year: float = 252.0) -> Decay:
+def decay(in_sample: Any, out_of_sample: Any, periods_per_year: float) -> Decay:
     """Compare the Sharpe ratio in sample with the one out of sample."""
     inside, outside = series("in_sample", in_sample), series("out_of_sample", out_of_sample)
     return Decay(**native.decay(inside, outside, periods_per_year))

@@ -20,6 +20,7 @@ from openoutcry.agents import Agent, Baseline
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.run import name_of
 from openoutcry.backtest.settings import settings_of
+from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.harness import Launcher, connect
@@ -213,7 +214,7 @@ class Evaluation:
             return Submission.of_returns(
                 "luck",
                 [run],
-                periods_per_year=window.dataset.periods_per_year,
+                periods_per_year=known_periods(window.dataset, "a score"),
                 dataset=window.dataset.fingerprint,
                 dataset_name=window.dataset.name,
             )

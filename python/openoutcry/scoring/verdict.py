@@ -57,7 +57,8 @@ class Score:
         above_luck: Share of the null agents with a lower `z`.
         copy_of: Another agent with the same return series, unless this agent is known to be the original.
         digest: Digest of the record; None for returns without a record.
-        n_days: Returns of all windows.
+        n_days: Days of all windows; a year of weekly or monthly returns is 252.
+        n_returns: Returns of all windows.
         n_windows: Number of windows.
         n_seeds: Number of seeds per window with distinct returns.
         n_won: Windows above the benchmark.
@@ -87,6 +88,7 @@ class Score:
     copy_of: str | None
     digest: str | None
     n_days: int
+    n_returns: int
     n_windows: int
     n_seeds: int
     n_won: int

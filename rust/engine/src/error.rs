@@ -51,6 +51,17 @@ pub enum ConfigError {
         /// The value received.
         value: f64,
     },
+    /// An annual rate cannot be charged per bar.
+    #[error(
+        "`periods_per_year` is required for annual rates; received `{name}` {value} and dates that do not show it; \
+         hint: state the market's `periods_per_year`, or costs with annual rates of 0"
+    )]
+    AnnualRate {
+        /// Field of the cost model.
+        name: &'static str,
+        /// The rate received, in basis points.
+        value: f64,
+    },
     /// A limit is out of its range.
     #[error("`{name}` must be {range}; received {value}")]
     Limit {
@@ -69,7 +80,7 @@ impl ConfigError {
     pub fn slug(&self) -> &'static str {
         match self {
             Self::Window { .. } | Self::Lookback { .. } => "window_invalid",
-            Self::Cost { .. } => "cost_invalid",
+            Self::Cost { .. } | Self::AnnualRate { .. } => "cost_invalid",
             Self::Limit { .. } => "limit_invalid",
         }
     }

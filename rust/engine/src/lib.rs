@@ -30,7 +30,7 @@ pub use fast_path::{
     StoreWorkspace, run_block, step_block, step_store,
 };
 pub use market::as_of::AsOf;
-pub use market::bar_frequency::{inferred_periods_per_year, periods_per_year_of};
+pub use market::bar_frequency::inferred_periods_per_year;
 pub use market::columns::{Columns, Fundamental, NewsItem, Origin};
 pub use market::dataset::{DEFAULT_PERIODS_PER_YEAR, Dataset};
 pub use market::size_limits::check_rows;

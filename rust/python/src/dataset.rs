@@ -148,7 +148,7 @@ impl Dataset {
 
     /// Bars per year.
     #[getter]
-    fn periods_per_year(&self) -> f64 {
+    fn periods_per_year(&self) -> Option<f64> {
         self.0.periods_per_year()
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn metrics<'py>(py: Python<'py>, track: &Track<'_>) -> PyResult<(Boun
 pub(crate) fn summarize<'py>(
     py: Python<'py>,
     returns: PyReadonlyArray1<'py, f64>,
-    periods_per_year: f64,
+    periods_per_year: Option<f64>,
     risk_free: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
     let returns = returns.as_array().to_vec();
@@ -44,7 +44,7 @@ pub(crate) fn summarize<'py>(
         cost: &[],
         gross: &[],
         net: &[],
-        periods_per_year,
+        periods_per_year: periods_per_year.unwrap_or(f64::NAN),
     };
     metrics(py, &track)
 }

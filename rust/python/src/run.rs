@@ -327,7 +327,7 @@ impl Run {
             cost: &openoutcry_score::share_of_nav(&paid, &self.core.nav),
             gross: &openoutcry_score::gross_exposure(held, n_symbols),
             net: &openoutcry_score::net_exposure(held, n_symbols),
-            periods_per_year: self.dataset.0.periods_per_year(),
+            periods_per_year: self.dataset.0.periods_per_year().unwrap_or(f64::NAN),
         };
         crate::metrics::metrics(py, &track)
     }

@@ -48,6 +48,17 @@ pub enum Undefined {
     /// The number of bars per year is invalid.
     #[error("finite bars per year above 0 are required; received another number")]
     NotAYear,
+    /// The number of bars per year is unknown.
+    #[error("a known number of bars per year is required; received dates that do not show it")]
+    UnknownYear,
+    /// The returns span less than a month.
+    #[error("at least {required} returns, one month, are required for annual growth; received {received}")]
+    UnderAMonth {
+        /// Returns required.
+        required: usize,
+        /// Returns received.
+        received: usize,
+    },
     /// There are more values than supported.
     #[error("at most {most} distinct trials can be clustered; received {received}")]
     TooMany {
@@ -109,6 +120,8 @@ impl Undefined {
             Self::NotAProbability => "not_a_probability",
             Self::NotFinite => "not_finite",
             Self::NotAYear => "not_a_year",
+            Self::UnknownYear => "unknown_year",
+            Self::UnderAMonth { .. } => "under_a_month",
             Self::TooMany { .. } => "too_many",
             Self::NotInOrder => "not_in_order",
             Self::NoTrade => "no_trade",
@@ -145,9 +158,13 @@ pub(crate) fn finite(value: f64) -> Result<(), Undefined> {
     if value.is_finite() { Ok(()) } else { Err(Undefined::NotFinite) }
 }
 
-/// Checks a number of bars per year.
+/// Checks a number of bars per year; NaN is an unknown one.
 pub(crate) fn year(periods_per_year: f64) -> Result<(), Undefined> {
-    if periods_per_year > 0.0 && periods_per_year.is_finite() { Ok(()) } else { Err(Undefined::NotAYear) }
+    match periods_per_year {
+        unknown if unknown.is_nan() => Err(Undefined::UnknownYear),
+        known if known > 0.0 && known.is_finite() => Ok(()),
+        _ => Err(Undefined::NotAYear),
+    }
 }
 
 /// Checks that a value lies inside (0, 1).

@@ -143,7 +143,7 @@ impl Dataset {
 
     /// Bars per year.
     #[wasm_bindgen(getter)]
-    pub fn periods_per_year(&self) -> f64 {
+    pub fn periods_per_year(&self) -> Option<f64> {
         self.core.periods_per_year()
     }
 

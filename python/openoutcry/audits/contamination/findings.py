@@ -13,6 +13,7 @@ from openoutcry.audits.contamination.arms import ARMS, ArmReturns
 from openoutcry.audits.contamination.experiment_design import Design
 from openoutcry.audits.contamination.findings_text import basis_points, sentence
 from openoutcry.audits.contamination.paired_differences import Difference, difference_of
+from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
 
 KINDS = ("name", "path")
@@ -233,7 +234,7 @@ def evaluate(
     return Verdict(
         agent=agent,
         dataset=market.name,
-        periods_per_year=market.periods_per_year,
+        periods_per_year=known_periods(market, "annual differences"),
         design=design,
         returns=tuple(returns),
         name=differences["name"],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from openoutcry import openoutcry_py as native
 from openoutcry.audits.leakcheck import market_frames
 from openoutcry.audits.leakcheck.cut_points import CUTS
 from openoutcry.audits.leakcheck.episode_trace import LAYOUT, SPACES
@@ -33,7 +34,7 @@ def check(
     n_cuts: int = CUTS,
     start: int | None = None,
     rtol: float | None = None,
-    periods_per_year: float = 252.0,
+    periods_per_year: float | None = None,
     name: str = "",
     fresh: Callable[[], Callable[..., Any] | None] | None = None,
     without: Sequence[str] = (),
@@ -51,7 +52,7 @@ def check(
             are added where columns start.
         start: Bar of the first observation of an environment; None to infer it.
         rtol: Relative tolerance; None for 1e-9, and 1e-5 for float32 values.
-        periods_per_year: Bars per year, for Sharpe ratios.
+        periods_per_year: Bars per year, for Sharpe ratios; by default those that the dates show.
         name: Name of the target in the report.
         fresh: Returns a new target that has not been called, to detect state that is kept between calls, such as a
             scaler that is fitted once. None, or a return value of None, skips this test.
@@ -74,6 +75,8 @@ def check(
     search = Search(subject, source, rtol, kinds, progress)
     if fresh is not None and (fresh_function := fresh()) is not None:
         search.check_stateless(same_kind_target(subject, fresh_function))
+    if periods_per_year is None and source.dates is not None:
+        periods_per_year = native.inferred_periods_per_year(list(source.dates))
     leaks = tuple(_leak(reach, search, periods_per_year) for reach in search.reaches(n_cuts))
     errors = {kind: (sum(counts.values()), counts.most_common(1)[0][0]) for kind, counts in search.errors.items()}
     return Report(
@@ -111,7 +114,7 @@ def _compared_columns(base: Trace) -> tuple[str, ...]:
     )
 
 
-def _leak(reach: Reach, search: Search, periods_per_year: float) -> Leak:
+def _leak(reach: Reach, search: Search, periods_per_year: float | None) -> Leak:
     source = search.source
     bar = int(search.base.bars[reach.first])
     sharpes, why = signal_sharpes(reach.column, search.base, source, periods_per_year)

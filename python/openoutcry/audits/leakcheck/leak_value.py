@@ -41,7 +41,7 @@ class SignalSharpe:
 
 
 def signal_sharpes(
-    column: str, trace: Trace, source: Source, periods_per_year: float
+    column: str, trace: Trace, source: Source, periods_per_year: float | None
 ) -> tuple[tuple[SignalSharpe, ...], str | None]:
     """Return the Sharpe ratios of a column as a signal, or why they are undefined.
 
@@ -49,6 +49,8 @@ def signal_sharpes(
     """
     if column not in trace.numbers:
         return (), "the column does not have a number in each row"
+    if periods_per_year is None:
+        return (), "the dates do not show the number of bars per year; hint: state `periods_per_year`"
     priced = prices_of(source)
     if priced is None:
         return (), "the data has no column of closes"

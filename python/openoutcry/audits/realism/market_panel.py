@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
 
 Table = npt.NDArray[np.float64]
@@ -70,7 +71,7 @@ def panel_of(dataset: Dataset) -> Panel:
             overnight = np.where(closed, np.log((dataset.open * basis + paid)[1:] / before), np.nan)
     volume = None if dataset.volume is None else (dataset.volume / basis)[1:]
     high, low = (None if each is None else each[1:] for each in (dataset.high, dataset.low))
-    return Panel(returns, volume, high, low, overnight, dataset.periods_per_year)
+    return Panel(returns, volume, high, low, overnight, known_periods(dataset, "stylized facts"))
 
 
 def _last_known(table: Table) -> Table:

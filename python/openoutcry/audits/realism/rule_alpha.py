@@ -11,6 +11,7 @@ import numpy.typing as npt
 from openoutcry.audits.realism.trading_rules import RULES, Rule, total_return_index, trading_days
 from openoutcry.backtest.run import Run
 from openoutcry.backtest.sweep import run_sweep
+from openoutcry.data.columns import known_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.openoutcry_py import CostModel
 
@@ -43,7 +44,7 @@ def alphas_of(
     sweep = run_sweep(dataset, tables, window=(0, dataset.n_bars), costs=costs, jobs=jobs, progress=False)
     market, *runs = sweep.runs
     benchmark = returns_before_costs(market)
-    bars = dataset.periods_per_year
+    bars = known_periods(dataset, "alpha")
     net = [alpha_sharpe(run.returns, benchmark, bars) for run in runs]
     gross = [alpha_sharpe(returns_before_costs(run), benchmark, bars) for run in runs]
     return Alphas(np.array(net), np.array(gross))
@@ -93,7 +94,7 @@ def martingale(like: Dataset, volatility: float, correlation: float, seed: int) 
     shape = (like.n_bars - 1, like.n_symbols)
     common = np.sqrt(correlation) * rng.standard_normal((shape[0], 1))
     shocks = common + np.sqrt(1.0 - correlation) * rng.standard_normal(shape)
-    growth = 1.0 + np.clip(volatility / np.sqrt(like.periods_per_year) * shocks, -0.9, 0.9)
+    growth = 1.0 + np.clip(volatility / np.sqrt(known_periods(like, "annual volatility")) * shocks, -0.9, 0.9)
     close = 100.0 * np.vstack([np.ones((1, shape[1])), np.cumprod(growth, axis=0)])
     opens = None if not like.has_opens else np.vstack([close[:1], close[:-1]])
     name = f"martingale-{seed}"

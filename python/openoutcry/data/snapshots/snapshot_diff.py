@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots import cell_diff
 from openoutcry.data.snapshots.cell_diff import Part, counted, listed
@@ -81,7 +82,13 @@ def _of_market(old: Dataset, new: Dataset, renamed: list[tuple[str, str]]) -> li
     parts += _columns(old, new)
     if old.periods_per_year != new.periods_per_year:
         facts = {"old": old.periods_per_year, "new": new.periods_per_year}
-        parts.append(Part("periods_per_year", "{old:g} bars a year became {new:g}".format(**facts), facts))
+        parts.append(
+            Part(
+                "periods_per_year",
+                f"{periods_text(old.periods_per_year)} became {periods_text(new.periods_per_year)}",
+                facts,
+            )
+        )
     return parts
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.columns import stated_periods
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.snapshots.market_tables import TABLES, tables_of
 from openoutcry.errors import refusal
@@ -129,7 +130,7 @@ def _numbers(dataset: Dataset) -> bytes:
     arrays: dict[str, npt.NDArray[Any]] = dict(tables_of(dataset))
     if dataset.risk_free is not None:
         arrays["risk_free"] = dataset.risk_free
-    arrays["periods_per_year"] = np.array(dataset.periods_per_year)
+    arrays["periods_per_year"] = np.array(stated_periods(dataset))
     arrays["fundamentals"] = np.array([item[3] for item in dataset.fundamentals], dtype=np.float64)
     buffer = io.BytesIO()
     # Stored, not deflated: the output of zlib depends on its version.

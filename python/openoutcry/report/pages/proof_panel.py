@@ -50,7 +50,7 @@ class ProofMarket:
         name: Name in the records.
         fingerprint: SHA-256 of its bytes, in hexadecimal.
         commitment: Commitment to the key of a sealed market; empty for none.
-        periods_per_year: Bars per year, which a CSV file does not contain.
+        periods_per_year: Bars per year, which a CSV file does not contain; None if unknown.
         content: Bytes of the market; None if the reader of the page supplies its file.
         spec: JSON of the scenario that generates the market, instead of `content`; empty for none.
         key: Revealed key of that scenario, in hexadecimal.
@@ -59,7 +59,7 @@ class ProofMarket:
     name: str
     fingerprint: str
     commitment: str
-    periods_per_year: float
+    periods_per_year: float | None
     content: bytes | None
     spec: str = ""
     key: str = ""

@@ -33,7 +33,7 @@ class RunView:
         delayed_nav: Like `nav`, for the same decisions executed one bar later; `None` if not computed.
         metrics: Name to value; `None` or NaN is undefined. `metric_labels.METRICS` has the known names and units.
         reasons: Metric to why it is undefined.
-        periods_per_year: Bars per year of the dataset.
+        periods_per_year: Bars per year of the dataset; None if unknown.
         caveats: Metric to why its value is not informative; a Sharpe ratio with a caveat is not ranked.
         events: Event slug to counts by reason; the reason is empty if the event has none.
         ending: Early end of the account, such as `ruined on 2020-03-16`; empty for none.
@@ -60,7 +60,7 @@ class RunView:
     delayed_nav: Floats | None
     metrics: Mapping[str, float | None]
     reasons: Mapping[str, str]
-    periods_per_year: float
+    periods_per_year: float | None
     caveats: Mapping[str, str] = field(default_factory=dict)
     events: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ending: str = ""

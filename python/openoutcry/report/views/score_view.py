@@ -58,7 +58,7 @@ class ScoreWindow:
         market: Display name of the market.
         first: First date; empty if unknown.
         last: Last date; empty if unknown.
-        n_days: Number of returns.
+        n_days: Number of days.
         n_seeds: Number of seeds.
         n_passed: Number of seeds that pass.
         z: Benchmark to the Sharpe ratio of active returns, in standard errors.

@@ -37,7 +37,7 @@ pub struct SubmittedRun {
     pub window: Window,
     /// Dates of the bars of the window; empty if unknown.
     pub dates: Vec<String>,
-    /// Bars per year.
+    /// Bars per year; NaN if unknown.
     pub periods_per_year: f64,
     /// Key of the slippage noise, or its commitment.
     pub fill: Fill,

@@ -45,6 +45,20 @@ impl Rules {
         Ok(Self { costs, limits, fill_key, rates, lane_terms, tables: None })
     }
 
+    /// Checks that `market` has the number of bars per year that annual rates need.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first annual rate that is not 0, if the number is unknown.
+    pub fn check_market(&self, market: &Dataset) -> Result<(), ConfigError> {
+        let CostModel { financing_bps, cash_bps, borrow_bps, .. } = self.costs;
+        let rates = [("financing_bps", financing_bps), ("cash_bps", cash_bps), ("borrow_bps", borrow_bps)];
+        match rates.into_iter().find(|(_, rate)| *rate != 0.0) {
+            Some((name, value)) if market.periods_per_year().is_none() => Err(ConfigError::AnnualRate { name, value }),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns these rules with another key of the slippage noise.
     #[must_use]
     pub fn with_fill_key(mut self, fill_key: FillKey) -> Self {

@@ -31,7 +31,7 @@ impl<S: Simd> LaneCharges<S> {
             cash: rules.get(TermKind::Cash),
             financing: rules.get(TermKind::Financing),
             borrow: rules.get(TermKind::Borrow),
-            periods_per_year: Vector::splat(simd, market.periods_per_year()),
+            periods_per_year: Vector::splat(simd, market.accruals_per_year()),
             max_gross: rules.get(TermKind::MaxGross),
             most_gross: rules.get(TermKind::MostGross),
             margin: rules.get(TermKind::Margin),

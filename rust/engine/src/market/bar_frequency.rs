@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::DataError;
 use crate::market::date::instant;
 
 const DAY: i64 = 86_400;
@@ -51,26 +50,6 @@ pub fn inferred_periods_per_year(dates: &[String]) -> Option<f64> {
     let is_daily = times.iter().all(|time| time.rem_euclid(DAY) == clock);
     let inferred = if is_daily { by_days(&times) } else { within_days(&times) };
     inferred.filter(|inferred| is_dense(&times, *inferred))
-}
-
-/// Returns the number of bars per year that dates imply.
-///
-/// # Errors
-///
-/// Returns an error that asks for the number if the dates fit no calendar.
-pub fn periods_per_year_of(dates: &[String]) -> Result<f64, DataError> {
-    inferred_periods_per_year(dates).ok_or_else(|| {
-        let span = match dates {
-            [] => "no date".to_owned(),
-            [first, .., last] => format!("{} dates from {first} to {last}", dates.len()),
-            [only] => only.clone(),
-        };
-        let message = format!("`periods_per_year` is required if the dates do not show it; received {span}");
-        DataError::new(
-            "value_invalid",
-            format!("{message}; hint: state `periods_per_year`, such as 252 for days of a stock market"),
-        )
-    })
 }
 
 /// Returns whether the dates have about as many bars as a calendar.

@@ -31,7 +31,7 @@ pub struct Columns {
     ///
     /// Absent if unknown.
     pub risk_free: Option<Vec<f64>>,
-    /// Bars per year.
+    /// Bars per year; NaN if unknown.
     pub periods_per_year: f64,
     /// Point-in-time fundamentals.
     pub fundamentals: Vec<Fundamental>,

@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use crate::error::DataError;
-use crate::market::bar_frequency::periods_per_year_of;
+use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::Columns;
 use crate::market::corporate_actions::ActionTable;
 use crate::market::fill_prices::FillPrices;
@@ -73,19 +73,14 @@ impl Dataset {
 
     /// Returns the dataset of `columns`, with stated or inferred bars per year.
     ///
+    /// The number is unknown if it is not stated and the dates do not show it; NaN states that it is unknown.
+    ///
     /// # Errors
     ///
-    /// Returns the first fault, as [`Dataset::new`] does, or an error that asks for the number of bars per year.
+    /// Returns the first fault, as [`Dataset::new`] does.
     pub fn with_periods_per_year(columns: Columns, stated: Option<f64>) -> Result<Self, DataError> {
-        let periods_per_year = stated.map_or_else(|| periods_per_year_of(&columns.dates), Ok);
-        match periods_per_year {
-            Ok(periods_per_year) => Self::new(Columns { periods_per_year, ..columns }),
-            // Other faults of the columns are refused first.
-            Err(unknown) => {
-                let columns = Columns { periods_per_year: DEFAULT_PERIODS_PER_YEAR, ..columns };
-                validation::check(&columns).and(Err(unknown))
-            }
-        }
+        let periods_per_year = stated.or_else(|| inferred_periods_per_year(&columns.dates)).unwrap_or(f64::NAN);
+        Self::new(Columns { periods_per_year, ..columns })
     }
 
     /// Returns the dataset of generated tables, on weekdays from 2000-01-03 on.
@@ -131,7 +126,7 @@ impl Dataset {
     /// Returns the dataset of a CSV text.
     ///
     /// The format is long (`date,symbol,close,...`) or wide (`date` and one column per symbol). Without
-    /// `periods_per_year` the dates must show it.
+    /// `periods_per_year` it is inferred from the dates.
     ///
     /// # Errors
     ///
@@ -302,10 +297,17 @@ impl Dataset {
         &self.symbols
     }
 
-    /// Returns the number of bars per year.
+    /// Returns the number of bars per year, or `None` if it is unknown.
     #[must_use]
-    pub fn periods_per_year(&self) -> f64 {
-        self.periods_per_year
+    pub fn periods_per_year(&self) -> Option<f64> {
+        (!self.periods_per_year.is_nan()).then_some(self.periods_per_year)
+    }
+
+    /// Returns the divisor of annual rates.
+    ///
+    /// Rules on a market without a known number have rates of 0 only, see [`crate::Rules::check_market`].
+    pub(crate) fn accruals_per_year(&self) -> f64 {
+        self.periods_per_year().unwrap_or(1.0)
     }
 
     /// Returns the risk-free return of each bar, if the dataset has one.

@@ -25,6 +25,9 @@ impl Requirement {
 /// The range of the product of all splits of a symbol.
 pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
 
+/// Bars per year of quarters.
+const QUARTERS: f64 = 4.0;
+
 /// Returns whether a price is missing or in range.
 #[inline(always)]
 pub(crate) fn is_price(price: f64) -> bool {
@@ -87,8 +90,8 @@ fn check_axis(columns: &Columns) -> Check {
     }
     let ppy = columns.periods_per_year;
     // Below it an annual rate would charge more than the account in one bar.
-    if !(1e-3..=1e9).contains(&ppy) {
-        let message = format!("`periods_per_year` must be between 1e-3 and 1e9; received {ppy:?}");
+    if !ppy.is_nan() && !(1e-3..=1e9).contains(&ppy) {
+        let message = format!("`periods_per_year` must be between 1e-3 and 1e9 (NaN if unknown); received {ppy:?}");
         return Err(DataError::new("value_invalid", message));
     }
     Ok(())
@@ -227,10 +230,14 @@ fn check_delistings(columns: &Columns) -> Check {
 
 /// Checks the columns that are not tables: risk-free, fundamentals and news.
 fn check_lanes(columns: &Columns) -> Check {
+    // A larger return is likely the rate of a year. A quarter can have one.
+    let most = if columns.periods_per_year <= QUARTERS { 0.25 } else { 0.01 };
     for (row, rate) in columns.risk_free.iter().flatten().enumerate() {
-        if !(rate.is_finite() && *rate > -1.0) {
-            let message = format!("`risk_free` at row {row} must be a finite return above -1; received {rate}");
-            return Err(DataError::new("value_invalid", message));
+        if !(-most..=most).contains(rate) {
+            let range = format!("a return of one bar, between -{most} and {most}");
+            let message = format!("`risk_free` at row {row} must be {range}; received {rate}");
+            let hint = "hint: divide annual rates by the number of bars per year";
+            return Err(DataError::new("value_invalid", format!("{message}; {hint}")));
         }
     }
     let items = columns.fundamentals.iter().map(|item| ("fundamentals", item.symbol, &item.available_at));

@@ -20,7 +20,7 @@ impl Accrual {
         let rates = &rules.rates;
         let own = cash - short;
         let rate = if own >= 0.0 { rates.cash } else { rates.financing };
-        let ppy = market.periods_per_year();
+        let ppy = market.accruals_per_year();
         Self { idle: own * rate / ppy, borrow: short * rates.borrow / ppy, own }
     }
 

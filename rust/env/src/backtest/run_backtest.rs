@@ -57,10 +57,12 @@ impl<'a> Backtest<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the window leaves the data or a cost is out of range.
+    /// Returns an error if the window leaves the data, a cost is out of range, or an annual rate is charged on a market
+    /// without a known number of bars per year.
     pub fn new(data: &'a Dataset, window: Window, seed: u64, costs: CostModel) -> Result<Self, ConfigError> {
         window.validate(data.n_bars())?;
         let rules = Rules::new(costs, Limits::default(), FillKey::from_seed(seed))?;
+        rules.check_market(data)?;
         let (lookback, name, fill) = (DEFAULT_LOOKBACK, String::new(), Fill::Seed(seed));
         Ok(Self { data, window, rules, lookback, name, commitment: None, fill, harness: None })
     }

@@ -76,6 +76,7 @@ impl Batch {
         let shares_tables = kinds.len() <= MAX_TABLES;
         let rules = kinds.iter().map(|(market, terms)| {
             let rules = Rules::new(terms.costs, terms.limits, key)?;
+            rules.check_market(markets[*market].data())?;
             Ok(if shares_tables { rules.with_tables(markets[*market].data()) } else { rules })
         });
         let rules: Vec<Rules> = rules.collect::<Result<_, BatchError>>()?;

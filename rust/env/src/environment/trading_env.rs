@@ -38,7 +38,8 @@ impl TradingEnv {
     ///
     /// # Errors
     ///
-    /// Returns an error if the window leaves the data or a cost is out of range.
+    /// Returns an error if the window leaves the data, a cost is out of range, or an annual rate is charged on a market
+    /// without a known number of bars per year.
     pub fn new(
         data: impl Into<Arc<Dataset>>,
         window: Window,
@@ -49,6 +50,7 @@ impl TradingEnv {
         window.validate(data.n_bars())?;
         let fill_key = FillKey::from_seed(seed);
         let rules = Rules::new(costs, Limits::default(), fill_key)?;
+        rules.check_market(&data)?;
         let episode = Episode::new(&data, window, rules, Detail::Full);
         let lookback = DEFAULT_LOOKBACK;
         let printed = printed_closes(&data, window, lookback);

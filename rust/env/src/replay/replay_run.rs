@@ -100,7 +100,8 @@ pub(crate) fn rules_of(
         },
     };
     let checked = header.window.validate(data.n_bars()).and_then(|()| check_lookback(header.lookback));
-    Ok(checked.and_then(|_| Rules::new(costs, limits, key)))
+    let rules = checked.and_then(|_| Rules::new(costs, limits, key));
+    Ok(rules.and_then(|rules| rules.check_market(data).map(|()| rules)))
 }
 
 /// Replays a run and returns its divergences.

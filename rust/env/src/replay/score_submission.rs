@@ -185,7 +185,7 @@ fn submitted(market: &Backtest<'_>, trajectory: &RunTrajectory, run: &Run) -> Re
         dataset_name: header.dataset.name.clone(),
         window: header.window,
         dates: data.dates()[bars.clone()].to_vec(),
-        periods_per_year: data.periods_per_year(),
+        periods_per_year: data.periods_per_year().unwrap_or(f64::NAN),
         fill: header.fill,
         returns: run.returns(),
         risk_free: data.risk_free().map(|rates| rates[bars.start + 1..bars.end].to_vec()),

@@ -1,4 +1,7 @@
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, finite, year};
+
+/// Months of a year.
+const MONTHS: f64 = 12.0;
 
 /// Returns the product of one plus each return, less one.
 ///
@@ -13,9 +16,20 @@ pub fn total_return(returns: &[f64]) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined without returns, or with one below -1.
+/// Undefined without returns, with one below -1, over less than a month, without a known number of bars per year, or
+/// beyond the range of f64.
 pub fn cagr(returns: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(libm::pow(growth(returns)?, periods_per_year / returns.len() as f64) - 1.0)
+    let growth = growth(returns)?;
+    year(periods_per_year)?;
+    let (n_returns, month) = (returns.len() as f64, periods_per_year / MONTHS);
+    if n_returns < month {
+        // Any growth of an hour is thousands of percent in a year.
+        #[expect(clippy::cast_sign_loss, reason = "a number of bars above 0")]
+        return Err(Undefined::UnderAMonth { required: month.ceil() as usize, received: returns.len() });
+    }
+    let rate = libm::pow(growth, periods_per_year / n_returns) - 1.0;
+    finite(rate)?;
+    Ok(rate)
 }
 
 fn growth(returns: &[f64]) -> Statistic {
@@ -30,9 +44,11 @@ fn growth(returns: &[f64]) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined without values.
+/// Undefined without values, or without a known number of bars per year.
 pub fn annual_mean(per_bar: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(crate::mean(per_bar)? * periods_per_year)
+    let mean = crate::mean(per_bar)?;
+    year(periods_per_year)?;
+    Ok(mean * periods_per_year)
 }
 
 /// Returns the amount of each bar as a share of the NAV before it.

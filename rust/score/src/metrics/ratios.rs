@@ -1,13 +1,15 @@
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, year};
 use crate::metrics::moments::{mean, sharpe_per_bar, standard_deviation};
 
 /// Returns the annual standard deviation.
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns.
+/// Undefined for fewer than two returns, or without a known number of bars per year.
 pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(standard_deviation(returns)? * periods_per_year.sqrt())
+    let deviation = standard_deviation(returns)?;
+    year(periods_per_year)?;
+    Ok(deviation * periods_per_year.sqrt())
 }
 
 /// Returns the annual Sharpe ratio.
@@ -16,11 +18,13 @@ pub fn volatility(returns: &[f64], periods_per_year: f64) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two returns, or constant returns.
+/// Undefined for fewer than two returns, constant returns, or without a known number of bars per year.
 ///
 /// Source: Sharpe (1994).
 pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
-    Ok(sharpe_per_bar(excess)? * periods_per_year.sqrt())
+    let per_bar = sharpe_per_bar(excess)?;
+    year(periods_per_year)?;
+    Ok(per_bar * periods_per_year.sqrt())
 }
 
 /// Returns the annual Sortino ratio.
@@ -30,7 +34,7 @@ pub fn sharpe(excess: &[f64], periods_per_year: f64) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined without returns, or without a return below the target.
+/// Undefined without returns, without a return below the target, or without a known number of bars per year.
 ///
 /// Source: Sortino and van der Meer (1991).
 pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic {
@@ -40,5 +44,6 @@ pub fn sortino(returns: &[f64], target: f64, periods_per_year: f64) -> Statistic
     if downside == 0.0 {
         return Err(Undefined::NoLoss);
     }
+    year(periods_per_year)?;
     Ok((mean(returns)? - target) * periods_per_year / (downside * periods_per_year.sqrt()))
 }

@@ -19,7 +19,7 @@ pub struct Track<'a> {
     pub gross: &'a [f64],
     /// Net exposure at each close.
     pub net: &'a [f64],
-    /// Bars per year.
+    /// Bars per year; NaN if unknown.
     pub periods_per_year: f64,
 }
 

@@ -6,7 +6,7 @@ use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
 use super::reason::{Known, Unknown};
-use super::window_runs::Tracks;
+use super::window_runs::{Tracks, WindowRuns};
 use crate::error::Undefined;
 use crate::skill::regress;
 
@@ -69,14 +69,16 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) 
     };
     let benchmark = over(&benchmark);
     let (mut held, mut markets) = (Vec::with_capacity(excess.len()), Vec::new());
-    for (window, days) in markets_of(tracks) {
+    for (windows, days) in markets_of(tracks) {
+        let of_market = &tracks.windows[windows];
         match fit(&excess[days.clone()], &benchmark[days.clone()]) {
             Ok((active, fitted)) => {
-                let year = tracks.windows[window].runs[0].periods_per_year;
+                let first = &of_market[0];
+                let year = first.runs[0].periods_per_year;
                 markets.push(Market {
-                    dataset: tracks.windows[window].key.dataset,
-                    name: tracks.windows[window].runs[0].dataset_name.clone(),
-                    n_days: days.len(),
+                    dataset: first.key.dataset,
+                    name: first.runs[0].dataset_name.clone(),
+                    n_days: of_market.iter().map(WindowRuns::n_days).sum(),
                     alpha: fitted.0 * year,
                     alpha_error: fitted.1.map(|error| error * year),
                     beta: fitted.2,
@@ -110,17 +112,19 @@ fn fit(excess: &[f64], benchmark: &[f64]) -> Result<(Vec<f64>, Fitted), Undefine
     }
 }
 
-/// Returns the first window of each market, and its days.
-fn markets_of(tracks: &Tracks<'_>) -> Vec<(usize, Range<usize>)> {
-    let mut markets: Vec<(usize, Range<usize>)> = Vec::new();
-    let mut day = 0;
+/// Returns the windows of each market, and their returns.
+fn markets_of(tracks: &Tracks<'_>) -> Vec<(Range<usize>, Range<usize>)> {
+    let mut markets: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    let mut row = 0;
     for (place, window) in tracks.windows.iter().enumerate() {
-        let next = day + window.key.n_returns();
+        let next = row + window.key.n_returns();
         match markets.last_mut() {
-            Some((first, days)) if tracks.windows[*first].key.dataset == window.key.dataset => days.end = next,
-            _ => markets.push((place, day..next)),
+            Some((windows, rows)) if tracks.windows[windows.start].key.dataset == window.key.dataset => {
+                (windows.end, rows.end) = (place + 1, next);
+            }
+            _ => markets.push((place..place + 1, row..next)),
         }
-        day = next;
+        row = next;
     }
     markets
 }

@@ -44,8 +44,10 @@ pub struct CompositeScore {
     pub seed_z: Vec<Known>,
     /// Share of the luck floor below this agent.
     pub above_luck: Known,
-    /// Returns of all windows.
+    /// Days of all windows; a year of weekly or monthly returns is 252.
     pub n_days: usize,
+    /// Returns of all windows.
+    pub n_returns: usize,
     /// Number of distinct seeds per window.
     pub n_seeds: usize,
     /// Bars per year.
@@ -109,6 +111,7 @@ pub(super) fn score(
         seed_z,
         above_luck: Err(Unknown::NotInField),
         n_days: agent.tracks.n_days(),
+        n_returns: agent.tracks.n_returns(),
         n_seeds: agent.tracks.n_seeds(),
         periods_per_year: agent.tracks.periods_per_year,
         declared: agent.submission.in_sample_trials,

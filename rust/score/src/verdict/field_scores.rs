@@ -155,7 +155,7 @@ fn seen(agents: &[Agent<'_>], members: &[usize], config: &ScoreConfig) -> Known<
     let first = members.first().ok_or(Unknown::NotInField)?;
     let tracks = &agents[*first].tracks;
     Ok(power(&Board {
-        n_returns: tracks.n_days(),
+        n_returns: tracks.n_returns(),
         n_agents: members.len() as u64,
         periods_per_year: tracks.periods_per_year,
         sharpe: config.gates.sharpe,

@@ -106,6 +106,7 @@ fn data_gates(agent: &Agent<'_>) -> Vec<Gate> {
     let copies = usize::from(agent.copy_of.is_some());
     vec![
         Gate::at_least("days", count(agent.tracks.n_days()), MIN_DAYS as f64, Reason::Insufficient),
+        Gate::at_least("returns", count(agent.tracks.n_returns()), MIN_DAYS as f64, Reason::Insufficient),
         Gate::at_least("windows", count(agent.tracks.windows.len()), MIN_WINDOWS as f64, Reason::Insufficient),
         Gate::at_most("windows_present", count(agent.n_missing), 0.0, Reason::WindowsMissing),
         Gate::at_most("original", count(copies), 0.0, Reason::Copy),

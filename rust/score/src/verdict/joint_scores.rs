@@ -55,7 +55,7 @@ pub(super) fn selection(
     let counted = config.trials.n_trials.max(agents.len() as u64);
     Selection {
         n_trials: counted.saturating_add(agent.submission.in_sample_trials),
-        n_returns: agent.tracks.n_days(),
+        n_returns: agent.tracks.n_returns(),
         spread: config.trials.spread,
         n_eff: config.trials.n_eff.or(n_eff),
     }

@@ -8,6 +8,7 @@ mod benchmark_side;
 mod composite_score;
 mod deflated_ratio;
 mod diagnostics;
+mod elapsed_days;
 mod error;
 mod field_agents;
 mod field_scores;

@@ -121,9 +121,12 @@ fn separation(
     let draws = config.draws.draws_at(level);
     let year = agents[pair[0]].tracks.periods_per_year;
     let apart = known_or_fatal(days.panel().and_then(|panel| sharpe_difference(&panel, year, level, &draws)))?;
-    let n_days = scores[pair[0]].n_days;
+    let (n_days, n_returns) = (scores[pair[0]].n_days, scores[pair[0]].n_returns);
     let needed = apart.and_then(|apart| {
-        Ok::<f64, Unknown>(days_to_separate(n_days, apart.estimate.abs() / apart.standard_error, level, power)?)
+        let ratio = apart.estimate.abs() / apart.standard_error;
+        let needed = days_to_separate(n_returns, ratio, level, power)?;
+        let is_daily = n_days == n_returns;
+        Ok::<f64, Unknown>(if is_daily { needed } else { (needed * n_days as f64 / n_returns as f64).ceil() })
     });
     Ok(Separation {
         first: scores[pair[0]].agent_id.clone(),

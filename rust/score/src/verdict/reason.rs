@@ -50,7 +50,7 @@ pub type Known<T = f64> = Result<T, Unknown>;
 /// The reason that a gate does not pass, or an agent has no rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// There are fewer than 2 windows or 250 days.
+    /// There are fewer than 2 windows, 250 days or 250 returns.
     Insufficient,
     /// Windows of the suite, or seeds of a window, are missing.
     WindowsMissing,
@@ -127,7 +127,7 @@ impl Reason {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
-            Self::Insufficient => "there are fewer than 2 windows or fewer than 250 days",
+            Self::Insufficient => "there are fewer than 2 windows, 250 days or 250 returns",
             Self::WindowsMissing => "windows or seeds of the suite are missing",
             Self::Copy => "the return series is a copy of that of another agent",
             Self::NoBenchmark => "there is no buy-and-hold benchmark",

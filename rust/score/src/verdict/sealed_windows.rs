@@ -11,8 +11,8 @@ use super::sealed_result::Sealed;
 use super::{ScoreConfig, ScoreError};
 
 /// Gates on skill; the other gates apply to all windows.
-const OF_SKILL: [&str; 8] =
-    ["days", "windows", "volatility", "alpha", "dsr", "romano_wolf", "window_below", "window_wins"];
+const OF_SKILL: [&str; 9] =
+    ["days", "returns", "windows", "volatility", "alpha", "dsr", "romano_wolf", "window_below", "window_wins"];
 
 /// Agents scored on the sealed windows only.
 pub(super) struct SealedOnly<'a> {

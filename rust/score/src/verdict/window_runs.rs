@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use openoutcry_contract::record::Fill;
 use openoutcry_contract::{Submission, SubmittedRun};
 
+use super::elapsed_days::days_of;
 use super::{ScoreError, WindowKey};
 
 /// The sorted runs of an agent.
@@ -12,7 +13,7 @@ use super::{ScoreError, WindowKey};
 pub(super) struct Tracks<'a> {
     /// Sorted by market and time.
     pub windows: Vec<WindowRuns<'a>>,
-    /// Bars per year; for different markets, weighted by days.
+    /// Bars per year; for different markets, weighted by returns.
     pub periods_per_year: f64,
     /// Every run, sorted by market, time and fill key.
     every: Vec<&'a SubmittedRun>,
@@ -27,6 +28,12 @@ pub(super) struct Tracks<'a> {
 pub(super) struct WindowRuns<'a> {
     pub key: WindowKey,
     pub runs: Vec<&'a SubmittedRun>,
+}
+
+impl WindowRuns<'_> {
+    pub(super) fn n_days(&self) -> usize {
+        days_of(self.runs[0])
+    }
 }
 
 /// Returns a fill key as text: its seed, or the digits of its commitment.
@@ -86,13 +93,18 @@ impl<'a> Tracks<'a> {
         Ok(Self { windows, periods_per_year, every, fills })
     }
 
-    /// Returns the days of each window.
+    /// Returns the number of returns of each window.
     pub(super) fn lengths(&self) -> Vec<usize> {
         self.windows.iter().map(|window| window.key.n_returns()).collect()
     }
 
-    pub(super) fn n_days(&self) -> usize {
+    pub(super) fn n_returns(&self) -> usize {
         self.lengths().iter().sum()
+    }
+
+    /// Returns the days that the windows span; see [`days_of`].
+    pub(super) fn n_days(&self) -> usize {
+        self.windows.iter().map(WindowRuns::n_days).sum()
     }
 
     /// Returns the number of distinct seeds.
@@ -123,7 +135,7 @@ impl<'a> Tracks<'a> {
         seed: Option<usize>,
         of: impl Fn(&SubmittedRun) -> Option<Vec<f64>>,
     ) -> Option<Vec<f64>> {
-        let mut joined = Vec::with_capacity(self.n_days());
+        let mut joined = Vec::with_capacity(self.n_returns());
         for window in &self.windows {
             let runs = match seed {
                 Some(seed) => &window.runs[seed..=seed],
@@ -158,15 +170,15 @@ fn drop_repeats(windows: &mut [WindowRuns<'_>]) {
     }
 }
 
-/// Returns the bars per year of all windows: their days over their years.
+/// Returns the bars per year of all windows: their returns over their years.
 fn bars_a_year(windows: &[WindowRuns<'_>]) -> f64 {
     let first = windows[0].runs[0].periods_per_year;
     if windows.iter().all(|window| window.runs[0].periods_per_year == first) {
         return first;
     }
-    let days = |window: &WindowRuns<'_>| window.key.n_returns() as f64;
-    let years: f64 = windows.iter().map(|window| days(window) / window.runs[0].periods_per_year).sum();
-    windows.iter().map(days).sum::<f64>() / years
+    let returns = |window: &WindowRuns<'_>| window.key.n_returns() as f64;
+    let years: f64 = windows.iter().map(|window| returns(window) / window.runs[0].periods_per_year).sum();
+    windows.iter().map(returns).sum::<f64>() / years
 }
 
 /// Returns the fault of a run, if any.
@@ -174,6 +186,10 @@ fn check(run: &SubmittedRun) -> Result<(), String> {
     let n = key_of(run).n_returns();
     if run.returns.len() != n || n == 0 {
         return Err(format!("{} returns in window {}:{}", run.returns.len(), run.window.start, run.window.end));
+    }
+    if run.periods_per_year.is_nan() {
+        let hint = "hint: load the market with `periods_per_year`";
+        return Err(format!("a market without a known number of bars per year; {hint}"));
     }
     if !(run.periods_per_year.is_finite() && run.periods_per_year > 0.0) {
         return Err(format!("{} bars per year", run.periods_per_year));

@@ -20,8 +20,10 @@ pub struct WindowScore {
     pub name: String,
     /// Its first and last date, if known.
     pub dates: Option<(String, String)>,
-    /// Number of returns.
+    /// Days of the window.
     pub n_days: usize,
+    /// Number of returns.
+    pub n_returns: usize,
     /// Number of runs, each with its own fill key.
     pub n_seeds: usize,
     /// Number of runs that pass.
@@ -94,7 +96,8 @@ fn window(agent: &Agent<'_>, place: usize, (from, to): (usize, usize), gates: &G
         key: runs.key,
         name: first.dataset_name.clone(),
         dates: first.dates.first().cloned().zip(first.dates.last().cloned()),
-        n_days: to - from,
+        n_days: runs.n_days(),
+        n_returns: to - from,
         n_seeds: runs.runs.len(),
         n_passed: agent.seeds.iter().filter(|seed| passes(seed)).count(),
         return_: crate::total_return(&agent.returns[from..to]).map_err(Unknown::from),
