@@ -222,7 +222,7 @@ def test_declared_trials_lower_only_the_declaring_agent() -> None:
 
     def board(declared: int) -> oo.scoring.Board:  # type: ignore[name-defined]
         submissions = [
-            submit_returns(name, each, windows=[252] * 4, benchmark=held, in_sample_trials=trials)
+            submit_returns(name, each, periods_per_year=252, windows=[252] * 4, benchmark=held, in_sample_trials=trials)
             for name, each, trials in (("honest", days[0], 0), ("attacker", days[1], declared))
         ]
         return oo.score(submissions, config=rule_breaking.FEW)

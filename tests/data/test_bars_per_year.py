@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import empyrical
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -24,8 +25,8 @@ CALENDARS = {
     "business month ends": (pd.date_range("2015-01-31", periods=60, freq="BME"), 12.0),
     "quarter ends": (pd.date_range("2000-03-31", periods=60, freq="QE"), 4.0),
     "year ends": (pd.date_range("1970-12-31", periods=40, freq="YE"), 1.0),
-    "hours": (pd.date_range("2024-01-01", periods=720, freq="h"), 8760.0),
-    "five minutes": (pd.date_range("2024-01-01", periods=3000, freq="5min"), 105_120.0),
+    "hours": (pd.date_range("2024-01-01", periods=840, freq="h"), 8760.0),
+    "five minutes": (pd.date_range("2024-01-01", periods=9000, freq="5min"), 105_120.0),
     "hours of sessions": (pd.DatetimeIndex(SESSIONS), 1764.0),
     "hours without weekends": (
         pd.DatetimeIndex([t for t in pd.date_range("2024-01-01", periods=720, freq="h") if t.day_of_week < 5]),
@@ -56,6 +57,9 @@ def test_the_metrics_of_a_frequency_follow_hand_formulas(name: str) -> None:
     assert metrics["vol"] == pytest.approx(returns.std(ddof=1) * periods**0.5, rel=1e-9)
     growth = np.prod(1.0 + returns) ** (periods / len(returns)) - 1.0
     assert metrics["cagr"] == pytest.approx(growth, rel=1e-9)
+    assert metrics["sharpe"] == pytest.approx(empyrical.sharpe_ratio(returns, annualization=periods), rel=1e-9)
+    assert metrics["vol"] == pytest.approx(empyrical.annual_volatility(returns, annualization=periods), rel=1e-9)
+    assert metrics["cagr"] == pytest.approx(empyrical.annual_return(returns, annualization=periods), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", CALENDARS)
@@ -92,12 +96,13 @@ def test_a_stated_number_that_contradicts_the_dates_is_a_notice() -> None:
     assert not any("was stated" in notice for notice in oo.Dataset.from_frame(prices, 12.5).notices)
 
 
-def test_dates_that_show_no_calendar_need_a_stated_number() -> None:
+def test_dates_that_show_no_calendar_leave_the_number_unknown() -> None:
     minutes = pd.date_range("2024-01-02 09:30", periods=3, freq="min")
     prices = pd.DataFrame({"A": [100.0, 200.0, 300.0]}, index=minutes)
-    with pytest.raises(oo.OpenOutcryError, match="`periods_per_year` is required") as refused:
-        oo.Dataset.from_frame(prices)
-    assert refused.value.slug == "value_invalid"
+    dataset = oo.Dataset.from_frame(prices)
+    assert dataset.periods_per_year is None
+    assert "unknown bars per year" in repr(dataset)
+    assert any("hint: state `periods_per_year`" in notice for notice in dataset.notices)
     assert oo.Dataset.from_frame(prices, 98_280).periods_per_year == 98_280.0
 
 

@@ -239,7 +239,7 @@ ARRAY_REFUSALS: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "no bars a year": ({"periods_per_year": 0}, "value_invalid", ["`periods_per_year`"]),
     "too few bars a year": ({"periods_per_year": 9.9e-4}, "value_invalid", ["`periods_per_year`", "1e-3 and 1e9"]),
     "too many bars a year": ({"periods_per_year": 1.1e9}, "value_invalid", ["`periods_per_year`", "1e-3 and 1e9"]),
-    "NaN bars a year": ({"periods_per_year": nan}, "value_invalid", ["`periods_per_year`"]),
+    "infinite bars a year": ({"periods_per_year": inf}, "value_invalid", ["`periods_per_year`"]),
     "dates that fall": ({"dates": [D1, D3, D2]}, "date_order", ["row 2", D3, D2]),
     "a date twice": ({"dates": [D1, D2, D2]}, "date_order", ["row 2", D2]),
     "a date of another form": ({"dates": [D1, D2, D3 + "T00:00:01"]}, "date_order", ["row 2"]),

@@ -160,7 +160,7 @@ def test_corporate_actions_cells_columns_fundamentals_and_news_are_reported() ->
     )
     assert sentences(old, new) == [
         "the column high was added",
-        "252 bars a year became 260",
+        "252 bars per year became 260 bars per year",
         "A: split of 2020-07-31 added (4); 1 headline added, known from 2002-02-02 on",
         f"B: dividend of {DATES[50]} changed from 0.25 to 0.5",
         f"C: 1 close removed ({DATES[77]}); 2 fundamentals (eps) added, known from 2001-02-03 on",

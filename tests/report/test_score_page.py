@@ -58,7 +58,7 @@ def board(evaluation: Evaluation, records: list[RunRecord]) -> Board:
 def of_returns() -> Board:
     days = np.random.default_rng(1).normal(4e-4, 0.01, (3, 504))
     tracks = {"a": days[0], "copy": days[0], "b": days[1:]}
-    return oo.score(tracks, windows=[252, 252], config=QUICK, n_trials=50)  # type: ignore[arg-type]
+    return oo.score(tracks, periods_per_year=252, windows=[252, 252], config=QUICK, n_trials=50)  # type: ignore[arg-type]
 
 
 def words(html: str) -> str:

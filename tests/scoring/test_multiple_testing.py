@@ -49,13 +49,13 @@ def test_results_depend_on_the_seed_alone(name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_too_few_days_are_insufficient(name: str) -> None:
     CALLS[name](noise(250, 3))
-    with pytest.raises(oo.OpenOutcryError, match="250 days in total are required; received") as refused:
+    with pytest.raises(oo.OpenOutcryError, match="250 returns in total are required; received") as refused:
         CALLS[name](noise(248, 3))
     assert refused.value.slug == "insufficient"
 
 
 def test_one_window_is_insufficient_for_a_mean() -> None:
-    with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 window of 900 days") as refused:
+    with pytest.raises(oo.OpenOutcryError, match=r"at least 2 windows .* received 1 window of 900 returns") as refused:
         multiple_testing.mean_test(series(900), [900], seed=0)
     assert refused.value.slug == "insufficient"
 

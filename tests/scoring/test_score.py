@@ -26,7 +26,9 @@ HELD = noise(77, 0.5)
 
 
 def board_of(agents: dict[str, Array], **settings: Any) -> scorer.Board:
-    return oo.score(agents, **{"windows": LENGTHS, "benchmark": HELD, "config": QUICK} | settings)
+    return oo.score(
+        agents, **{"windows": LENGTHS, "benchmark": HELD, "config": QUICK, "periods_per_year": YEAR} | settings
+    )
 
 
 def recorded(

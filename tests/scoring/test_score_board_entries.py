@@ -257,7 +257,7 @@ def test_an_agent_name_has_a_maximum_length(tmp_path: Path) -> None:
     for make in (
         lambda: entry(f"{longest}x"),
         lambda: oo.run_backtest(oo.data.load("ecb-fx"), "momentum", WINDOWS[0], name=f"{longest}x", capture=True),
-        lambda: oo.score({f"{longest}x": np.zeros(300)}),
+        lambda: oo.score({f"{longest}x": np.zeros(300)}, periods_per_year=252),
     ):
         with pytest.raises(oo.OpenOutcryError, match="`agent_id` must have at most 200") as error:
             make()

@@ -33,7 +33,9 @@ def heavy(random: np.random.Generator, shape: tuple[int, int]) -> Array:
 def passing(days: Array, held: Array, windows: list[int], n_draws: int = 199) -> list[str]:
     """Return the agents that pass every gate."""
     agents = {str(agent): days[:, agent] for agent in range(days.shape[1])}
-    board = oo.score(agents, windows=windows, benchmark=held, config={"draws": {"replicates": n_draws}})
+    board = oo.score(
+        agents, periods_per_year=252, windows=windows, benchmark=held, config={"draws": {"replicates": n_draws}}
+    )
     return [each.agent_id for each in board.scores if set(each.reasons) == {"no_suite", "no_trace"}]
 
 

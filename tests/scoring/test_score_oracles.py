@@ -105,7 +105,9 @@ def errors(oracles: Callable[[Array, Any, float], dict[str, float]]) -> dict[str
         r, rf, ppy = series(seed)
         values, undefined = summary(r, ppy, rf)
         for name, expected in oracles(r, rf, ppy).items():
-            if np.isnan(expected) or np.isinf(expected):
+            # Growth over less than a month is not annualised.
+            is_short = name in {"cagr", "calmar"} and 12 * len(r) < ppy
+            if is_short or np.isnan(expected) or np.isinf(expected):
                 assert (values[name], name in undefined) == (None, True), (seed, name)
                 continue
             error = 0.0 if values[name] == expected else abs(values[name] - expected) / size(name, r, expected)
@@ -147,6 +149,7 @@ def test_the_standard_error_of_a_sharpe_ratio_equals_its_simulated_deviation() -
 EVERY = set(summary([0.1, -0.1, 0.2])[0])
 MOMENTS = {"sharpe", "sharpe_se", "skew", "kurtosis"}
 UNTRADED = {"turnover", "cost", "exposure", "net_exposure"}  # what a series of returns cannot tell
+ANNUAL = {"cagr", "vol", "sharpe", "sharpe_se", "sortino", "calmar"}
 UNDEFINED: dict[str, tuple[list[float], set[str]]] = {
     "none": ([], EVERY - {"n_returns"} - UNTRADED),
     "one": ([0.01], MOMENTS | {"vol", "sortino", "calmar"}),
@@ -154,6 +157,7 @@ UNDEFINED: dict[str, tuple[list[float], set[str]]] = {
     "constant and not exact": ([0.1, 0.1, 0.1], MOMENTS | {"sortino", "calmar"}),
     "zero": ([0.0] * 9, MOMENTS | {"sortino", "calmar", "tail_ratio"}),
     "rising": ([0.01, 0.02, 0.03], {"sortino", "calmar"}),
+    "beyond the range of a float": ([1e200, 1e100], ANNUAL | MOMENTS),
     "NaN": ([0.01, np.nan, -0.02], EVERY - {"n_returns"} - UNTRADED),
     "infinite": ([0.01, np.inf, -0.02], EVERY - {"n_returns"} - UNTRADED),
     "below -1": ([0.01, -1.5, 0.02], {"return", "cagr", "calmar", "max_drawdown"}),
@@ -164,15 +168,35 @@ UNDEFINED: dict[str, tuple[list[float], set[str]]] = {
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_an_undefined_statistic_is_none_with_a_reason(name: str) -> None:
     returns, expected = UNDEFINED[name]
-    values, reasons = summary(returns)
+    values, reasons = summary(returns, 12.0)
     assert {each for each, value in values.items() if value is None} == expected | UNTRADED
     assert set(reasons) == expected | UNTRADED
     assert all(reason and "required" in reason for reason in reasons.values())
     assert all(math.isfinite(value) for value in values.values() if value is not None)
 
 
+@pytest.mark.parametrize("ppy", [None, np.nan])
+def test_annual_statistics_are_undefined_if_the_bars_per_year_are_unknown(ppy: float | None) -> None:
+    known, _ = summary([0.01, -0.02, 0.03], 12.0)
+    values, reasons = native.summarize(np.array([0.01, -0.02, 0.03]), periods_per_year=ppy)
+    assert {name for name in known if known[name] != values[name]} == ANNUAL
+    assert {reasons[name] for name in ANNUAL} == {
+        "a known number of bars per year is required; received dates that do not show it"
+    }
+
+
+@pytest.mark.parametrize(("ppy", "month"), [(252.0, 21), (365.0, 31), (52.0, 5), (12.0, 1), (98_280.0, 8_190)])
+def test_growth_over_less_than_a_month_is_not_annualised(ppy: float, month: int) -> None:
+    values, reasons = summary([0.01, -0.02] * month, ppy)
+    assert values["cagr"] == pytest.approx((1.01 * 0.98) ** (ppy / 2.0) - 1.0, rel=1e-9)
+    values, reasons = summary(([0.01, -0.02] * month)[: month - 1], ppy)
+    assert values["cagr"] is values["calmar"] is None
+    wanted = f"at least {month} returns, one month, are required for annual growth; received {month - 1}"
+    assert month == 1 or reasons["cagr"] == wanted
+
+
 def test_a_ruined_series_has_a_return_of_minus_one() -> None:
-    values, _ = summary([0.5, -1.0, 0.0, 0.0])
+    values, _ = summary([0.5, -1.0, 0.0, 0.0], 12.0)
     assert (values["return"], values["cagr"], values["max_drawdown"], values["calmar"]) == (-1.0, -1.0, -1.0, -1.0)
 
 

@@ -41,7 +41,9 @@ def days_of(seed: int, public: float, sealed: float, lengths: list[int] = LENGTH
 
 
 def judged(days: Array, held: Array, n_public: int, lengths: list[int] = LENGTHS) -> Score:
-    board = oo.score({"a": days}, windows=lengths, benchmark=held, config=suite_of(lengths, n_public))
+    board = oo.score(
+        {"a": days}, periods_per_year=252, windows=lengths, benchmark=held, config=suite_of(lengths, n_public)
+    )
     return board["a"]
 
 
@@ -90,7 +92,10 @@ def test_public_windows_do_not_affect_other_agents(public: float) -> None:
         days[378:] = agents[name][378:]
     floor = {f"luck-{seed}": days_of(seed + 20, 0.0, 0.0, lengths)[0] for seed in range(8)}
     config = suite_of(lengths, 3, luck_floor=list(floor))
-    before, after = (oo.score(each | floor, windows=lengths, benchmark=held, config=config) for each in (agents, moved))
+    before, after = (
+        oo.score(each | floor, periods_per_year=252, windows=lengths, benchmark=held, config=config)
+        for each in (agents, moved)
+    )
     assert len(before.bands) > 1
     same = ("bands", "separation", "tests", "overfit", "power", "sentence")
     assert [getattr(before, name) for name in same] == [getattr(after, name) for name in same]
@@ -107,14 +112,16 @@ def test_a_stolen_sealed_series_is_a_copy_whatever_its_public_windows() -> None:
     other = days_of(3, 1.0, 1.0, lengths)[0]
     agents = {"honest": honest, "thief": thief, "other": other}
     config = suite_of(lengths, 3)
-    board = oo.score(agents, windows=lengths, benchmark=held, config=config)
+    board = oo.score(agents, periods_per_year=252, windows=lengths, benchmark=held, config=config)
     assert {score.agent_id: score.copy_of for score in board.scores} == {
         "honest": "thief",
         "thief": "honest",
         "other": None,
     }
     assert [score.agent_id for score in board.scores if score.rank is not None] == ["other"]
-    known = oo.score(agents, windows=lengths, benchmark=held, config=config | {"originals": ["honest"]})
+    known = oo.score(
+        agents, periods_per_year=252, windows=lengths, benchmark=held, config=config | {"originals": ["honest"]}
+    )
     assert (known["honest"].rank, known["honest"].copy_of) == (1, None)
     assert (known["thief"].rank, known["thief"].verdict) == (None, "not_eligible")
     assert "copy" in known["thief"].reasons
@@ -126,9 +133,10 @@ def test_trials_count_equally_on_sealed_windows() -> None:
     held = 0.01 * random.standard_normal(sum(lengths))
     agents = {str(place): 0.01 * random.standard_normal(len(held)) + 0.001 for place in range(5)}
     config = suite_of(lengths, 3, trials={"n_trials": 70})
-    board = oo.score(agents, windows=lengths, benchmark=held, config=config)
+    board = oo.score(agents, periods_per_year=252, windows=lengths, benchmark=held, config=config)
     alone = oo.score(
         {name: days[378:] for name, days in agents.items()},
+        periods_per_year=252,
         windows=lengths[3:],
         benchmark=held[378:],
         config={"trials": {"n_trials": 70}, "draws": {"replicates": 199}},
@@ -149,7 +157,7 @@ def test_public_windows_are_reported_and_no_agent_is_eligible_without_a_suite() 
     days, held = days_of(1, 3.0, 3.0, lengths)
     assert judged(days, held, 4, lengths).reasons == ("no_trace", "public_windows")
     assert judged(days, held, 0, lengths).reasons == ("no_trace",)
-    board = oo.score({"a": days}, windows=lengths, benchmark=held)
+    board = oo.score({"a": days}, periods_per_year=252, windows=lengths, benchmark=held)
     assert set(board["a"].reasons) == {"no_trace", "no_suite"}
     assert board["a"].gate("protocol").passed is None
     assert (board["a"].rank, board["a"].sealed) == (1, None)

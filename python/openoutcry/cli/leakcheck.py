@@ -55,9 +55,7 @@ def leakcheck(
         [], help="Perturbation to skip: `garbage`, `nan`, `permutation` or `truncation`."
     ),
     rtol: float | None = typer.Option(None, help="Relative tolerance; 1e-9 by default, 1e-5 for float32."),
-    periods_per_year: float | None = typer.Option(
-        None, help="Bars per year; by default from the dates."
-    ),
+    periods_per_year: float | None = typer.Option(None, help="Bars per year; by default from the dates."),
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> None:

@@ -169,7 +169,7 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
         n_won=score.n_won,
         n_trials=score.trials["n_trials"],
         sides=[_side(side) for side in score.sides],
-        gates=[_gate(each, words) for each in score.gates],
+        gates=[_gate(each, words) for each in score.gates if not _is_daily(each, score)],
         sealed=_sealed(score.sealed),
         windows=[_window(window, markets) for window in score.windows],
         pass_k=score.pass_k["rates"],
@@ -188,6 +188,11 @@ def _row(score: Score, markets: Markets) -> ScoreRow:
 def _gate(gate: Gate, words: Mapping[str, str]) -> ScoreGate:
     reason = words.get(gate.reason or "", gate.reason or "")
     return ScoreGate(gate.slug, gate.passed, gate.value, gate.bound, reason, gate.undefined.get("value", ""))
+
+
+def _is_daily(gate: Gate, score: Score) -> bool:
+    """Return whether a gate counts returns where each return is a day, as the gate before it does."""
+    return gate.slug == "returns" and score.n_returns == score.n_days
 
 
 def _sealed(verdict: Mapping[str, Any] | None) -> list[ScoreGate]:

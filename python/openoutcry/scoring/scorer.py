@@ -357,7 +357,7 @@ def _periods_of(dates: Sequence[str], stated: float | None) -> float:
 
 def _check_cash(rates: Array, periods_per_year: float) -> None:
     most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
-    if len(found := np.flatnonzero(np.abs(rates) > most)):
+    if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
         message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
         raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
 

@@ -54,7 +54,7 @@ pub enum ConfigError {
     /// An annual rate cannot be charged per bar.
     #[error(
         "`periods_per_year` is required for annual rates; received `{name}` {value} and dates that do not show it; \
-         hint: state the market's `periods_per_year`, or costs with annual rates of 0"
+         hint: state `periods_per_year` (`--periods-per-year`) with the market, or costs with annual rates of 0"
     )]
     AnnualRate {
         /// Field of the cost model.

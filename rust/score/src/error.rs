@@ -81,7 +81,7 @@ pub enum Undefined {
     NoLosingTrade,
     /// There are too few windows or days for a test.
     #[error(
-        "at least {} of {days} days in total are required; received {} of {received} days",
+        "at least {} of {days} returns in total are required; received {} of {received} returns",
         windows_text(*.required),
         windows_text(*.windows)
     )]

@@ -69,7 +69,17 @@ fn growth_compounds() {
     assert_near(cagr(&[0.21, 0.0], 1.0), 0.1);
     assert_near(cagr(&[0.1, 0.1], 4.0), 1.1_f64 * 1.1 * 1.1 * 1.1 - 1.0);
     assert_near(total_return(&[0.5, -1.0, 3.0]), -1.0);
-    assert_near(cagr(&[0.5, -1.0, 3.0], 252.0), -1.0);
+    assert_near(cagr(&[0.5, -1.0, 3.0], 12.0), -1.0);
+}
+
+#[test]
+fn growth_is_annual_from_a_month_on_and_only_with_known_bars_per_year() {
+    let short = Undefined::UnderAMonth { required: 21, received: 20 };
+    assert_eq!(cagr(&[0.01; 20], 252.0), Err(short));
+    assert_eq!(short.to_string(), "at least 21 returns, one month, are required for annual growth; received 20");
+    assert!(cagr(&[0.01; 21], 252.0).is_ok());
+    assert_eq!(cagr(&[0.01; 21], f64::NAN), Err(Undefined::UnknownYear));
+    assert_eq!(cagr(&[1e100, 1e100], 12.0), Err(Undefined::NotFinite));
 }
 
 #[test]

@@ -192,17 +192,17 @@ def _not_numbers(random: np.random.Generator) -> Outcome:
     series: list[Any] = [np.where(np.arange(1_008) == 500, value, days) for value in bad]
     series += [[], [[]], None, "0.01", np.full(1_008, np.nan), days.astype(complex), [*days[:-1], None]]
     calls: list[Callable[[], Any]] = [
-        lambda returns=returns: score({"attacker": returns}, windows=[252] * 4)  # type: ignore[misc]
+        lambda returns=returns: score({"attacker": returns}, periods_per_year=252, windows=[252] * 4)  # type: ignore[misc]
         for returns in series
     ]
     calls += [
         lambda: score({}),
         lambda: score([]),
-        lambda: score({"attacker": days}, windows=[252] * 4, benchmark=np.full(1_008, np.nan)),
-        lambda: score({"attacker": days}, windows=[252] * 4, cash=np.full(1_008, np.inf)),
+        lambda: score({"attacker": days}, periods_per_year=252, windows=[252] * 4, benchmark=np.full(1_008, np.nan)),
+        lambda: score({"attacker": days}, periods_per_year=252, windows=[252] * 4, cash=np.full(1_008, np.inf)),
         lambda: at.judge(at.record("attacker", constant_weights(at, np.inf, 0.0, 0.0, 0.0))),
         lambda: at.judge(RunRecord.join("attacker", [])),
-        lambda: score({"": days}, windows=[252] * 4, config={"gates": {"level": float("nan")}}),
+        lambda: score({"": days}, periods_per_year=252, windows=[252] * 4, config={"gates": {"level": float("nan")}}),
     ]
     slugs = ["submission_invalid", "argument_invalid", "shape_mismatch", "weight_not_finite", "record_unfinished"]
     lucky: Table = np.where(days < 0.0, np.nan, days)
@@ -213,7 +213,9 @@ def _not_numbers(random: np.random.Generator) -> Outcome:
 def _lies(random: np.random.Generator) -> Outcome:
     """Supply a flattering benchmark, cash rate, periods per year or trial count."""
     held = 0.0003 + 0.01 * random.standard_normal(1_008)
-    honest = submit_returns("honest", held + 0.01 * random.standard_normal(1_008), windows=[252] * 4, benchmark=held)
+    honest = submit_returns(
+        "honest", held + 0.01 * random.standard_normal(1_008), periods_per_year=252, windows=[252] * 4, benchmark=held
+    )
     own = 0.01 * random.standard_normal(1_008)
     bad = own - 0.0003 + 0.001 * random.standard_normal(1_008)
     lies: list[dict[str, Any]] = [
@@ -227,7 +229,10 @@ def _lies(random: np.random.Generator) -> Outcome:
     ]
 
     def submission(lie: dict[str, Any]) -> Callable[[], Any]:
-        return lambda: score([honest, submit_returns("attacker", own, windows=[252] * 4, **lie)], config=FEW)
+        return lambda: score(
+            [honest, submit_returns("attacker", own, **{"periods_per_year": 252, "windows": [252] * 4} | lie)],
+            config=FEW,
+        )
 
     p = naive_scorers.p_value(own - bad)
     return refusals([submission(lie) for lie in lies], ["rules_differ", "argument_invalid"], p < LEVEL, p)
@@ -258,7 +263,7 @@ def _strange(random: np.random.Generator) -> Outcome:
     risen = days.copy()
     risen[5] = -1.0
     series = {"small": days * 1e-310, "risen": risen, "still": np.zeros(1_008), "one-day": np.eye(1, 1_008)[0] * 9.0}
-    board = score(series, windows=[252] * 4, benchmark=held, config=FEW)
+    board = score(series, periods_per_year=252, windows=[252] * 4, benchmark=held, config=FEW)
     passed = [each for each in board.scores if set(each.reasons) <= {"no_trace", "no_suite"} or each.rank is not None]
     ratio = naive_scorers.sharpe(days * 1e-150)
     return Outcome.of(board["small"], ratio > 1.0, ratio, won=any(each.agent_id != "one-day" for each in passed))

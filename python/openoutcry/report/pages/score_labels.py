@@ -91,6 +91,7 @@ class GateLabel:
 
 GATES: dict[str, GateLabel] = {
     "days": GateLabel("Days", "count", "at least"),
+    "returns": GateLabel("Returns", "count", "at least"),
     "windows": GateLabel("Windows", "count", "at least"),
     "windows_present": GateLabel("Windows and seeds missing", "count", "at most"),
     "original": GateLabel("Copies another return series", "count", "at most"),

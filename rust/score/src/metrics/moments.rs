@@ -1,4 +1,4 @@
-use crate::error::{Statistic, Undefined, check};
+use crate::error::{Statistic, Undefined, check, finite};
 
 /// The smallest standard deviation per bar that counts as risk.
 ///
@@ -19,10 +19,12 @@ pub fn mean(values: &[f64]) -> Statistic {
 ///
 /// # Errors
 ///
-/// Undefined for fewer than two values.
+/// Undefined for fewer than two values, or beyond the range of f64.
 pub fn standard_deviation(values: &[f64]) -> Statistic {
     check(values, 2)?;
-    Ok((central(values, 2)? * values.len() as f64 / (values.len() - 1) as f64).sqrt())
+    let deviation = (central(values, 2)? * values.len() as f64 / (values.len() - 1) as f64).sqrt();
+    finite(deviation)?;
+    Ok(deviation)
 }
 
 /// Returns whether returns are constant except for rounding.

@@ -1,4 +1,4 @@
-use crate::error::Statistic;
+use crate::error::{Statistic, finite};
 use crate::{
     annual_mean, cagr, calmar, cvar, excess, kurtosis, max_drawdown, mean, sharpe, sharpe_standard_error, skew,
     sortino, tail_ratio, total_return, var, volatility,
@@ -52,7 +52,7 @@ pub const METRICS: [&str; 18] = [
 pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
     let (r, ppy) = (track.returns, track.periods_per_year);
     let over = excess(r, track.risk_free);
-    [
+    let found = [
         total_return(r),
         cagr(r, ppy),
         volatility(r, ppy),
@@ -71,5 +71,7 @@ pub fn summarize(track: &Track) -> [Statistic; METRICS.len()] {
         mean(track.gross),
         mean(track.net),
         Ok(r.len() as f64),
-    ]
+    ];
+    // An overflow is no number.
+    found.map(|statistic| statistic.and_then(|value| finite(value).map(|()| value)))
 }

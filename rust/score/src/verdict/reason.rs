@@ -127,7 +127,7 @@ impl Reason {
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
-            Self::Insufficient => "there are fewer than 2 windows, 250 days or 250 returns",
+            Self::Insufficient => "there are fewer than 2 windows, fewer than 250 days or fewer than 250 returns",
             Self::WindowsMissing => "windows or seeds of the suite are missing",
             Self::Copy => "the return series is a copy of that of another agent",
             Self::NoBenchmark => "there is no buy-and-hold benchmark",

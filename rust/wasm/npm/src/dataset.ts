@@ -102,8 +102,8 @@ export class Dataset {
     return this.#native.symbols;
   }
 
-  /** Bars per year. */
-  get periodsPerYear(): number {
+  /** Bars per year; `undefined` if the dates do not show it and it was not stated. */
+  get periodsPerYear(): number | undefined {
     return this.#native.periods_per_year;
   }
 
