@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from openoutcry.data.readers.questions import Question
 from openoutcry.errors import refusal
 
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
@@ -89,12 +90,14 @@ class Roles:
         ignored: Names of columns that are not read.
         is_wide: Whether every other column holds the closes of a symbol.
         closes: Positions of the symbols' columns of a wide table.
+        question: What the names do not say about the close.
     """
 
     places: dict[str, int] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     is_wide: bool = False
     closes: dict[str, int] = field(default_factory=dict)
+    question: Question | None = None
 
 
 def simple(name: str) -> str:
@@ -103,16 +106,22 @@ def simple(name: str) -> str:
     return re.sub(r"[\s_\-./*#:()\[\]]+", "", name.lower())
 
 
-def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequence[bool]) -> Roles:
-    """Return the roles of named columns.
+def roles_of(
+    names: Sequence[str],
+    stated: Mapping[str, str],
+    date_like: Sequence[bool],
+    clock_like: Sequence[bool] | None = None,
+) -> Roles:
+    """Return the roles of named columns, with a question if it is not clear which column is the close.
 
     Args:
         names: Names of the header; an empty name is that of an index.
         stated: Names of columns by role, as the caller gives them.
         date_like: Whether the first value of each column has the form of a date.
+        clock_like: Whether the first value of each column has the form of a time of day; None if unknown.
 
     Raises:
-        OpenOutcryError: `missing_column`: there is no date, or it is not clear which column is the `close`.
+        OpenOutcryError: `missing_column`: there is no date.
     """
     roles = Roles()
     is_wide = stated.get("close") == ALL
@@ -131,11 +140,12 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
     if is_wide:
         _as_wide(roles, names, rest)
         return roles
-    _find_roles(roles, names, rest)
+    clocks = {place for place in rest if clock_like is None or clock_like[place]}
+    _find_roles(roles, names, rest, clocks)
     if "close" not in roles.places:
         _find_close(roles, names, rest)
     rest = [place for place in rest if place not in roles.places.values()]
-    if "close" in roles.places:
+    if "close" in roles.places or roles.question is not None:
         roles.ignored = [names[place] for place in rest]
         return roles
     _as_wide(roles, names, rest)
@@ -198,7 +208,7 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     roles.places["date"] = chosen[0]
 
 
-def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
+def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int], clocks: Collection[int]) -> None:
     keys = {place: simple(names[place]) for place in rest}
     # A single letter is a ticker, unless the table has the four prices of a bar and nothing that is no column of one.
     known = _LETTERS | _OTHER_LETTER_NAMES | set(_ROLE_OF)
@@ -208,6 +218,8 @@ def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
         role = _ROLE_OF.get(key) if len(key) > 1 or letters_are_roles else None
         if role == "date":
             role = "clock" if key == "time" else None
+        # TIME is a ticker too.
+        role = None if role == "clock" and place not in clocks else role
         if role is not None and role not in roles.places:
             roles.places[role] = place
     if "volume" not in roles.places:
@@ -242,9 +254,11 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
         return
     candidate = " or ".join(names[place] for place in candidates) or "no candidate"
     example = names[candidates[0]] if candidates else "NAME"
-    message = f"it must be clear which column is the `close`; received {listed(names)}: {candidate}"
-    hint = f'columns={{"close": "{example}"}}, `--column close={example}`, or "{ALL}" if every column is a symbol'
-    raise refusal("missing_column", f"{message}; hint: {hint}")
+    required, received = "it must be clear which column is the `close`", f"{listed(names)}: {candidate}"
+    keyword, option = f'columns={{"close": "{example}"}}', f"--column close={example}"
+    roles.question = Question(
+        "missing_column", required, received, keyword, option, f', or "{ALL}" if every column is a symbol'
+    )
 
 
 def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
