@@ -13,18 +13,23 @@ from openoutcry.errors import refusal
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 tsevent gmttime utc unix opentime timeopen"
-    " observationdate windowstart tradedate tradingday quotedate pricedate datadate begins timeutc localtime beginsat"
-    " starttime ts dt caldt dates time day t",
-    "clock": "time clock timeofday",
-    "symbol": "symbol ticker tic tckr actsymbol sym pair stock permno figi isin instrument asset secid name",
-    "open": "open openprice pxopen priceopen openprc prcod o eröffnung erster apertura abertura ouverture 开盘 开盘价",
-    "high": "high highprice pxhigh pricehigh askhi prchd h hoch tageshoch máximo máx maximo haut massimo 最高 最高价",
-    "low": "low lowprice pxlow pricelow bidlo prcld l tief tagestief mínimo mín minimo bas minimo 最低 最低价",
-    "close": "close closeprice closingprice priceclose pxlast prccd c schluss schlusskurs cierre fechamento chiusura"
-    " clôture cloture 收盘 收盘价",
-    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted",
-    "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd v volumen volumi 成交量",
+    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 일자 дата tsevent gmttime localtime utc"
+    " unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate datadate exchangedate"
+    " begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
+    "clock": "time clock timeofday timebarstart",
+    "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
+    " asset secid code name",
+    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
+    " apertura abertura ouverture ouv 开盘 开盘价 始値 시가 открытие",
+    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
+    " massimo 最高 最高价 高値 고가 максимум",
+    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
+    " 最低 最低价 安値 저가 минимум",
+    "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
+    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 終値 종가 закрытие",
+    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose",
+    "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd ttltradgvol tottrdqty"
+    " numberofshares v volumen volumi 成交量 出来高 거래량 объем объём",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
@@ -48,7 +53,7 @@ ALL = "*"
 _UNNAMED = frozenset(("", "index", "unnamed0", "indexlevel0"))
 _LETTERS = frozenset("ohlc")
 # Other names of vendors that write the four prices as letters.
-_OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm"))
+_OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm", "complete"))
 _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
@@ -201,7 +206,9 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
     # An epoch and a readable date are the same time, and the epoch has a zone. An unreadable date is refused later.
     epochs = [place for place in fitting if keys[place] == "unix"]
-    chosen = epochs or fitting or unnamed or [place for place in named if keys[place] in ("date", "datetime", "datum")]
+    chosen = (
+        epochs or fitting or unnamed or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
+    )
     if not chosen:
         message = f"a column of dates such as `date` is required; received {listed(names)}"
         raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}, `--column date=NAME`')

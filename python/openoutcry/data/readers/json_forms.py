@@ -99,7 +99,7 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
         value = {"prices": value["prices"]}
     parts = []
     for key, inner in value.items():
-        if isinstance(inner, (dict, list)) and key not in ("meta", "Meta Data", "error"):
+        if isinstance(inner, (dict, list)) and key not in ("meta", "Meta Data", "error", "schema"):
             # A word at the top that is no symbol and no known envelope names nothing.
             is_symbol = isinstance(inner, list) and key.lower() not in _ENVELOPES and (depth > 0 or key == key.upper())
             parts += _parts(inner, key if is_symbol else symbol, notes, depth + 1)

@@ -39,6 +39,8 @@ _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
 # Columns that state whether a bar is complete, and the texts for one that is not.
 _COMPLETE = frozenset(("complete", "confirm", "iscomplete", "isfinal"))
 _UNFINISHED = frozenset(("false", "0"))
+# Factors of Compustat and CRSP, which change at a split.
+_FACTORS = frozenset(("ajexdi", "cfacpr"))
 
 
 def read(path: Path, options: ReadOptions) -> MarketColumns:
@@ -183,7 +185,7 @@ class _Reader:
         return looks_like_date(text) if stated is None else date_text.is_of_format(text, stated)
 
     def _check_complete(self, roles: Roles) -> None:
-        """Refuse a bar that its file calls unfinished."""
+        """Refuse a bar that its file calls unfinished, and a split that is only in a factor."""
         for name in roles.ignored:
             if column_roles.simple(name) in _COMPLETE:
                 texts = self._table.column(self._table.names.index(name))
@@ -191,6 +193,20 @@ class _Reader:
                     if text.strip().lower() in _UNFINISHED:
                         message = f"bars must be complete; received {name} {text!r} on line {line}"
                         raise refusal("value_invalid", f"{message}; hint: leave the unfinished bar out of the file")
+            if column_roles.simple(name) in _FACTORS and self._options.adjusted is None:
+                self._check_factor(name, roles)
+
+    def _check_factor(self, name: str, roles: Roles) -> None:
+        """Refuse a split that only an adjustment factor shows, which is not read."""
+        factors = self._table.column(self._table.names.index(name))
+        place = roles.places.get("symbol")
+        symbols = [""] * len(factors) if place is None else self._table.column(place)
+        first: dict[str, str] = {}
+        for line, symbol, text in zip(self._table.lines, symbols, factors, strict=True):
+            if first.setdefault(symbol, text) != text:
+                message = f"a split must be in a column; received {name} {first[symbol]} and {text} on line {line}"
+                hint = 'adjusted="split" if the prices hold it, or add a column `split` with the ratio of the two'
+                raise refusal("value_invalid", f"{message}; hint: {hint}")
 
     def _check_lean_scale(self, table: TextTable) -> None:
         """Refuse prices of Lean without their scale, which only equities have."""

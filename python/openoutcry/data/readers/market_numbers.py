@@ -73,9 +73,8 @@ def _leave_out_suspensions(found: MarketColumns, numbers: dict[str, Table]) -> N
         for name in bar if is_idle.any() else ():
             numbers[name] = np.where(is_idle, np.nan, numbers[name])
     if n_bars:
-        found.notices.append(
-            f"open, high and low 0 without volume are missing values on {n_bars} bar{'s' * (n_bars != 1)}"
-        )
+        bars = f"{n_bars} bar{'s' * (n_bars != 1)}"
+        found.notices.append(f"open, high and low 0 without volume are missing values on {bars}")
 
 
 def _prices(found: MarketColumns, lines: Sequence[int], values: Table, name: str) -> Table:

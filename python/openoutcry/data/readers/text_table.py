@@ -73,10 +73,13 @@ def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
     """Return the table of the cells of a sheet: rows with their numbers."""
     first = min(next(place for place, cell in enumerate(row) if cell) for _, row in grid)
     cells = [(line, row[first : max(place for place, cell in enumerate(row) if cell) + 1]) for line, row in grid]
-    # A row can end in empty cells, which a sheet does not store.
-    values = [len(row) for _, row in cells if any(map(_is_value, row))] or [len(row) for _, row in cells]
-    width = max(max(values), *(len(row) for _, row in cells if len(row) > 1))
-    padded = [(line, row + [""] * (width - len(row)) if len(row) > 1 else row) for line, row in cells]
+    width = max(len(row) for _, row in cells)
+    start = next(place for place, (_, row) in enumerate(cells) if len(row) == width)
+    # A row of the table can end in empty cells, which a sheet does not store.
+    padded = [
+        (line, row + [""] * (width - len(row)) if place > start and any(map(_is_value, row)) else row)
+        for place, (line, row) in enumerate(cells)
+    ]
     return take_header(_table(padded, width, ","))
 
 
