@@ -13,8 +13,13 @@ from typer.testing import CliRunner
 
 from openoutcry.cli.commands import app
 
-FORMATS = Path(__file__).resolve().parents[1] / "data" / "formats"
-FILES: dict[str, Any] = json.loads((FORMATS / "expected.json").read_text(encoding="utf-8"))["files"]
+DATA = Path(__file__).resolve().parents[1] / "data"
+FORMATS = DATA / "formats"
+FILES: dict[str, Any] = {
+    f"{folder}/{name}": each
+    for folder in ("formats", "vendor_forms")
+    for name, each in json.loads((DATA / folder / "expected.json").read_text(encoding="utf-8"))["files"].items()
+}
 
 
 def run(*words: object) -> tuple[int, str]:
@@ -27,7 +32,9 @@ def options(arguments: dict[str, Any]) -> list[str]:
     """Return the arguments of a sample as options of a command."""
     named = dict(arguments)
     close = named.pop("close", None)
-    words = ["--column", f"close={close}"] if close else []
+    columns = named.pop("columns", {}) | ({"close": close} if close else {})
+    words = [word for pair in columns.items() for word in ("--column", "=".join(pair))]
+    named |= {"as": named.pop("form")} if "form" in named else {}
     return words + [word for name, value in named.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
@@ -35,7 +42,7 @@ def options(arguments: dict[str, Any]) -> list[str]:
 def test_a_file_of_a_vendor_is_checked(name: str) -> None:
     each = FILES[name]
     stated = [] if each["reading"]["periods_per_year"] is not None else ["--periods-per-year", "98280"]
-    code, output = run("check", FORMATS / name, *options(each["arguments"]), *stated, "--json")
+    code, output = run("check", DATA / name, *options(each["arguments"]), *stated, "--json")
     assert code == 0, output
     found = json.loads(output)
     assert set(found["symbols"]) == set(each["reading"]["symbols"])
@@ -43,10 +50,13 @@ def test_a_file_of_a_vendor_is_checked(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, each in FILES.items() if "refusal" in each])
 def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
-    code, output = run("check", FORMATS / name, *options(FILES[name]["arguments"]))
+    code, output = run("check", DATA / name, *options(FILES[name]["arguments"]))
     assert code != 0
     for words in FILES[name]["refusal"]["mentions"]:
         assert any(word.lower() in output.lower() for word in words), output
+    if "with_arguments" in FILES[name]:
+        code, output = run("check", DATA / name, *options(FILES[name]["with_arguments"]["arguments"]))
+        assert code == 0, output
 
 
 def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:
