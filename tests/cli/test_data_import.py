@@ -104,12 +104,34 @@ def test_two_files_with_one_symbol_are_refused(tmp_path: Path) -> None:
         (["--decimal", ";"], "`decimal` must be '.' or ','; received ';'"),
         (["--adjusted", "yes"], "`adjusted` must be one of none, split, total; received 'yes'"),
         (["--price-scale", "-1"], "`price_scale` must be a number above 0; received -1.0"),
+        (["--date-format", "iso"], "`date_format` must be a format of strptime such as \"%d-%b-%y\"; received 'iso'"),
+        (["--duplicates", "first"], "`duplicates` must be `last` or left out; received 'first'"),
+        (["--as", "klines"], "`form` must be one of alpha-vantage, binance-klines,"),
+        (["--as", "binance-klines"], "`form` binance-klines requires a header with opentime open high low close"),
     ],
 )
 def test_an_invalid_option_is_refused(words: list[str], message: str) -> None:
     code, output = run("check", FORMATS / "tiingo.csv", *words)
     assert code != 0
     assert message in output
+
+
+def test_a_named_form_and_the_last_of_duplicates_are_imported(tmp_path: Path) -> None:
+    words = ["--as", "binance-klines", "--out", tmp_path / "btc"]
+    code, output = run("import", FORMATS / "binance_klines_ms.csv", *words)
+    assert code == 0, output
+    assert "binance-klines" in output
+    code, output = run("check", FORMATS / "duplicate_dates.csv", "--duplicates", "last")
+    assert code == 0, output
+    assert "left out: 1 row with a date that occurs again further down" in output
+
+
+def test_a_file_is_asked_for_all_at_once_and_the_hint_runs() -> None:
+    code, output = run("check", FORMATS / "quandl_chris.csv")
+    assert code != 0
+    assert "`--column close=Last`" in output
+    code, output = run("check", FORMATS / "quandl_chris.csv", "--column", "close=Last")
+    assert code == 0, output
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

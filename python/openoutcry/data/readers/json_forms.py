@@ -123,6 +123,9 @@ def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:
     if value and all(isinstance(row, dict) for row in value):
         rows = [_flat(row) for row in value]
         names = list(dict.fromkeys(name for row in rows for name in row))
+        if any(list(row) != names for row in rows):
+            # The order of columns must not depend on that of rows.
+            names.sort()
         if len(names) * len(rows) > 4 * sum(map(len, rows)) + 10_000:
             message = f"objects with the same keys are required; received {len(names)} keys in {len(value)} objects"
             raise refusal("field_unparsable", message)
