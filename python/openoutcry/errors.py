@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openoutcry.openoutcry_py import OpenOutcryError
+from openoutcry.openoutcry_py import OpenOutcryError as OpenOutcryError
 
 
 def refusal(slug: str, message: str) -> OpenOutcryError:

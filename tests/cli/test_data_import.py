@@ -13,8 +13,13 @@ from typer.testing import CliRunner
 
 from openoutcry.cli.commands import app
 
-FORMATS = Path(__file__).resolve().parents[1] / "data" / "formats"
-FILES: dict[str, Any] = json.loads((FORMATS / "expected.json").read_text(encoding="utf-8"))["files"]
+DATA = Path(__file__).resolve().parents[1] / "data"
+FORMATS = DATA / "formats"
+FILES: dict[str, Any] = {
+    f"{folder}/{name}": each
+    for folder in ("formats", "vendor_forms")
+    for name, each in json.loads((DATA / folder / "expected.json").read_text(encoding="utf-8"))["files"].items()
+}
 
 
 def run(*words: object) -> tuple[int, str]:
@@ -27,7 +32,9 @@ def options(arguments: dict[str, Any]) -> list[str]:
     """Return the arguments of a sample as options of a command."""
     named = dict(arguments)
     close = named.pop("close", None)
-    words = ["--column", f"close={close}"] if close else []
+    columns = named.pop("columns", {}) | ({"close": close} if close else {})
+    words = [word for pair in columns.items() for word in ("--column", "=".join(pair))]
+    named |= {"as": named.pop("form")} if "form" in named else {}
     return words + [word for name, value in named.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
@@ -35,7 +42,7 @@ def options(arguments: dict[str, Any]) -> list[str]:
 def test_a_file_of_a_vendor_is_checked(name: str) -> None:
     each = FILES[name]
     stated = [] if each["reading"]["periods_per_year"] is not None else ["--periods-per-year", "98280"]
-    code, output = run("check", FORMATS / name, *options(each["arguments"]), *stated, "--json")
+    code, output = run("check", DATA / name, *options(each["arguments"]), *stated, "--json")
     assert code == 0, output
     found = json.loads(output)
     assert set(found["symbols"]) == set(each["reading"]["symbols"])
@@ -43,10 +50,13 @@ def test_a_file_of_a_vendor_is_checked(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, each in FILES.items() if "refusal" in each])
 def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
-    code, output = run("check", FORMATS / name, *options(FILES[name]["arguments"]))
+    code, output = run("check", DATA / name, *options(FILES[name]["arguments"]))
     assert code != 0
     for words in FILES[name]["refusal"]["mentions"]:
         assert any(word.lower() in output.lower() for word in words), output
+    if "with_arguments" in FILES[name]:
+        code, output = run("check", DATA / name, *options(FILES[name]["with_arguments"]["arguments"]))
+        assert code == 0, output
 
 
 def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:
@@ -94,12 +104,34 @@ def test_two_files_with_one_symbol_are_refused(tmp_path: Path) -> None:
         (["--decimal", ";"], "`decimal` must be '.' or ','; received ';'"),
         (["--adjusted", "yes"], "`adjusted` must be one of none, split, total; received 'yes'"),
         (["--price-scale", "-1"], "`price_scale` must be a number above 0; received -1.0"),
+        (["--date-format", "iso"], "`date_format` must be a format of strptime such as \"%d-%b-%y\"; received 'iso'"),
+        (["--duplicates", "first"], "`duplicates` must be `last` or left out; received 'first'"),
+        (["--as", "klines"], "`form` must be one of alpha-vantage, binance-klines,"),
+        (["--as", "binance-klines"], "`form` binance-klines requires a header with opentime open high low close"),
     ],
 )
 def test_an_invalid_option_is_refused(words: list[str], message: str) -> None:
     code, output = run("check", FORMATS / "tiingo.csv", *words)
     assert code != 0
     assert message in output
+
+
+def test_a_named_form_and_the_last_of_duplicates_are_imported(tmp_path: Path) -> None:
+    words = ["--as", "binance-klines", "--out", tmp_path / "btc"]
+    code, output = run("import", FORMATS / "binance_klines_ms.csv", *words)
+    assert code == 0, output
+    assert "binance-klines" in output
+    code, output = run("check", FORMATS / "duplicate_dates.csv", "--duplicates", "last")
+    assert code == 0, output
+    assert "left out: 1 row with a date that occurs again further down" in output
+
+
+def test_a_file_is_asked_for_all_at_once_and_the_hint_runs() -> None:
+    code, output = run("check", FORMATS / "quandl_chris.csv")
+    assert code != 0
+    assert "`--column close=Last`" in output
+    code, output = run("check", FORMATS / "quandl_chris.csv", "--column", "close=Last")
+    assert code == 0, output
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ CSV_REFUSALS = {
     "nan spelled out": (of(f"{D1},A,1", f"{D2},A,nan"), "field_unparsable", ["line 3", "nan"]),
     "infinity": (of(f"{D1},A,1", f"{D2},A,inf"), "field_unparsable", ["line 3", "inf"]),
     "beyond a double": (of(f"{D1},A,1", f"{D2},A,1e999"), "field_unparsable", ["line 3", "1e999"]),
-    "thousands": (of(f"{D1},A,1", f'{D2},A,"1,000"'), "field_unparsable", ["line 3", "1,000"]),
+    "thousands": (of(f"{D1},A,1", f'{D2},A,"1,000"'), "field_unparsable", ["'1,000'", 'decimal=","']),
     "after blank lines": (of("", f"{D1},A,1", "", "", f"{D2},A,x"), "field_unparsable", ["line 6", '"x"']),
     "in a CRLF file": (of(f"{D1},A,1", f"{D2},A,x").replace("\n", "\r\n"), "field_unparsable", ["line 3", '"x"']),
     "after a quoted line end": (of(f'{D1},"A\nB",1', f"{D2},A,x"), "field_unparsable", ["line 4", '"x"']),

@@ -1,4 +1,4 @@
-"""Test that files of vendors and libraries are read as `formats/expected.json` says, or refused with what it names."""
+"""Test that files of vendors and libraries are read as `expected.json` of their folder says, or refused."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ import openoutcry as oo
 from openoutcry.data.readers import market_file
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions
 
-FORMATS = Path(__file__).parent / "formats"
-FILES: dict[str, Any] = json.loads((FORMATS / "expected.json").read_text(encoding="utf-8"))["files"]
+DATA = Path(__file__).parent
+FORMATS = DATA / "formats"
+FILES: dict[str, Any] = {
+    f"{folder}/{name}": each
+    for folder in ("formats", "vendor_forms")
+    for name, each in json.loads((DATA / folder / "expected.json").read_text(encoding="utf-8"))["files"].items()
+}
 FIELDS = ("close", "open", "high", "low", "volume")
 READ = {name: (each["arguments"], each["reading"]) for name, each in FILES.items() if "reading" in each}
 READ |= {
@@ -36,8 +41,8 @@ def keywords(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(name: str, arguments: Mapping[str, Any]) -> tuple[oo.Dataset, MarketColumns]:
-    path, named = FORMATS / name.removesuffix(" with arguments"), keywords(arguments)
-    stated = 8760.0 if READ[name][1]["periods_per_year"] is None else None
+    path, named = DATA / name.removesuffix(" with arguments"), keywords(arguments)
+    stated = named.pop("periods_per_year", 8760.0 if READ[name][1]["periods_per_year"] is None else None)
     return oo.Dataset.from_csv(path, stated, **named), market_file.read(path, ReadOptions(**named))
 
 
@@ -98,7 +103,7 @@ def test_events_are_applied_only_if_the_prices_do_not_hold_them(name: str) -> No
 def test_a_file_is_refused_with_what_it_does_not_say(name: str) -> None:
     arguments, refusal = REFUSED[name]
     with pytest.raises(oo.OpenOutcryError) as refused:
-        oo.Dataset.from_csv(FORMATS / name, **keywords(arguments))
+        oo.Dataset.from_csv(DATA / name, **keywords(arguments))
     text = str(refused.value).lower()
     assert [words for words in refusal["mentions"] if not any(word.lower() in text for word in words)] == [], text
 

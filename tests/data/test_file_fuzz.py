@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import openoutcry as oo
 
-FORMATS = Path(__file__).parent / "formats"
-SAMPLES = [path.read_bytes() for path in sorted(FORMATS.iterdir()) if path.name not in ("expected.json", "README.md")]
+FOLDERS = [Path(__file__).parent / name for name in ("formats", "vendor_forms")]
+NO_SAMPLES = ("expected.json", "README.md")
+SAMPLES = [path.read_bytes() for folder in FOLDERS for path in sorted(folder.iterdir()) if path.name not in NO_SAMPLES]
 # Texts that have crashed a reader, or needed quadratic time.
 HOSTILE = {
     "deep JSON": "[" * 100_000 + "\n",
@@ -69,6 +70,7 @@ def test_no_edit_of_a_sample_crashes_the_reader(data: st.DataObject, tmp_path_fa
     read(bytes(content), tmp_path_factory.getbasetemp())
 
 
-def test_the_samples_are_those_of_the_list() -> None:
-    listed = json.loads((FORMATS / "expected.json").read_text(encoding="utf-8"))["files"]
-    assert set(listed) == {path.name for path in FORMATS.iterdir()} - {"expected.json", "README.md"}
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_samples_are_those_of_the_list(folder: Path) -> None:
+    listed = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["files"]
+    assert set(listed) == {path.name for path in folder.iterdir()} - set(NO_SAMPLES)

@@ -84,16 +84,19 @@ def check(
     names: str | None = data_import.NAMES,
     tz: str | None = data_import.TZ,
     date_order: str | None = data_import.DATE_ORDER,
+    date_format: str | None = data_import.DATE_FORMAT,
     decimal: str | None = data_import.DECIMAL,
     adjusted: str | None = data_import.ADJUSTED,
     price_scale: float | None = data_import.PRICE_SCALE,
+    duplicates: str | None = data_import.DUPLICATES,
+    form: str | None = data_import.FORM,
     periods_per_year: float | None = data_import.PERIODS,
     as_json: bool = AS_JSON,
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
     options = data_import.read_options(
-        column, names, symbol=symbol, tz=tz, date_order=date_order, decimal=decimal, adjusted=adjusted,
-        price_scale=price_scale,
+        column, names, symbol=symbol, tz=tz, date_order=date_order, date_format=date_format, decimal=decimal,
+        adjusted=adjusted, price_scale=price_scale, duplicates=duplicates, form=form,
     )  # fmt: skip
     dataset, found = _opened(source, periods_per_year, options)
     warnings = _warnings(dataset)

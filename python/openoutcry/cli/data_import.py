@@ -25,6 +25,8 @@ EXAMPLES = """
 
 `openoutcry data import prices.csv --column close=Settle --date-order dmy --out es`
 
+`openoutcry data import BTCUSDT-1h.zip --as binance-klines --out btc`
+
 `openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
 
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
@@ -35,6 +37,9 @@ COLUMN = typer.Option(None, help="Role and name of a column, such as `close=Sett
 NAMES = typer.Option(None, "--columns", help="Names of all columns of a file without a header, between commas.")
 TZ = typer.Option(None, "--tz", help="Zone of times without an offset, such as America/New_York.")
 DATE_ORDER = typer.Option(None, help="Order of day and month, `dmy` or `mdy`, if the dates do not show it.")
+DATE_FORMAT = typer.Option(None, help="Format of the dates for strptime, such as `%d-%b-%y`.")
+DUPLICATES = typer.Option(None, help="`last`: read the last of several rows of one date; refused by default.")
+FORM = typer.Option(None, "--as", help="Name of a form that the file must have, such as `binance-klines`.")
 DECIMAL = typer.Option(None, help="Decimal mark, `.` or `,`, if the numbers do not show it.")
 ADJUSTED = typer.Option(None, help="What the prices are: `none` (as traded), `split` or `total`.")
 PRICE_SCALE = typer.Option(None, help="Factor of all prices, such as 0.0001.")
@@ -66,9 +71,12 @@ def import_(
     names: str | None = NAMES,
     tz: str | None = TZ,
     date_order: str | None = DATE_ORDER,
+    date_format: str | None = DATE_FORMAT,
     decimal: str | None = DECIMAL,
     adjusted: str | None = ADJUSTED,
     price_scale: float | None = PRICE_SCALE,
+    duplicates: str | None = DUPLICATES,
+    form: str | None = FORM,
     periods_per_year: float | None = PERIODS,
     as_json: bool = AS_JSON,
 ) -> None:
@@ -77,8 +85,8 @@ def import_(
     Every command that takes a market accepts the snapshot.
     """
     options = read_options(
-        column, names, symbol=symbol, tz=tz, date_order=date_order, decimal=decimal, adjusted=adjusted,
-        price_scale=price_scale,
+        column, names, symbol=symbol, tz=tz, date_order=date_order, date_format=date_format, decimal=decimal,
+        adjusted=adjusted, price_scale=price_scale, duplicates=duplicates, form=form,
     )  # fmt: skip
     found = imported(files, periods_per_year, options)
     name = files[0].name.partition(".")[0] if len(files) == 1 else out.name

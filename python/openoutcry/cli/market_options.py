@@ -25,6 +25,9 @@ SNAPSHOT = snapshot_files.SUFFIXES
 BYTES = (".market", ".market.gz")
 
 
+_SNAPSHOT_WORD = snapshot_files.FORMAT.rpartition("/")[0].encode()
+
+
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
     """Return a bundled market, or the market of a file.
 
@@ -63,11 +66,12 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
 
 
 def is_snapshot(path: Path) -> bool:
-    """Return whether a path is that of a snapshot; a JSON list is a file of prices."""
+    """Return whether a path is that of a snapshot; JSON without the form of a snapshot is a file of prices."""
     if path.suffix not in SNAPSHOT or not path.is_file():
         return path.suffix in SNAPSHOT
-    with path.open("rb") as file:
-        return not file.read(64).lstrip().startswith(b"[")
+    content = path.read_bytes().lstrip()
+    # A damaged manifest is refused as one.
+    return not content.startswith(b"[") and (not content.startswith(b"{") or _SNAPSHOT_WORD in content)
 
 
 def _of_bytes(path: Path) -> Dataset:

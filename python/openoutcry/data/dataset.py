@@ -118,8 +118,8 @@ class Dataset:
             periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
-            options: What the file does not say: `symbol`, `columns`, `tz`, `date_order`, `decimal`, `adjusted` and
-                `price_scale` (`openoutcry.data.readers.market_columns.ReadOptions`).
+            options: What the file does not say, such as `symbol`, `columns`, `tz`, `date_order` and `adjusted`
+                (`openoutcry.data.readers.market_columns.ReadOptions` has all).
 
         Raises:
             OpenOutcryError: the first invalid value, with its line, or the first thing that the file does not say.

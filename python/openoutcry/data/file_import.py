@@ -15,10 +15,13 @@ from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
+from openoutcry.data.readers.questions import Question, check, questions_of
 from openoutcry.errors import refusal
 
 # Refusals of the strict reader that another form of the file can explain.
-_OTHER_FORMS = frozenset(("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order"))
+_OTHER_FORMS = frozenset(
+    ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
+)
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -70,6 +73,7 @@ def import_files(paths: Sequence[Path], periods_per_year: float | None, options:
         message = f"`symbol` must be left out with several files; received {options.symbol!r}"
         raise refusal("argument_invalid", f"{message}; hint: name each file after its symbol")
     parts = [(path.name, market_file.read(path, options)) for path in paths]
+    check([question for _, part in parts for question in part.questions])
     return _assembled(combined(parts), periods_per_year)
 
 
@@ -85,8 +89,8 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
         try:
             return _assembled(market_file.read_text(text, options, stem), periods_per_year)
         except native.OpenOutcryError as other:
-            # The strict reader names the line of a value; the other one says what a date does not show.
-            raise (other if "hint: date_order" in str(other) else error) from None
+            # The strict reader names the line of a value; the other one says which option is missing.
+            raise (other if questions_of(other) else error) from None
     return _checked(core, periods_per_year)
 
 
@@ -105,8 +109,8 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
                 raise
             try:
                 return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
-            except native.OpenOutcryError:
-                raise error from None
+            except native.OpenOutcryError as other:
+                raise (other if questions_of(other) else error) from None
     return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
 
 
@@ -127,7 +131,21 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
 
 
+def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
+    """Refuse a file that does not say enough, with all that must be stated."""
+    questions = list(found.questions)
+    # Bars without dates, or with unclear ones, do not show how many there are per year.
+    is_unknown = periods_per_year is None and questions and found.dates
+    if is_unknown and native.inferred_periods_per_year(found.dates) is None:
+        received = f"{len(found.dates)} dates from {found.dates[0]} to {found.dates[-1]}"
+        required = "`periods_per_year` is required if the dates do not show it"
+        keyword, option = "periods_per_year=252 for days of a stock market", "--periods-per-year 252"
+        questions.append(Question("value_invalid", required, received, keyword, option))
+    check(questions)
+
+
 def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:
+    _check_stated(found, periods_per_year)
     values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols, "periods_per_year": periods_per_year}
     core = columns.native_dataset(values | found.tables)
     notices = [*found.notices, *columns.periods_notices(core, periods_per_year)]

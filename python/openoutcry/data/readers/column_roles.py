@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from openoutcry.data.readers.questions import Question
 from openoutcry.errors import refusal
 
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 tsevent gmttime utc unix opentime timeopen"
-    " observationdate windowstart tradedate tradingday quotedate pricedate datadate begins timeutc localtime beginsat"
-    " starttime ts dt caldt dates time day t",
-    "clock": "time clock timeofday",
-    "symbol": "symbol ticker tic tckr actsymbol sym pair stock permno figi isin instrument asset secid name",
-    "open": "open openprice pxopen priceopen openprc prcod o eröffnung erster apertura abertura ouverture 开盘 开盘价",
-    "high": "high highprice pxhigh pricehigh askhi prchd h hoch tageshoch máximo máx maximo haut massimo 最高 最高价",
-    "low": "low lowprice pxlow pricelow bidlo prcld l tief tagestief mínimo mín minimo bas minimo 最低 最低价",
-    "close": "close closeprice closingprice priceclose pxlast prccd c schluss schlusskurs cierre fechamento chiusura"
-    " clôture cloture 收盘 收盘价",
-    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted",
-    "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd v volumen volumi 成交量",
+    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 일자 дата tsevent gmttime localtime utc"
+    " unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate datadate exchangedate"
+    " begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
+    "clock": "time clock timeofday timebarstart",
+    "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
+    " asset secid code name",
+    "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
+    " apertura abertura ouverture ouv 开盘 开盘价 始値 시가 открытие",
+    "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
+    " massimo 最高 最高价 高値 고가 максимум",
+    "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
+    " 最低 最低价 安値 저가 минимум",
+    "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
+    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 終値 종가 закрытие",
+    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose",
+    "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd ttltradgvol tottrdqty"
+    " numberofshares v volumen volumi 成交量 出来高 거래량 объем объём",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
@@ -47,7 +53,7 @@ ALL = "*"
 _UNNAMED = frozenset(("", "index", "unnamed0", "indexlevel0"))
 _LETTERS = frozenset("ohlc")
 # Other names of vendors that write the four prices as letters.
-_OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm"))
+_OTHER_LETTER_NAMES = frozenset(("t", "v", "n", "s", "vw", "ts", "vol", "volccy", "volccyquote", "confirm", "complete"))
 _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
@@ -89,12 +95,14 @@ class Roles:
         ignored: Names of columns that are not read.
         is_wide: Whether every other column holds the closes of a symbol.
         closes: Positions of the symbols' columns of a wide table.
+        question: What the names do not say about the close.
     """
 
     places: dict[str, int] = field(default_factory=dict)
     ignored: list[str] = field(default_factory=list)
     is_wide: bool = False
     closes: dict[str, int] = field(default_factory=dict)
+    question: Question | None = None
 
 
 def simple(name: str) -> str:
@@ -103,16 +111,22 @@ def simple(name: str) -> str:
     return re.sub(r"[\s_\-./*#:()\[\]]+", "", name.lower())
 
 
-def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequence[bool]) -> Roles:
-    """Return the roles of named columns.
+def roles_of(
+    names: Sequence[str],
+    stated: Mapping[str, str],
+    date_like: Sequence[bool],
+    clock_like: Sequence[bool] | None = None,
+) -> Roles:
+    """Return the roles of named columns, with a question if it is not clear which column is the close.
 
     Args:
         names: Names of the header; an empty name is that of an index.
         stated: Names of columns by role, as the caller gives them.
         date_like: Whether the first value of each column has the form of a date.
+        clock_like: Whether the first value of each column has the form of a time of day; None if unknown.
 
     Raises:
-        OpenOutcryError: `missing_column`: there is no date, or it is not clear which column is the `close`.
+        OpenOutcryError: `missing_column`: there is no date.
     """
     roles = Roles()
     is_wide = stated.get("close") == ALL
@@ -131,11 +145,12 @@ def roles_of(names: Sequence[str], stated: Mapping[str, str], date_like: Sequenc
     if is_wide:
         _as_wide(roles, names, rest)
         return roles
-    _find_roles(roles, names, rest)
+    clocks = {place for place in rest if clock_like is None or clock_like[place]}
+    _find_roles(roles, names, rest, clocks)
     if "close" not in roles.places:
         _find_close(roles, names, rest)
     rest = [place for place in rest if place not in roles.places.values()]
-    if "close" in roles.places:
+    if "close" in roles.places or roles.question is not None:
         roles.ignored = [names[place] for place in rest]
         return roles
     _as_wide(roles, names, rest)
@@ -191,14 +206,16 @@ def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) ->
     unnamed = [place for place, key in enumerate(keys) if key in _UNNAMED and date_like[place]]
     # An epoch and a readable date are the same time, and the epoch has a zone. An unreadable date is refused later.
     epochs = [place for place in fitting if keys[place] == "unix"]
-    chosen = epochs or fitting or unnamed or [place for place in named if keys[place] in ("date", "datetime", "datum")]
+    chosen = (
+        epochs or fitting or unnamed or [place for place in named if keys[place] == "datum" or "date" in keys[place]]
+    )
     if not chosen:
         message = f"a column of dates such as `date` is required; received {listed(names)}"
         raise refusal("missing_column", f'{message}; hint: columns={{"date": NAME}}, `--column date=NAME`')
     roles.places["date"] = chosen[0]
 
 
-def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:
+def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int], clocks: Collection[int]) -> None:
     keys = {place: simple(names[place]) for place in rest}
     # A single letter is a ticker, unless the table has the four prices of a bar and nothing that is no column of one.
     known = _LETTERS | _OTHER_LETTER_NAMES | set(_ROLE_OF)
@@ -208,6 +225,8 @@ def _find_roles(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
         role = _ROLE_OF.get(key) if len(key) > 1 or letters_are_roles else None
         if role == "date":
             role = "clock" if key == "time" else None
+        # TIME is a ticker too.
+        role = None if role == "clock" and place not in clocks else role
         if role is not None and role not in roles.places:
             roles.places[role] = place
     if "volume" not in roles.places:
@@ -242,9 +261,11 @@ def _find_close(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None
         return
     candidate = " or ".join(names[place] for place in candidates) or "no candidate"
     example = names[candidates[0]] if candidates else "NAME"
-    message = f"it must be clear which column is the `close`; received {listed(names)}: {candidate}"
-    hint = f'columns={{"close": "{example}"}}, `--column close={example}`, or "{ALL}" if every column is a symbol'
-    raise refusal("missing_column", f"{message}; hint: {hint}")
+    required, received = "it must be clear which column is the `close`", f"{listed(names)}: {candidate}"
+    keyword, option = f'columns={{"close": "{example}"}}', f"--column close={example}"
+    roles.question = Question(
+        "missing_column", required, received, keyword, option, f', or "{ALL}" if every column is a symbol'
+    )
 
 
 def _as_wide(roles: Roles, names: Sequence[str], rest: Sequence[int]) -> None:

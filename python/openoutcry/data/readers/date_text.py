@@ -10,38 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 
+from openoutcry.data.readers import period_text
+from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
+from openoutcry.data.readers.date_zones import ask_zone, localized, named_zone, zone_of
+from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.errors import refusal
 
 ORDERS = ("dmy", "mdy")
-_MONTH_NAMES = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
-_CLOCK = (
-    r"(?:(?:[T ]\s*|-(?=\d\d?[\s-]?[AaPp]))?(?P<hour>\d{1,2})"
-    r"(?::(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
-    r"(?:[\s-]?(?P<half>[AaPp]\.?[Mm]\.?))?)"
-)
-_ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d|[+-]\d\d)?"
-_FORMS = {
-    "year first": rf"(?P<year>\d{{4}})([-./])(?P<month>\d\d?)\2(?P<day>\d\d?)(?:[T ]\s*{_CLOCK})?{_ZONE}",
-    "digits": r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)"
-    rf"(?:[T ]?(?P<hour>\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d))?)?{_ZONE}",
-    "year last": rf"(?P<first>\d\d?)([-./ ])(?P<last>\d\d?)\2(?P<year>\d{{4}})(?:,?[T ]\s*{_CLOCK})?{_ZONE}",
-    "month name": rf"(?P<day>\d\d?)[-/. ]?(?P<name>[A-Za-z]{{3,9}})[-/., ]*(?P<year>\d{{4}})"
-    rf"(?:,?[T ]\s*{_CLOCK})?{_ZONE}",
-    "name first": rf"(?:[A-Za-z]{{3}},? )?(?P<name>[A-Za-z]{{3,9}})\.? (?P<day>\d\d?),? (?P<year>\d{{4}})"
-    rf"(?:,?[T ]\s*{_CLOCK})?{_ZONE}",
-}
-_PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
-_EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
 _UNITS = {9: 1, 10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
 # `2024010209` is a date and an hour, and no epoch of 2034.
 _LAST_EPOCH = 1_924_992_000
-# No date is longer; the patterns need quadratic time for long blanks.
-_LONGEST = 48
 _EPOCH_0 = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -51,123 +32,153 @@ class Dates:
     Attributes:
         texts: ISO 8601: days, `T` times without a zone, or UTC times that end in `Z`.
         form: Description of the form.
+        notice: Caveat about the labels, or an empty text.
     """
 
     texts: list[str]
     form: str
+    notice: str = ""
 
 
-def looks_like_date(text: str) -> bool:
-    """Return whether a text has the form of a date or an epoch time."""
-    text = text.strip()
-    if len(text) > _LONGEST:
-        return False
-    return any(pattern.fullmatch(text) for pattern in _PATTERNS.values()) or _EPOCH.fullmatch(text) is not None
+@dataclass(frozen=True)
+class DateOptions:
+    """What a person states about dates.
+
+    Attributes:
+        order: `dmy` or `mdy`; None if it must be visible in the column.
+        date_format: Format of `strptime`; None for the known forms.
+        zone: IANA name of the zone of times without an offset, and of the days of epoch times.
+        is_utc: Whether the file states that its times are UTC.
+    """
+
+    order: str | None = None
+    date_format: str | None = None
+    zone: str | None = None
+    is_utc: bool = False
 
 
 def parse(
     values: Sequence[str],
     lines: Sequence[int],
+    options: DateOptions = DateOptions(),
     *,
     column: str = "date",
     clocks: Sequence[str] | None = None,
-    order: str | None = None,
-    zone: str | None = None,
-    is_utc: bool = False,
 ) -> Dates:
     """Return the dates of a column in ISO 8601.
 
-    Times with an offset become UTC. Times that are all midnight, in their own zone or in `zone`, become days.
+    Times with an offset become UTC. Times that are all midnight, in their own zone or in the stated one, become days.
+    So do times that are all the last second of a day.
 
     Args:
         values: Texts of the column.
         lines: Line of each text.
+        options: What a person states.
         column: Name of the column, for messages.
         clocks: Texts of a column of times, if date and time are apart.
-        order: `dmy` or `mdy`; None if it must be visible in the column.
-        zone: IANA name of the zone of times without an offset, and of the days of epoch times.
-        is_utc: Whether the file states that its times are UTC.
 
     Raises:
         OpenOutcryError: `date_invalid`: a text is no date, the order is ambiguous, or a time has a fraction.
     """
-    texts = [text.strip() for text in values]
+    if options.order not in (None, *ORDERS):
+        raise refusal("argument_invalid", f"`date_order` must be `dmy` or `mdy`; received {options.order!r}")
+    texts, named = named_zone([" ".join(text.split()) for text in values], column)
     line_of = dict(zip(reversed(texts), reversed(list(lines)), strict=True))
-    home = zone_of(zone)
-    days = list(dict.fromkeys(texts))
-    form = _form(days, column, line_of)
-    if form == "epoch":
-        return _epochs(texts, column, home, line_of)
-    fields = _Fields(form, _order(form, days, column, order), column, line_of)
-    midnights = {text: fields.time(text) for text in days}
-    moments = [midnights[text] for text in texts]
-    if clocks is not None:
-        hours = [clock.strip() for clock in clocks]
-        width = 6 if max(map(len, hours)) > 4 else 4
-        offsets = {clock: _clock(clock, width, column, line) for clock, line in zip(hours, lines, strict=True)}
-        moments = [moment + offsets[clock] for moment, clock in zip(moments, hours, strict=True)]
+    home = zone_of(options.zone)
+    if named is not None and options.zone not in (None, named):
+        message = f"`tz` must be left out if times name their zone; received {options.zone!r} with {named}"
+        raise refusal("argument_invalid", message)
+    home = zone_of(named) if named is not None else home
     try:
-        return _texts(moments, _described(form, fields.order), home, is_utc)
+        if options.date_format is not None:
+            return _by_format(texts, options, column, clocks, (home, line_of))
+        periods = period_text.last_days(texts, column)
+        if periods is not None:
+            _check_no_order(options.order, texts)
+            return _periods(periods[0], periods[1], texts)
+        days = list(dict.fromkeys(texts))
+        form = form_of(days, column, line_of)
+        if form == "epoch":
+            _check_no_order(options.order, texts)
+            return _epochs(texts, column, home, line_of)
+        fields = Fields(form, _order(form, days, column, options.order), column, line_of)
+        are_days = clocks is None and home in (None, timezone.utc) and all(map(fields.is_day_end, days))
+        midnights = {text: fields.time(text, is_day=are_days) for text in days}
+        moments = _with_clocks([midnights[text] for text in texts], clocks, column, lines)
+        return _texts(moments, _described(form, fields.order), home, column=column, is_utc=options.is_utc)
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
 
 
-def zone_of(name: str | None) -> tzinfo | None:
-    """Return a time zone by its IANA name.
+def _with_clocks(
+    moments: list[datetime], clocks: Sequence[str] | None, column: str, lines: Sequence[int]
+) -> list[datetime]:
+    if clocks is None:
+        return moments
+    hours = [clock.strip() for clock in clocks]
+    width = 6 if max(map(len, hours)) > 4 else 4
+    offsets = {clock: _clock(clock, width, column, line) for clock, line in zip(hours, lines, strict=True)}
+    return [moment + offsets[clock] for moment, clock in zip(moments, hours, strict=True)]
 
-    Raises:
-        OpenOutcryError: `argument_invalid`: the name is unknown.
-    """
-    if name is not None and not isinstance(name, str):
-        raise refusal("argument_invalid", f"`tz` must be an IANA zone such as America/New_York; received {name!r}")
-    if name is None or name.upper() in ("UTC", "GMT", "Z"):
-        return None if name is None else timezone.utc
-    # Importing it costs 10 ms, which a plain file need not pay.
-    from zoneinfo import ZoneInfo
 
+def _periods(days: Sequence[datetime], form: str, texts: Sequence[str]) -> Dates:
+    labels = [day.date().isoformat() for day in days]
+    notice = f"a date is the last day of its period: {texts[0]} is {labels[0]}"
+    return Dates(labels, f"{form}, labelled with their last day", notice)
+
+
+def is_of_format(text: str, date_format: str) -> bool:
+    """Return whether a text fits a format of `strptime`."""
     try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise refusal(
-            "argument_invalid", f"`tz` must be an IANA zone such as America/New_York; received {name!r}"
-        ) from error
+        datetime.strptime(text.strip(), date_format)
+    except ValueError:
+        return False
+    return True
 
 
-def _form(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:
-    """Return the form that all texts have."""
-    first = days[0] if days else ""
-    other = next((text for text in days if len(text) > _LONGEST or (":" in text) != (":" in first)), None)
-    shown = first[:_LONGEST]
-    forms = [name for name, pattern in _PATTERNS.items() if pattern.fullmatch(shown)]
-    forms += ["epoch"] if _EPOCH.fullmatch(shown) else []
-    # Days and times in one column are two forms.
-    for form in forms if other is None else []:
-        pattern = _EPOCH if form == "epoch" else _PATTERNS[form]
-        other = next((text for text in days if pattern.fullmatch(text) is None), None)
-        if other is None:
-            return form
-    text = first if not forms or other is None else other
-    hint = "hint: dates such as 2024-01-31, 31.01.2024, 2024-01-31 09:30:00 and epoch times are read"
-    if re.fullmatch(r"\d{5}", text or ""):
-        hint = "hint: a number of five digits is a date of a spreadsheet: format the column as dates"
-    if re.fullmatch(r"\d\d?[-/.]\d\d?[-/.]\d\d", text or ""):
-        hint = "hint: write the year with four digits"
-    message = (
-        f"`{column}` on line {line_of.get(text or '', 0)} must be a date in one form; received {text[:60]!r}; {hint}"
-    )
-    raise refusal("date_invalid", message)
+def _by_format(
+    texts: list[str],
+    options: DateOptions,
+    column: str,
+    clocks: Sequence[str] | None,
+    known: tuple[tzinfo | None, dict[str, int]],
+) -> Dates:
+    """Return dates in a stated format."""
+    date_format, (home, line_of) = options.date_format, known
+    if not isinstance(date_format, str) or "%" not in date_format:
+        message = f'`date_format` must be a format of strptime such as "%d-%b-%y"; received {date_format!r}'
+        raise refusal("argument_invalid", message)
+    if options.order is not None:
+        raise refusal("argument_invalid", f"`date_order` or `date_format` is required; received both, {date_format!r}")
+    found = {}
+    for text in dict.fromkeys(texts):
+        try:
+            found[text] = datetime.strptime(text, date_format)
+        except ValueError as error:
+            message = f"`{column}` on line {line_of[text]} must be a date of the form {date_format}; received {text!r}"
+            raise refusal("date_invalid", message) from error
+        if found[text].microsecond:
+            message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text!r}"
+            raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate them to bars first")
+    moments, are_periods = period_text.ends_of([found[text] for text in texts], date_format)
+    if are_periods:
+        return _periods(moments, f"form {date_format}", texts)
+    moments = _with_clocks(moments, clocks, column, [line_of[text] for text in texts])
+    return _texts(moments, f"form {date_format}", home, column=column, is_utc=options.is_utc)
+
+
+def _check_no_order(order: str | None, days: Sequence[str]) -> None:
+    if order is not None:
+        message = f"`date_order` must be left out if dates state their order; received {order!r} with {days[0]!r}"
+        raise refusal("argument_invalid", message)
 
 
 def _order(form: str, days: Sequence[str], column: str, order: str | None) -> str:
     """Return `dmy` or `mdy` for a form that ends in the year."""
-    if order is not None and order not in ORDERS:
-        raise refusal("argument_invalid", f"`date_order` must be `dmy` or `mdy`; received {order!r}")
     if form != "year last":
-        if order is not None:
-            message = f"`date_order` must be left out if dates state their order; received {order!r} with {days[0]!r}"
-            raise refusal("argument_invalid", message)
+        _check_no_order(order, days)
         return ""
-    matches = [match for text in days if (match := _PATTERNS[form].fullmatch(text)) is not None]
+    matches = [match for text in days if (match := PATTERNS[form].fullmatch(text)) is not None]
     may_be_dmy = all(int(match["last"]) <= 12 for match in matches)
     may_be_mdy = all(int(match["first"]) <= 12 for match in matches)
     visible = {(True, False): "dmy", (False, True): "mdy"}.get((may_be_dmy, may_be_mdy))
@@ -184,68 +195,10 @@ def _order(form: str, days: Sequence[str], column: str, order: str | None) -> st
     if not may_be_dmy:
         received = "both days and months above 12"
         raise refusal("date_invalid", f"`{column}` must have one order of day and month; received {received}")
-    message = f"`{column}` must show the order of day and month; received {days[0]!r}, which is ambiguous"
-    raise refusal("date_invalid", f'{message}; hint: date_order="dmy" or date_order="mdy", `--date-order dmy`')
-
-
-class _Fields:
-    """Reader of the fields of one form."""
-
-    def __init__(self, form: str, order: str, column: str, line_of: dict[str, int]) -> None:
-        self._pattern, self._column, self._line_of = _PATTERNS[form], column, line_of
-        self.order = order
-
-    def time(self, text: str) -> datetime:
-        match = self._pattern.fullmatch(text)
-        assert match is not None, "the form was checked"
-        fields = match.groupdict()
-        if self.order:
-            day, month = (fields["first"], fields["last"])[:: 1 if self.order == "dmy" else -1]
-        elif "name" in fields:
-            day, month = fields["day"], str(_month(fields["name"]))
-        else:
-            day, month = fields["day"], fields["month"]
-        if (fields.get("fraction") or "").strip("0"):
-            self._refuse(
-                text, "a time without a fraction of a second", "ticks are not bars: aggregate them to bars first"
-            )
-        try:
-            hour = _hour(fields.get("hour"), fields.get("half"))
-            clock = (hour, int(fields.get("minute") or 0), int(fields.get("second") or 0))
-            return datetime(int(fields["year"]), int(month), int(day), *clock, tzinfo=_offset(fields.get("zone")))
-        except ValueError:
-            self._refuse(text, "a date that exists", "")
-        raise AssertionError("`_refuse` raises")
-
-    def _refuse(self, text: str, wanted: str, hint: str) -> None:
-        hint = hint and f"; hint: {hint}"
-        message = f"`{self._column}` on line {self._line_of.get(text, 0)} must be {wanted}; received {text!r}{hint}"
-        raise refusal("date_invalid", message)
-
-
-def _month(name: str) -> int:
-    """Return the number of a month by its name, 0 for another word."""
-    lower = name.lower()
-    found = [place for place, month in enumerate(_MONTH_NAMES, 1) if len(lower) > 2 and month.startswith(lower)]
-    return found[0] if found else 0
-
-
-def _hour(hour: str | None, half: str | None) -> int:
-    number = int(hour or 0)
-    if not half:
-        return number
-    if not 1 <= number <= 12:
-        raise ValueError("an hour of a 12-hour clock is required")
-    return number % 12 + (12 if half[0] in "pP" else 0)
-
-
-def _offset(zone: str | None) -> tzinfo | None:
-    if not zone:
-        return None
-    if zone[0] not in "+-":
-        return timezone.utc
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    return timezone((1 if zone[0] == "+" else -1) * timedelta(hours=int(digits[:2]), minutes=int(digits[2:])))
+    required = f"`{column}` must show the order of day and month"
+    received = f"{days[0]!r}, which is ambiguous"
+    keyword, option = 'date_order="dmy" or date_order="mdy"', "--date-order dmy"
+    raise unstated(Question("date_invalid", required, received, keyword, option))
 
 
 def _clock(text: str, width: int, column: str, line: int) -> timedelta:
@@ -268,9 +221,11 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
         )
         raise refusal("date_invalid", message)
     unit = units.pop()
+    numbers = [int(text.partition(".")[0]) for text in texts]
+    are_days = home in (None, timezone.utc) and all(number % (_DAY * unit) == _DAY * unit - 1 for number in numbers)
     moments = []
-    for text in texts:
-        seconds, rest = divmod(int(text.partition(".")[0]), unit)
+    for text, number in zip(texts, numbers, strict=True):
+        seconds, rest = divmod(number - (_DAY * unit - 1) * are_days, unit)
         if seconds >= _LAST_EPOCH:
             message = f"`{column}` on line {line_of[text]} must be an epoch before 2031, or a date; received {text}"
             raise refusal("date_invalid", f"{message}; hint: write dates such as 2024-01-31 09:00")
@@ -280,10 +235,10 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
         moments.append(_EPOCH_0 + timedelta(seconds=seconds))
     if home is not None:
         moments = [moment.astimezone(home) for moment in moments]
-    return _texts(moments, f"epoch {_UNIT_NAMES[unit]}", home, is_utc=True)
+    return _texts(moments, f"epoch {_UNIT_NAMES[unit]}", home, column=column, is_utc=True)
 
 
-def _texts(moments: list[datetime], form: str, home: tzinfo | None, is_utc: bool) -> Dates:
+def _texts(moments: list[datetime], form: str, home: tzinfo | None, *, column: str, is_utc: bool) -> Dates:
     """Return times as days if all are midnight, else in UTC if their zone is known."""
     zoned = [moment.tzinfo is not None for moment in moments]
     if any(zoned) and not all(zoned):
@@ -293,21 +248,14 @@ def _texts(moments: list[datetime], form: str, home: tzinfo | None, is_utc: bool
     if not any((moment.hour, moment.minute, moment.second) != (0, 0, 0) for moment in moments):
         return Dates([moment.date().isoformat() for moment in moments], f"{form}, days")
     if not any(zoned) and (home is not None or is_utc):
-        moments = [_localized(moment, home or timezone.utc) for moment in moments]
+        moments = [localized(moment, home or timezone.utc) for moment in moments]
         zoned = [True]
     if not any(zoned):
         return Dates([moment.isoformat() for moment in moments], f"{form}, times without a zone")
+    if home is None:
+        ask_zone(moments, column)
     shown = [moment.astimezone(timezone.utc).replace(tzinfo=None).isoformat() + "Z" for moment in moments]
     return Dates(shown, f"{form}, times in UTC")
-
-
-def _localized(moment: datetime, home: tzinfo) -> datetime:
-    """Return a local time with its offset; refuse one at a change of clocks."""
-    first, second = (moment.replace(tzinfo=home, fold=fold) for fold in (0, 1))
-    if first.utcoffset() != second.utcoffset():
-        message = f"times must be unambiguous in their zone; received {moment.isoformat()} at a change of clocks"
-        raise refusal("date_invalid", f"{message}; hint: write times with an offset, or in UTC")
-    return first
 
 
 def _described(form: str, order: str) -> str:

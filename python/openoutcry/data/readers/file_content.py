@@ -1,19 +1,19 @@
-"""Content of a market file: decompression, text encoding, and tables of rows."""
+"""Content of a market file: decompression, text encoding, and tables of binary formats."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
-import json
 import lzma
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from openoutcry.data.readers import text_table, workbook
+from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
 # A file of 100 MB of prices decompresses to less than this.
@@ -64,46 +64,8 @@ def text_of(content: bytes, name: str) -> tuple[str, str]:
         return content.decode("cp1252", errors="replace"), "Windows-1252"
 
 
-def json_rows(text: str) -> tuple[list[str], list[list[Any]]] | None:
-    """Return column names and rows of a JSON text, or None if the text is not JSON.
-
-    Accepts a list of objects, a list of rows without names (names are then empty), and an object of columns.
-
-    Raises:
-        OpenOutcryError: `field_unparsable`: the JSON has another shape.
-    """
-    if not text.lstrip().startswith(("[", "{")):
-        return None
-    try:
-        # Numbers stay texts, so that no digit is lost before the columns are known.
-        value = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_unique)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise refusal("field_unparsable", f"valid JSON is required; received an error: {error}") from error
-    if isinstance(value, dict):
-        lists = {name: column for name, column in value.items() if isinstance(column, list)}
-        if len(lists) == len(value) and len({len(column) for column in lists.values()}) == 1:
-            return list(lists), [list(row) for row in zip(*lists.values(), strict=True)]
-    elif value and all(isinstance(row, dict) for row in value):
-        names = list(dict.fromkeys(name for row in value for name in row))
-        if len(names) * len(value) > 4 * sum(map(len, value)) + 10_000:
-            message = f"objects with the same keys are required; received {len(names)} keys in {len(value)} objects"
-            raise refusal("field_unparsable", message)
-        return names, [[row.get(name) for name in names] for row in value]
-    elif value and all(isinstance(row, list) and len(row) == len(value[0]) > 1 for row in value):
-        return [], value
-    raise refusal("field_unparsable", "a JSON list of objects or of equal rows is required; received another shape")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-        raise refusal("field_unparsable", f"keys of an object must be unique; received {twice!r} twice")
-    return found
-
-
-def frame_rows(content: bytes, path: Path) -> tuple[list[str], list[list[Any]]] | None:
-    """Return names and rows of a Parquet, Feather or Excel file, else None.
+def frame_table(content: bytes, path: Path) -> TextTable | None:
+    """Return the table of a Parquet, Feather or Excel file, else None.
 
     Raises:
         ModuleNotFoundError: the extra that reads the format is not installed.
@@ -111,9 +73,9 @@ def frame_rows(content: bytes, path: Path) -> tuple[list[str], list[list[Any]]] 
     """
     kind = next((kind for magic, kind in _BINARY.items() if content.startswith(magic)), None)
     if kind in ("Parquet", "Feather"):
-        return _arrow_rows(content, kind, path.name)
+        return text_table.of_rows(*_arrow_rows(content, kind, path.name))
     if content.startswith(_ZIP):
-        return _workbook_rows(content, path.name)
+        return workbook.table_of(content, path.name)
     return None
 
 
@@ -136,7 +98,7 @@ def _arrow_texts(column: Any) -> list[str | None]:
     """Return values as texts: floats in full, times in ISO 8601."""
     zone = getattr(column.type, "tz", None)
     if zone is not None:
-        from openoutcry.data.readers.date_text import zone_of
+        from openoutcry.data.readers.date_zones import zone_of
 
         home = zone_of(zone)
         return [None if value is None else value.astimezone(home).isoformat() for value in column.to_pylist()]
@@ -144,21 +106,6 @@ def _arrow_texts(column: Any) -> list[str | None]:
     return [
         None if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value) for value in values
     ]
-
-
-def _workbook_rows(content: bytes, name: str) -> tuple[list[str], list[list[Any]]]:
-    try:
-        from openpyxl import load_workbook
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("needs `pip install openoutcry[excel]`", name=error.name) from error
-    book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    if len(book.sheetnames) != 1:
-        message = f"a workbook of one sheet is required; received {', '.join(book.sheetnames)} in {name!r}"
-        raise refusal("field_unparsable", message)
-    rows = [["" if cell is None else cell for cell in row] for row in book.active.iter_rows(values_only=True)]
-    texts = [[cell.isoformat() if hasattr(cell, "isoformat") else str(cell) for cell in row] for row in rows]
-    texts = [row for row in texts if any(row)]
-    return (texts[0], [list(row) for row in texts[1:]]) if texts else ([], [])
 
 
 def _limited(content: bytes, path: Path) -> bytes:

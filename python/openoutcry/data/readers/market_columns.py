@@ -9,6 +9,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry.data.readers.questions import Question
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
@@ -24,18 +25,24 @@ class ReadOptions:
             header.
         tz: IANA zone of times without an offset, and of the days of epoch times.
         date_order: `dmy` or `mdy`.
+        date_format: Format of dates for `strptime`, such as `%d-%b-%y`.
         decimal: Decimal mark.
         adjusted: What the prices are: `none` as traded, `split` adjusted for splits, `total` also for dividends.
         price_scale: Factor of all prices and dividends, 1 by default.
+        duplicates: `last` to read the last of several rows of one date and symbol; they are refused by default.
+        form: Name of a vendor's form, of `named_forms.FORMS`, which the file must have.
     """
 
     symbol: str | None = None
     columns: Mapping[str, str] | Sequence[str] | None = None
     tz: str | None = None
     date_order: str | None = None
+    date_format: str | None = None
     decimal: str | None = None
     adjusted: str | None = None
     price_scale: float | None = None
+    duplicates: str | None = None
+    form: str | None = None
 
 
 class ReadKeywords(TypedDict, total=False):
@@ -45,9 +52,12 @@ class ReadKeywords(TypedDict, total=False):
     columns: Mapping[str, str] | Sequence[str] | None
     tz: str | None
     date_order: str | None
+    date_format: str | None
     decimal: str | None
     adjusted: str | None
     price_scale: float | None
+    duplicates: str | None
+    form: str | None
 
 
 @dataclass
@@ -61,6 +71,7 @@ class MarketColumns:
         adjusted: `none`, `split`, `total`, or None if the file does not say.
         described: Pairs of what was read and what it was taken for.
         notices: Caveats.
+        questions: What the file does not say; the tables are not complete while there is one.
     """
 
     dates: list[str]
@@ -69,6 +80,7 @@ class MarketColumns:
     adjusted: str | None = None
     described: list[tuple[str, str]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
 
 
 def combined(parts: Sequence[tuple[str, MarketColumns]]) -> MarketColumns:

@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.data.readers import column_roles, date_text, market_checks, number_text, text_table
+from openoutcry.data.readers import (
+    column_roles,
+    date_text,
+    json_forms,
+    market_checks,
+    market_numbers,
+    named_forms,
+    number_text,
+    text_table,
+    two_headers,
+)  # fmt: skip
 from openoutcry.data.readers.column_roles import Roles
-from openoutcry.data.readers.file_content import file_bytes, frame_rows, json_rows, text_of
+from openoutcry.data.readers.date_forms import looks_like_date
+from openoutcry.data.readers.date_text import DateOptions
+from openoutcry.data.readers.file_content import file_bytes, frame_table, text_of
 from openoutcry.data.readers.headerless import LEAN, names_of
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
 from openoutcry.data.readers.price_adjustment import ADJUSTMENTS
+from openoutcry.data.readers.questions import Question, asked, unstated
 from openoutcry.data.readers.text_table import TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
+_CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
+# Columns that state whether a bar is complete, and the texts for one that is not.
+_COMPLETE = frozenset(("complete", "confirm", "iscomplete", "isfinal"))
+_UNFINISHED = frozenset(("false", "0"))
+# Factors of Compustat and CRSP, which change at a split.
+_FACTORS = frozenset(("ajexdi", "cfacpr"))
 
 
 def read(path: Path, options: ReadOptions) -> MarketColumns:
-    """Return the columns of a market file.
+    """Return the columns of a market file, and what the file does not say.
 
     Raises:
-        OpenOutcryError: the first thing that the file and the options do not say, or the first invalid value.
+        OpenOutcryError: the first invalid value, or the questions of a file that cannot be read without an answer.
     """
     content, stem = file_bytes(path), path.name.partition(".")[0]
-    rows = frame_rows(content, path)
-    if rows is not None:
-        return _Reader(text_table.of_rows(*rows), options, stem).columns()
+    table = frame_table(content, path)
+    if table is not None:
+        return _Reader(table, options, stem).columns()
     text, encoding = text_of(content, path.name)
     found = read_text(text, options, stem)
     found.described.insert(0, ("encoding", encoding))
@@ -46,8 +66,9 @@ def read_table(table: TextTable, options: ReadOptions, stem: str = "") -> Market
 
 def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
     """Return the columns of a market text; see `read`."""
-    rows = json_rows(text)
-    table = text_table.take_header(text_table.parse(text)) if rows is None else text_table.of_rows(*rows)
+    table = json_forms.table_of(text)
+    if table is None:
+        table = text_table.take_header(text_table.parse(text))
     return _Reader(table, options, stem).columns()
 
 
@@ -59,8 +80,9 @@ def _states_utc(text: str) -> bool:
     """
     match = re.search(r"\b(?:utc|gmt)\b\s*([+-]\s*\d+)?", text, re.IGNORECASE)
     if match is not None and match[1]:
-        message = f"times in UTC, or a stated zone, are required; received {match[0]!r} in the header"
-        raise refusal("date_invalid", f'{message}; hint: tz="Etc/GMT+5" for GMT-5, `--tz Etc/GMT+5`')
+        required, received = "times in UTC, or a stated zone, are required", f"{match[0]!r} in the header"
+        keyword = 'tz="Etc/GMT+5" for GMT-5'
+        raise unstated(Question("date_invalid", required, received, keyword, "--tz Etc/GMT+5"))
     return match is not None
 
 
@@ -82,78 +104,132 @@ class _Reader:
         if options.adjusted not in (None, *ADJUSTMENTS):
             message = f"`adjusted` must be one of {', '.join(ADJUSTMENTS)}; received {options.adjusted!r}"
             raise refusal("argument_invalid", message)
-        self._options, self._stem = options, stem
-        self.found = MarketColumns([], [], {}, notices=list(table.notes))
+        if options.duplicates not in (None, "last"):
+            message = f"`duplicates` must be `last` or left out; received {options.duplicates!r}"
+            raise refusal("argument_invalid", message)
+        self._options, self._stem = named_forms.applied(options, table), stem
+        self.found = MarketColumns([], [], {}, adjusted=table.adjusted)
         self._fields: dict[str, dict[str, int]] = {}
-        self._table = self._named(table)
+        self._source = table
 
     def columns(self) -> MarketColumns:
-        """Return the columns of the market."""
+        """Return the columns of the market, or what must be stated before they can be read."""
+        questions = self.found.questions
+        if self._options.form is not None:
+            self.found.described.append(("form", self._options.form))
+        with asked(questions):
+            self._table = self._named(self._source)
+        self.found.notices[:0] = self._source.notes
+        if not self._table.names:
+            self._ask_the_rest({"date": 0})
+            return self.found
         roles = self._roles()
-        dates = self._dates(roles)
-        cells = self._side_by_side(dates, roles) if self._fields or roles.is_wide else self._stacked(dates, roles)
-        market_checks.finish(self.found, cells, self._options, self._table.names)
+        dates: list[str] = []
+        if roles.question is not None:
+            questions.append(roles.question)
+        else:
+            with asked(questions):
+                dates = self._dates(roles)
+        if questions:
+            self._ask_the_rest(roles.places, is_wide=bool(self._fields or roles.is_wide))
+            return self.found
+        self._check_complete(roles)
+        with asked(questions):
+            wide = bool(self._fields or roles.is_wide)
+            cells = self._side_by_side(dates, roles) if wide else self._stacked(dates, roles)
+            market_checks.finish(self.found, cells, self._options, self._table.names)
         return self.found
+
+    def _ask_the_rest(self, places: Mapping[str, int], *, is_wide: bool = False) -> None:
+        """Collect what else the table does not say, although it cannot be read yet."""
+        questions = self.found.questions
+        if not is_wide and "symbol" not in places:
+            with asked(questions):
+                self._symbol()
+        used = {role: place for role, place in places.items() if role in _FIELDS}
+        # A refusal without a question can follow from the one that is asked.
+        with suppress(OpenOutcryError), asked(questions):
+            if "close" not in places:
+                self._dates(Roles(dict(places)))
+        with suppress(OpenOutcryError), asked(questions):
+            market_numbers.decimal_mark(self._table, used, self._options.decimal)
 
     def _named(self, table: TextTable) -> TextTable:
         """Return the table with names, and note the columns that name their symbol."""
         stated = self._options.columns
         is_list = stated is not None and not isinstance(stated, Mapping)
         if not table.names:
-            names, layout = names_of(table, list(stated) if is_list and stated is not None else None)
+            self._table = table
+            listed = list(stated) if is_list and stated is not None else None
+            names, layout = names_of(table, listed, self._is_date, named_forms.fitting(table))
             self.found.described.append(("header", f"none, {layout}"))
             if layout == LEAN:
-                self._check_lean_scale(table)
+                with asked(self.found.questions):
+                    self._check_lean_scale(table)
             return TextTable(names, table.rows, table.lines, table.preamble, table.delimiter, table.notes)
         if is_list:
             message = f"`columns` must be a mapping of roles to names if the file has a header; received {stated!r}"
             raise refusal("argument_invalid", f'{message}; hint: columns={{"close": NAME}}')
-        return self._with_two_headers(table)
+        double = two_headers.fields_of(table)
+        if double is not None:
+            below, self._fields, notices = double
+            self.found.notices += notices
+            return below
+        # Stated columns win over names that state their symbol.
+        names = [name.strip() for name in table.names]
+        self._fields = {} if self._options.columns else column_roles.prefixed_fields(names)
+        return table
+
+    def _is_date(self, text: str) -> bool:
+        stated = self._options.date_format
+        return looks_like_date(text) if stated is None else date_text.is_of_format(text, stated)
+
+    def _check_complete(self, roles: Roles) -> None:
+        """Refuse a bar that its file calls unfinished, and a split that is only in a factor."""
+        for name in roles.ignored:
+            if column_roles.simple(name) in _COMPLETE:
+                texts = self._table.column(self._table.names.index(name))
+                for line, text in zip(self._table.lines, texts, strict=True):
+                    if text.strip().lower() in _UNFINISHED:
+                        message = f"bars must be complete; received {name} {text!r} on line {line}"
+                        raise refusal("value_invalid", f"{message}; hint: leave the unfinished bar out of the file")
+            if column_roles.simple(name) in _FACTORS and self._options.adjusted is None:
+                self._check_factor(name, roles)
+
+    def _check_factor(self, name: str, roles: Roles) -> None:
+        """Refuse a split that only an adjustment factor shows, which is not read."""
+        factors = self._table.column(self._table.names.index(name))
+        place = roles.places.get("symbol")
+        symbols = [""] * len(factors) if place is None else self._table.column(place)
+        first: dict[str, str] = {}
+        for line, symbol, text in zip(self._table.lines, symbols, factors, strict=True):
+            if first.setdefault(symbol, text) != text:
+                message = f"a split must be in a column; received {name} {first[symbol]} and {text} on line {line}"
+                hint = 'adjusted="split" if the prices hold it, or add a column `split` with the ratio of the two'
+                raise refusal("value_invalid", f"{message}; hint: {hint}")
 
     def _check_lean_scale(self, table: TextTable) -> None:
         """Refuse prices of Lean without their scale, which only equities have."""
         if self._options.price_scale is None:
             first = table.delimiter.join(table.rows[0])
-            message = f"`price_scale` is required for whole prices of Lean; received {first!r}"
-            raise refusal(
-                "argument_invalid", f"{message}; hint: price_scale=0.0001 for equities, `--price-scale 0.0001`"
+            required, keyword = "`price_scale` is required for whole prices of Lean", "price_scale=0.0001 for equities"
+            raise unstated(
+                Question("argument_invalid", required, repr(first), keyword, "--price-scale 0.0001"),
             )
         self.found.adjusted = "none"
-
-    def _with_two_headers(self, table: TextTable) -> TextTable:
-        """Return a table with a header of fields and one of tickers, as of yfinance."""
-        rows, names = table.rows, [name.strip() for name in table.names]
-        is_double = (
-            len(rows) > 1 and rows[0][0].strip().lower() in ("ticker", "tickers", "price", "") and len(names) > 1
-        )
-        if not is_double or any(number_text.is_numeric([cell]) for cell in rows[0]):
-            # Stated columns win over names that state their symbol.
-            self._fields = {} if self._options.columns else column_roles.prefixed_fields(names)
-            return table
-        second = [cell.strip() for cell in rows[0]]
-        has_axis_row = rows[1][0].strip().lower() in ("date", "datetime") and not any(map(str.strip, rows[1][1:]))
-        known = "close" in {column_roles.simple(name) for name in names[1:]}
-        fields, tickers = (names, second) if known else (second, names)
-        for place in range(1, len(names)):
-            role = column_roles.role_of(fields[place])
-            if role is None:
-                self.found.notices.append(f"columns not read: {fields[place]!r} of {tickers[place]}")
-            else:
-                self._fields.setdefault(tickers[place], {})[role] = place
-        if not all("close" in of for of in self._fields.values()) or not self._fields:
-            raise refusal(
-                "missing_column", f"a `Close` of every ticker is required; received {column_roles.listed(names)}"
-            )
-        skipped = 2 if has_axis_row else 1
-        header = ["Date", *(f"{tickers[place]}.{fields[place]}" for place in range(1, len(names)))]
-        return TextTable(header, rows[skipped:], table.lines[skipped:], table.preamble, table.delimiter, table.notes)
 
     def _roles(self) -> Roles:
         table, stated = self._table, self._options.columns
         first = [
             next((row[place] for row in table.rows if row[place].strip()), "") for place in range(len(table.names))
         ]
-        date_like = [date_text.looks_like_date(text) for text in first]
+        date_like = [self._is_date(text) for text in first]
+        clock_like = [
+            all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
+            if "time" in name.lower() or "clock" in name.lower()
+            else False
+            for place, name in enumerate(table.names)
+        ]
         mapping = dict(stated) if isinstance(stated, Mapping) else {}
         unknown = [role for role in mapping if role not in ("date", "symbol", *_FIELDS)]
         if unknown:
@@ -165,7 +241,7 @@ class _Reader:
             used = {place for fields in self._fields.values() for place in fields.values()}
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
-        return column_roles.roles_of(table.names, mapping, date_like)
+        return column_roles.roles_of(table.names, mapping, date_like, clock_like)
 
     def _dates(self, roles: Roles) -> list[str]:
         table, place = self._table, roles.places["date"]
@@ -174,17 +250,16 @@ class _Reader:
         # A column of dates with times needs no other column of times.
         if clocks is not None and any(":" in text for text in values[:1]):
             clocks = None
-        name = table.names[place]
-        is_utc = _states_utc(" ".join([name, *table.preamble]))
-        found = date_text.parse(
-            values,
-            table.lines,
-            column=name or "date",
-            clocks=clocks,
+        name = table.names[place] if table.names else ""
+        options = DateOptions(
             order=self._options.date_order,
+            date_format=self._options.date_format,
             zone=self._options.tz,
-            is_utc=is_utc,
+            is_utc=self._options.tz is None and _states_utc(" ".join([name, *table.preamble])),
         )
+        found = date_text.parse(values, table.lines, options, column=name or "date", clocks=clocks)
+        if found.notice:
+            self.found.notices.append(found.notice)
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
         return found.texts
 
@@ -198,18 +273,20 @@ class _Reader:
                 message = f"`symbol` must be left out if the file names its symbols; received {self._options.symbol!r}"
                 raise refusal("argument_invalid", message)
         else:
-            names = [self._symbol()] * len(dates)
+            with asked(self.found.questions):
+                names = [""] * len(dates)
+                names = [self._symbol()] * len(dates)
         axis, bars = np.unique(dates, return_inverse=True)
         symbols, places = np.unique(names, return_inverse=True)
         _check_size(len(axis), len(symbols), len(roles.places))
-        self._check_duplicates(bars * len(symbols) + places, dates, names)
+        kept = self._kept(bars * len(symbols) + places, dates, names)
         self.found.dates, self.found.symbols = axis.tolist(), symbols.tolist()
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
         cells = {}
         for role, values in columns.items():
             cells[role] = np.full((len(axis), len(symbols)), np.nan)
-            cells[role][bars, places] = values
+            cells[role][bars[kept], places[kept]] = values[kept]
             self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ")))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
@@ -227,14 +304,14 @@ class _Reader:
             received = ", ".join(map(repr, self._table.names))
             raise refusal("missing_column", f"a column of prices is required; received {received}")
         axis, bars = np.unique(dates, return_inverse=True)
-        self._check_duplicates(bars, dates, [""] * len(dates))
+        kept = self._kept(bars, dates, [""] * len(dates))
         self.found.dates, self.found.symbols = axis.tolist(), list(fields)
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
         columns = self._numbers(places)
         cells = {role: np.full((len(axis), len(fields)), np.nan) for of in fields.values() for role in of}
         for column, (symbol, of) in enumerate(fields.items()):
             for role in of:
-                cells[role][bars, column] = columns[f"{symbol}\0{role}"]
+                cells[role][bars[kept], column] = columns[f"{symbol}\0{role}"][kept]
             if not self._fields and column_roles.looks_like_indicator(symbol):
                 self.found.notices.append(
                     f"{symbol!r} is read as a symbol: its name is that of an indicator or a series"
@@ -252,51 +329,37 @@ class _Reader:
     def _symbol(self) -> str:
         if self._options.symbol is not None:
             return self._options.symbol
+        if self._source.symbol:
+            self.found.described.append(("symbol", f"{self._source.symbol!r}, from the file"))
+            return self._source.symbol
         if not self._stem:
-            message = "a `symbol` is required; received prices of one symbol without a name"
-            message += '; hint: symbol="NAME", `--symbol NAME`'
-            raise refusal("missing_column", message)
+            required, received = "a `symbol` is required", "prices of one symbol without a name"
+            raise unstated(Question("missing_column", required, received, 'symbol="NAME"', "--symbol NAME"))
         self.found.described.append(("symbol", f"{self._stem!r}, from the file name"))
         return self._stem
 
-    def _check_duplicates(self, cells: npt.NDArray[Any], dates: Sequence[str], names: Sequence[str]) -> None:
+    def _kept(
+        self, cells: npt.NDArray[Any], dates: Sequence[str], names: Sequence[str]
+    ) -> npt.NDArray[np.intp] | slice:
+        """Return the rows to read: all, or the last of each date and symbol if that is stated."""
         order = np.argsort(cells, kind="stable")
-        twice = np.flatnonzero(np.diff(cells[order]) == 0)
-        if len(twice):
-            first, second = sorted((int(order[twice[0]]), int(order[twice[0] + 1])))
-            lines = f"lines {self._table.lines[first]} and {self._table.lines[second]}"
-            of = f" of {names[first]}" if names[first] else ""
-            raise refusal("duplicate_row", f"a date must occur once; received {dates[first]}{of} twice, on {lines}")
+        is_last = np.append(np.diff(cells[order]) != 0, True)
+        if is_last.all():
+            return slice(None)
+        if self._options.duplicates == "last":
+            n_dropped = int((~is_last).sum())
+            rows = f"{n_dropped} row{'s' * (n_dropped != 1)}"
+            self.found.notices.append(f"left out: {rows} with a date that occurs again further down")
+            return np.sort(order[is_last])
+        place = int(np.flatnonzero(~is_last)[0])
+        first, second = int(order[place]), int(order[place + 1])
+        lines = f"lines {self._table.lines[first]} and {self._table.lines[second]}"
+        of = f' of "{names[first]}"' if names[first] else ""
+        received = f"{dates[first]}{of} twice, on {lines}"
+        keyword = 'duplicates="last" for the last row of a date'
+        raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
-        """Return the numbers of columns by key; the last part of a key is the role."""
-        table, scale = self._table, 1.0 if self._options.price_scale is None else self._options.price_scale
-        columns = {key: table.column(place) for key, place in places.items()}
-        mark = number_text.decimal_mark(columns.values(), self._options.decimal)
-        if mark == ",":
-            self.found.described.append(("decimal mark", "comma"))
-        numbers = {}
-        for key, values in columns.items():
-            role, name = key.rpartition("\0")[2], table.names[places[key]]
-            found = number_text.parse(values, table.lines, name, mark)
-            if role in ("close", "open", "high", "low", "adj_close"):
-                found = self._prices(found, name)
-            numbers[key] = found * scale if role in ("close", "open", "high", "low", "adj_close", "dividend") else found
-        return numbers
-
-    def _prices(self, values: Table, name: str) -> Table:
-        """Return prices; refuse one that is not above 0."""
-        bad = np.flatnonzero(values <= 0.0)
-        if not len(bad):
-            return values
-        if column_roles.simple(name) == "prc":
-            notice = (
-                f"{len(bad)} values of {name} are negative: CRSP writes the midpoint of bid and ask with a minus sign"
-            )
-            self.found.notices.append(notice)
-            return np.where(values == 0.0, np.nan, np.abs(values))
-        line, value = self._table.lines[int(bad[0])], values[int(bad[0])]
-        message = f"`{name}` on line {line} must be a price above 0; received {value:g}"
-        raise refusal(
-            "price_invalid", f"{message}; hint: a macro series, rate or spread is not a price that can be bought"
-        )
+        scale = 1.0 if self._options.price_scale is None else self._options.price_scale
+        mark = market_numbers.decimal_mark(self._table, places, self._options.decimal)
+        return market_numbers.numbers_of(self.found, self._table, places, mark, scale)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.errors import refusal
+from openoutcry.data.readers.questions import Question, unstated
+from openoutcry.errors import OpenOutcryError, refusal
 
 MISSING = frozenset(("", "nan", "null", "none", "n/a", "na", "#n/a", ".", "-", "--", "nat", "<na>"))
 _SUFFIX = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -45,18 +46,17 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         raise refusal("argument_invalid", f"`decimal` must be '.' or ','; received {stated!r}")
     if stated is not None:
         return stated
-    has_comma = False
+    has_comma = ""
     shows_comma = shows_point = ""
     for column in columns:
         dotted = [text for text in column if "." in text]
         if dotted and all(_DOTTED.fullmatch(text) for text in dotted) and any(map(str.isdigit, column)):
-            message = f"numbers must show their decimal mark; received {dotted[0]!r} in a column of whole numbers"
-            raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal=".", `--decimal ,`')
+            raise _unstated_mark(f"{dotted[0]!r} in a column of whole numbers")
         for text in column:
             if "," not in text and "." not in text:
                 continue
             digits = text.strip(" $€£¥%KMBTkmbt+-()\u00a0")
-            has_comma = has_comma or "," in digits
+            has_comma = has_comma or (text if "," in digits else "")
             if _DECIMAL_COMMA.fullmatch(digits):
                 shows_comma = shows_comma or digits
             elif _DECIMAL_POINT.fullmatch(digits) and not re.fullmatch(r"\d{1,3}\.\d{3}", digits):
@@ -65,9 +65,13 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         received = f"{shows_comma!r} and {shows_point!r}"
         raise refusal("field_unparsable", f"numbers must have one decimal mark; received {received}")
     if has_comma and not shows_comma and not shows_point:
-        message = "numbers must show their decimal mark; received commas before three digits only"
-        raise refusal("field_unparsable", f'{message}; hint: decimal="," or decimal=".", `--decimal ,`')
+        raise _unstated_mark(f"{has_comma[:_LONGEST]!r}, commas before three digits only")
     return "," if shows_comma else "."
+
+
+def _unstated_mark(received: str) -> OpenOutcryError:
+    required, keyword = "numbers must show their decimal mark", 'decimal="," or decimal="."'
+    return unstated(Question("field_unparsable", required, received, keyword, "--decimal ,"))
 
 
 def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str = ".") -> npt.NDArray[np.float64]:

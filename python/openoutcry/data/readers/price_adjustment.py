@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.errors import refusal
+from openoutcry.data.readers.questions import Question, unstated
 
 ADJUSTMENTS = ("none", "split", "total")
 # A smaller sum of squared logarithms of splits is within the noise of prices.
@@ -18,7 +18,7 @@ Table = npt.NDArray[np.float64]
 
 
 # Columns of vendors that deliver prices as traded.
-_AS_TRADED = ({"permno", "prc"}, {"rtype", "publisherid", "instrumentid"})
+_AS_TRADED = ({"permno", "prc"}, {"rtype", "publisherid", "instrumentid"}, {"adjustmentclose"})
 
 
 def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:
@@ -69,11 +69,11 @@ def check_splits(close: Table, splits: Table, dates: Sequence[str], symbols: Seq
     if share is None or share >= 0.5:
         return
     bar, column = (int(place) for place in np.argwhere(np.isfinite(splits) & (splits != 1.0))[0])
-    message = f"a split must show in the price; received the split {splits[bar, column]:g} of {symbols[column]}"
-    message += f" on {dates[bar]}, where the close does not show it"
-    raise refusal(
-        "value_invalid", f'{message}; hint: adjusted="split" if they are adjusted already, `--adjusted split`'
+    received = (
+        f"the split {splits[bar, column]:g} of {symbols[column]} on {dates[bar]}, where the close does not show it"
     )
+    keyword = 'adjusted="split" if they are adjusted already'
+    raise unstated(Question("value_invalid", "a split must show in the price", received, keyword, "--adjusted split"))
 
 
 def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
@@ -86,9 +86,9 @@ def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: S
     if share is None or share < 0.5:
         return
     bar, column = (int(place) for place in np.argwhere(np.isfinite(splits) & (splits != 1.0))[0])
-    message = f"a split must not show in adjusted prices; received the split {splits[bar, column]:g} of"
-    message += f" {symbols[column]} on {dates[bar]}, which the close shows"
-    raise refusal("value_invalid", f'{message}; hint: adjusted="none" if they are as traded, `--adjusted none`')
+    received = f"the split {splits[bar, column]:g} of {symbols[column]} on {dates[bar]}, which the close shows"
+    required, keyword = "a split must not show in adjusted prices", 'adjusted="none" if they are as traded'
+    raise unstated(Question("value_invalid", required, received, keyword, "--adjusted none"))
 
 
 def check_factor(close: Table, adj_close: Table, dates: Sequence[str], symbols: Sequence[str]) -> None:
@@ -104,9 +104,10 @@ def check_factor(close: Table, adj_close: Table, dates: Sequence[str], symbols: 
         jumps = np.flatnonzero((np.abs(factors) > _JUMP) & (np.abs(moves + factors) < 0.5 * np.abs(factors)))
         if len(jumps):
             bar = bars[jumps[0] + 1]
-            message = f"a split must be in a column; received the close of {symbol} on {dates[bar]}, which moves by a"
-            message += f" factor of {np.exp(moves[jumps[0]]):.3g} that the adjusted close does not have"
-            raise refusal("value_invalid", f'{message}; hint: adjusted="total", `--adjusted total`')
+            received = f"the close of {symbol} on {dates[bar]}, which moves by a factor of"
+            received += f" {np.exp(moves[jumps[0]]):.3g} that the adjusted close does not have"
+            required, keyword = "a split must be in a column", 'adjusted="total"'
+            raise unstated(Question("value_invalid", required, received, keyword, "--adjusted total"))
 
 
 def neutral_events(values: Table, neutral: Sequence[float]) -> Table:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from openoutcry.data.readers.date_text import looks_like_date
+from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.errors import refusal
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -30,6 +30,8 @@ class TextTable:
         preamble: Lines before the header.
         delimiter: Separator of the fields.
         notes: What was skipped.
+        symbol: Symbol that the file states outside its rows; empty if none.
+        adjusted: What the file states about its prices; None if nothing.
     """
 
     names: list[str]
@@ -38,6 +40,8 @@ class TextTable:
     preamble: list[str] = field(default_factory=list)
     delimiter: str = ","
     notes: list[str] = field(default_factory=list)
+    symbol: str = ""
+    adjusted: str | None = None
 
     def column(self, place: int) -> list[str]:
         """Return the fields of a column."""
@@ -52,26 +56,47 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
-    preamble: list[list[str]] = []
-    rows: list[list[str]] = []
-    lines: list[int] = []
+    found: list[tuple[int, list[str]]] = []
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
     previous = 0
     try:
         for row in reader:
             line, previous = previous + 1, reader.line_num
-            if not any(cell.strip() for cell in row):
-                continue
-            if not rows and len(row) != width:
-                if _is_value(row[0]):
-                    received = f"{len(row)}, and {width} on most lines"
-                    raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
-                preamble.append(row)
-            else:
-                rows.append(row)
-                lines.append(line)
+            if any(cell.strip() for cell in row):
+                found.append((line, row))
     except csv.Error as error:
         raise refusal("field_unparsable", f"line {reader.line_num} must be valid CSV; received {error}") from error
+    return _table(found, width, delimiter)
+
+
+def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
+    """Return the table of the cells of a sheet: rows with their numbers."""
+    first = min(next(place for place, cell in enumerate(row) if cell) for _, row in grid)
+    cells = [(line, row[first : max(place for place, cell in enumerate(row) if cell) + 1]) for line, row in grid]
+    width = max(len(row) for _, row in cells)
+    start = next(place for place, (_, row) in enumerate(cells) if len(row) == width)
+    # A row of the table can end in empty cells, which a sheet does not store.
+    padded = [
+        (line, row + [""] * (width - len(row)) if place > start and any(map(_is_value, row)) else row)
+        for place, (line, row) in enumerate(cells)
+    ]
+    return take_header(_table(padded, width, ","))
+
+
+def _table(found: Sequence[tuple[int, list[str]]], width: int, delimiter: str) -> TextTable:
+    """Return the table of rows of one width: text above is a preamble, text below is a footer."""
+    preamble: list[list[str]] = []
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, row in found:
+        if not rows and len(row) != width:
+            if _is_value(row[0]):
+                received = f"{len(row)}, and {width} on most lines"
+                raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
+            preamble.append(row)
+        else:
+            rows.append(row)
+            lines.append(line)
     if preamble and len(preamble[-1]) == width - 1 and rows and any(map(_is_value, rows[0])):
         # A header is shorter by one than rows that end in a delimiter, or that begin with an index, as R writes it.
         head = preamble.pop()

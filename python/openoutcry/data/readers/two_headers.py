@@ -1,0 +1,41 @@
+"""Tables with a header of fields and one of tickers, as of yfinance."""
+
+from __future__ import annotations
+
+from openoutcry.data.readers import column_roles, number_text
+from openoutcry.data.readers.text_table import TextTable
+from openoutcry.errors import refusal
+
+Fields = dict[str, dict[str, int]]
+
+
+def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
+    """Return the table below both headers, the columns by ticker and field, and notices.
+
+    None if the table has one header.
+
+    Raises:
+        OpenOutcryError: `missing_column`: a ticker has no close.
+    """
+    rows, names = table.rows, [name.strip() for name in table.names]
+    is_double = len(rows) > 1 and rows[0][0].strip().lower() in ("ticker", "tickers", "price", "") and len(names) > 1
+    if not is_double or any(number_text.is_numeric([cell]) for cell in rows[0]):
+        return None
+    second = [cell.strip() for cell in rows[0]]
+    has_axis_row = rows[1][0].strip().lower() in ("date", "datetime") and not any(map(str.strip, rows[1][1:]))
+    known = "close" in {column_roles.simple(name) for name in names[1:]}
+    by_name, tickers = (names, second) if known else (second, names)
+    fields: Fields = {}
+    notices = []
+    for place in range(1, len(names)):
+        role = column_roles.role_of(by_name[place])
+        if role is None:
+            notices.append(f"columns not read: {by_name[place]!r} of {tickers[place]}")
+        else:
+            fields.setdefault(tickers[place], {})[role] = place
+    if not fields or not all("close" in of for of in fields.values()):
+        raise refusal("missing_column", f"a `Close` of every ticker is required; received {column_roles.listed(names)}")
+    skipped = 2 if has_axis_row else 1
+    header = ["Date", *(f"{tickers[place]}.{by_name[place]}" for place in range(1, len(names)))]
+    below = TextTable(header, rows[skipped:], table.lines[skipped:], table.preamble, table.delimiter, table.notes)
+    return below, fields, notices
