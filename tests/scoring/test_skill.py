@@ -306,7 +306,7 @@ def test_invalid_periods_per_year_are_refused(ppy: float) -> None:
         lambda: skill.decay(r, b, ppy),
     ]
     for call in calls:
-        with pytest.raises(oo.OpenOutcryError, match="bars per year( above 0 are| is) required") as refused:
+        with pytest.raises(oo.OpenOutcryError, match=r"bars per year( above 0 are| is) required") as refused:
             call()
         assert refused.value.slug == "argument_invalid"
 
