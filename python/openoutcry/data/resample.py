@@ -112,9 +112,8 @@ def _merged(values: Mapping[str, Any], known: Mapping[str, Table], scale: Table,
         if name in known:
             found[name] = extreme.reduceat(known[name], groups.starts, axis=0)
     if "open" in known:
-        has_open = np.isfinite(known["open"])
-        first = groups.first(has_open & can_trade)
-        found["open"] = _taken(known["open"], np.where(first < len(scale), first, groups.first(has_open)))
+        first = groups.first(np.isfinite(known["open"]) & can_trade)
+        found["open"] = _taken(known["open"], first)
     if volume is not None:
         found["volume"] = _volumes(volume / scale, has_close, groups)
     if mask is not None:
