@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,7 @@ def sessions(code: str, first: str, last: str) -> Sessions:
     return Sessions(code, calendar.sessions.to_numpy().astype("datetime64[D]"), *times)
 
 
+@lru_cache(maxsize=32)
 def sessions_per_year(code: str) -> int:
     """Return the mean number of sessions of the full years 2005 to 2024 that the calendar covers.
 
