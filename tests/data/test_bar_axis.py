@@ -138,6 +138,11 @@ def test_bars_stamped_at_their_end_are_kept_at_the_close() -> None:
     ends = sorted([*ends, *(f"2024-03-{day:02d}T20:00:00Z" for day in (11, 12, 13))])
     frame = pd.DataFrame({"date": ends, "A": np.arange(1.0, len(ends) + 1)})
     assert oo.Dataset.from_frame(frame, axis="XNYS").dates == tuple(ends)
+    # Hours around the clock lie at the close of New York too, but not at its open.
+    hours = pd.date_range("2024-03-11", "2024-03-13", freq="h", inclusive="left").strftime("%Y-%m-%dT%H:%M:%SZ")
+    around = oo.Dataset.from_frame(pd.DataFrame({"date": hours, "A": 1.0}), axis="XNYS")
+    assert [date[11:13] for date in around.dates[:6]] == ["14", "15", "16", "17", "18", "19"]
+    assert around.n_bars == 12
 
 
 def test_the_break_of_an_exchange_has_no_bars() -> None:

@@ -230,6 +230,14 @@ def test_bars_per_year_that_the_new_dates_do_not_show_are_required() -> None:
         dataset(market(0), 25).resample("1mo")
 
 
+def test_days_of_a_session_with_half_days_show_the_bars_per_year() -> None:
+    clocks = [(day, clock) for day in DAYS for clock in (14, 15, 16, 17 if day.day % 7 else 16.5)]
+    times = [(day + pd.Timedelta(hours=clock)).isoformat() + "Z" for day, clock in clocks]
+    bars = oo.Dataset.from_arrays(times, ["A"], np.ones((len(times), 1)))
+    assert bars.resample("1d").periods_per_year == 252.0
+    assert bars.resample("1w").periods_per_year == 52.0
+
+
 def test_the_notice_of_the_bars_per_year_belongs_to_the_shorter_bars() -> None:
     daily = oo.Dataset.from_arrays(DAYS, ["A"], np.ones((45, 1)), periods_per_year=52)
     assert any("was stated" in notice for notice in daily.notices)

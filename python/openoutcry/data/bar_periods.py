@@ -38,6 +38,11 @@ class Period(NamedTuple):
     n: int
     unit: str
 
+    @property
+    def is_days(self) -> bool:
+        """Whether the period is a day or longer."""
+        return self.unit not in _SECONDS
+
     def __str__(self) -> str:
         return f"{self.n}{self.unit}"
 
@@ -76,7 +81,7 @@ def periods(dates: Sequence[str], every: str) -> npt.NDArray[np.int64]:
     """
     period = period_of(every)
     days = np.array([text[:10] for text in dates], dtype="datetime64[D]")
-    if period.unit in _SECONDS:
+    if not period.is_days:
         return _within_days(dates, period)
     if period.unit in _MONTHS:
         months = days.astype("datetime64[M]").astype(np.int64)

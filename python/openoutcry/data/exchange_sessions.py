@@ -16,8 +16,8 @@ from openoutcry.errors import refusal
 Times = npt.NDArray[np.datetime64]
 # Full years over which sessions are counted. They are in the past, so that the count does not change.
 _FIRST_YEAR, _LAST_YEAR = 2005, 2024
-# A session may open on the day before its date, and close on the day after it.
-_MARGIN = timedelta(days=4)
+# A session may open on the day before its date. No exchange is closed for longer.
+_MARGIN = timedelta(days=14)
 
 
 class Sessions(NamedTuple):
@@ -42,7 +42,8 @@ class Sessions(NamedTuple):
     def places(self, dates: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the session of each bar, -1 outside of the sessions.
 
-        The time of a bar is its start, and its end if some bars lie at a close and none at an open.
+        The time of a bar is its start. It is its end if some bars lie at a close, none at an open, and none elsewhere
+        outside of the sessions.
 
         Raises:
             OpenOutcryError: `date_invalid`: the dates are times without a zone.
@@ -55,8 +56,14 @@ class Sessions(NamedTuple):
             message = f"times in a known zone are required for the sessions of {self.code}; received {dates[0]}"
             raise refusal("date_invalid", f'{message}; hint: tz="America/New_York", `--tz America/New_York`')
         times = np.array([text[:-1] for text in dates], dtype="datetime64[s]")
-        if np.isin(times, self.closes).any() and not np.isin(times, self.opens).any():
-            times = times - np.timedelta64(1, "s")
+        found, is_close = self._started(times), np.isin(times, self.closes)
+        # Bars around the clock lie at closes too.
+        if is_close.any() and not np.isin(times, self.opens).any() and (is_close | (found >= 0)).all():
+            found = self._started(times - np.timedelta64(1, "s"))
+        return found
+
+    def _started(self, times: Times) -> npt.NDArray[np.int64]:
+        """Return the session of each time, -1 outside of them; a close is outside."""
         found = np.searchsorted(self.opens, times, side="right") - 1
         of = np.maximum(found, 0)
         # Comparisons with NaT are false.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.data import bar_axis, bar_periods, carried_events
 from openoutcry.data.carried_events import Events, Indices, Table
 from openoutcry.data.columns import STATED_PERIODS
@@ -67,6 +68,7 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
     known = {name: np.where(table <= 0.0, np.nan, table) for name, table in known.items()}
     found = dict(values)
     found["dates"] = [values["dates"][bar] for bar in (*(starts[1:] - 1), len(of_bar) - 1)]
+    found["periods_per_year"] = _periods_per_year(found, every)
     found |= _merged(values, known, scale, groups)
     dividends, splits = carried_events.carried(events, of_bar, n_groups)
     happened = np.logical_or.reduceat(np.isfinite(events.delistings), starts, axis=0)
@@ -83,6 +85,17 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
     notices = [notice for notice in values["notices"] if not notice.startswith(STATED_PERIODS)]
     found["notices"] = (*notices, *_notices(values, groups, every, sum(lost.values())), *others)
     return found
+
+
+def _periods_per_year(values: Mapping[str, Any], every: str) -> float | None:
+    """Return the stated bars per year, or those of the days of bars that are a day or longer.
+
+    The last bar of a day has another time on half days and after a change of clocks.
+    """
+    stated: float | None = values["periods_per_year"]
+    if stated is None and bar_periods.period_of(every).is_days:
+        return native.inferred_periods_per_year([text[:10] for text in values["dates"]])
+    return stated
 
 
 def _restatement(events: Events, groups: _Groups) -> tuple[Table, Table]:
