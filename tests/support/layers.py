@@ -44,7 +44,9 @@ LAYERS = {
     "errors": _layer("errors arguments", "native"),
     # The core: needs only NumPy, and has the public names of `import openoutcry`.
     "readers": _layer("data.readers data.readers.*", "errors", deferred="openpyxl pyarrow"),
-    "data": _layer("data data.*", f"{BASE} readers", deferred="pandas polars pyarrow typing_extensions"),
+    "data": _layer(
+        "data data.*", f"{BASE} readers", deferred="exchange_calendars pandas polars pyarrow typing_extensions"
+    ),
     "scenarios": _layer("scenarios scenarios.*", f"{BASE} data", ""),
     # The worker runs as a separate file, which needs only the standard library.
     "agents": _layer("agents agents.*", f"{BASE} data", by_name="agents.python_worker"),

@@ -82,6 +82,9 @@ def check(
     symbol: str | None = data_import.SYMBOL,
     column: list[str] | None = data_import.COLUMN,
     names: str | None = data_import.NAMES,
+    axis: str | None = data_import.AXIS,
+    calendar: str | None = data_import.CALENDAR,
+    day_starts: str | None = data_import.DAY_STARTS,
     tz: str | None = data_import.TZ,
     date_order: str | None = data_import.DATE_ORDER,
     date_format: str | None = data_import.DATE_FORMAT,
@@ -95,8 +98,9 @@ def check(
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
     options = data_import.read_options(
-        column, names, symbol=symbol, tz=tz, date_order=date_order, date_format=date_format, decimal=decimal,
-        adjusted=adjusted, price_scale=price_scale, duplicates=duplicates, form=form,
+        column, names, symbol=symbol, axis=axis, calendar=calendar, day_starts=day_starts, tz=tz,
+        date_order=date_order, date_format=date_format, decimal=decimal, adjusted=adjusted, price_scale=price_scale,
+        duplicates=duplicates, form=form,
     )  # fmt: skip
     dataset, found = _opened(source, periods_per_year, options)
     warnings = _warnings(dataset)

@@ -29,12 +29,18 @@ EXAMPLES = """
 
 `openoutcry data import *.csv --tz America/New_York --adjusted total --out stocks`: one file a symbol
 
+`openoutcry data import prices.csv --axis XNYS --every 1w --out weekly`: weekly bars of the sessions in New York
+
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 SYMBOL = typer.Option(None, help="Symbol of a file of one symbol.", show_default="the file name")
 COLUMN = typer.Option(None, help="Role and name of a column, such as `close=Settle`; repeatable.")
 NAMES = typer.Option(None, "--columns", help="Names of all columns of a file without a header, between commas.")
+AXIS = typer.Option(None, help="Dates that become bars: `union`, `intersection`, or an exchange such as XNYS.")
+CALENDAR = typer.Option(None, help="Exchange that states the sessions and the bars per year, such as XNYS.")
+DAY_STARTS = typer.Option(None, help="Time in `--tz` at which 24-hour bars start, such as 17:00.")
+EVERY = typer.Option(None, help="Longer bars: 15min, 1h, 1d, 1w, 1mo, 1q or 1y.")
 TZ = typer.Option(None, "--tz", help="Zone of times without an offset, such as America/New_York.")
 DATE_ORDER = typer.Option(None, help="Order of day and month, `dmy` or `mdy`, if the dates do not show it.")
 DATE_FORMAT = typer.Option(None, help="Format of the dates for strptime, such as `%d-%b-%y`.")
@@ -69,6 +75,10 @@ def import_(
     symbol: str | None = SYMBOL,
     column: list[str] | None = COLUMN,
     names: str | None = NAMES,
+    axis: str | None = AXIS,
+    calendar: str | None = CALENDAR,
+    day_starts: str | None = DAY_STARTS,
+    every: str | None = EVERY,
     tz: str | None = TZ,
     date_order: str | None = DATE_ORDER,
     date_format: str | None = DATE_FORMAT,
@@ -85,12 +95,15 @@ def import_(
     Every command that takes a market accepts the snapshot.
     """
     options = read_options(
-        column, names, symbol=symbol, tz=tz, date_order=date_order, date_format=date_format, decimal=decimal,
-        adjusted=adjusted, price_scale=price_scale, duplicates=duplicates, form=form,
+        column, names, symbol=symbol, axis=axis, calendar=calendar, day_starts=day_starts, tz=tz,
+        date_order=date_order, date_format=date_format, decimal=decimal, adjusted=adjusted, price_scale=price_scale,
+        duplicates=duplicates, form=form,
     )  # fmt: skip
     found = imported(files, periods_per_year, options)
     name = files[0].name.partition(".")[0] if len(files) == 1 else out.name
     dataset = Dataset(found.core, name=name, notices=found.notices)
+    if every is not None:
+        dataset = dataset.resample(every, periods_per_year=periods_per_year)
     source = ", ".join(path.name for path in files)
     try:
         path = write(dataset, out, source)
@@ -116,7 +129,8 @@ def imported(files: list[Path], periods_per_year: float | None, options: ReadOpt
         message = f"a file of prices is required; received '{error.filename or files[0]}': {error.strerror}"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
-        raise refusal("argument_invalid", f"`{files[0].name}` {error}; received no such package") from error
+        what = options.calendar or options.axis if "calendars" in str(error) else files[0].name
+        raise refusal("argument_invalid", f"`{what}` {error}; received no such package") from error
 
 
 def described(dataset: Dataset, found: Imported) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from openoutcry.errors import refusal
 Table = npt.NDArray[np.float64]
 # A stated number of bars per year may differ from the dates by this factor.
 _TOLERANCE = 1.5
+# Start of the notice of a number of bars per year that contradicts the dates.
+STATED_PERIODS = "`periods_per_year`"
 
 
 class HasPeriods(Protocol):
@@ -168,17 +170,45 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
     return values | {"fundamentals": core.fundamentals, "news": core.news}
 
 
-def periods_notices(core: native.Dataset, stated: float | None) -> tuple[str, ...]:
-    """Return a caveat if the bars per year are unknown, or stated and contradict the dates."""
+def periods_notices(
+    core: native.Dataset, stated: float | None, implied: float | None = None, calendar: str | None = None
+) -> tuple[str, ...]:
+    """Return a caveat if the bars per year are unknown, or stated and contradict the dates.
+
+    Args:
+        core: The market.
+        stated: Bars per year, None if they are not stated.
+        implied: Bars per year of a stated calendar.
+        calendar: Code of that calendar.
+    """
     if core.periods_per_year is None:
         hint = "annualised numbers are undefined; hint: state `periods_per_year`"
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
         return ()
-    inferred = native.inferred_periods_per_year(core.dates)
+    inferred = native.inferred_periods_per_year(core.dates) if implied is None else implied
     if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
         return ()
-    return (f"`periods_per_year` {stated:g} was stated; the dates imply {inferred:g}",)
+    source = "the dates imply" if implied is None else f"the calendar {calendar} implies"
+    return (f"{STATED_PERIODS} {stated:g} was stated; {source} {inferred:g}",)
+
+
+def cut(values: Mapping[str, Any], rows: slice, places: Sequence[int]) -> dict[str, Any]:
+    """Return the arguments of `Dataset.from_arrays` for some bars and symbols, in the given order."""
+    found, symbols = dict(values), [values["symbols"][place] for place in places]
+    for name in ("close", *TABLES, "tradable"):
+        found[name] = None if found[name] is None else np.ascontiguousarray(found[name][rows][:, places])
+    found |= {"dates": values["dates"][rows], "symbols": symbols}
+    found["risk_free"] = None if values["risk_free"] is None else values["risk_free"][rows]
+    for feed in ("fundamentals", "news"):
+        found[feed] = [item for item in values[feed] if item[0] in symbols]
+    return found
+
+
+def fill_notices(notices: Iterable[str]) -> tuple[str, ...]:
+    """Return the caveat of data without opens, unless a notice says so already."""
+    notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
+    return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)
 
 
 def stated_periods(market: HasPeriods) -> float:

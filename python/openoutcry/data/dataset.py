@@ -38,7 +38,7 @@ class Dataset:
         self.commitment = commitment
         self.name = checked_text("name", name) or "unnamed"
         checked = checked_texts("notices", notices)
-        self.notices = checked if core.has_opens else (*checked, *_close_to_close(checked))
+        self.notices = checked if core.has_opens else (*checked, *columns.fill_notices(checked))
 
     @classmethod
     def from_arrays(
@@ -118,8 +118,8 @@ class Dataset:
             periods_per_year: Bars per year; inferred from the dates by default.
             name: Name of the market in reports; the file name by default.
             notices: Caveats about the market that reports print.
-            options: What the file does not say, such as `symbol`, `columns`, `tz`, `date_order` and `adjusted`
-                (`openoutcry.data.readers.market_columns.ReadOptions` has all).
+            options: What the file does not say, such as `symbol`, `columns`, `tz`, `date_order` and `adjusted`, and the
+                bars: `axis`, `calendar` and `day_starts` (`openoutcry.data.readers.market_columns.ReadOptions`).
 
         Raises:
             OpenOutcryError: the first invalid value, with its line, or the first thing that the file does not say.
@@ -324,6 +324,23 @@ class Dataset:
         end = checked_integer("end", end, start + 2, self.n_bars, "window_invalid")
         return self._cut(slice(start, end), list(range(self.n_symbols)))
 
+    def resample(self, every: str, *, periods_per_year: float | None = None) -> Dataset:
+        """Return the market in longer bars, each dated by its last bar.
+
+        `docs/your-data.md` states the rules. Weeks end on Sunday.
+
+        Args:
+            every: Period such as `15min`, `1h`, `1d`, `1w`, `1mo`, `1q` or `1y`; spellings of pandas work too.
+            periods_per_year: Bars per year; inferred from the new dates by default.
+
+        Raises:
+            OpenOutcryError: the period is not longer than the bars, or fewer than 2 bars are left.
+        """
+        from openoutcry.data import resample
+
+        columns = self._columns() | {"periods_per_year": periods_per_year, "notices": self.notices}
+        return Dataset.from_arrays(**resample.resampled(columns, every), name=self.name)
+
     def masked(self, key: bytes | int, level: str = "full") -> Dataset:
         """Return the market with masked names, prices and dates, and the same returns.
 
@@ -378,17 +395,5 @@ class Dataset:
         return axis | tables | {"fundamentals": self.fundamentals, "news": self.news}
 
     def _cut(self, rows: slice, places: list[int]) -> Dataset:
-        cut = self._columns()
-        symbols = [self.symbols[place] for place in places]
-        for name in ("close", *TABLES, "tradable"):
-            cut[name] = None if cut[name] is None else np.ascontiguousarray(cut[name][rows][:, places])
-        cut |= {"dates": self.dates[rows], "symbols": symbols}
-        cut["risk_free"] = None if self.risk_free is None else self.risk_free[rows]
-        cut["fundamentals"] = [item for item in cut["fundamentals"] if item[0] in symbols]
-        cut["news"] = [item for item in cut["news"] if item[0] in symbols]
+        cut = columns.cut(self._columns(), rows, places)
         return Dataset.from_arrays(**cut, name=self.name, notices=self.notices)
-
-
-def _close_to_close(notices: Iterable[str]) -> tuple[str, ...]:
-    notice = "the data has no opens: orders fill close-to-close, at the close they were decided on"
-    return () if any("close to close" in known.lower().replace("-", " ") for known in notices) else (notice,)

@@ -10,12 +10,13 @@ import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
-from openoutcry.data import columns, dataframes
+from openoutcry.data import bar_axis, columns, dataframes
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
 from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.trading_days import trading_days
 from openoutcry.errors import refusal
 
 # Refusals of the strict reader that another form of the file can explain.
@@ -60,9 +61,9 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     """
     with path.open("rb") as file:
         start = file.read(4096)
-    if _is_plain(start.decode("utf-8", "replace")) and options == ReadOptions():
+    if _is_plain(start.decode("utf-8", "replace")) and options.of_file() == ReadOptions():
         return import_text(read_text_file(path), periods_per_year, options, path.name.partition(".")[0])
-    return _assembled(market_file.read(path, options), periods_per_year)
+    return _assembled(market_file.read(path, options), periods_per_year, options)
 
 
 def import_files(paths: Sequence[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -74,44 +75,45 @@ def import_files(paths: Sequence[Path], periods_per_year: float | None, options:
         raise refusal("argument_invalid", f"{message}; hint: name each file after its symbol")
     parts = [(path.name, market_file.read(path, options)) for path in paths]
     check([question for _, part in parts for question in part.questions])
-    return _assembled(combined(parts), periods_per_year)
+    return _assembled(combined(parts), periods_per_year, options)
 
 
 def import_text(text: str, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:
     """Return the market of a text; see `import_file`."""
-    if options != ReadOptions() or not _is_plain(text):
-        return _assembled(market_file.read_text(text, options, stem), periods_per_year)
+    if options.of_file() != ReadOptions() or not _is_plain(text):
+        return _assembled(market_file.read_text(text, options, stem), periods_per_year, options)
     try:
-        core = native.Dataset.from_csv(text, periods_per_year=periods_per_year)
+        core = native.Dataset.from_csv(text, periods_per_year=_while_reading(periods_per_year, options))
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise
         try:
-            return _assembled(market_file.read_text(text, options, stem), periods_per_year)
+            return _assembled(market_file.read_text(text, options, stem), periods_per_year, options)
         except native.OpenOutcryError as other:
             # The strict reader names the line of a value; the other one says which option is missing.
             raise (other if questions_of(other) else error) from None
-    return _checked(core, periods_per_year)
+    return _checked(core, periods_per_year, options)
 
 
 def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a frame or of rows without names; see `import_file`."""
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
-    if options == ReadOptions() and is_named:
+    if options.of_file() == ReadOptions() and is_named:
         try:
             table, rows = dataframes.columns_of(frame)
-            return _checked(
-                columns.native_dataset(table | {"periods_per_year": periods_per_year}, rows), periods_per_year
-            )
+            table |= {"periods_per_year": _while_reading(periods_per_year, options)}
+            return _checked(columns.native_dataset(table, rows), periods_per_year, options)
         except native.OpenOutcryError as error:
             # A frame has types: a value of another type is no other form of a number.
             if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
                 raise
             try:
-                return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
+                return _assembled(
+                    market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options
+                )
             except native.OpenOutcryError as other:
                 raise (other if questions_of(other) else error) from None
-    return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year)
+    return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options)
 
 
 def _is_plain(text: str) -> bool:
@@ -144,15 +146,23 @@ def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
     check(questions)
 
 
-def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported:
+def _while_reading(periods_per_year: float | None, options: ReadOptions) -> float | None:
+    """Return the bars per year of a market before its bars are chosen: unknown, if other bars are stated."""
+    return np.nan if options.state_bars() else periods_per_year
+
+
+def _assembled(found: MarketColumns, periods_per_year: float | None, options: ReadOptions) -> Imported:
     _check_stated(found, periods_per_year)
-    values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols, "periods_per_year": periods_per_year}
-    core = columns.native_dataset(values | found.tables)
-    notices = [*found.notices, *columns.periods_notices(core, periods_per_year)]
-    return Imported(core, tuple(notices), tuple(found.described))
+    if options.day_starts is not None:
+        found.dates = trading_days(found.dates, options.day_starts, options.tz)
+        found.described.append(("day_starts", f"{options.day_starts}: each bar is the day on which it ends"))
+    values: dict[str, Any] = {"dates": found.dates, "symbols": found.symbols}
+    values |= found.tables | {"periods_per_year": _while_reading(periods_per_year, options)}
+    core = columns.native_dataset(values)
+    return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
 
 
-def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
+def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     close, splits, volume = core.column("close"), core.column("splits"), core.column("volume")
     assert close is not None, "every dataset has closes"
@@ -160,10 +170,32 @@ def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
         check_splits(close, splits, core.dates, core.symbols)
     if core.column("open") is None and volume is None:
         check_symbols(close, core.symbols)
-    notices = columns.periods_notices(core, periods_per_year)
+    notices: tuple[str, ...] = ()
     if volume is not None:
-        known, found = without_silent_volume(volume, core.symbols)
-        if found:
+        known, notices = without_silent_volume(volume, core.symbols)
+        if notices:
             values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
-            core, notices = columns.native_dataset(values), (*notices, *found)
-    return Imported(core, notices)
+            core = columns.native_dataset(values)
+    if options.day_starts is not None:
+        dates = trading_days(core.dates, options.day_starts, options.tz)
+        core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
+    return _on_bars(Imported(core, notices), periods_per_year, options)
+
+
+def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return a market on the bars that the options state, and the caveats about its bars per year."""
+    bar_axis.check_codes(options.axis, options.calendar)
+    core, notices, described = found
+    implied = None
+    if options.state_bars():
+        values = columns.values_of(core) | {"periods_per_year": None}
+        for code, placed in ((options.axis, bar_axis.on_axis), (options.calendar, bar_axis.on_calendar)):
+            if code is not None:
+                values, said, done = placed(values, code)
+                notices, described = (*notices, *said), (*described, *done)
+        implied = values["periods_per_year"]
+        core = columns.native_dataset(
+            values | {"periods_per_year": implied if periods_per_year is None else periods_per_year}
+        )
+    stated = columns.periods_notices(core, periods_per_year, implied, options.calendar)
+    return Imported(core, (*notices, *stated), described)

@@ -229,10 +229,8 @@ def _lies(random: np.random.Generator) -> Outcome:
     ]
 
     def submission(lie: dict[str, Any]) -> Callable[[], Any]:
-        return lambda: score(
-            [honest, submit_returns("attacker", own, **{"periods_per_year": 252, "windows": [252] * 4} | lie)],
-            config=FEW,
-        )
+        terms: dict[str, Any] = {"periods_per_year": 252, "windows": [252] * 4} | lie
+        return lambda: score([honest, submit_returns("attacker", own, **terms)], config=FEW)
 
     p = naive_scorers.p_value(own - bad)
     return refusals([submission(lie) for lie in lies], ["rules_differ", "argument_invalid"], p < LEVEL, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 import numpy as np
@@ -23,6 +23,9 @@ class ReadOptions:
         symbol: Symbol of a file of one symbol; its file name by default.
         columns: Names of columns by role, such as `{"close": "Settle"}`, or names of all columns of a file without a
             header.
+        axis: Dates that become bars: `union`, `intersection`, or an exchange code such as XNYS.
+        calendar: Code of the exchange that states the sessions and the bars per year.
+        day_starts: Clock time in `tz` at which 24-hour bars start; each becomes the day on which it ends.
         tz: IANA zone of times without an offset, and of the days of epoch times.
         date_order: `dmy` or `mdy`.
         date_format: Format of dates for `strptime`, such as `%d-%b-%y`.
@@ -35,6 +38,9 @@ class ReadOptions:
 
     symbol: str | None = None
     columns: Mapping[str, str] | Sequence[str] | None = None
+    axis: str | None = None
+    calendar: str | None = None
+    day_starts: str | None = None
     tz: str | None = None
     date_order: str | None = None
     date_format: str | None = None
@@ -44,12 +50,23 @@ class ReadOptions:
     duplicates: str | None = None
     form: str | None = None
 
+    def of_file(self) -> ReadOptions:
+        """Return the options that say how to read the file, without those of its bars."""
+        return replace(self, axis=None, calendar=None, day_starts=None)
+
+    def state_bars(self) -> bool:
+        """Return whether an option says which bars the market has."""
+        return self != self.of_file()
+
 
 class ReadKeywords(TypedDict, total=False):
     """The fields of `ReadOptions` as keyword arguments."""
 
     symbol: str | None
     columns: Mapping[str, str] | Sequence[str] | None
+    axis: str | None
+    calendar: str | None
+    day_starts: str | None
     tz: str | None
     date_order: str | None
     date_format: str | None
