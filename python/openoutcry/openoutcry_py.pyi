@@ -627,7 +627,9 @@ class Dataset:
 class CsvReader:
     """A reader of a CSV text that arrives in parts."""
 
-    def __new__(cls) -> CsvReader: ...
+    def __new__(cls, size: int = 0) -> CsvReader:
+        """A reader of a text of about `size` bytes, 0 if unknown."""
+
     def push(self, text: str) -> None:
         """Read the next part of the text."""
 
@@ -644,6 +646,9 @@ class LongRows:
     @property
     def names(self) -> list[str]:
         """Names of the columns, in the order of the values of a row."""
+
+    def reserve(self, n_rows: int) -> None:
+        """Make room for rows."""
 
     def push(self, dates: _Numbers, symbols: _Numbers, values: list[_Vector]) -> None:
         """Add rows: the number of each date and symbol, and the values of each column."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
-from openoutcry.data import columns, dataframes, long_frames
+from openoutcry.data import columns, dataframes, long_frames, market_cache
+from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
@@ -24,20 +26,6 @@ _PART, _ROWS = 1 << 20, 1 << 17
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
-class Imported(NamedTuple):
-    """A market of a file.
-
-    Attributes:
-        core: The market.
-        notices: Caveats found while reading.
-        described: Pairs of what was read and what it was taken for.
-    """
-
-    core: native.Dataset
-    notices: tuple[str, ...]
-    described: tuple[tuple[str, str], ...] = ()
-
-
 def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
     """Return the options of keyword arguments.
 
@@ -48,6 +36,17 @@ def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
     if unknown:
         raise TypeError(f"unexpected keyword argument {unknown[0]!r}; known: {', '.join(sorted(_OPTIONS))}")
     return ReadOptions(**keywords)
+
+
+def import_cached(
+    read: Callable[[Path, float | None, ReadOptions], Imported],
+    path: Path,
+    periods_per_year: float | None,
+    options: ReadOptions,
+) -> Imported:
+    """Return what `import_file` or `import_parquet` reads, from the cache of commands if it is there."""
+    stated = repr((read.__name__, periods_per_year, options))
+    return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
 
 
 def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -125,7 +124,7 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
 
 def _import_plain(path: Path, periods_per_year: float | None) -> Imported:
     """Return the market of a file of the plain form, which is read in parts."""
-    stem, reader = path.name.partition(".")[0], native.CsvReader()
+    stem, reader = path.name.partition(".")[0], native.CsvReader(path.stat().st_size)
     try:
         # Another line end than `\n` would be searched for at the end of each part.
         with path.open(encoding="utf-8", newline="\n") as file:
@@ -163,9 +162,9 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
         if not names or not long_frames.is_plain(schema, names):
             return None
         keys = [names["date"], names["symbol"]]
-        with parquet.ParquetFile(path, read_dictionary=keys) as file:
+        with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False) as file:
             parts = long_frames.arrow_parts(file.iter_batches(_ROWS), names)
-            return long_frames.core_of(parts, names, periods_per_year)
+            return long_frames.core_of(parts, names, periods_per_year, file.metadata.num_rows)
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise

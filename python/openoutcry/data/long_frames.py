@@ -17,6 +17,10 @@ from openoutcry.errors import refusal
 
 Values = npt.NDArray[Any]
 Numbers = npt.NDArray[np.uint32]
+# Units of time in a day.
+_TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+# Days of 500 years.
+_MOST_DAYS = 182_625
 
 
 class Distinct(NamedTuple):
@@ -26,18 +30,22 @@ class Distinct(NamedTuple):
     places: Numbers
 
 
-def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None) -> native.Dataset:
+def core_of(
+    parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None, n_rows: int = 0
+) -> native.Dataset:
     """Return the market of the parts of a long frame.
 
     Args:
         parts: Columns by name: arrays, or `Distinct` for `date` and `symbol`.
         names: Names of the columns.
         periods_per_year: Bars per year; inferred from the dates by default.
+        n_rows: Number of rows, 0 if unknown.
 
     Raises:
         OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
     """
     rows = native.LongRows(list(names))
+    rows.reserve(n_rows)
     dates, symbols = _Names("date"), _Names("symbol")
     first = 0
     for part in parts:
@@ -147,14 +155,25 @@ def _distinct(column: Any) -> Distinct:
 
 
 def _distinct_times(times: Values) -> Distinct:
-    """Return the distinct times of a column; runs of one time are one value to compare."""
+    """Return the distinct times of a column."""
+    numbers = times.view(np.int64)
+    first, last = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
+    day = _TICKS.get(np.datetime_data(times.dtype)[0], 1)
+    n_days = (last - first) // day + 1
+    # A table of days takes no comparison. A missing time is far before all others.
+    if 0 < n_days <= _MOST_DAYS:
+        places = numbers - first if day == 1 else (numbers - first) // day
+        values = first + day * np.arange(n_days)
+        if day == 1 or (values[places] == numbers).all():
+            return Distinct(values.view(times.dtype), places.astype(np.uint32))
     starts = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1]))) if len(times) else np.empty(0, int)
-    values, of_run = np.unique(times[starts], return_inverse=True)
-    places = np.repeat(of_run.astype(np.uint32), np.diff(np.append(starts, len(times))))
-    return Distinct(values, places)
+    known, of_run = np.unique(times[starts], return_inverse=True)
+    return Distinct(known, np.repeat(of_run.astype(np.uint32), np.diff(np.append(starts, len(times)))))
 
 
 def _arrow_distinct(column: Any) -> Distinct:
+    if not hasattr(column, "dictionary") and _is_time(column.type):
+        return _distinct_times(column.to_numpy(zero_copy_only=False))
     encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
     places, n_values = encoded.indices, len(encoded.dictionary)
     values: Sequence[Any] | Values = [*encoded.dictionary.to_pylist(), None]

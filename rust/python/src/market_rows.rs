@@ -12,14 +12,15 @@ use crate::error::{raise, to_py};
 
 /// A reader of a CSV text that arrives in parts.
 #[pyclass(module = "openoutcry.openoutcry_py")]
-#[derive(Default)]
 pub struct CsvReader(CoreReader);
 
 #[pymethods]
 impl CsvReader {
+    /// `size` is the length of the text in bytes, 0 if unknown.
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (size=0))]
+    fn new(size: usize) -> Self {
+        Self(CoreReader::new(size))
     }
 
     /// Read the next part of the text.
@@ -54,6 +55,11 @@ impl LongRows {
     #[getter]
     fn names(&self) -> Vec<&'static str> {
         self.0.names().collect()
+    }
+
+    /// Make room for rows.
+    fn reserve(&mut self, n_rows: usize) {
+        self.0.reserve(n_rows);
     }
 
     /// Add rows: the number of each date and symbol, and the values of each column.

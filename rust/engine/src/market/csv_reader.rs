@@ -21,6 +21,8 @@ pub struct CsvReader {
     wanted: usize,
     line: usize,
     has_started: bool,
+    /// Length of the text in bytes, 0 if unknown.
+    size: usize,
     n_fields: usize,
     body: Body,
 }
@@ -37,11 +39,18 @@ enum Body {
 
 impl Default for CsvReader {
     fn default() -> Self {
-        Self { rest: String::new(), wanted: 0, line: 1, has_started: false, n_fields: 0, body: Body::NoHeader }
+        Self::new(0)
     }
 }
 
 impl CsvReader {
+    /// Returns a reader of a text of about `size` bytes, 0 if unknown.
+    #[must_use]
+    pub fn new(size: usize) -> Self {
+        let (rest, body) = (String::new(), Body::NoHeader);
+        Self { rest, wanted: 0, line: 1, has_started: false, size, n_fields: 0, body }
+    }
+
     /// Reads the next part of the text.
     ///
     /// # Errors
@@ -51,7 +60,11 @@ impl CsvReader {
         let text = if self.has_started { part } else { part.strip_prefix('\u{feff}').unwrap_or(part) };
         self.has_started |= !part.is_empty();
         if self.rest.is_empty() {
-            return self.read(text, false);
+            self.read(text, false)?;
+            if let Body::Long(long) = &mut self.body {
+                long.expect(mem::take(&mut self.size), text.len());
+            }
+            return Ok(());
         }
         self.rest.push_str(text);
         // A record of many parts is read again only when its length has doubled.
@@ -201,6 +214,13 @@ impl Long {
             });
             self.rows.push_value(column, value);
         }
+    }
+
+    /// Makes room for the rows of a text of `size` bytes after its first `n_bytes`.
+    fn expect(&mut self, size: usize, n_bytes: usize) {
+        let n_rows = self.rows.len().saturating_mul(size) / n_bytes.max(1);
+        // Rows of other parts may be shorter.
+        self.rows.reserve((n_rows + n_rows / 16).min(size));
     }
 
     fn columns(self) -> Result<Columns, DataError> {

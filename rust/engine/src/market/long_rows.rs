@@ -45,6 +45,17 @@ impl LongRows {
         self.dates.is_empty()
     }
 
+    /// Makes room for rows, so that growth copies none.
+    pub fn reserve(&mut self, n_rows: usize) {
+        // Without the room the rows grow as usual, or fail there.
+        for numbers in [&mut self.dates, &mut self.symbols] {
+            numbers.try_reserve_exact(n_rows).ok();
+        }
+        for (_, column) in &mut self.values {
+            column.try_reserve_exact(n_rows).ok();
+        }
+    }
+
     pub(crate) fn push(&mut self, date: u32, symbol: u32) {
         self.dates.push(date);
         self.symbols.push(symbol);
