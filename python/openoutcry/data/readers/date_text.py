@@ -34,6 +34,8 @@ _FORMS = {
     rf"(?:,?[T ]\s*{_CLOCK})?{_ZONE}",
 }
 _PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
+# A day of ten characters before a time of day. Neither has an effect on how the other is read.
+_SPLIT = re.compile(r"(?:\d{4}[-./]\d\d[-./]\d\d|\d\d[-./ ]\d\d[-./ ]\d{4})[T ]", re.ASCII)
 _EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
 _UNITS = {9: 1, 10: 1, 13: 10**3, 16: 10**6, 19: 10**9}
 _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9: "nanoseconds"}
@@ -95,21 +97,27 @@ def parse(
     line_of = dict(zip(reversed(texts), reversed(list(lines)), strict=True))
     home = zone_of(zone)
     days = list(dict.fromkeys(texts))
-    form = _form(days, column, line_of)
+    shown = _representatives(days)
+    form = _form(shown, column, line_of)
     if form == "epoch":
         return _epochs(texts, column, home, line_of)
-    fields = _Fields(form, _order(form, days, column, order), column, line_of)
-    midnights = {text: fields.time(text) for text in days}
-    moments = [midnights[text] for text in texts]
+    fields = _Fields(form, _order(form, shown, column, order), column, line_of)
+    midnights = _moments(days, {text: fields.time(text) for text in shown})
+    # Without clocks, each distinct time is converted once.
+    moments = list(midnights.values())
     if clocks is not None:
         hours = [clock.strip() for clock in clocks]
         width = 6 if max(map(len, hours)) > 4 else 4
         offsets = {clock: _clock(clock, width, column, line) for clock, line in zip(hours, lines, strict=True)}
-        moments = [moment + offsets[clock] for moment, clock in zip(moments, hours, strict=True)]
+        moments = [midnights[text] + offsets[clock] for text, clock in zip(texts, hours, strict=True)]
     try:
-        return _texts(moments, _described(form, fields.order), home, is_utc)
+        found = _texts(moments, _described(form, fields.order), home, is_utc)
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
+    if clocks is not None:
+        return found
+    text_of = dict(zip(midnights, found.texts, strict=True))
+    return Dates([text_of[text] for text in texts], found.form)
 
 
 def zone_of(name: str | None) -> tzinfo | None:
@@ -131,6 +139,24 @@ def zone_of(name: str | None) -> tzinfo | None:
         raise refusal(
             "argument_invalid", f"`tz` must be an IANA zone such as America/New_York; received {name!r}"
         ) from error
+
+
+def _representatives(days: Sequence[str]) -> list[str]:
+    """Return the first texts with each day and each time of day; all texts of other forms."""
+    seen, shown = set[str](), []
+    for text in days:
+        parts = (text[:10], text[10:]) if _SPLIT.match(text) else (text,)
+        if not seen.issuperset(parts):
+            seen.update(parts)
+            shown.append(text)
+    return shown
+
+
+def _moments(days: Sequence[str], known: dict[str, datetime]) -> dict[str, datetime]:
+    """Return the time of each text, from the times of its representatives."""
+    dates = {text[:10]: moment for text, moment in known.items()}
+    times = {text[10:]: moment.timetz() for text, moment in known.items()}
+    return {text: known.get(text) or datetime.combine(dates[text[:10]], times[text[10:]]) for text in days}
 
 
 def _form(days: Sequence[str], column: str, line_of: dict[str, int]) -> str:

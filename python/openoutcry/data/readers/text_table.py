@@ -60,7 +60,7 @@ def parse(text: str) -> TextTable:
     try:
         for row in reader:
             line, previous = previous + 1, reader.line_num
-            if not any(cell.strip() for cell in row):
+            if not "".join(row).strip():
                 continue
             if not rows and len(row) != width:
                 if _is_value(row[0]):
