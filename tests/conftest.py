@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # A shell that runs the tests in the background ignores Ctrl-C, and child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Commands of tests, also in child processes, leave the cache of the user alone.
+os.environ["OPENOUTCRY_CACHE"] = "off"
 
 # Started first when files run in parallel: a file of a minute that starts last would run alone.
 LONGEST = (

@@ -29,10 +29,12 @@ __all__ = [
     "Buffers",
     "Compressor",
     "CostModel",
+    "CsvReader",
     "Dataset",
     "Episodes",
     "Limits",
     "LogAudit",
+    "LongRows",
     "MerkleTree",
     "OpenOutcryError",
     "Record",
@@ -123,6 +125,7 @@ REWARDS: list[str]
 SCENARIOS: list[str]
 
 _Vector: TypeAlias = npt.NDArray[np.float64]
+_Numbers: TypeAlias = npt.NDArray[np.uint32]
 _Table: TypeAlias = npt.NDArray[np.float64]
 _Places: TypeAlias = npt.NDArray[np.uint32]
 _Whole: TypeAlias = npt.NDArray[np.int64]
@@ -573,7 +576,7 @@ class Dataset:
     ) -> Dataset:
         """Return a market of columns, each of shape `(n_bars, n_symbols)`.
 
-        `origin` has the frame rows of bars and cells, -1 for none.
+        `origin` has the frame row of each bar, or the cell of each frame row.
         """
 
     @staticmethod
@@ -618,6 +621,42 @@ class Dataset:
         """Return a column by name, None if the market lacks it.
 
         Shape `(n_bars, n_symbols)`, float64.
+        """
+
+@final
+class CsvReader:
+    """A reader of a CSV text that arrives in parts."""
+
+    def __new__(cls, size: int = 0) -> CsvReader:
+        """A reader of a text of about `size` bytes, 0 if unknown."""
+
+    def push(self, text: str) -> None:
+        """Read the next part of the text."""
+
+    def dataset(self, *, periods_per_year: float | None = None) -> Dataset:
+        """Return the market of the text, and forget the text."""
+
+@final
+class LongRows:
+    """Rows of a long frame that arrive in parts."""
+
+    def __new__(cls, names: list[str]) -> LongRows:
+        """Rows of the given columns; `close` is always one."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, in the order of the values of a row."""
+
+    def reserve(self, n_rows: int) -> None:
+        """Make room for rows."""
+
+    def push(self, dates: _Numbers, symbols: _Numbers, values: list[_Vector]) -> None:
+        """Add rows: the number of each date and symbol, and the values of each column."""
+
+    def dataset(self, dates: list[str], symbols: list[str], *, periods_per_year: float | None = None) -> Dataset:
+        """Return the market of the rows, and forget them.
+
+        `dates` and `symbols` are the names of the numbers.
         """
 
 @final

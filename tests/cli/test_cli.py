@@ -162,7 +162,10 @@ def test_a_run_that_ended_early_states_it_first(tmp_path: Path) -> None:
 def test_undefined_metrics_are_listed_by_reason(tmp_path: Path) -> None:
     (tmp_path / "flat.csv").write_text("date,A\n2020-01-01,1\n2020-01-02,1\n2020-01-03,1\n", encoding="utf-8")
     output = call("run", "--data", "flat.csv", "--agent", "hold-cash", "--window", "0:", cwd=tmp_path)
-    assert output.count("undefined") == 3
+    assert output.count("undefined") == 4
+    assert (
+        "  · cagr is undefined: at least 21 returns, one month, are required for annual growth; received 2\n" in output
+    )
     assert re.search("  · sharpe, sharpe_se, .* are undefined because the returns are constant\n", output)
     assert "  · calmar is undefined: a drawdown is required; received a return series without one\n" in output
 

@@ -130,7 +130,7 @@ def test_prices_before_an_event_are_restated_within_the_period() -> None:
     high, low = [[101.0], [110.0], [53.0], [52.0], [53.0]], [[99.0], [102.0], [50.0], [48.0], [51.0]]
     dividends, splits = [[0.0], [1.0], [2.0], [0.5], [0.0]], [[1.0], [1.0], [2.0], [1.0], [1.0]]
     found = oo.Dataset.from_arrays(
-        days, ["A"], close, open_, high, low, volume, dividends, splits, risk_free=[0.0, 0.01, 0.02, 0.03, 0.0]
+        days, ["A"], close, open_, high, low, volume, dividends, splits, risk_free=[0.0, 0.001, 0.002, 0.003, 0.0]
     ).resample("1w", periods_per_year=52)
     assert found.dates == ("2024-01-05", "2024-01-10", "2024-01-19")
     assert found.open is not None
@@ -148,7 +148,7 @@ def test_prices_before_an_event_are_restated_within_the_period() -> None:
     assert found.volume[1, 0] == 2.0 * 10.0 + 30.0 + 40.0
     assert found.dividends[1, 0] == 1.0 + 2.0 + 2.0 * 0.5
     assert found.splits[1, 0] == 2.0
-    assert found.risk_free[1] == pytest.approx(1.01 * 1.02 * 1.03 - 1.0, rel=1e-12)
+    assert found.risk_free[1] == pytest.approx(1.001 * 1.002 * 1.003 - 1.0, rel=1e-12)
 
 
 def test_a_close_before_an_event_without_a_close_is_restated() -> None:
@@ -225,9 +225,8 @@ def test_fewer_than_two_periods_are_refused() -> None:
         dataset(market(0)).resample("1y")
 
 
-def test_bars_per_year_that_the_new_dates_do_not_show_are_required() -> None:
-    with pytest.raises(oo.OpenOutcryError, match="`periods_per_year` is required"):
-        dataset(market(0), 25).resample("1mo")
+def test_bars_per_year_that_the_new_dates_do_not_show_are_unknown() -> None:
+    assert dataset(market(0), 25).resample("1mo").periods_per_year is None
 
 
 def test_days_of_a_session_with_half_days_show_the_bars_per_year() -> None:

@@ -168,7 +168,7 @@ LAYERS = {
     "benchmarks": _layer(
         "benchmarks benchmarks.*",
         "native data scenarios records backtest gym harness sandbox scoring audits",
-        deferred="arch",
+        deferred="arch pandas polars pyarrow",
     ),
     "cli": _layer(
         "cli cli.* __main__",

@@ -32,6 +32,8 @@ EXAMPLES = """
 `openoutcry bench --score --check`
 
 `openoutcry bench --agents`
+
+`openoutcry bench --data --check`
 """
 
 
@@ -47,6 +49,9 @@ def bench(
     agents: bool = typer.Option(
         False, "--agents", help="Measure agents in other processes, with and without the sandbox."
     ),
+    reading: bool = typer.Option(
+        False, "--data", help="Measure reading files against pandas and polars; needs pandas, polars and pyarrow."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the results as JSON."),
 ) -> None:
     """Measure speed, memory, import time and package size on this machine.
@@ -58,8 +63,9 @@ def bench(
         "scenarios": _measure_scenarios,
         "score": _measure_score,
         "agents": _measure_agents,
+        "data": _measure_data,
     }
-    selected = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents}
+    selected = {"batch": batch, "scenarios": scenarios, "score": score, "agents": agents, "data": reading}
     chosen = [name for name, is_on in selected.items() if is_on]
     if len(chosen) > 1:
         options, received = (" and ".join(f"`--{name}`" for name in names) for names in (measures, chosen))
@@ -110,6 +116,12 @@ def _measure_agents() -> list[Any]:
     from openoutcry.benchmarks import agent_speed
 
     return agent_speed.measure()
+
+
+def _measure_data() -> list[Any]:
+    from openoutcry.benchmarks import reading_speed
+
+    return reading_speed.measure()
 
 
 def check_goals(rows: list[Any]) -> None:

@@ -15,7 +15,7 @@ from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import BYTES, is_snapshot, open_dataset
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.file_import import Imported
+from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 

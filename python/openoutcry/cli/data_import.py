@@ -13,7 +13,7 @@ from rich.table import Table
 
 from openoutcry.data import file_import
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.file_import import Imported
+from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -124,6 +124,8 @@ def imported(files: list[Path], periods_per_year: float | None, options: ReadOpt
         OpenOutcryError: a file cannot be read, or does not say something that is needed.
     """
     try:
+        if len(files) == 1:
+            return file_import.import_cached(file_import.import_file, files[0], periods_per_year, options)
         return file_import.import_files(files, periods_per_year, options)
     except OSError as error:
         message = f"a file of prices is required; received '{error.filename or files[0]}': {error.strerror}"

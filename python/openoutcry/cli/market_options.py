@@ -14,8 +14,10 @@ from pathlib import Path
 from openoutcry import agents, data
 from openoutcry.agents.python_worker import is_missing_dependency
 from openoutcry.cli.name_suggestions import suggesting_names
+from openoutcry.data import file_import
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.records.record_writer import RecordWriter
@@ -52,8 +54,11 @@ def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
             return snapshot_files.load(path)
         if path.name.endswith(BYTES):
             return _of_bytes(path)
-        read = Dataset.from_parquet if path.suffix == ".parquet" else Dataset.from_csv
-        return read(path, periods_per_year)
+        is_parquet = path.suffix == ".parquet"
+        read = file_import.import_parquet if is_parquet else file_import.import_file
+        found = file_import.import_cached(read, path, periods_per_year, ReadOptions())
+        name = path.stem if is_parquet else path.name.partition(".")[0]
+        return Dataset(found.core, name=name, notices=found.notices)
     except OSError as error:
         known = f"one of {', '.join(data.names())}, or a file of prices, or a snapshot, or a .market file"
         message = f"a dataset must be {known}; received {source!r}: {error.strerror}"

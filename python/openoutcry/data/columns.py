@@ -138,7 +138,7 @@ def news(items: Iterable[Any]) -> list[tuple[str, str, str]]:
 def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[int]] | None = None) -> native.Dataset:
     """Return the native market of the arguments of `Dataset.from_arrays`.
 
-    `frame_rows` has the rows of bars and cells in their frame.
+    `frame_rows` has the row of each bar in its frame, or the cell of each row.
     """
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")

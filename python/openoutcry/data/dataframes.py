@@ -13,39 +13,67 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.data import long_frames
+from openoutcry.data.columns import native_dataset
 from openoutcry.errors import refusal
 
-# Optional columns of a long frame -> arguments of `Dataset.from_arrays`.
-_OPTIONAL = {"open": "open", "high": "high", "low": "low", "volume": "volume"}
-_OPTIONAL |= {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
+# Optional columns of a long frame.
+_OPTIONAL = ("open", "high", "low", "volume", "dividend", "split", "delisting_return")
 LONG = ("date", "symbol", "close", *_OPTIONAL)
 
 Columns = dict[str, npt.NDArray[Any]]
-Rows = tuple[list[int], list[int]]
 
 
-def columns_of(frame: Any) -> tuple[dict[str, Any], Rows]:
-    """Return the columns of a long or wide frame, and the rows of its bars and cells.
+def core_of(frame: Any, periods_per_year: float | None = None) -> native.Dataset:
+    """Return the market of a long or wide frame.
 
-    Row numbers start at 0 in the order of the frame; -1 marks a cell without a row. Error messages use them.
+    Raises:
+        OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
     """
-    columns = _read(frame)
-    named = {name: name.strip().lower() for name in columns}
+    table = _arrow_table(frame)
+    if table is not None:
+        names = long_names(table.column_names)
+        if names and long_frames.is_plain(table.schema, names):
+            return long_frames.core_of(long_frames.arrow_parts(table.to_batches(), names), names, periods_per_year)
+        columns = {name: _array(name, table[name], table[name].type) for name in table.column_names}
+    else:
+        columns = _read(frame)
+        names = long_names(columns)
+    if names:
+        part = {lower: columns[name] for lower, name in names.items()}
+        return long_frames.core_of([part], names, periods_per_year)
+    values, rows = _wide(columns)
+    return native_dataset(values | {"periods_per_year": periods_per_year}, (rows, []))
+
+
+def long_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the names of the columns of a long frame by their role; none for a wide frame.
+
+    Raises:
+        OpenOutcryError: a column is missing, unknown or there twice.
+    """
+    written = list(names)
+    named = {name: name.strip().lower() for name in written}
     known = {lower: name for name, lower in named.items() if lower in LONG}
-    received = _listed(columns)
+    received = _listed(written)
     twice = [lower for lower, count in Counter(named.values()).items() if count > 1 and lower in LONG]
     if twice:
         raise refusal("unknown_column", f"columns must be unique; received `{twice[0]}` twice in {received}")
     if "date" not in known:
         raise refusal("missing_column", f"column `date` is required; received {received}")
     if "symbol" in known:
-        return _long({lower: columns[name] for name, lower in named.items()})
+        unknown = [lower for lower in named.values() if lower not in LONG]
+        if unknown or "close" not in known:
+            received = _listed(named.values())
+            message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {received}"
+            raise refusal("unknown_column" if unknown else "missing_column", message)
+        return known
     # LOW and OPEN are also tickers. Next to `close`, or on their own, they are price columns of one symbol.
     if len(known) > 1 and ("close" in known or len(known) == len(named)):
         column = next(lower for lower in known if lower != "date")
         hint = "hint: add it, or name each column of closes by its symbol"
         raise refusal("missing_column", f"column `symbol` is required with `{column}`; received {received}; {hint}")
-    return _wide(columns, known["date"])
+    return {}
 
 
 def frame_of(dates: tuple[str, ...], columns: dict[str, npt.NDArray[np.float64]]) -> Any:
@@ -77,17 +105,22 @@ def _library() -> Any:
     return pl
 
 
+def _arrow_table(frame: Any) -> Any:
+    """Return a frame as an Arrow table; None if it is of pandas or polars, or no frame."""
+    is_known = hasattr(frame, "columns") and (hasattr(frame, "reset_index") or hasattr(frame, "get_columns"))
+    is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
+    if is_known or is_series or not (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
+        return None
+    import pyarrow
+
+    return pyarrow.table(frame)
+
+
 def _read(frame: Any) -> Columns:
     if hasattr(frame, "reset_index") and hasattr(frame, "columns"):
         return _read_pandas(frame)
     if hasattr(frame, "get_columns"):
         return {series.name: _array(series.name, series, series.dtype) for series in frame.get_columns()}
-    is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
-    if not is_series and (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
-        import pyarrow
-
-        table = pyarrow.table(frame)
-        return {name: _array(name, table[name], table[name].type) for name in table.column_names}
     message = f"`frame` must be a pandas, polars or Arrow frame; received {type(frame).__name__}"
     raise refusal("argument_invalid", message)
 
@@ -131,34 +164,8 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name)[1:-1] for name in names)
 
 
-def _long(columns: Columns) -> tuple[dict[str, Any], Rows]:
-    unknown = [name for name in columns if name not in LONG]
-    if unknown or "close" not in columns:
-        message = f"columns must be date, symbol, close[, {', '.join(_OPTIONAL)}]; received {_listed(columns)}"
-        raise refusal("unknown_column" if unknown else "missing_column", message)
-    dates, of_bar, rows = np.unique(_dates(columns["date"]), return_index=True, return_inverse=True)
-    symbols, places = np.unique(_symbols(columns["symbol"]), return_inverse=True)
-    n_columns = 1 + sum(name in columns for name in _OPTIONAL)
-    native.check_rows(len(rows), len(symbols), len(dates), n_columns)
-    cells = rows * len(symbols) + places
-    first = np.unique(cells, return_index=True)[1]
-    if len(first) < len(cells):
-        row = int(np.setdiff1d(np.arange(len(cells)), first)[0])
-        before = int(np.flatnonzero(cells == cells[row])[0])
-        received = f"{dates[rows[row]]} '{symbols[places[row]]}' at rows {before} and {row}"
-        raise refusal("duplicate_row", f"a date and symbol must occur once; received {received}")
-    arrays: dict[str, Any] = {"dates": dates, "symbols": symbols.tolist()}
-    for name, target in {"close": "close", **_OPTIONAL}.items():
-        if name in columns:
-            table = np.full(len(dates) * len(symbols), np.nan)
-            table[cells] = _numbers(name, columns[name])
-            arrays[target] = table.reshape(len(dates), len(symbols))
-    of_cell = np.full(len(dates) * len(symbols), -1)
-    of_cell[cells] = np.arange(len(cells))
-    return arrays, (of_bar.tolist(), of_cell.tolist())
-
-
-def _wide(columns: Columns, date: str) -> tuple[dict[str, Any], Rows]:
+def _wide(columns: Columns) -> tuple[dict[str, Any], list[int]]:
+    date = next(name for name in columns if name.strip().lower() == "date")
     dates = _dates(columns[date])
     order = np.argsort(dates, kind="stable")
     duplicates = np.flatnonzero(dates[order][1:] == dates[order][:-1])
@@ -168,8 +175,8 @@ def _wide(columns: Columns, date: str) -> tuple[dict[str, Any], Rows]:
     symbols = [name for name in columns if name != date]
     close = np.empty((len(dates), len(symbols)))
     for place, name in enumerate(symbols):
-        close[:, place] = _numbers(name, columns[name])
-    return {"dates": dates[order], "symbols": symbols, "close": close[order]}, (order.tolist(), [])
+        close[:, place] = long_frames.number_column(name, columns[name])
+    return {"dates": dates[order], "symbols": symbols, "close": close[order]}, order.tolist()
 
 
 def _dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -183,32 +190,3 @@ def _iso(row: int, value: Any) -> str:
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
     raise refusal("date_invalid", f"`date` at row {row} must be a date or an ISO 8601 text; received {value!r}")
-
-
-def _symbols(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    for row, value in enumerate(values.tolist()):
-        if not isinstance(value, str):
-            raise refusal("symbol_invalid", f"`symbol` at row {row} must be a text; received {value!r}")
-    return np.asarray(values.tolist(), dtype=str)
-
-
-def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    if values.dtype.kind in "fiu":
-        return values.astype(np.float64)
-    numbers = np.empty(len(values))
-    # `tolist` would convert datetimes and timedeltas to integers.
-    for row, value in enumerate(values):
-        if value is not None and not _is_number(value):
-            message = f"`{name}` at row {row} must be a number; received {str(value)!r}"
-            raise refusal("field_unparsable", message)
-        numbers[row] = np.nan if value is None else float(value)
-    return numbers
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value is a real number.
-
-    Bools, strings, times and complex numbers are not.
-    """
-    others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
-    return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

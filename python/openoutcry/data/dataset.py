@@ -171,16 +171,11 @@ class Dataset:
 
         Requires `openoutcry[parquet]`.
         """
-        try:
-            from pyarrow import ArrowInvalid, parquet
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
+        from openoutcry.data import file_import
+
         path = path_of("path", path)
-        try:
-            frame = parquet.read_table(path)
-        except ArrowInvalid as error:
-            raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
-        return cls.from_frame(frame, periods_per_year, name=name or path.stem, notices=notices, **options)
+        found = file_import.import_parquet(path, periods_per_year, file_import.options_of(options))
+        return cls(found.core, name=name or path.stem, notices=(*checked_texts("notices", notices), *found.notices))
 
     @classmethod
     def synthetic(cls, n_symbols: int = 4, n_days: int = 120, seed: int = 0) -> Dataset:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
-from openoutcry.data import bar_axis, columns, dataframes
+from openoutcry.data import bar_axis, columns, dataframes, long_frames, market_cache
+from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
@@ -23,21 +25,9 @@ from openoutcry.errors import refusal
 _OTHER_FORMS = frozenset(
     ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
 )
+# Characters and rows of a part of a file.
+_PART, _ROWS = 1 << 20, 1 << 17
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
-
-
-class Imported(NamedTuple):
-    """A market of a file.
-
-    Attributes:
-        core: The market.
-        notices: Caveats found while reading.
-        described: Pairs of what was read and what it was taken for.
-    """
-
-    core: native.Dataset
-    notices: tuple[str, ...]
-    described: tuple[tuple[str, str], ...] = ()
 
 
 def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
@@ -52,6 +42,17 @@ def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
     return ReadOptions(**keywords)
 
 
+def import_cached(
+    read: Callable[[Path, float | None, ReadOptions], Imported],
+    path: Path,
+    periods_per_year: float | None,
+    options: ReadOptions,
+) -> Imported:
+    """Return what `import_file` or `import_parquet` reads, from the cache of commands if it is there."""
+    stated = repr((read.__name__, periods_per_year, options))
+    return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
+
+
 def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file.
 
@@ -62,7 +63,7 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     with path.open("rb") as file:
         start = file.read(4096)
     if _is_plain(start.decode("utf-8", "replace")) and options.of_file() == ReadOptions():
-        return import_text(read_text_file(path), periods_per_year, options, path.name.partition(".")[0])
+        return _import_plain(path, periods_per_year, options)
     return _assembled(market_file.read(path, options), periods_per_year, options)
 
 
@@ -85,14 +86,29 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
     try:
         core = native.Dataset.from_csv(text, periods_per_year=_while_reading(periods_per_year, options))
     except native.OpenOutcryError as error:
-        if error.slug not in _OTHER_FORMS:
-            raise
-        try:
-            return _assembled(market_file.read_text(text, options, stem), periods_per_year, options)
-        except native.OpenOutcryError as other:
-            # The strict reader names the line of a value; the other one says which option is missing.
-            raise (other if questions_of(other) else error) from None
+        return _of_other_form(error, text, (periods_per_year, options), stem)
     return _checked(core, periods_per_year, options)
+
+
+def import_parquet(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a Parquet file; see `import_file`.
+
+    Raises:
+        ModuleNotFoundError: pyarrow is not installed.
+    """
+    try:
+        from pyarrow import ArrowInvalid, parquet
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
+    try:
+        is_plain = options.of_file() == ReadOptions() and path.is_file()
+        core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
+        if core is not None:
+            return _checked(core, periods_per_year, options)
+        frame = parquet.read_table(path)
+    except ArrowInvalid as error:
+        raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
+    return import_frame(frame, periods_per_year, options)
 
 
 def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -100,9 +116,8 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
     if options.of_file() == ReadOptions() and is_named:
         try:
-            table, rows = dataframes.columns_of(frame)
-            table |= {"periods_per_year": _while_reading(periods_per_year, options)}
-            return _checked(columns.native_dataset(table, rows), periods_per_year, options)
+            core = dataframes.core_of(frame, _while_reading(periods_per_year, options))
+            return _checked(core, periods_per_year, options)
         except native.OpenOutcryError as error:
             # A frame has types: a value of another type is no other form of a number.
             if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
@@ -114,6 +129,58 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             except native.OpenOutcryError as other:
                 raise (other if questions_of(other) else error) from None
     return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options)
+
+
+def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a file of the plain form, which is read in parts."""
+    stem, reader = path.name.partition(".")[0], native.CsvReader(path.stat().st_size)
+    try:
+        # Another line end than `\n` would be searched for at the end of each part.
+        with path.open(encoding="utf-8", newline="\n") as file:
+            while part := file.read(_PART):
+                reader.push(part)
+        core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
+    except UnicodeDecodeError:
+        # It names the line of the byte.
+        return import_text(read_text_file(path), periods_per_year, options, stem)
+    except native.OpenOutcryError as error:
+        if error.slug not in _OTHER_FORMS:
+            raise
+        return _of_other_form(error, read_text_file(path), (periods_per_year, options), stem)
+    return _checked(core, periods_per_year, options)
+
+
+def _of_other_form(
+    error: native.OpenOutcryError, text: str, stated: tuple[float | None, ReadOptions], stem: str
+) -> Imported:
+    """Return the market of a text that the strict reader has refused, or raise its error."""
+    if error.slug not in _OTHER_FORMS:
+        raise error
+    try:
+        return _assembled(market_file.read_text(text, stated[1], stem), *stated)
+    except native.OpenOutcryError as other:
+        # The strict reader names the line of a value; the other one says which option is missing.
+        raise (other if questions_of(other) else error) from None
+
+
+def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset | None:
+    """Return the market of a long Parquet file, which is read in parts; None if it has another form."""
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(path)
+    try:
+        names = dataframes.long_names(schema.names) if _has_plain_names(schema.names) else {}
+        if not names or not long_frames.is_plain(schema, names):
+            return None
+        keys = [names["date"], names["symbol"]]
+        with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False) as file:
+            parts = long_frames.arrow_parts(file.iter_batches(_ROWS), names)
+            return long_frames.core_of(parts, names, periods_per_year, file.metadata.num_rows)
+    except native.OpenOutcryError as error:
+        if error.slug not in _OTHER_FORMS:
+            raise
+        # The whole table may have another form.
+        return None
 
 
 def _is_plain(text: str) -> bool:
@@ -168,7 +235,7 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
     assert close is not None, "every dataset has closes"
     if splits is not None:
         check_splits(close, splits, core.dates, core.symbols)
-    if core.column("open") is None and volume is None:
+    if not core.has_opens and volume is None:
         check_symbols(close, core.symbols)
     notices: tuple[str, ...] = ()
     if volume is not None:

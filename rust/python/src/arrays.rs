@@ -1,7 +1,6 @@
 //! Conversion of numpy arrays.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
-use openoutcry::Origin;
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -26,12 +25,6 @@ pub(crate) fn table<T: numpy::Element + Copy>(
         Some(values) => values.to_vec(),
         None => array.as_array().iter().copied().collect(),
     })
-}
-
-/// Returns the frame rows of bars and cells; a negative row is missing.
-pub(crate) fn origin((of_bar, of_cell): (Vec<i64>, Vec<i64>)) -> Origin {
-    let rows = |rows: Vec<i64>| rows.into_iter().map(|row| usize::try_from(row).unwrap_or(Origin::NOWHERE)).collect();
-    Origin { is_text: false, of_bar: rows(of_bar), of_cell: rows(of_cell) }
 }
 
 pub(crate) fn vector(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {

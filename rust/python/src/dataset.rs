@@ -13,13 +13,19 @@ use crate::{arguments, arrays};
 #[derive(Clone)]
 pub struct Dataset(pub(crate) Arc<CoreDataset>);
 
+impl From<CoreDataset> for Dataset {
+    fn from(data: CoreDataset) -> Self {
+        Self(Arc::new(data))
+    }
+}
+
 type Table<'py> = PyReadonlyArray2<'py, f64>;
 
 #[pymethods]
 impl Dataset {
     /// Return a market of columns, each of shape `(n_bars, n_symbols)`.
     ///
-    /// `origin` has the frame rows of bars and cells, -1 for none.
+    /// `origin` has the frame row of each bar, or the cell of each frame row.
     #[staticmethod]
     #[pyo3(signature = (dates, symbols, close, *, periods_per_year=None, open=None, high=None, low=None, volume=None, dividends=None, splits=None, tradable=None, delistings=None, risk_free=None, fundamentals=None, news=None, origin=None))]
     #[expect(clippy::too_many_arguments, reason = "keyword-only columns of one struct")]
@@ -40,7 +46,7 @@ impl Dataset {
         risk_free: Option<PyReadonlyArray1<'_, f64>>,
         fundamentals: Option<Vec<(String, String, String, f64)>>,
         news: Option<Vec<(String, String, String)>>,
-        origin: Option<(Vec<i64>, Vec<i64>)>,
+        origin: Option<(Vec<usize>, Vec<u32>)>,
     ) -> PyResult<Self> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
         let shape = (dates.len(), symbols.len());
@@ -71,12 +77,16 @@ impl Dataset {
             delistings: table("delistings", delistings)?,
             risk_free: risk_free.map(|array| array.as_array().to_vec()),
             periods_per_year: 0.0,
-            origin: origin.map_or_else(Origin::default, arrays::origin),
+            origin: origin.map_or_else(Origin::default, |(of_bar, cells)| Origin {
+                of_bar,
+                cells,
+                ..Origin::default()
+            }),
             dates,
             symbols,
         };
         let data = py.detach(|| CoreDataset::with_periods_per_year(columns, periods_per_year));
-        data.map(|data| Self(Arc::new(data))).map_err(to_py)
+        data.map(Self::from).map_err(to_py)
     }
 
     /// Return the market of a CSV text, long or wide.
@@ -90,7 +100,7 @@ impl Dataset {
         let text = arguments::csv_text(text)?;
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
         let data = py.detach(|| CoreDataset::from_csv(text, periods_per_year));
-        data.map(|data| Self(Arc::new(data))).map_err(to_py)
+        data.map(Self::from).map_err(to_py)
     }
 
     /// Return a market of random walks, a function of its seed.
@@ -102,7 +112,7 @@ impl Dataset {
         #[pyo3(from_py_with = arguments::seed)] seed: u64,
     ) -> PyResult<Self> {
         let data = py.detach(|| CoreDataset::synthetic(n_symbols, n_days, seed));
-        data.map(|data| Self(Arc::new(data))).map_err(to_py)
+        data.map(Self::from).map_err(to_py)
     }
 
     /// Return the canonical bytes of the market.
@@ -119,7 +129,7 @@ impl Dataset {
     ///     OpenOutcryError: `bytes_invalid`: they are not the canonical bytes of a market.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
-        py.detach(|| CoreDataset::from_bytes(content)).map(|data| Self(Arc::new(data))).map_err(to_py)
+        py.detach(|| CoreDataset::from_bytes(content)).map(Self::from).map_err(to_py)
     }
 
     /// Dates of the bars, ascending.

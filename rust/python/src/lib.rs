@@ -21,6 +21,7 @@ mod events;
 mod forecasts;
 mod ledger;
 mod limits;
+mod market_rows;
 mod metrics;
 mod multiple_testing;
 mod output_arrays;
@@ -50,6 +51,8 @@ fn openoutcry_py(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<batch::Batch>()?;
     module.add_class::<output_arrays::Buffers>()?;
     module.add_class::<dataset::Dataset>()?;
+    module.add_class::<market_rows::CsvReader>()?;
+    module.add_class::<market_rows::LongRows>()?;
     module.add_class::<environment::State>()?;
     module.add_class::<environment::TradingEnv>()?;
     module.add_class::<episode_windows::Episodes>()?;

@@ -75,9 +75,8 @@ def check(
     search = Search(subject, source, rtol, kinds, progress)
     if fresh is not None and (fresh_function := fresh()) is not None:
         search.check_stateless(same_kind_target(subject, fresh_function))
-    if periods_per_year is None and source.dates is not None:
-        periods_per_year = native.inferred_periods_per_year(list(source.dates))
-    leaks = tuple(_leak(reach, search, periods_per_year) for reach in search.reaches(n_cuts))
+    periods = _shown_periods(source) if periods_per_year is None else periods_per_year
+    leaks = tuple(_leak(reach, search, periods) for reach in search.reaches(n_cuts))
     errors = {kind: (sum(counts.values()), counts.most_common(1)[0][0]) for kind, counts in search.errors.items()}
     return Report(
         target=name or getattr(target, "__name__", type(target).__name__),
@@ -101,6 +100,11 @@ def check(
         untried=tuple(search.untried),
         without=tuple(each for each in KINDS if each not in kinds),
     )
+
+
+def _shown_periods(source: Source) -> float | None:
+    """Return the bars per year that the dates of a frame show."""
+    return None if source.dates is None else native.inferred_periods_per_year(list(source.dates))
 
 
 def _compared_columns(base: Trace) -> tuple[str, ...]:

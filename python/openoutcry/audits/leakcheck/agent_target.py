@@ -13,7 +13,7 @@ from openoutcry.agents.decision_codec import decision_text
 from openoutcry.audits.leakcheck.frame_columns import Column, Source, iso
 from openoutcry.audits.leakcheck.target_trace import Trace
 from openoutcry.backtest.run import run_backtest
-from openoutcry.data import dataframes
+from openoutcry.data import columns, dataframes
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -104,5 +104,5 @@ def dataset_of(source: Source) -> Dataset:
         rows = zip(source.columns[source.name], source.columns[source.time], source.columns[NEWS], strict=True)
         news = tuple((str(symbol), iso(date), text) for symbol, date, text in rows if isinstance(text, str) and text)
         frame = frame.drop(columns=NEWS) if source.library == "pandas" else frame.drop(NEWS)
-    columns, _ = dataframes.columns_of(frame)
-    return Dataset.from_arrays(**columns, news=news, name="leakcheck")
+    values = columns.values_of(dataframes.core_of(frame)) | {"news": news, "periods_per_year": None}
+    return Dataset.from_arrays(**values, name="leakcheck")

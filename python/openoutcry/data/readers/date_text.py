@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from openoutcry.data.readers import period_text
-from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
+from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of, moments_of, representatives
 from openoutcry.data.readers.date_zones import ask_zone, localized, named_zone, zone_of
 from openoutcry.data.readers.questions import Question, unstated
 from openoutcry.errors import refusal
@@ -97,15 +97,22 @@ def parse(
             _check_no_order(options.order, texts)
             return _periods(periods[0], periods[1], texts)
         days = list(dict.fromkeys(texts))
-        form = form_of(days, column, line_of)
+        shown = representatives(days)
+        form = form_of(shown, column, line_of)
         if form == "epoch":
             _check_no_order(options.order, texts)
             return _epochs(texts, column, home, line_of)
-        fields = Fields(form, _order(form, days, column, options.order), column, line_of)
-        are_days = clocks is None and home in (None, timezone.utc) and all(map(fields.is_day_end, days))
-        midnights = {text: fields.time(text, is_day=are_days) for text in days}
-        moments = _with_clocks([midnights[text] for text in texts], clocks, column, lines)
-        return _texts(moments, _described(form, fields.order), home, column=column, is_utc=options.is_utc)
+        fields = Fields(form, _order(form, shown, column, options.order), column, line_of)
+        are_days = clocks is None and home in (None, timezone.utc) and all(map(fields.is_day_end, shown))
+        midnights = moments_of(days, {text: fields.time(text, is_day=are_days) for text in shown})
+        described = _described(form, fields.order)
+        if clocks is not None:
+            moments = _with_clocks([midnights[text] for text in texts], clocks, column, lines)
+            return _texts(moments, described, home, column=column, is_utc=options.is_utc)
+        # Each distinct time is converted once.
+        found = _texts(list(midnights.values()), described, home, column=column, is_utc=options.is_utc)
+        text_of = dict(zip(midnights, found.texts, strict=True))
+        return replace(found, texts=[text_of[text] for text in texts])
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
 

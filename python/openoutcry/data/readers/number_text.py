@@ -20,6 +20,7 @@ _GROUPED = re.compile(r"\d{1,3}(['\s\u00a0\u202f]\d{3})+([.,]\d*)?")
 # `1.004` between numbers without a point can be a thousand.
 _DOTTED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_OTHER = re.compile(r"[^0-9.eE+\-\n]")
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
@@ -53,7 +54,8 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         if dotted and all(_DOTTED.fullmatch(text) for text in dotted) and any(map(str.isdigit, column)):
             raise _unstated_mark(f"{dotted[0]!r} in a column of whole numbers")
         for text in column:
-            if "," not in text and "." not in text:
+            # A text without a comma can show a point only.
+            if "," not in text and (shows_point or "." not in text):
                 continue
             digits = text.strip(" $€£¥%KMBTkmbt+-()\u00a0")
             has_comma = has_comma or (text if "," in digits else "")
@@ -80,12 +82,9 @@ def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str
     Raises:
         OpenOutcryError: `field_unparsable`: a text is no number, with its line.
     """
-    plain = [text if _PLAIN.fullmatch(text) else "" for text in values]
-    numbers = np.array([float(text) if text else np.nan for text in plain])
-    if decimal == "," or any(not text for text in plain):
-        for place, text in enumerate(values):
-            if decimal == "," or not plain[place]:
-                numbers[place] = _number(text, decimal, column, lines[place])
+    numbers = _plain_numbers(values) if decimal == "." else None
+    if numbers is None:
+        numbers = _written_numbers(values, lines, column, decimal)
     if np.isinf(numbers).any():
         place = int(np.flatnonzero(np.isinf(numbers))[0])
         message = f"`{column}` on line {lines[place]} must be a finite number; received {values[place]!r}"
@@ -97,6 +96,27 @@ def is_numeric(values: Sequence[str]) -> bool:
     """Return whether every text is a number or missing, and at least one is a number."""
     present = [text.strip() for text in values if not is_missing(text)]
     return bool(present) and all(_PLAIN.fullmatch(text) or _decorated(text.rstrip("%")) for text in present)
+
+
+def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    """Return numbers without marks, NaN where empty; None if some text is another form."""
+    # Of these characters, `float` reads what `_PLAIN` matches.
+    if _OTHER.search("\n".join(values)) is not None:
+        return None
+    try:
+        return np.array([float(text) if text else np.nan for text in values], np.float64)
+    except ValueError:
+        return None
+
+
+def _written_numbers(values: Sequence[str], lines: Sequence[int], column: str, decimal: str) -> npt.NDArray[np.float64]:
+    plain = [text if _PLAIN.fullmatch(text) else "" for text in values]
+    numbers = np.array([float(text) if text else np.nan for text in plain])
+    if decimal == "," or any(not text for text in plain):
+        for place, text in enumerate(values):
+            if decimal == "," or not plain[place]:
+                numbers[place] = _number(text, decimal, column, lines[place])
+    return numbers
 
 
 def _number(text: str, decimal: str, column: str, line: int) -> float:

@@ -62,7 +62,7 @@ def parse(text: str) -> TextTable:
     try:
         for row in reader:
             line, previous = previous + 1, reader.line_num
-            if any(cell.strip() for cell in row):
+            if "".join(row).strip():
                 found.append((line, row))
     except csv.Error as error:
         raise refusal("field_unparsable", f"line {reader.line_num} must be valid CSV; received {error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from openoutcry.data.columns import periods_text
 from openoutcry.report.charts.equity_charts import Line, delay_chart, drawdown_chart, equity_chart, spans_decades
 from openoutcry.report.charts.exposure_chart import EXPOSURE_LEGEND, exposure_chart
 from openoutcry.report.charts.heatmap import monthly_table
@@ -205,7 +204,8 @@ def _metrics(view: RunView, benchmark: RunView | None, key: str) -> str:
         columns = "".join(f"<td>{cell}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{columns}<td class="help">{escape(definition)}</td></tr>')
     head = "".join(f'<th scope="col">{escape(run.name)}</th>' for run in runs)
-    span = f"{plural(len(view.dates), 'bar')}, {periods_text(view.periods_per_year)}"
+    periods = "an unknown number" if view.periods_per_year is None else f"{view.periods_per_year:g}"
+    span = f"{plural(len(view.dates), 'bar')}, {periods} per year"
     table = (
         f'<table class="metrics"><caption><span>{span}</span></caption>'
         f'<thead><tr><th scope="col">Metric</th>{head}<th scope="col" class="help">Definition</th></tr></thead>'

@@ -1,3 +1,5 @@
+use crate::market::row_lines::RowLines;
+
 /// The raw columns of a dataset.
 ///
 /// Every table is time-major: `n_bars * n_symbols` values, oldest bar first.
@@ -48,38 +50,48 @@ pub struct Columns {
 pub struct Origin {
     /// Whether positions are line numbers from 1; otherwise row numbers from 0.
     pub is_text: bool,
-    /// The first position of each bar; empty if bar t is in row t.
+    /// The position of each bar of a wide source; empty if bar t is in row t.
     pub of_bar: Vec<usize>,
-    /// The position of each cell; empty if each cell is in the row of its bar.
-    ///
-    /// [`Origin::NOWHERE`] for a missing cell.
-    pub of_cell: Vec<usize>,
+    /// The cell of each row of a long source; empty if each cell is in the row of its bar.
+    pub cells: Vec<u32>,
+    /// The line of each row of a long text.
+    pub lines: RowLines,
 }
 
 impl Origin {
-    /// The position of a missing cell.
-    pub const NOWHERE: usize = usize::MAX;
-
     /// Returns the position of a bar in words.
-    pub(crate) fn bar(&self, bar: usize) -> String {
-        self.words(self.of_bar.get(bar).copied().unwrap_or(bar))
+    pub(crate) fn bar(&self, bar: usize, n_symbols: usize) -> String {
+        let row = self.row(|cell| cell / n_symbols == bar);
+        row.unwrap_or_else(|| self.words(self.of_bar.get(bar).copied().unwrap_or(bar)))
     }
 
-    /// Returns the position of a cell of `bar` in words.
-    pub(crate) fn cell(&self, cell: usize, bar: usize) -> String {
-        match self.of_cell.get(cell) {
-            Some(place) if *place != Self::NOWHERE => self.words(*place),
-            _ => self.bar(bar),
-        }
+    /// Returns the position of a cell in words.
+    pub(crate) fn cell(&self, cell: usize, n_symbols: usize) -> String {
+        self.row(|found| found == cell).unwrap_or_else(|| self.bar(cell / n_symbols, n_symbols))
     }
 
     /// Returns the first position of a symbol in words, after a space.
     ///
     /// Empty if the symbol is in a header.
     pub(crate) fn symbol(&self, column: usize, n_symbols: usize) -> String {
-        let places = self.of_cell.iter().skip(column).step_by(n_symbols);
-        let first = places.filter(|place| **place != Self::NOWHERE).min();
-        first.map(|place| format!(" {}", self.words(*place))).unwrap_or_default()
+        self.row(|cell| cell % n_symbols == column).map(|place| format!(" {place}")).unwrap_or_default()
+    }
+
+    /// Returns the positions of two rows of a long source in words.
+    pub(crate) fn pair(&self, first: usize, second: usize) -> String {
+        let (first, second) = (self.position(first), self.position(second));
+        format!("{} {first} and {second}", if self.is_text { "on lines" } else { "at rows" })
+    }
+
+    /// Returns the first row of a long source with a cell, in words.
+    ///
+    /// Only a refusal needs it, so that rows are searched then.
+    fn row(&self, is_it: impl Fn(usize) -> bool) -> Option<String> {
+        self.cells.iter().position(|cell| is_it(*cell as usize)).map(|row| self.words(self.position(row)))
+    }
+
+    fn position(&self, row: usize) -> usize {
+        if self.is_text { self.lines.of(row) } else { row }
     }
 
     fn words(&self, place: usize) -> String {

@@ -1,70 +1,192 @@
-use std::borrow::Cow;
+//! Reads a CSV text, long or wide, as it arrives in parts.
+
 use std::collections::BTreeMap;
+use std::mem;
 
 use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
+use crate::market::csv_grammar::{Field, Grammar, Stop, unparsable};
 use crate::market::date::is_iso;
-use crate::market::size_limits::check_rows;
+use crate::market::distinct_names::DistinctNames;
+use crate::market::long_rows::{LongRows, OPTIONAL};
+use crate::market::row_lines::RowLines;
 
-/// The optional columns of a long file, in the order of [`Cells::optional`].
-const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
-
-/// A record of a file: its line, and its fields without the surrounding quotes.
-struct Record<'a> {
+/// A reader of a CSV text that arrives in parts.
+///
+/// It holds the numbers of the rows and no text, so that a file needs not be in memory.
+#[derive(Debug)]
+pub struct CsvReader {
+    /// The start of a record that a later part completes, and the length at which it is read again.
+    rest: String,
+    wanted: usize,
     line: usize,
-    fields: Vec<Cow<'a, str>>,
+    has_started: bool,
+    /// Length of the text in bytes, 0 if unknown.
+    size: usize,
+    n_fields: usize,
+    body: Body,
+}
+
+/// The rows after a header.
+#[derive(Debug)]
+enum Body {
+    NoHeader,
+    Long(Long),
+    Wide(Wide),
+    /// The header is refused, after the grammar of the whole text.
+    Refused(DataError),
+}
+
+impl Default for CsvReader {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl CsvReader {
+    /// Returns a reader of a text of about `size` bytes, 0 if unknown.
+    #[must_use]
+    pub fn new(size: usize) -> Self {
+        let (rest, body) = (String::new(), Body::NoHeader);
+        Self { rest, wanted: 0, line: 1, has_started: false, size, n_fields: 0, body }
+    }
+
+    /// Reads the next part of the text.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is not CSV with the same number of fields on each line.
+    pub fn push(&mut self, part: &str) -> Result<(), DataError> {
+        let text = if self.has_started { part } else { part.strip_prefix('\u{feff}').unwrap_or(part) };
+        self.has_started |= !part.is_empty();
+        if self.rest.is_empty() {
+            self.read(text, false)?;
+            if let Body::Long(long) = &mut self.body {
+                long.expect(mem::take(&mut self.size), text.len());
+            }
+            return Ok(());
+        }
+        self.rest.push_str(text);
+        // A record of many parts is read again only when its length has doubled.
+        if self.rest.len() < self.wanted {
+            return Ok(());
+        }
+        let text = mem::take(&mut self.rest);
+        self.read(&text, false)
+    }
+
+    /// Returns the columns of the text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first fault with its line.
+    pub fn columns(mut self) -> Result<Columns, DataError> {
+        let text = mem::take(&mut self.rest);
+        self.read(&text, true)?;
+        match self.body {
+            Body::NoHeader => Err(missing("a header line", "an empty file")),
+            Body::Long(long) => long.columns(),
+            Body::Wide(wide) => wide.columns(),
+            Body::Refused(error) => Err(error),
+        }
+    }
+
+    fn read(&mut self, text: &str, is_last: bool) -> Result<(), DataError> {
+        let mut grammar = Grammar::new(text, self.line, is_last);
+        let mut fields = Vec::new();
+        loop {
+            let (rest, line) = (grammar.rest, grammar.line);
+            match grammar.record(&mut fields) {
+                Ok(Some(line)) => self.take(&fields, line)?,
+                Ok(None) => return Ok(()),
+                Err(Stop::Fault(error)) => return Err(error),
+                Err(Stop::Incomplete) => {
+                    (self.rest, self.line, self.wanted) = (rest.to_owned(), line, 2 * rest.len());
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, fields: &[Field<'_>], line: usize) -> Result<(), DataError> {
+        if matches!(self.body, Body::NoHeader) {
+            let header: Vec<String> = fields.iter().map(|field| field.text().into_owned()).collect();
+            check_header(&header)?;
+            self.n_fields = fields.len();
+            self.body = body(&header).unwrap_or_else(Body::Refused);
+            return Ok(());
+        }
+        if fields.len() != self.n_fields {
+            let (expected, received) = (self.n_fields, fields.len());
+            return Err(unparsable(format!("line {line} must have {expected} fields; received {received}")));
+        }
+        match &mut self.body {
+            Body::Long(long) => long.take(fields, line),
+            Body::Wide(wide) => wide.take(fields, line),
+            Body::NoHeader | Body::Refused(_) => {}
+        }
+        Ok(())
+    }
 }
 
 /// Returns the columns of a CSV text, long or wide.
 pub(crate) fn parse(text: &str) -> Result<Columns, DataError> {
-    let records = records(text.strip_prefix('\u{feff}').unwrap_or(text))?;
-    let Some((header, rows)) = records.split_first() else {
-        return Err(missing("a header line", "an empty file"));
-    };
-    let names: Vec<String> = header.fields.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
-    if names.iter().any(|name| name == "symbol") { long(&names, header, rows) } else { wide(&names, header, rows) }
+    let mut reader = CsvReader::default();
+    reader.push(text)?;
+    reader.columns()
 }
 
 /// Refuses a first line that is not a header.
 ///
 /// It runs before the other lines are compared with the header.
-fn check_header(header: &Record<'_>) -> Result<(), DataError> {
-    let first = &header.fields[0];
+fn check_header(header: &[String]) -> Result<(), DataError> {
+    let first = &header[0];
     let separator = [';', '\t', '|'].into_iter().find(|separator| first.contains(*separator));
-    if let (Some(separator), 1) = (separator, header.fields.len()) {
+    if let (Some(separator), 1) = (separator, header.len()) {
         let hint = format!("hint: separate the columns with commas instead of {separator:?}");
         return Err(missing("a comma-separated header", &format!("{first:?}; {hint}")));
     }
     if first.len() >= 10 && first.is_char_boundary(10) && is_iso(&first[..10]) {
         let hint = "hint: the first line must name the columns";
-        return Err(missing("column `date`", &format!("{:?}; {hint}", written(header))));
+        return Err(missing("column `date`", &format!("{:?}; {hint}", header.join(","))));
     }
     Ok(())
 }
 
-/// Returns a header as written.
-fn written(header: &Record<'_>) -> String {
-    header.fields.join(",")
+fn body(header: &[String]) -> Result<Body, DataError> {
+    let names: Vec<String> = header.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
+    if names.iter().any(|name| name == "symbol") {
+        Long::of(&names, header).map(Body::Long)
+    } else {
+        Wide::of(&names, header).map(Body::Wide)
+    }
 }
 
 fn missing(wanted: &str, received: &str) -> DataError {
     DataError::new("missing_column", format!("{wanted} is required; received {received}"))
 }
 
-/// Column positions of a long file.
-struct Places {
+/// The rows of a long file.
+#[derive(Debug)]
+struct Long {
     date: usize,
     symbol: usize,
-    close: usize,
-    optional: [Option<usize>; OPTIONAL.len()],
+    /// The position of each column of `rows`, and its name.
+    places: Vec<(usize, &'static str)>,
+    dates: DistinctNames,
+    symbols: DistinctNames,
+    rows: LongRows,
+    lines: RowLines,
+    /// The first invalid number, and its row.
+    fault: Option<(usize, DataError)>,
 }
 
-impl Places {
-    fn of(names: &[String], header: &Record<'_>) -> Result<Self, DataError> {
-        let received = format!("{:?}", written(header));
+impl Long {
+    fn of(names: &[String], header: &[String]) -> Result<Self, DataError> {
+        let received = format!("{:?}", header.join(","));
         let place = |wanted: &str| names.iter().position(|name| name == wanted);
         let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
-        let (date, symbol, close) = (required("date")?, required("symbol")?, required("close")?);
+        let (date, symbol, _) = (required("date")?, required("symbol")?, required("close")?);
         for (index, name) in names.iter().enumerate() {
             if !["date", "symbol", "close"].contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()) {
                 let message = format!("columns must be date,symbol,close[,{}]; received {name:?}", OPTIONAL.join(","));
@@ -75,216 +197,127 @@ impl Places {
                 return Err(DataError::new("unknown_column", message));
             }
         }
-        Ok(Self { date, symbol, close, optional: OPTIONAL.map(place) })
+        let rows = LongRows::new(names);
+        let places = rows.names().filter_map(|name| Some((place(name)?, name))).collect();
+        let (dates, symbols) = (DistinctNames::new(), DistinctNames::new());
+        Ok(Self { date, symbol, places, dates, symbols, rows, lines: RowLines::default(), fault: None })
+    }
+
+    fn take(&mut self, fields: &[Field<'_>], line: usize) {
+        let row = self.rows.len();
+        self.lines.push(row, line);
+        self.rows.push(self.dates.number(&fields[self.date].text()), self.symbols.number(&fields[self.symbol].text()));
+        for (column, (place, name)) in self.places.iter().enumerate() {
+            let value = number(&fields[*place].text(), line, name).unwrap_or_else(|error| {
+                self.fault.get_or_insert((row, error));
+                f64::NAN
+            });
+            self.rows.push_value(column, value);
+        }
+    }
+
+    /// Makes room for the rows of a text of `size` bytes after its first `n_bytes`.
+    fn expect(&mut self, size: usize, n_bytes: usize) {
+        let n_rows = self.rows.len().saturating_mul(size) / n_bytes.max(1);
+        // Rows of other parts may be shorter.
+        self.rows.reserve((n_rows + n_rows / 16).min(size));
+    }
+
+    fn columns(self) -> Result<Columns, DataError> {
+        self.rows.of_text(self.dates.into_names(), self.symbols.into_names(), Some(self.lines), self.fault)
     }
 }
 
-/// The cells of a long file, by (date, symbol).
-struct Cells {
+/// The rows of a wide file.
+#[derive(Debug)]
+struct Wide {
+    /// The name of each column as written.
+    names: Vec<String>,
+    /// The row of each date.
+    rows: BTreeMap<String, usize>,
+    lines: Vec<usize>,
     close: Vec<f64>,
-    optional: [Option<Vec<f64>>; OPTIONAL.len()],
-    line: Vec<usize>,
+    duplicate: Option<DataError>,
+    /// The first invalid number by date.
+    fault: Option<(String, DataError)>,
 }
 
-fn long(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
-    let places = Places::of(names, header)?;
-    let dates = ordered(rows.iter().map(|row| &*row.fields[places.date]));
-    let symbols = ordered(rows.iter().map(|row| &*row.fields[places.symbol]));
-    check_rows(rows.len(), symbols.len(), dates.len(), 1 + places.optional.iter().flatten().count())?;
-    let size = dates.len() * symbols.len();
-    let mut cells = Cells {
-        close: vec![f64::NAN; size],
-        optional: places.optional.map(|place| place.map(|_| vec![f64::NAN; size])),
-        line: vec![Origin::NOWHERE; size],
-    };
-    let mut of_bar = vec![Origin::NOWHERE; dates.len()];
-    for row in rows {
-        let (day, name) = (&*row.fields[places.date], &*row.fields[places.symbol]);
-        let cell = dates[day] * symbols.len() + symbols[name];
-        let first = std::mem::replace(&mut cells.line[cell], row.line);
-        if first != Origin::NOWHERE {
-            let received = format!("{day} {name:?} on lines {first} and {}", row.line);
-            let message = format!("a date and symbol must occur once; received {received}");
-            return Err(DataError::new("duplicate_row", message));
+impl Wide {
+    fn of(names: &[String], header: &[String]) -> Result<Self, DataError> {
+        let written = header.join(",");
+        if names.first().is_none_or(|name| name != "date") {
+            return Err(missing("a first column `date`", &format!("{written:?}")));
         }
-        of_bar[dates[day]] = row.line.min(of_bar[dates[day]]);
-        cells.close[cell] = number(row, places.close, "close")?;
-        for ((name, place), table) in OPTIONAL.iter().zip(places.optional).zip(&mut cells.optional) {
-            if let (Some(place), Some(table)) = (place, table) {
-                table[cell] = number(row, place, name)?;
-            }
+        let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
+        // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
+        let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
+        if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
+            let message = format!(
+                "column `symbol` is required with {name:?}; received {written:?}; hint: add it, or name each column of closes by its symbol"
+            );
+            return Err(DataError::new("missing_column", message));
         }
+        if names[1..].iter().any(|name| name == "date") {
+            let message = format!("columns must be unique; received \"date\" twice in {written:?}");
+            return Err(DataError::new("unknown_column", message));
+        }
+        Ok(Self {
+            names: header.to_vec(),
+            rows: BTreeMap::new(),
+            lines: Vec::new(),
+            close: Vec::new(),
+            duplicate: None,
+            fault: None,
+        })
     }
-    Ok(filled(owned(&dates), owned(&symbols), cells, of_bar))
-}
 
-fn filled(dates: Vec<String>, symbols: Vec<String>, cells: Cells, of_bar: Vec<usize>) -> Columns {
-    let [open, high, low, volume, dividends, splits, delistings] = cells.optional;
-    let origin = Origin { is_text: true, of_bar, of_cell: cells.line };
-    let tables = Columns { close: cells.close, open, high, low, volume, dividends, splits, ..Columns::default() };
-    Columns { dates, symbols, delistings, origin, ..tables }
-}
-
-fn wide(names: &[String], header: &Record<'_>, rows: &[Record<'_>]) -> Result<Columns, DataError> {
-    if names.first().is_none_or(|name| name != "date") {
-        return Err(missing("a first column `date`", &format!("{:?}", written(header))));
-    }
-    let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
-    // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
-    let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
-    if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
-        let message = format!(
-            "column `symbol` is required with {name:?}; received {:?}; hint: add it, or name each column of closes by its symbol",
-            written(header)
-        );
-        return Err(DataError::new("missing_column", message));
-    }
-    if names[1..].iter().any(|name| name == "date") {
-        let message = format!("columns must be unique; received \"date\" twice in {:?}", written(header));
-        return Err(DataError::new("unknown_column", message));
-    }
-    let mut by_date = BTreeMap::new();
-    for row in rows {
-        if let Some(first) = by_date.insert(&*row.fields[0], row) {
-            let message =
-                format!("a date must occur once; received {} on lines {} and {}", row.fields[0], first.line, row.line);
-            return Err(DataError::new("duplicate_row", message));
+    fn take(&mut self, fields: &[Field<'_>], line: usize) {
+        let (date, row) = (&*fields[0].text(), self.lines.len());
+        self.lines.push(line);
+        if let Some(first) = self.rows.insert(date.to_owned(), row) {
+            let received = format!("{date} on lines {} and {line}", self.lines[first]);
+            let message = format!("a date must occur once; received {received}");
+            self.duplicate.get_or_insert_with(|| DataError::new("duplicate_row", message));
+        }
+        for (field, name) in fields.iter().zip(&self.names).skip(1) {
+            let value = number(&field.text(), line, name).unwrap_or_else(|error| {
+                if self.fault.as_ref().is_none_or(|(first, _)| date < first.as_str()) {
+                    self.fault = Some((date.to_owned(), error));
+                }
+                f64::NAN
+            });
+            self.close.push(value);
         }
     }
-    let mut columns = Columns {
-        symbols: header.fields[1..].iter().map(|name| name.trim().to_owned()).collect(),
-        origin: Origin { is_text: true, ..Origin::default() },
-        ..Columns::default()
-    };
-    for (date, row) in by_date {
-        columns.dates.push(date.to_owned());
-        columns.origin.of_bar.push(row.line);
-        for (index, name) in header.fields.iter().enumerate().skip(1) {
-            columns.close.push(number(row, index, name)?);
+
+    fn columns(self) -> Result<Columns, DataError> {
+        if let Some(error) = self.duplicate.or(self.fault.map(|(_, error)| error)) {
+            return Err(error);
         }
+        let symbols: Vec<String> = self.names[1..].iter().map(|name| name.trim().to_owned()).collect();
+        let (dates, rows): (Vec<String>, Vec<usize>) = self.rows.into_iter().unzip();
+        let close = if rows.is_sorted() {
+            self.close
+        } else {
+            let row = |row: &usize| &self.close[row * symbols.len()..(row + 1) * symbols.len()];
+            rows.iter().flat_map(row).copied().collect()
+        };
+        let of_bar = rows.iter().map(|row| self.lines[*row]).collect();
+        let origin = Origin { is_text: true, of_bar, ..Origin::default() };
+        Ok(Columns { dates, symbols, close, origin, ..Columns::default() })
     }
-    Ok(columns)
-}
-
-/// Returns each distinct text with its rank.
-fn ordered<'a>(texts: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
-    let mut ranks: BTreeMap<&str, usize> = texts.map(|text| (text, 0)).collect();
-    for (rank, value) in ranks.values_mut().enumerate() {
-        *value = rank;
-    }
-    ranks
-}
-
-fn owned(ranks: &BTreeMap<&str, usize>) -> Vec<String> {
-    ranks.keys().map(|text| (*text).to_owned()).collect()
 }
 
 /// Returns the number in a field, NaN where it is empty.
-fn number(row: &Record<'_>, index: usize, column: &str) -> Result<f64, DataError> {
-    let text = &*row.fields[index];
+fn number(text: &str, line: usize, column: &str) -> Result<f64, DataError> {
     if text.is_empty() {
         return Ok(f64::NAN);
     }
     // `f64::from_str` also reads "nan" and "inf", which are not prices.
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| {
-        unparsable(&format!("`{column}` on line {} must be a finite number or empty; received {text:?}", row.line))
+        unparsable(format!("`{column}` on line {line} must be a finite number or empty; received {text:?}"))
     })
-}
-
-fn unparsable(message: &str) -> DataError {
-    DataError::new("field_unparsable", message.to_owned())
-}
-
-/// Returns the records of a text, each with as many fields as the first.
-///
-/// Blank lines are skipped.
-fn records(text: &str) -> Result<Vec<Record<'_>>, DataError> {
-    let mut reader = Reader { rest: text, line: 1 };
-    let mut records: Vec<Record<'_>> = Vec::new();
-    while let Some(record) = reader.record()? {
-        if records.is_empty() {
-            check_header(&record)?;
-        }
-        let expected = records.first().map_or(record.fields.len(), |first| first.fields.len());
-        if record.fields.len() != expected {
-            let (line, received) = (record.line, record.fields.len());
-            return Err(unparsable(&format!("line {line} must have {expected} fields; received {received}")));
-        }
-        records.push(record);
-    }
-    Ok(records)
-}
-
-/// A reader of the RFC 4180 grammar.
-///
-/// It repairs no character.
-struct Reader<'a> {
-    rest: &'a str,
-    line: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn record(&mut self) -> Result<Option<Record<'a>>, DataError> {
-        while self.ends_line() {}
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        let (line, mut fields) = (self.line, Vec::new());
-        loop {
-            fields.push(if self.rest.starts_with('"') { self.quoted()? } else { self.bare()? });
-            match self.rest.strip_prefix(',') {
-                Some(rest) => self.rest = rest,
-                None => break,
-            }
-        }
-        self.ends_line();
-        Ok(Some(Record { line, fields }))
-    }
-
-    /// Consumes a line end if one is next: a line feed, a carriage return, or both.
-    fn ends_line(&mut self) -> bool {
-        let found = ["\r\n", "\n", "\r"].iter().find_map(|end| self.rest.strip_prefix(end));
-        self.rest = found.unwrap_or(self.rest);
-        self.line += usize::from(found.is_some());
-        found.is_some()
-    }
-
-    fn bare(&mut self) -> Result<Cow<'a, str>, DataError> {
-        let (field, rest) = self.rest.split_at(self.rest.find([',', '\r', '\n']).unwrap_or(self.rest.len()));
-        if field.contains('"') {
-            let message = format!("a field with a quote on line {} must be quoted; received {field:?}", self.line);
-            return Err(unparsable(&message));
-        }
-        self.rest = rest;
-        Ok(Cow::Borrowed(field))
-    }
-
-    fn quoted(&mut self) -> Result<Cow<'a, str>, DataError> {
-        let (inner, mut end) = (&self.rest[1..], 0);
-        loop {
-            let Some(quote) = inner[end..].find('"') else {
-                let message = format!("the quote opened on line {} must be closed; received the end", self.line);
-                return Err(unparsable(&message));
-            };
-            end += quote;
-            // A doubled quote is an escaped quote.
-            if !inner[end + 1..].starts_with('"') {
-                break;
-            }
-            end += 2;
-        }
-        let (field, rest) = (&inner[..end], &inner[end + 1..]);
-        self.line += field.replace("\r\n", "\n").matches(['\r', '\n']).count();
-        if !rest.is_empty() && !rest.starts_with([',', '\r', '\n']) {
-            let next = rest.chars().take(20).collect::<String>();
-            let message =
-                format!("a closing quote on line {} must end its field; received {next:?} after it", self.line);
-            return Err(unparsable(&message));
-        }
-        self.rest = rest;
-        Ok(if field.contains('"') { Cow::Owned(field.replace("\"\"", "\"")) } else { Cow::Borrowed(field) })
-    }
 }
 
 #[cfg(test)]

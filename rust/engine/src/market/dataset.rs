@@ -356,7 +356,7 @@ impl Dataset {
         let cells = |get: &dyn Fn(usize, usize) -> f64| {
             (0..self.n_bars()).flat_map(|bar| (0..self.n_symbols()).map(move |i| get(bar, i))).collect()
         };
-        let dense = |table: &Grid| cells(&|bar, i| table.get(bar, i));
+        let dense = |table: &Grid| table.values(self.n_symbols());
         let rare = |table: &ActionTable| cells(&|bar, i| table.get(bar, i));
         match name {
             "close" => Some(dense(&self.tables.close)),

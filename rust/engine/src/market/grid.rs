@@ -34,6 +34,14 @@ impl Grid {
         &self.blocks[bar * self.width..(bar + 1) * self.width]
     }
 
+    /// Returns the values of all bars without the padding.
+    pub(crate) fn values(&self, n_symbols: usize) -> Vec<f64> {
+        let rows = self.blocks.chunks_exact(self.width);
+        let mut values = Vec::with_capacity(rows.len() * n_symbols);
+        rows.for_each(|row| values.extend_from_slice(&row.as_flattened()[..n_symbols]));
+        values
+    }
+
     pub(crate) fn get(&self, bar: usize, symbol: usize) -> f64 {
         self.blocks[bar * self.width + symbol / LANES][symbol % LANES]
     }

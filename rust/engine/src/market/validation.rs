@@ -61,14 +61,14 @@ fn check_axis(columns: &Columns) -> Check {
         if !date::is_iso(date) {
             let message = format!(
                 "`date` {} must be ISO 8601 (YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS[Z]); received {date:?}",
-                columns.origin.bar(row)
+                columns.origin.bar(row, symbols.len())
             );
             return Err(DataError::new("date_invalid", message));
         }
         if row > 0 && (date.len() != dates[0].len() || *date <= dates[row - 1]) {
             let message = format!(
                 "`date` {} must be after {:?} and in the same format; received {date:?}",
-                columns.origin.bar(row),
+                columns.origin.bar(row, symbols.len()),
                 dates[row - 1]
             );
             return Err(DataError::new("date_order", message));
@@ -298,7 +298,8 @@ fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds
 fn cell_error(columns: &Columns, requirement: Requirement, cell: usize, value: f64) -> DataError {
     let Requirement { slug, name, range } = requirement;
     let (row, column) = (cell / columns.symbols.len(), cell % columns.symbols.len());
-    let (place, date, symbol) = (columns.origin.cell(cell, row), &columns.dates[row], &columns.symbols[column]);
+    let (place, date, symbol) =
+        (columns.origin.cell(cell, columns.symbols.len()), &columns.dates[row], &columns.symbols[column]);
     // `Debug` writes very small and large numbers with an exponent, but whole numbers with a fraction.
     let value = format!("{value:?}");
     let value = value.strip_suffix(".0").unwrap_or(&value);

@@ -1,0 +1,200 @@
+"""Rows of long frames, read in parts, so that no part of a frame is held twice.
+
+Dates and symbols become numbers: each distinct value is checked and converted to text once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.data import columns
+from openoutcry.errors import refusal
+
+Values = npt.NDArray[Any]
+Numbers = npt.NDArray[np.uint32]
+# Units of time in a day.
+_TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+# Days of 500 years.
+_MOST_DAYS = 182_625
+
+
+class Distinct(NamedTuple):
+    """Distinct values of a column, and the place of each row among them."""
+
+    values: Sequence[Any] | Values
+    places: Numbers
+
+
+def core_of(
+    parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None, n_rows: int = 0
+) -> native.Dataset:
+    """Return the market of the parts of a long frame.
+
+    Args:
+        parts: Columns by name: arrays, or `Distinct` for `date` and `symbol`.
+        names: Names of the columns.
+        periods_per_year: Bars per year; inferred from the dates by default.
+        n_rows: Number of rows, 0 if unknown.
+
+    Raises:
+        OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
+    """
+    rows = native.LongRows(list(names))
+    rows.reserve(n_rows)
+    dates, symbols = _Names("date"), _Names("symbol")
+    first = 0
+    for part in parts:
+        days, of = _distinct(part["date"]), _distinct(part["symbol"])
+        numbers = [np.ascontiguousarray(number_column(name, part[name], first)) for name in rows.names]
+        rows.push(dates.numbers(days, first), symbols.numbers(of, first), numbers)
+        first += len(of.places)
+    return rows.dataset(columns.iso(dates.known()), columns.names(symbols.known()), periods_per_year=periods_per_year)
+
+
+def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[str, Any]]:
+    """Yield the columns of Arrow batches; `names` maps columns of a long frame to those of the batches."""
+    for batch in batches:
+        part = {}
+        for name, written in names.items():
+            column = batch.column(written)
+            is_key = name in ("date", "symbol")
+            part[name] = _arrow_distinct(column) if is_key else column.to_numpy(zero_copy_only=False)
+        yield part
+
+
+def is_plain(schema: Any, names: dict[str, str]) -> bool:
+    """Return whether `arrow_parts` reads a schema: texts or times without a zone, texts, and numbers."""
+    kinds = {name: schema.field(written).type for name, written in names.items()}
+    date, symbol = kinds.pop("date"), kinds.pop("symbol")
+    is_date = _is_text(date) or (_is_time(date) and getattr(date, "tz", None) is None)
+    return is_date and _is_text(symbol) and all(kind.num_fields == 0 for kind in kinds.values())
+
+
+def number_column(name: str, values: Values, first_row: int = 0) -> npt.NDArray[np.float64]:
+    """Return a column of numbers, NaN where missing.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: a value is no number.
+    """
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64, copy=False)
+    numbers = np.empty(len(values))
+    # `tolist` would convert datetimes and timedeltas to integers.
+    for row, value in enumerate(values):
+        if value is not None and not _is_number(value):
+            message = f"`{name}` at row {first_row + row} must be a number; received {str(value)!r}"
+            raise refusal("field_unparsable", message)
+        numbers[row] = np.nan if value is None else float(value)
+    return numbers
+
+
+class _Names:
+    """Numbers of the distinct values of `date` or `symbol`, over all parts."""
+
+    def __init__(self, column: str) -> None:
+        self._column, self._numbers = column, dict[Any, int]()
+        self._dtype: np.dtype[Any] | None = None
+
+    def numbers(self, found: Distinct, first_row: int) -> Numbers:
+        """Return the number of each row; refuse the first value that is no date or symbol."""
+        values, places = found
+        # A dictionary of Arrow may have values that no row has.
+        is_used = np.zeros(len(values), bool)
+        is_used[places] = True
+        used, number_of = np.flatnonzero(is_used), np.zeros(len(values), np.uint32)
+        if isinstance(values, np.ndarray):
+            self._dtype, keys = values.dtype, values.view(np.int64)[used].tolist()
+        else:
+            keys = [_text(self._column, values[place]) for place in used.tolist()]
+        if None in keys:
+            row = int(
+                np.flatnonzero(np.isin(places, [place for place, key in zip(used, keys, strict=True) if key is None]))[
+                    0
+                ]
+            )
+            self._refuse(first_row + row, values[places[row]])
+        numbers = self._numbers
+        number_of[used] = [numbers.setdefault(key, len(numbers)) for key in keys]
+        return number_of[places]
+
+    def known(self) -> Any:
+        """Return the distinct values in the order of their numbers: texts or datetimes."""
+        values = list(self._numbers)
+        return values if self._dtype is None else np.array(values, np.int64).view(self._dtype)
+
+    def _refuse(self, row: int, value: Any) -> None:
+        wanted = "a text" if self._column == "symbol" else "a date or an ISO 8601 text"
+        message = f"`{self._column}` at row {row} must be {wanted}; received {value!r}"
+        raise refusal(f"{self._column}_invalid", message)
+
+
+def _text(column: str, value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return str(value.isoformat()) if column == "date" and hasattr(value, "isoformat") else None
+
+
+def _distinct(column: Any) -> Distinct:
+    if isinstance(column, Distinct):
+        return column
+    if column.dtype.kind == "M":
+        return _distinct_times(column)
+    values = column.tolist()
+    try:
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    except TypeError:
+        # A value that has no hash is refused by its row.
+        return Distinct(values, np.arange(len(values), dtype=np.uint32))
+    places = np.fromiter(map(numbers.__getitem__, values), np.uint32, len(values))
+    return Distinct(list(numbers), places)
+
+
+def _distinct_times(times: Values) -> Distinct:
+    """Return the distinct times of a column."""
+    numbers = times.view(np.int64)
+    first, last = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
+    day = _TICKS.get(np.datetime_data(times.dtype)[0], 1)
+    n_days = (last - first) // day + 1
+    # A table of days takes no comparison. A missing time is far before all others.
+    if 0 < n_days <= _MOST_DAYS:
+        places = numbers - first if day == 1 else (numbers - first) // day
+        values = first + day * np.arange(n_days)
+        if day == 1 or (values[places] == numbers).all():
+            return Distinct(values.view(times.dtype), places.astype(np.uint32))
+    starts = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1]))) if len(times) else np.empty(0, int)
+    known, of_run = np.unique(times[starts], return_inverse=True)
+    return Distinct(known, np.repeat(of_run.astype(np.uint32), np.diff(np.append(starts, len(times)))))
+
+
+def _arrow_distinct(column: Any) -> Distinct:
+    if not hasattr(column, "dictionary") and _is_time(column.type):
+        return _distinct_times(column.to_numpy(zero_copy_only=False))
+    encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    places, n_values = encoded.indices, len(encoded.dictionary)
+    values: Sequence[Any] | Values = [*encoded.dictionary.to_pylist(), None]
+    if _is_time(encoded.dictionary.type):
+        values = np.append(encoded.dictionary.to_numpy(zero_copy_only=False), np.datetime64("NaT"))
+    places = places.fill_null(n_values) if places.null_count else places
+    return Distinct(values, places.to_numpy(zero_copy_only=False).astype(np.uint32, copy=False))
+
+
+def _is_text(kind: Any) -> bool:
+    return str(getattr(kind, "value_type", kind)) in ("string", "large_string", "string_view")
+
+
+def _is_time(kind: Any) -> bool:
+    return str(kind).startswith(("date32", "date64", "timestamp"))
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a real number.
+
+    Bools, strings, times and complex numbers are not.
+    """
+    others = (str, bytes, bool, complex, np.ndarray, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)
+    return hasattr(value, "__float__") and not isinstance(value, others) and not hasattr(value, "isoformat")

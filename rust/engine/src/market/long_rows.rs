@@ -1,0 +1,194 @@
+//! Rows of a long source, and the tables that they fill.
+
+use crate::error::DataError;
+use crate::market::columns::{Columns, Origin};
+use crate::market::row_lines::RowLines;
+use crate::market::size_limits::check_rows;
+
+/// The optional columns of a long source, in the order of their refusals.
+pub(crate) const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "dividend", "split", "delisting_return"];
+
+/// Rows of one date, one symbol and a value per column.
+///
+/// Dates and symbols are numbers of names, which are known at the end.
+#[derive(Debug, Default)]
+pub struct LongRows {
+    dates: Vec<u32>,
+    symbols: Vec<u32>,
+    /// The columns and their values by row; `close` is the first.
+    values: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl LongRows {
+    /// Returns rows of the columns `close` and those of `names` that a long source may have.
+    #[must_use]
+    pub fn new(names: &[String]) -> Self {
+        let is_named = |name: &&str| names.iter().any(|known| known == name);
+        let columns = ["close"].into_iter().chain(OPTIONAL.into_iter().filter(is_named));
+        Self { values: columns.map(|name| (name, Vec::new())).collect(), ..Self::default() }
+    }
+
+    /// Returns the names of the columns, in the order of the values of a row.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.values.iter().map(|(name, _)| *name)
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.dates.len()
+    }
+
+    /// Returns whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.dates.is_empty()
+    }
+
+    /// Makes room for rows, so that growth copies none.
+    pub fn reserve(&mut self, n_rows: usize) {
+        // Without the room the rows grow as usual, or fail there.
+        for numbers in [&mut self.dates, &mut self.symbols] {
+            numbers.try_reserve_exact(n_rows).ok();
+        }
+        for (_, column) in &mut self.values {
+            column.try_reserve_exact(n_rows).ok();
+        }
+    }
+
+    pub(crate) fn push(&mut self, date: u32, symbol: u32) {
+        self.dates.push(date);
+        self.symbols.push(symbol);
+    }
+
+    /// Adds the value of a column in the row of the last push.
+    pub(crate) fn push_value(&mut self, column: usize, value: f64) {
+        self.values[column].1.push(value);
+    }
+
+    /// Adds rows: the number of each date and symbol, and the values of each column.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the slices differ in length.
+    pub fn extend(&mut self, dates: &[u32], symbols: &[u32], values: &[&[f64]]) {
+        assert_eq!(values.len(), self.values.len(), "one slice per column");
+        assert!(
+            values.iter().all(|values| values.len() == dates.len()) && symbols.len() == dates.len(),
+            "equal lengths"
+        );
+        self.dates.extend_from_slice(dates);
+        self.symbols.extend_from_slice(symbols);
+        for ((_, column), values) in self.values.iter_mut().zip(values) {
+            column.extend_from_slice(values);
+        }
+    }
+
+    /// Returns the columns of a market; `dates` and `symbols` are the names of the numbers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a number has no name, if the tables would be much larger than the rows, or if a date and
+    /// symbol occur twice.
+    pub fn columns(self, dates: Vec<String>, symbols: Vec<String>) -> Result<Columns, DataError> {
+        let are_named =
+            |numbers: &[u32], names: &[String]| numbers.iter().all(|number| (*number as usize) < names.len());
+        if !(are_named(&self.dates, &dates) && are_named(&self.symbols, &symbols)) {
+            let message = "dates and symbols must name every number; received a number without a name".to_owned();
+            return Err(DataError::new("shape_mismatch", message));
+        }
+        self.of_text(dates, symbols, None, None)
+    }
+
+    /// Returns the columns of rows that stand on lines of a text.
+    ///
+    /// `fault` is the first invalid value and its row. A duplicate up to that row is refused before it.
+    pub(crate) fn of_text(
+        mut self,
+        dates: Vec<String>,
+        symbols: Vec<String>,
+        lines: Option<RowLines>,
+        fault: Option<(usize, DataError)>,
+    ) -> Result<Columns, DataError> {
+        check_rows(self.len(), symbols.len(), dates.len(), self.values.len())?;
+        let size = dates.len() * symbols.len();
+        let (dates, bar_of) = sorted(dates);
+        let (symbols, column_of) = sorted(symbols);
+        // The numbers of dates become cells in place: there may be as many rows as cells.
+        let mut cells = std::mem::take(&mut self.dates);
+        for (cell, symbol) in cells.iter_mut().zip(std::mem::take(&mut self.symbols)) {
+            *cell = bar_of[*cell as usize] * symbols.len() as u32 + column_of[symbol as usize];
+        }
+        let twice = first_duplicate(&cells, size);
+        let origin = Origin { is_text: lines.is_some(), of_bar: Vec::new(), cells, lines: lines.unwrap_or_default() };
+        if let Some((first, row)) = twice
+            && fault.as_ref().is_none_or(|(place, _)| row <= *place)
+        {
+            let cell = origin.cells[row] as usize;
+            let (day, name) = (&dates[cell / symbols.len()], &symbols[cell % symbols.len()]);
+            let name = if origin.is_text { format!("{name:?}") } else { format!("'{name}'") };
+            let received = format!("{day} {name} {}", origin.pair(first, row));
+            let message = format!("a date and symbol must occur once; received {received}");
+            return Err(DataError::new("duplicate_row", message));
+        }
+        if let Some((_, fault)) = fault {
+            return Err(fault);
+        }
+        let mut columns = Columns { dates, symbols, ..Columns::default() };
+        for (name, values) in self.values {
+            *table_of(&mut columns, name) = table(values, &origin.cells, size);
+        }
+        Ok(Columns { origin, ..columns })
+    }
+}
+
+/// Returns names in ascending order, and the rank of each number.
+fn sorted(names: Vec<String>) -> (Vec<String>, Vec<u32>) {
+    let mut order: Vec<(String, usize)> = names.into_iter().enumerate().map(|(number, name)| (name, number)).collect();
+    order.sort_unstable();
+    let mut ranks = vec![0; order.len()];
+    for (rank, (_, number)) in order.iter().enumerate() {
+        ranks[*number] = rank as u32;
+    }
+    (order.into_iter().map(|(name, _)| name).collect(), ranks)
+}
+
+/// Returns the first row whose cell has occurred before, and the row where it occurred first.
+fn first_duplicate(cells: &[u32], size: usize) -> Option<(usize, usize)> {
+    let mut seen = vec![0_u64; size.div_ceil(64)];
+    let row = cells.iter().position(|cell| {
+        let (word, bit) = (&mut seen[*cell as usize / 64], 1 << (cell % 64));
+        let is_seen = *word & bit != 0;
+        *word |= bit;
+        is_seen
+    })?;
+    let first = cells.iter().position(|cell| *cell == cells[row])?;
+    Some((first, row))
+}
+
+/// Returns the table of values by row.
+fn table(values: Vec<f64>, cells: &[u32], size: usize) -> Vec<f64> {
+    // Rows sorted by date and symbol without a gap are the table.
+    if values.len() == size && cells.iter().enumerate().all(|(row, cell)| row == *cell as usize) {
+        return values;
+    }
+    let mut table = vec![f64::NAN; size];
+    for (cell, value) in cells.iter().zip(values) {
+        table[*cell as usize] = value;
+    }
+    table
+}
+
+fn table_of<'a>(columns: &'a mut Columns, name: &str) -> &'a mut Vec<f64> {
+    let column = match name {
+        "open" => &mut columns.open,
+        "high" => &mut columns.high,
+        "low" => &mut columns.low,
+        "volume" => &mut columns.volume,
+        "dividend" => &mut columns.dividends,
+        "split" => &mut columns.splits,
+        "delisting_return" => &mut columns.delistings,
+        _ => return &mut columns.close,
+    };
+    column.get_or_insert_default()
+}

@@ -1,0 +1,99 @@
+//! Markets of files and frames that are read in parts.
+
+use std::mem;
+
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows};
+use pyo3::prelude::*;
+
+use crate::arguments;
+use crate::dataset::Dataset;
+use crate::error::{raise, to_py};
+
+/// A reader of a CSV text that arrives in parts.
+#[pyclass(module = "openoutcry.openoutcry_py")]
+pub struct CsvReader(CoreReader);
+
+#[pymethods]
+impl CsvReader {
+    /// `size` is the length of the text in bytes, 0 if unknown.
+    #[new]
+    #[pyo3(signature = (size=0))]
+    fn new(size: usize) -> Self {
+        Self(CoreReader::new(size))
+    }
+
+    /// Read the next part of the text.
+    fn push(&mut self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<()> {
+        let text = arguments::csv_text(text)?;
+        py.detach(|| self.0.push(text)).map_err(to_py)
+    }
+
+    /// Return the market of the text, and forget the text.
+    #[pyo3(signature = (*, periods_per_year=None))]
+    fn dataset(&mut self, py: Python<'_>, periods_per_year: Option<&Bound<'_, PyAny>>) -> PyResult<Dataset> {
+        let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
+        let reader = mem::take(&mut self.0);
+        let data = py.detach(|| CoreDataset::with_periods_per_year(reader.columns()?, periods_per_year));
+        data.map(Dataset::from).map_err(to_py)
+    }
+}
+
+/// Rows of a long frame that arrive in parts.
+#[pyclass(module = "openoutcry.openoutcry_py")]
+pub struct LongRows(CoreRows);
+
+#[pymethods]
+impl LongRows {
+    /// Rows of the given columns; `close` is always one.
+    #[new]
+    fn new(names: Vec<String>) -> Self {
+        Self(CoreRows::new(&names))
+    }
+
+    /// Names of the columns, in the order of the values of a row.
+    #[getter]
+    fn names(&self) -> Vec<&'static str> {
+        self.0.names().collect()
+    }
+
+    /// Make room for rows.
+    fn reserve(&mut self, n_rows: usize) {
+        self.0.reserve(n_rows);
+    }
+
+    /// Add rows: the number of each date and symbol, and the values of each column.
+    fn push(
+        &mut self,
+        dates: PyReadonlyArray1<'_, u32>,
+        symbols: PyReadonlyArray1<'_, u32>,
+        values: Vec<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<()> {
+        let is_equal = values.iter().all(|column| column.len() == dates.len()) && symbols.len() == dates.len();
+        let slices = values.iter().map(PyReadonlyArray1::as_slice).collect::<Result<Vec<_>, _>>();
+        match (dates.as_slice(), symbols.as_slice(), slices) {
+            (Ok(dates), Ok(symbols), Ok(values)) if is_equal && values.len() == self.0.names().count() => {
+                self.0.extend(dates, symbols, &values);
+                Ok(())
+            }
+            _ => Err(raise("shape_mismatch", "contiguous columns of one length are required; received others")),
+        }
+    }
+
+    /// Return the market of the rows, and forget them.
+    ///
+    /// `dates` and `symbols` are the names of the numbers.
+    #[pyo3(signature = (dates, symbols, *, periods_per_year=None))]
+    fn dataset(
+        &mut self,
+        py: Python<'_>,
+        dates: Vec<String>,
+        symbols: Vec<String>,
+        periods_per_year: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Dataset> {
+        let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
+        let rows = mem::take(&mut self.0);
+        let columns = || CoreDataset::with_periods_per_year(rows.columns(dates, symbols)?, periods_per_year);
+        py.detach(columns).map(Dataset::from).map_err(to_py)
+    }
+}
