@@ -49,6 +49,9 @@ def import_cached(
     options: ReadOptions,
 ) -> Imported:
     """Return what `import_file` or `import_parquet` reads, from the cache of commands if it is there."""
+    # The sessions of an exchange depend on the version of its calendar.
+    if options.state_bars():
+        return read(path, periods_per_year, options)
     stated = repr((read.__name__, periods_per_year, options))
     return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
 

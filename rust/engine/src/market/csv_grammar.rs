@@ -145,6 +145,18 @@ fn line_ends(field: &str) -> usize {
     bytes.iter().filter(|byte| matches!(byte, b'\r' | b'\n')).count() - pairs
 }
 
+/// Returns the number in a field, NaN where it is empty.
+pub(crate) fn number(text: &str, line: usize, column: &str) -> Result<f64, DataError> {
+    if text.is_empty() {
+        return Ok(f64::NAN);
+    }
+    // `f64::from_str` also reads "nan" and "inf", which are not prices.
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| {
+        unparsable(format!("`{column}` on line {line} must be a finite number or empty; received {text:?}"))
+    })
+}
+
 /// Returns the position of the next comma, quote or line end from `start` on, or the length.
 fn mark(bytes: &[u8], start: usize) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);

@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
-use crate::market::csv_grammar::{Field, Grammar, Stop, unparsable};
+use crate::market::csv_grammar::{Field, Grammar, Stop, number, unparsable};
 use crate::market::date::is_iso;
 use crate::market::distinct_names::DistinctNames;
 use crate::market::long_rows::{LongRows, OPTIONAL};
@@ -306,18 +306,6 @@ impl Wide {
         let origin = Origin { is_text: true, of_bar, ..Origin::default() };
         Ok(Columns { dates, symbols, close, origin, ..Columns::default() })
     }
-}
-
-/// Returns the number in a field, NaN where it is empty.
-fn number(text: &str, line: usize, column: &str) -> Result<f64, DataError> {
-    if text.is_empty() {
-        return Ok(f64::NAN);
-    }
-    // `f64::from_str` also reads "nan" and "inf", which are not prices.
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| {
-        unparsable(format!("`{column}` on line {line} must be a finite number or empty; received {text:?}"))
-    })
 }
 
 #[cfg(test)]
