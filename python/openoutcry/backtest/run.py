@@ -16,6 +16,7 @@ from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import frozen
 from openoutcry.data.dataset import Dataset
@@ -317,10 +318,18 @@ class Run:
         """Reason by name of each metric whose value does not measure the agent.
 
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
+        If no order filled, or more than 10 % of the orders did not, `return` comes first and says why.
         """
-        if not native.is_riskless(self.returns):
-            return {}
-        return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
+        caveats = {"return": why} if (why := self._unfilled()) else {}
+        if native.is_riskless(self.returns):
+            caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
+        return caveats
+
+    def _unfilled(self) -> str:
+        # Counting fills replays the run, so a run without lost orders is not counted.
+        if not any(event["slug"] in ("unfilled", "refused") for event in self.events):
+            return ""
+        return unfilled_caveat(self.dataset, self._settings["window"], self.events, self.event_counts["filled"])
 
     def __copy__(self) -> Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)

@@ -275,6 +275,8 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
         console.print(f"{done.name}: {done.ending}", style="bold red", highlight=False)
     title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
     console.print(metrics_table(title, [done], ranked=False))
+    if "return" in done.caveats:
+        console.print(f"  · {done.caveats['return']}", style="yellow", highlight=False, soft_wrap=True)
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
     for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
@@ -329,6 +331,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "seed": done.seed,
         "metrics": done.metrics,
         "undefined": done.undefined,
+        "caveats": done.caveats,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
         "events": done.event_counts,
         "faults": dict(sorted(Counter(done.faults.values()).items())),
