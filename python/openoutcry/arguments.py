@@ -89,10 +89,53 @@ def unmasked_array(name: str, values: Any) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         hint = "hint: `.filled(np.nan)` marks masked values as missing"
         raise refusal("shape_mismatch", f"`{name}` must be an array without a mask; received a masked array; {hint}")
+    if hasattr(values, "dims") and hasattr(values, "coords"):
+        hint = "hint: `.to_pandas()` keeps them"
+        raise refusal("shape_mismatch", f"`{name}` must be an array without coordinates; received xarray; {hint}")
     try:
         return np.asarray(values)
     except ValueError as error:
         raise refusal("shape_mismatch", f"`{name}` must be an array; received rows of unequal length") from error
+
+
+def row_labels(values: Any) -> Any:
+    """Return the index of a pandas object; None for row numbers in order.
+
+    Arrays and lists have no labels.
+    """
+    index = getattr(values, "index", None)
+    return index if hasattr(index, "inferred_type") and list(index) != list(range(len(index))) else None
+
+
+def check_same_rows(**given: Any) -> Any:
+    """Return the common index of arguments with labels; None if none has any.
+
+    Raises:
+        OpenOutcryError: `shape_mismatch`: two of them have different labels, or the same in another order.
+    """
+    labelled = {name: labels for name, values in given.items() if (labels := row_labels(values)) is not None}
+    if not labelled:
+        return None
+    (first, known), *others = labelled.items()
+    for name, labels in others:
+        if list(labels) != list(known):
+            required = f"the index of `{name}` must be that of `{first}`"
+            received = f"{len(labels)} rows from {labels[:1].tolist()} and {len(known)} rows from {known[:1].tolist()}"
+            hint = f"hint: reindex one of them, such as `{name}.reindex({first}.index)`"
+            raise refusal("shape_mismatch", f"{required}; received {received}; {hint}")
+    return known
+
+
+def check_row_names(name: str, values: Any, names: Iterable[str] = ()) -> None:
+    """Check that the labels of a pandas object are these names, in order.
+
+    Without names, it must have none: nothing says in which order the values are.
+    """
+    labels = row_labels(values)
+    if labels is not None and list(labels) != list(names):
+        wanted = f"have the index {', '.join(names)}" if names else "be an array without labels"
+        received = ", ".join(map(str, labels))
+        raise refusal("shape_mismatch", f"`{name}` must {wanted}; received the index {received}")
 
 
 def path_of(name: str, value: Any) -> Path:

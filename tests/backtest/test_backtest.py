@@ -224,21 +224,21 @@ def test_a_ruined_account_stays_at_zero_and_does_not_trade() -> None:
 
 
 WINDOWS: list[tuple[Any, tuple[int, int]]] = [
-    (None, (19, 60)),
+    (None, (0, 60)),
     ((5, 50), (5, 50)),
-    ((None, 50), (19, 50)),
+    ((None, 50), (0, 50)),
     ((5, None), (5, 60)),
     ("5:50", (5, 50)),
     (" 5 : 50 ", (5, 50)),
-    (":50", (19, 50)),
+    (":50", (0, 50)),
     ("5:", (5, 60)),
-    (":", (19, 60)),
+    (":", (0, 60)),
     (("2000-01-10", "2000-02-01"), (5, 21)),
     ("2000-01-08:2000-01-29", (5, 20)),
     ("2000-01-10:9999-01-01", (5, 60)),
     ("1900-01-01:30", (0, 30)),
     (oo.Window(5, "2000-02-01"), (5, 21)),
-    (oo.Window(), (19, 60)),
+    (oo.Window(), (0, 60)),
     ((0, 2), (0, 2)),
     ((58, 60), (58, 60)),
 ]
@@ -249,6 +249,14 @@ def test_a_window_may_be_bars_or_dates(window: Any, bars: tuple[int, int]) -> No
     done = run(weights_of(), window=window)
     assert done.window == oo.Window(*bars)
     assert done.dates == MARKET.dates[slice(*bars)]
+
+
+@pytest.mark.parametrize("window", [None, (None, 50), ":", oo.Window(end=50)], ids=str)
+def test_by_default_an_agent_starts_with_a_history_and_an_array_at_the_first_bar(window: Any) -> None:
+    agent = oo.run_backtest(MARKET, "equal-weight", window)
+    array = oo.run_backtest(MARKET, weights_of(), window)
+    assert (agent.window.start, array.window.start) == (19, 0)
+    assert agent.window.end == array.window.end
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,11 @@ from openoutcry.agents import Agent, Baseline, TextAgent
 from openoutcry.agents.agent_call import call_agent
 from openoutcry.arguments import checked_integer, is_bool
 from openoutcry.backtest.settings import settings_of
+from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import frozen, periods_text
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.window import Edge, Window
+from openoutcry.data.window import Edge, Window, weights_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 from openoutcry.records.line_sink import LineSink
@@ -53,7 +54,8 @@ def run_backtest(
         agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
             weights: shape `(n_bars, n_symbols)`, signed fractions of NAV. Row k is decided at the close of bar k; NaN
             holds; rows outside the window are ignored.
-        window: Bars or dates `[start, end)`.
+        window: Bars or dates `[start, end)`. By default all bars for an array, and for an agent all from
+            `lookback - 1` on.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on decisions; None for the defaults of `Limits`.
         seed: Key of the slippage noise, which matters only if `slippage_jitter` is above 0, and of the baseline
@@ -71,6 +73,8 @@ def run_backtest(
         OpenOutcryError: the window, a weight or a decision is invalid; the message names its place.
         Exception: an exception of the agent passes unchanged, with a note of the bar and date of the decision.
     """
+    if is_weights(agent_or_weights):
+        window = weights_window(window)
     settings = settings_of(dataset, window, (costs, limits), seed, lookback, fill_key)
     agent = Baseline(agent_or_weights, settings["seed"]) if isinstance(agent_or_weights, str) else agent_or_weights
     name = name or name_of(agent)
@@ -91,6 +95,11 @@ def run_backtest(
     else:
         core = native.run_weights(dataset._core, weight_table(dataset, agent), settings)
     return Run(dataset, core, settings, name)
+
+
+def is_weights(agent_or_weights: Any) -> bool:
+    """Return whether a decision maker is an array of weights, not an agent."""
+    return not (callable(agent_or_weights) or isinstance(agent_or_weights, (str, Baseline, TextAgent)))
 
 
 def name_of(agent: Any) -> str:
@@ -317,10 +326,18 @@ class Run:
         """Reason by name of each metric whose value does not measure the agent.
 
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
+        If no order filled, or more than 10 % of the orders did not, `return` comes first and says why.
         """
-        if not native.is_riskless(self.returns):
-            return {}
-        return {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
+        caveats = {"return": why} if (why := self._unfilled()) else {}
+        if native.is_riskless(self.returns):
+            caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
+        return caveats
+
+    def _unfilled(self) -> str:
+        # Counting fills replays the run, so a run without lost orders is not counted.
+        if not any(event["slug"] in ("unfilled", "refused") for event in self.events):
+            return ""
+        return unfilled_caveat(self.dataset, self._settings["window"], self.events, self.event_counts["filled"])
 
     def __copy__(self) -> Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)

@@ -20,11 +20,11 @@ from openoutcry.agents.decision_codec import decision_text
 from openoutcry.arguments import checked_integer
 from openoutcry.backtest.executors import Executor, Future, available_cpus, open_executor, progress_bar
 from openoutcry.backtest.parameter_grid import Grid, Item, Params, Point, grid_points
-from openoutcry.backtest.run import Run, Series, run_backtest
+from openoutcry.backtest.run import Run, Series, is_weights, run_backtest
 from openoutcry.backtest.settings import settings_of
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.window import Edge, Window
+from openoutcry.data.window import Edge, Window, as_window, weights_window
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits
 
@@ -59,7 +59,7 @@ def run_sweep(
             Without a grid: a list of such items.
         grid: A dict of values by name, whose combinations are the points, the last name varying fastest; or a list of
             the params of each point.
-        window: As in `run_backtest`, like the next four.
+        window: As in `run_backtest`, like the next four; by default all bars for arrays, not for agents.
         costs: Cost model.
         limits: Limits on decisions.
         seed: Key of the slippage noise, the same in every run.
@@ -76,13 +76,13 @@ def run_sweep(
         Exception: an exception of a point passes unchanged, with a note of its params, and ends the sweep. `on_result`
             has then been called for every point before it and for none after it.
     """
-    settings = settings_of(dataset, window, (costs, limits), seed, lookback)
+    settings = settings_of(dataset, weights_window(window), (costs, limits), seed, lookback)
     make, points = grid_points(weights_or_agents, grid)
     n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
     runs = []
     with ExitStack() as stack:
         workers, in_process = stack.enter_context(open_executor(executor, n_jobs))
-        job = _Job(dataset, make, settings, in_process)
+        job = _Job(dataset, make, settings, as_window(window), in_process)
         advance = stack.enter_context(progress_bar(len(points), progress))
         results = stack.enter_context(closing(_runs_in_order(workers, job, points, n_jobs)))
         for index, run in enumerate(results):
@@ -165,11 +165,21 @@ class _ProcessLock:
 
 @dataclass(frozen=True)
 class _Job:
-    """The settings that all runs of a sweep share."""
+    """What all runs of a sweep share.
+
+    Attributes:
+        dataset: The market.
+        make: As `weights_or_agents` of `run_sweep`; None for a list.
+        settings: Settings of arrays of weights.
+        window: Window of the sweep, whose default start is another bar for agents.
+        in_process: Whether the runs are in this process.
+        lock: Held while `make` is called.
+    """
 
     dataset: Dataset
     make: Callable[..., Item] | None
     settings: native.Settings
+    window: Window
     in_process: bool
     lock: _ProcessLock = field(default_factory=_ProcessLock)
 
@@ -200,7 +210,7 @@ class _Job:
 
     def as_table(self, item: Any) -> npt.NDArray[np.float64] | None:
         """Return weights as a table; None for an agent."""
-        return None if callable(item) or isinstance(item, str) else weight_table(self.dataset, item)
+        return weight_table(self.dataset, item) if is_weights(item) else None
 
     def run_tables(self, tables: Sequence[Any], points: Sequence[Point], results: list[Run | _RemoteRun]) -> None:
         """Append the runs of tables of weights to `results`.
@@ -233,7 +243,7 @@ class _Job:
         return run_backtest(
             self.dataset,
             item,
-            settings["window"],
+            self.window,
             settings["costs"],
             settings["limits"],
             settings["seed"],
@@ -245,8 +255,10 @@ class _Job:
         """Return the run of another process, recomputed here from its decisions."""
         if isinstance(remote.decisions, list):
             texts = iter(remote.decisions)
-            core = native.run_callable(self.dataset._core, lambda _: next(texts), self.settings)
-            run = Run(self.dataset, core, self.settings, remote.name)
+            settings = self.settings.copy()
+            settings["window"] = self.window.resolve(self.dataset, settings["lookback"])
+            core = native.run_callable(self.dataset._core, lambda _: next(texts), settings)
+            run = Run(self.dataset, core, settings, remote.name)
         elif isinstance(remote.decisions, np.ndarray):
             table = np.full((self.dataset.n_bars, self.dataset.n_symbols), np.nan)
             start, end = self.settings["window"]

@@ -15,6 +15,7 @@ from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import BYTES, is_snapshot, open_dataset
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
@@ -28,6 +29,8 @@ app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 # Columns without a value for any symbol are omitted from the table.
+# What to type if the symbols of a market have different dates.
+AXIS_HINT = '`axis="intersection"` keeps the dates of all symbols'
 HEADS = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
 
 
@@ -103,10 +106,12 @@ def check(
         duplicates=duplicates, form=form,
     )  # fmt: skip
     dataset, found = _opened(source, periods_per_year, options)
-    warnings = _warnings(dataset)
+    bars = fill_bars(dataset)
+    warnings = [*fill_warnings(bars, hint=AXIS_HINT), *_warnings(dataset)]
     if as_json:
         read_as = {} if found is None else data_import.described(dataset, found)
-        typer.echo(json.dumps(read_as | {"fingerprint": dataset.fingerprint, "warnings": warnings}))
+        stated = {"fingerprint": dataset.fingerprint, "fills": _fills(bars), "warnings": warnings}
+        typer.echo(json.dumps(read_as | stated))
         return
     if found is None:
         typer.echo(f"ok: {dataset!r}")
@@ -131,6 +136,10 @@ def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -
         return open_dataset(source, periods_per_year), None
     found = data_import.imported([path], periods_per_year, options)
     return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found
+
+
+def _fills(bars: dict[str, FillBars]) -> dict[str, dict[str, int]]:
+    return {symbol: {"n_fills": each.n_fills, "n_bars": each.n_bars} for symbol, each in bars.items()}
 
 
 def _cell(value: object) -> str:

@@ -277,6 +277,8 @@ def _print_run(done: Run, report: Path | None, as_json: bool, recorded: Recorded
     title = f"{done.dataset.name}, {done.dates[0]} .. {done.dates[-1]}, {len(done.dates):,} bars"
     title += f", {periods_text(done.dataset.periods_per_year)}"
     console.print(metrics_table(title, [done], ranked=False))
+    if "return" in done.caveats:
+        console.print(f"  · {done.caveats['return']}", style="yellow", highlight=False, soft_wrap=True)
     console.print(f"  · {LEGEND}", style="dim", highlight=False)
     console.print(f"  · {_event_summary(done)}", style="dim", highlight=False)
     for remark in (*fault_summary([done.faults]), *_idle_remarks(done)):
@@ -333,6 +335,7 @@ def _as_json(done: Run) -> dict[str, object]:
         "seed": done.seed,
         "metrics": done.metrics,
         "undefined": done.undefined,
+        "caveats": done.caveats,
         "paid": {kind: float(values.sum()) for kind, values in done.costs.items()},
         "events": done.event_counts,
         "faults": dict(sorted(Counter(done.faults.values()).items())),

@@ -53,13 +53,23 @@ def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
     index: Any = getattr(values, "index", None)
     if not hasattr(index, "inferred_type") or list(index) == list(range(len(index))):
         return
-    labels = [str(label) for label in index] if index.inferred_type == "integer" else iso(index)
+    labels = [str(label) for label in index] if index.inferred_type == "integer" else _index_dates(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"
         received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
         hint = f"hint: reindex `{name}` to `dates`, or pass an array"
         raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")
+
+
+def _index_dates(index: Any) -> list[str]:
+    """Return the dates of a pandas index: days if all are midnight in its own zone, else UTC."""
+    if getattr(index, "tz", None) is None:
+        return iso(index)
+    days = iso(index.tz_localize(None))
+    if not days or len(days[0]) == 10:
+        return days
+    return [f"{text}Z" for text in iso(index.tz_convert("UTC").tz_localize(None))]
 
 
 def table(name: str, values: npt.ArrayLike, symbols: Sequence[str]) -> Table:

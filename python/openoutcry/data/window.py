@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from typing import Any, Protocol, TypeAlias
 
@@ -36,7 +36,8 @@ class Window:
     objects (including pandas timestamps) or datetime64, without a time zone.
 
     Args:
-        start: First bar. None: `lookback - 1` if the data has at least twice as many bars as the lookback, else 0.
+        start: First bar. None: 0 for an array of weights; for agents, which need a history, `lookback - 1` if the data
+            has at least twice as many bars as the lookback, else 0.
         end: One past the last bar, so a date is excluded. None: the end of the data.
     """
 
@@ -96,6 +97,12 @@ def as_window(window: Any) -> Window:
         message = f"`window` must be a Window, a pair, `START:END` or None; received {window!r}"
         raise refusal("window_invalid", message)
     return Window(*window)
+
+
+def weights_window(window: Any) -> Window:
+    """Return the window of an array of weights, which starts at the first bar."""
+    checked = as_window(window)
+    return replace(checked, start=0) if checked.start is None else checked
 
 
 def _edge(text: str) -> Edge:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from openoutcry import data
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import costs_and_limits, lookback_of, seed_of, unmasked_array
+from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
@@ -161,6 +161,9 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             OpenOutcryError: an array has the wrong shape, a weight is not finite, or the episode is over; the state is
                 unchanged.
         """
+        for name, values in (("action", action), ("hold", hold)):
+            if not isinstance(values, np.ndarray):
+                check_row_names(name, values, self.dataset.symbols)
         weights = unmasked_array("action", action)
         if weights.dtype.kind not in "fiu" or weights.shape != self.action_space.shape:
             wanted = f"an action must be numbers of shape {self.action_space.shape}"

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
+from openoutcry.arguments import check_same_rows
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
@@ -238,6 +239,7 @@ def sharpe_difference(
 
     Source: Ledoit and Wolf (2008).
     """
+    check_same_rows(first=first, second=second)
     pair = [np.asarray(returns, dtype=np.float64) for returns in (first, second)]
     if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
         shapes = " and ".join(str(returns.shape) for returns in pair)

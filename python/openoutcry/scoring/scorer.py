@@ -7,6 +7,7 @@ never eligible, because the decisions behind them cannot be verified. `docs/scor
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -16,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, checked_text, unmasked_array
+from openoutcry.arguments import check_same_rows, checked_integer, checked_text, unmasked_array
+from openoutcry.data import columns
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
@@ -36,6 +38,7 @@ __all__ = [
     "submit_returns",
 ]
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 Array = npt.NDArray[np.float64]
 Agents = RunRecord | Submission | Iterable[RunRecord | Submission] | Mapping[str, Any] | npt.ArrayLike
 
@@ -85,7 +88,7 @@ def score(
         windows: Days of each window of returns; None is one window, which is too few to be eligible.
         benchmark: Buy-and-hold returns on the same days, shape `(n_days,)`.
         cash: Cash returns on the same days, shape `(n_days,)`; None is 0.
-        dates: Date of each return; the board names its windows by them.
+        dates: Date of each return; the board names its windows by them. By default the index of a pandas series.
         periods_per_year: Bars per year of returns; by default those that `dates` show. Required without dates.
         n_trials: Trials counted by a ledger; the scorer counts at least the agents of the board.
         luck_floor: Null agents, reported for comparison and excluded from every test; an empty list is none.
@@ -96,6 +99,8 @@ def score(
     Raises:
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
+    given = agents if isinstance(agents, Mapping) else {"returns": agents}
+    dates = _dates_of(dates, given | {"benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
@@ -309,11 +314,12 @@ def submit_returns(
         cash: Cash returns, shape `(n_days,)`; None is 0.
         periods_per_year: Bars per year; by default those that `dates` show. Required without dates.
         in_sample_trials: Trials declared by the author of the agent.
-        dates: Date of each return.
+        dates: Date of each return; by default the index of a pandas series.
 
     Raises:
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
     """
+    dates = _dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
@@ -343,6 +349,20 @@ def submit_returns(
     return Submission.of_returns(agent_id, runs, periods_per_year=periods, in_sample_trials=trials)
 
 
+def _dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
+    """Return the date of each return: as stated, or the common index of pandas series."""
+    labels = check_same_rows(**{str(name): values for name, values in series.items()})
+    if labels is None:
+        return dates
+    texts = columns.iso(labels)
+    if not len(dates):
+        return texts if _DATE.match(texts[0]) else dates
+    if columns.iso(dates) != texts:
+        message = f"`dates` must be the index of the returns; received {dates[0]} .. {dates[-1]}"
+        raise refusal("shape_mismatch", f"{message} and {texts[0]} .. {texts[-1]}")
+    return dates
+
+
 def _periods_of(dates: Sequence[str], stated: float | None) -> float:
     """Return the stated number of bars per year, else that of the dates."""
     if stated is not None:
@@ -370,6 +390,9 @@ def _daily(name: str, values: Any, n_days: int) -> Array:
 
 
 def _numbers(name: str, values: Any, axes: tuple[int, ...]) -> Array:
+    if hasattr(values, "columns"):
+        hint = "hint: pass a mapping, `{name: frame[name] for name in frame}`"
+        raise refusal("shape_mismatch", f"`{name}` must be an array or a series; received a data frame; {hint}")
     array = unmasked_array(name, values)
     if array.ndim not in axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {' or '.join(map(str, axes))} dimensions"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, unmasked_array
+from openoutcry.arguments import check_same_rows, checked_integer, unmasked_array
 from openoutcry.errors import refusal
 
 Series = npt.NDArray[np.float64]
@@ -309,6 +309,7 @@ def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float) -> Rolli
 
 def regress(returns: Any, benchmark: Any) -> Regression:
     """Regress returns on the benchmark returns of the same bars."""
+    check_same_rows(returns=returns, benchmark=benchmark)
     return Regression(**native.regress(series("returns", returns), series("benchmark", benchmark)))
 
 
@@ -318,6 +319,7 @@ def tracking(returns: Any, benchmark: Any, periods_per_year: float) -> Tracking:
     Raises:
         OpenOutcryError: `argument_invalid`: the difference has a standard deviation below 1e-8 per bar.
     """
+    check_same_rows(returns=returns, benchmark=benchmark)
     return Tracking(**native.tracking(series("returns", returns), series("benchmark", benchmark), periods_per_year))
 
 
@@ -333,11 +335,13 @@ def at_cost(returns: Any, cost: Any, turnover: Any, cost_bps: float) -> Series:
     Adds back the paid `cost` and deducts the new one, to first order. `cost` and `turnover` are fractions of the NAV
     before the bar, shape `(n_returns,)`.
     """
+    check_same_rows(returns=returns, cost=cost, turnover=turnover)
     return native.at_cost(series("returns", returns), series("cost", cost), series("turnover", turnover), cost_bps)
 
 
 def break_even_bps(returns: Any, cost: Any, turnover: Any) -> float:
     """Return the cost, in bps of turnover, that leaves a mean return of 0."""
+    check_same_rows(returns=returns, cost=cost, turnover=turnover)
     return native.break_even_bps(series("returns", returns), series("cost", cost), series("turnover", turnover))
 
 

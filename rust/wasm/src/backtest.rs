@@ -110,10 +110,10 @@ pub fn baselines() -> Vec<String> {
 
 /// Runs weights over a window: one row per bar of the market; NaN is a hold.
 ///
-/// Only the rows of the window are used.
+/// The window is all bars by default. Only its rows are used.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
-    let settings: Settings = read("settings", settings)?;
+    let settings = read::<Settings>("settings", settings)?.from_first_bar();
     let backtest = backtest(dataset, &settings, seed)?;
     let (n_bars, n_symbols) = (dataset.core.n_bars(), dataset.core.n_symbols());
     if weights.len() != n_bars * n_symbols {

@@ -143,6 +143,12 @@ impl Settings {
         Window::resolve(self.window.start, self.window.end, self.lookback(), data.n_bars()).map_err(to_js)
     }
 
+    /// Returns the settings of weights, whose default window is all bars: they need no history.
+    pub(crate) fn from_first_bar(mut self) -> Self {
+        self.window.start = self.window.start.or(Some(0));
+        self
+    }
+
     pub(crate) fn costs(&self) -> CostModel {
         self.costs.model()
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from openoutcry.arguments import checked_integer
+from openoutcry.arguments import check_row_names, checked_integer
 from openoutcry.backtest.strategies import parameter_space, rolling_windows
 from openoutcry.backtest.strategies.json_agent import StrategyAgent
 from openoutcry.backtest.strategies.parameter_space import Ranges, Value
@@ -214,6 +214,7 @@ def checked_weights(weights: Any, is_listed: rolling_windows.Mask) -> Array:
         raise refusal(
             "argument_invalid", f"weights must be an array; received {parameter_space.shown(weights)}"
         ) from error
+    check_row_names("weights", weights)
     if array.dtype.kind not in "fiu":
         raise refusal("argument_invalid", f"weights must be numbers; received {array.dtype}")
     if array.shape != is_listed.shape:

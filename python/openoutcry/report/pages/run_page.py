@@ -44,9 +44,10 @@ def headline(view: RunView, benchmark: RunView | None) -> str:
     if verdict_text.distinct_from_zero(view):
         sentences.append(verdict_text.ONE_TRIAL)
     runs = [view] if benchmark is None else [view, benchmark]
-    ended = f"{view.ending[0].upper()}{view.ending[1:]}. " if view.ending else ""
+    # Orders that did not fill come first: no number after them measures the agent.
+    first = "".join(f"{text[0].upper()}{text[1:]}. " for text in (view.caveats.get("return"), view.ending) if text)
     return (
-        f'<div class="headline"><div><p class="verdict">{escape(ended + verdict_text.sharpe_verdict(view))}.</p>'
+        f'<div class="headline"><div><p class="verdict">{escape(first + verdict_text.sharpe_verdict(view))}.</p>'
         f"<p>{escape(' '.join(sentences))}</p></div>{intervals(runs, [run.name for run in runs])}</div>"
     )
 

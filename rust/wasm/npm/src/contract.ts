@@ -71,7 +71,7 @@ export interface Limits {
 
 /** Settings of a run, with the names of the record header. */
 export interface Settings {
-  /** Bars `[start, end)`. */
+  /** Bars `[start, end)`; `end` is that of the data by default. By default, weights start at bar 0, agents at `lookback - 1`, or at 0 if the data has fewer than twice `lookback` bars. */
   window?: { start?: number; end?: number };
   costs?: Costs;
   limits?: Limits;

@@ -157,7 +157,7 @@ export function runBacktest(
   agent: string | ((observation: MarketObservation) => Decision),
   settings?: Captured,
 ): RecordedRun;
-/** Runs weights over a window: one row per bar of the market; only the rows of the window are used; NaN is a hold. */
+/** Runs weights over a window, by default all bars: one row per bar of the market; only the rows of the window are used; NaN is a hold. */
 export function runBacktest(dataset: Dataset, weights: readonly ArrayLike<number>[], settings?: Settings & Pick<Captured, "fill_key">): Run;
 export function runBacktest(
   dataset: Dataset,

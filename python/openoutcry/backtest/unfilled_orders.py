@@ -1,0 +1,62 @@
+"""Caveat of a run whose orders did not fill."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from openoutcry.data.dataset import Dataset
+from openoutcry.data.fill_bars import fill_bars, fill_warnings
+
+SELDOM = 0.1
+"""Share of unfilled orders above which a run has a caveat."""
+
+_REASONS = {
+    "no_price": "no price on the next bar",
+    "not_tradable": "trading not allowed on the next bar",
+    "no_volume": "volume 0 on the next bar",
+    "cost_too_high": "costs above half of the price",
+}
+_MOST_NAMES = 3
+
+
+def unfilled_caveat(
+    dataset: Dataset, window: tuple[int, int], events: Sequence[Mapping[str, Any]], n_fills: int
+) -> str:
+    """Return why orders of a run did not fill; empty if enough of them did.
+
+    Only bars of the window are read: the caveats of an episode that goes on must not reveal later bars.
+
+    Args:
+        dataset: The market of the run.
+        window: Bars `[start, end)` of the run.
+        events: Events of the run other than fills.
+        n_fills: Number of its fills.
+    """
+    lost = [event for event in events if event["slug"] == "unfilled"]
+    refused = sum(event["slug"] == "refused" for event in events)
+    if n_fills == 0 and (lost or refused):
+        total = len(lost) + refused
+        text = f"none of the {total:,} orders filled" if total > 1 else "the only order did not fill"
+    elif lost and len(lost) > SELDOM * (n_fills + len(lost)):
+        text = f"{len(lost):,} of the {n_fills + len(lost):,} orders did not fill"
+    else:
+        return ""
+    named = {str(event["symbol"]) for event in lost}
+    bars = fill_bars(dataset, *window)
+    never = {symbol: each for symbol, each in bars.items() if symbol in named and each.n_fills == 0}
+    why = fill_warnings(never) + _reasons([event for event in lost if event["symbol"] not in never])
+    why += [f"refused: {refused:,}"] if refused and n_fills == 0 else []
+    return "; ".join([text, *why])
+
+
+def _reasons(events: Sequence[Mapping[str, Any]]) -> list[str]:
+    reasons = Counter(str(event["reason"]) for event in events)
+    found = []
+    for reason, count in reasons.most_common():
+        symbols = Counter(str(event["symbol"]) for event in events if event["reason"] == reason)
+        names = ", ".join(symbol for symbol, _ in symbols.most_common(_MOST_NAMES))
+        names += f" and {len(symbols) - _MOST_NAMES} others" if len(symbols) > _MOST_NAMES else ""
+        found.append(f"{_REASONS.get(reason, reason)}: {count:,} ({names})")
+    return found

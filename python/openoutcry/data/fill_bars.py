@@ -1,0 +1,132 @@
+"""Bars on which a symbol can be traded, and warnings where these are few.
+
+An order of a bar that cannot be traded is lost (step 8 of the timeline in `contract/README.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.dataset import Dataset
+
+# Holidays of several countries leave more of the axis than this; weekends (5 of 7 days) leave less.
+SELDOM = 0.9
+"""Share of bars below which a symbol seldom fills."""
+
+_MOST_NAMES = 3
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class FillBars:
+    """Bars of a symbol after its first close, up to its last.
+
+    Attributes:
+        symbol: Name of the symbol.
+        n_bars: Number of these bars.
+        n_fills: Number of these bars on which an order fills.
+        cause: Why most of the other bars cannot be traded: `closes`, `opens`, `mask` or `volume`; empty for none. If
+            no order fills, why the last of them cannot.
+        example: Date of the first bar that cannot be traded; empty for none.
+    """
+
+    symbol: str
+    n_bars: int
+    n_fills: int
+    cause: str = ""
+    example: str = ""
+
+    @property
+    def share(self) -> float:
+        """Share of the bars on which an order fills; 0 without bars."""
+        return self.n_fills / self.n_bars if self.n_bars else 0.0
+
+
+def fill_bars(dataset: Dataset, start: int = 0, end: int | None = None) -> dict[str, FillBars]:
+    """Return the bars on which each symbol can be traded, within `[start, end)`.
+
+    Symbols without a close there are left out.
+    """
+    rows = slice(start, end)
+    closed = np.isfinite(dataset.close[rows])
+    is_listed: _Mask = np.isfinite(dataset.close[: start + 1]).any(axis=0, keepdims=True)[0]
+    causes = _causes(dataset, rows, closed)
+    dates, found = dataset.dates[rows], {}
+    for column in np.flatnonzero(closed.any(axis=0)):
+        bars = np.flatnonzero(closed[:, column])
+        first = 0 if is_listed[column] else int(bars[0])
+        span = slice(first + 1, max(first, int(bars[-1])) + 1)
+        is_open, counts = np.ones(span.stop - span.start, dtype=np.bool_), {}
+        for cause, allowed in causes.items():
+            # A cause counts the bars that no earlier cause has.
+            if lost := int((is_open & ~allowed[span, column]).sum()):
+                counts[cause] = lost
+            is_open &= allowed[span, column]
+        symbol, n_fills = dataset.symbols[column], int(is_open.sum())
+        cause = "" if not counts else max(counts, key=lambda name: counts[name]) if n_fills else list(counts)[-1]
+        example = dates[span.start + int(np.flatnonzero(~is_open)[0])] if counts else ""
+        found[symbol] = FillBars(symbol, len(is_open), n_fills, cause, example)
+    return found
+
+
+def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
+    """Return warnings about symbols that never fill, or seldom.
+
+    Seldom is on less than `SELDOM` of their bars. Symbols with the same cause share a sentence.
+
+    Args:
+        bars: As `fill_bars` returns them.
+        hint: What to do where the symbols of a market have different dates.
+    """
+    groups: dict[tuple[bool, str], list[FillBars]] = {}
+    for each in bars.values():
+        if each.share < SELDOM:
+            groups.setdefault((each.n_fills > 0, each.cause), []).append(each)
+    return [_sentence(group, hint) for _, group in sorted(groups.items())]
+
+
+def _causes(dataset: Dataset, rows: slice, closed: _Mask) -> dict[str, _Mask]:
+    causes = {"closes": closed}
+    if dataset.open is not None:
+        causes["opens"] = np.isfinite(dataset.open[rows])
+    else:
+        # Orders fill at the close of the bar before.
+        causes["opens"] = np.vstack([np.zeros((1, closed.shape[1]), dtype=np.bool_), closed[:-1]])
+    if dataset.tradable is not None:
+        causes["mask"] = dataset.tradable[rows]
+    if dataset.volume is not None:
+        causes["volume"] = dataset.volume[rows] != 0.0
+    return causes
+
+
+def _sentence(group: Sequence[FillBars], hint: str) -> str:
+    first, is_one = group[0], len(group) == 1
+    names = ", ".join(each.symbol for each in group[:_MOST_NAMES])
+    names += f" and {len(group) - _MOST_NAMES} other symbols" if len(group) > _MOST_NAMES else ""
+    if first.n_fills == 0:
+        return f"{names} can never fill: {_never(first, 'its' if is_one else 'their')}"
+    shares = sorted(each.share for each in group)
+    share = " to ".join(dict.fromkeys((f"{shares[0]:.0%}", f"{shares[-1]:.0%}")))
+    because = {
+        "closes": f"no close, such as on {first.example}",
+        "opens": f"no price to fill at, such as on {first.example}",
+        "mask": f"trading is not allowed, such as on {first.example}",
+        "volume": f"volume 0, such as on {first.example}",
+    }[first.cause]
+    text = f"{names} {'fills' if is_one else 'fill'} on only {share} of the bars ({because})"
+    text += ": orders decided before the other bars are lost"
+    return f"{text}; hint: {hint}" if hint and first.cause in ("closes", "opens") else text
+
+
+def _never(bars: FillBars, its: str) -> str:
+    if bars.n_bars == 0:
+        return "no close follows the first one"
+    return {
+        "opens": "no bar after the first close has a price to fill at",
+        "mask": "trading is not allowed on any bar",
+        "volume": f"{its} volume is 0 on every bar",
+    }[bars.cause]

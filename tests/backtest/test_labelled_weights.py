@@ -1,0 +1,94 @@
+"""Weights with labels are aligned by them or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from builders import bits
+
+import openoutcry as oo
+
+MARKET = oo.Dataset.synthetic(n_symbols=3, n_days=60, seed=2)
+WEIGHTS = np.random.default_rng(1).random((60, 3)) / 3
+FRAME = pd.DataFrame(WEIGHTS, index=pd.DatetimeIndex(MARKET.dates), columns=list(MARKET.symbols))
+OTHERS = {
+    "reversed": FRAME[::-1],
+    "shuffled": FRAME.sample(frac=1.0, random_state=0),
+    "shuffled numbers": FRAME.reset_index(drop=True).sample(frac=1.0, random_state=0),
+    "late": FRAME.shift(freq="D"),
+    "partial": FRAME[10:],
+    "columns in another order": FRAME[FRAME.columns[::-1]],
+    "a column missing": FRAME.iloc[:, :2],
+    "a column of dates": FRAME.reset_index(),
+}
+
+
+def run(weights: Any) -> oo.Run:
+    return oo.run_backtest(MARKET, weights)
+
+
+def sweep(weights: Any) -> oo.Run:
+    return oo.run_sweep(MARKET, [weights], jobs=1, progress=False).runs[0]
+
+
+@pytest.mark.parametrize("door", [run, sweep])
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_weights_with_other_labels_are_refused(door: Any, other: pd.DataFrame) -> None:
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        door(other)
+    assert refused.value.slug == "shape_mismatch"
+
+
+@pytest.mark.parametrize("door", [run, sweep])
+@pytest.mark.parametrize(
+    "same",
+    [
+        FRAME,
+        FRAME.reset_index(drop=True),
+        FRAME.set_axis(list(MARKET.dates)),
+        FRAME.tz_localize("America/New_York"),
+        pl.DataFrame(WEIGHTS, schema=list(MARKET.symbols)),
+    ],
+    ids=["dates", "row numbers", "texts", "days of a zone", "polars"],
+)
+def test_weights_with_the_labels_of_the_market_equal_the_array(door: Any, same: Any) -> None:
+    assert bits(door(same).nav) == bits(run(WEIGHTS).nav)
+
+
+def test_a_mixed_sweep_runs_each_item_over_its_own_window() -> None:
+    for window in (None, (None, 50)):
+        mixed = oo.run_sweep(MARKET, [WEIGHTS, "equal-weight", WEIGHTS], window=window, progress=False)
+        for (_, made), item in zip(mixed, (WEIGHTS, "equal-weight", WEIGHTS), strict=True):
+            alone = oo.run_backtest(MARKET, item, window)
+            assert (made.window, bits(made.nav)) == (alone.window, bits(alone.nav))
+        assert [made.window.start for made in mixed.runs] == [0, 19, 0]
+
+
+def test_the_first_rows_of_an_array_are_traded() -> None:
+    held = np.full((60, 3), np.nan)
+    held[0] = [1.0, 0.0, 0.0]
+    assert run(held).event_counts["filled"] == 1
+
+
+def test_an_xarray_is_not_stripped_of_its_coordinates() -> None:
+    class Labelled:
+        dims, coords = ("time", "symbol"), {}
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            return WEIGHTS
+
+    with pytest.raises(oo.OpenOutcryError, match="without coordinates"):
+        run(Labelled())
+
+
+def test_an_action_with_symbols_must_have_those_of_the_market() -> None:
+    env = oo.OpenOutcryEnv(dataset=MARKET)
+    env.reset(seed=0)
+    action = pd.Series([0.1, 0.2, 0.3], list(MARKET.symbols))
+    with pytest.raises(oo.OpenOutcryError, match="`action` must have the index"):
+        env.step(action[::-1])
+    env.step(action)
