@@ -327,8 +327,8 @@ class Run:
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
         If no order filled, or more than 10 % of the orders did not, `return` comes first and says why.
         """
-        window, events = self._settings["window"], self.events
-        why = unfilled_caveat(self.dataset, window, events, lambda: self.event_counts["filled"])
+        window, count = self._settings["window"], lambda: self.event_counts["filled"]
+        why = unfilled_caveat(self.dataset, window, self.events, count)
         caveats = {"return": why} if why else {}
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
@@ -338,8 +338,7 @@ class Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
 
     def __deepcopy__(self, memo: object) -> Run:
-        # The core is immutable; returned arrays are copies of it.
-        return self.__copy__()
+        return self.__copy__()  # the core is immutable, and returned arrays are copies of it
 
     def __reduce__(self) -> Any:
         hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"
