@@ -251,14 +251,6 @@ def test_a_window_may_be_bars_or_dates(window: Any, bars: tuple[int, int]) -> No
     assert done.dates == MARKET.dates[slice(*bars)]
 
 
-@pytest.mark.parametrize("window", [None, (None, 50), ":", oo.Window(end=50)], ids=str)
-def test_by_default_an_agent_starts_with_a_history_and_an_array_at_the_first_bar(window: Any) -> None:
-    agent = oo.run_backtest(MARKET, "equal-weight", window)
-    array = oo.run_backtest(MARKET, weights_of(), window)
-    assert (agent.window.start, array.window.start) == (19, 0)
-    assert agent.window.end == array.window.end
-
-
 @pytest.mark.parametrize(
     "window",
     [(5, 61), (5, 6), (5, 5), (50, 5), (59, 60), (60, 60), ("2030-01-01", None), (None, "1900-01-01")],

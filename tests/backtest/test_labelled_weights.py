@@ -59,6 +59,14 @@ def test_weights_with_the_labels_of_the_market_equal_the_array(door: Any, same: 
     assert bits(door(same).nav) == bits(run(WEIGHTS).nav)
 
 
+@pytest.mark.parametrize("window", [None, (None, 50), ":", oo.Window(end=50)], ids=str)
+def test_by_default_an_agent_starts_with_a_history_and_an_array_at_the_first_bar(window: Any) -> None:
+    agent = oo.run_backtest(MARKET, "equal-weight", window)
+    array = oo.run_backtest(MARKET, WEIGHTS, window)
+    assert (agent.window.start, array.window.start) == (19, 0)
+    assert agent.window.end == array.window.end
+
+
 def test_a_mixed_sweep_runs_each_item_over_its_own_window() -> None:
     for window in (None, (None, 50)):
         mixed = oo.run_sweep(MARKET, [WEIGHTS, "equal-weight", WEIGHTS], window=window, progress=False)

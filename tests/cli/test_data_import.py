@@ -138,3 +138,15 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     code, output = run("import", tmp_path / "none.csv", "--out", tmp_path / "out")
     assert code != 0
     assert "a file of prices is required" in output
+
+
+VENDORS = ("yahoo_web_adj_close", "binance_klines_ms", "kaggle_all_stocks", "mt5_hourly", "investing_com")
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_the_file_of_a_vendor_becomes_a_report_in_one_command(name: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    words = ["run", "--data", str(FORMATS / f"{name}.csv"), "--agent", "buy-and-hold", "--window", "0:"]
+    done = CliRunner().invoke(app, [*words, "--report", str(page)])
+    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    assert "Sharpe" in page.read_text(encoding="utf-8")

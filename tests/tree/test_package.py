@@ -184,7 +184,7 @@ def test_weights_with_other_dates_are_refused() -> None:
     frame = pd.DataFrame(0.5, index=pd.DatetimeIndex(dataset.dates), columns=list(dataset.symbols))
     assert oo.run_backtest(dataset, frame).nav[0] == 1.0
     for other in (frame.iloc[::-1], frame.set_axis(frame.index + pd.Timedelta(days=1), axis=0)):
-        with pytest.raises(oo.OpenOutcryError, match="the index of weights must be the dates"):
+        with pytest.raises(oo.OpenOutcryError, match=r"the index of `weights` must be `dataset\.dates`"):
             oo.run_backtest(dataset, other)
 
 

@@ -54,8 +54,7 @@ def run_backtest(
         agent_or_weights: A callable from observation to decision, the name of a baseline, or an array of target
             weights: shape `(n_bars, n_symbols)`, signed fractions of NAV. Row k is decided at the close of bar k; NaN
             holds; rows outside the window are ignored.
-        window: Bars or dates `[start, end)`. By default all bars for an array, and for an agent all from
-            `lookback - 1` on.
+        window: Bars or dates `[start, end)`; by default all bars for an array.
         costs: Cost model; None for the defaults of `CostModel`.
         limits: Limits on decisions; None for the defaults of `Limits`.
         seed: Key of the slippage noise, which matters only if `slippage_jitter` is above 0, and of the baseline
@@ -328,23 +327,18 @@ class Run:
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
         If no order filled, or more than 10 % of the orders did not, `return` comes first and says why.
         """
-        caveats = {"return": why} if (why := self._unfilled()) else {}
+        window, count = self._settings["window"], lambda: self.event_counts["filled"]
+        why = unfilled_caveat(self.dataset, window, self.events, count)
+        caveats = {"return": why} if why else {}
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
         return caveats
-
-    def _unfilled(self) -> str:
-        # Counting fills replays the run, so a run without lost orders is not counted.
-        if not any(event["slug"] in ("unfilled", "refused") for event in self.events):
-            return ""
-        return unfilled_caveat(self.dataset, self._settings["window"], self.events, self.event_counts["filled"])
 
     def __copy__(self) -> Run:
         return Run(self.dataset, self._core, self._settings, self.name, self._record, self._faults)
 
     def __deepcopy__(self, memo: object) -> Run:
-        # The core is immutable; returned arrays are copies of it.
-        return self.__copy__()
+        return self.__copy__()  # the core is immutable, and returned arrays are copies of it
 
     def __reduce__(self) -> Any:
         hint = "return `run.nav`, `run.metrics`, `run.to_frame()` or `run.decisions` from a worker"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from openoutcry.data.dataset import Dataset
@@ -22,7 +22,7 @@ _MOST_NAMES = 3
 
 
 def unfilled_caveat(
-    dataset: Dataset, window: tuple[int, int], events: Sequence[Mapping[str, Any]], n_fills: int
+    dataset: Dataset, window: tuple[int, int], events: Sequence[Mapping[str, Any]], count_fills: Callable[[], int]
 ) -> str:
     """Return why orders of a run did not fill; empty if enough of them did.
 
@@ -32,10 +32,11 @@ def unfilled_caveat(
         dataset: The market of the run.
         window: Bars `[start, end)` of the run.
         events: Events of the run other than fills.
-        n_fills: Number of its fills.
+        count_fills: Returns the number of its fills, by a replay; called only if orders were lost.
     """
     lost = [event for event in events if event["slug"] == "unfilled"]
     refused = sum(event["slug"] == "refused" for event in events)
+    n_fills = count_fills() if lost or refused else 0
     if n_fills == 0 and (lost or refused):
         total = len(lost) + refused
         text = f"none of the {total:,} orders filled" if total > 1 else "the only order did not fill"

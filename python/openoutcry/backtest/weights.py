@@ -25,5 +25,5 @@ def weight_table(dataset: Dataset, weights: Any) -> npt.NDArray[np.float64]:
         wanted = f"an agent or an array of shape ({dataset.n_bars}, {dataset.n_symbols}) is required"
         raise refusal("shape_mismatch", f"{wanted}; received {array.ndim}-d {array.dtype}")
     # A shift by one bar would be look-ahead.
-    check_index("weights", weights, dataset.dates)
+    check_index("weights", weights, dataset.dates, "dataset.dates")
     return array.astype(np.float64, copy=False)

@@ -13,10 +13,11 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
-from openoutcry.cli.market_options import BYTES, is_snapshot, open_dataset
+from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
+from openoutcry.data.market_source import BYTES, is_snapshot
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 

@@ -2,93 +2,33 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import string
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from openoutcry import agents, data
+from openoutcry import agents
 from openoutcry.agents.python_worker import is_missing_dependency
 from openoutcry.cli.name_suggestions import suggesting_names
-from openoutcry.data import file_import
-from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.readers.market_columns import ReadOptions
+from openoutcry.data.market_source import open_market
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.records.record_writer import RecordWriter
 from openoutcry.records.run_record import check_record_path
 
 SNAPSHOT = snapshot_files.SUFFIXES
-BYTES = (".market", ".market.gz")
-
-
-_SNAPSHOT_WORD = snapshot_files.FORMAT.rpartition("/")[0].encode()
 
 
 def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
-    """Return a bundled market, or the market of a file.
-
-    A file is one that `data import` reads, a snapshot, or the output of `data export`. Bundled markets have names such
-    as `ecb-fx`, `ecb-fx:all` and `ecb-fx:USD,JPY`.
+    """Return a bundled market, or the market of a file; see `open_market`.
 
     Raises:
         OpenOutcryError: the market is unknown or cannot be read.
     """
-    name, _, universe = source.partition(":")
-    path = Path(source)
-    stated = "a snapshot" if is_snapshot(path) else ""
-    stated = "a .market file" if path.name.endswith(BYTES) else stated
-    if periods_per_year is not None and (name in data.names() or stated):
-        message = f"`--periods-per-year` must be left out with {stated or name}, which states it"
-        message += f"; received {periods_per_year}"
-        raise refusal("argument_invalid", message)
-    if name in data.names():
-        return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
-    try:
-        if is_snapshot(path):
-            return snapshot_files.load(path)
-        if path.name.endswith(BYTES):
-            return _of_bytes(path)
-        is_parquet = path.suffix == ".parquet"
-        read = file_import.import_parquet if is_parquet else file_import.import_file
-        found = file_import.import_cached(read, path, periods_per_year, ReadOptions())
-        name = path.stem if is_parquet else path.name.partition(".")[0]
-        return Dataset(found.core, name=name, notices=found.notices)
-    except OSError as error:
-        known = f"one of {', '.join(data.names())}, or a file of prices, or a snapshot, or a .market file"
-        message = f"a dataset must be {known}; received {source!r}: {error.strerror}"
-        message += "; hint: `openoutcry data list` shows the bundled markets"
-        raise refusal("unknown_dataset", message) from error
-    except ModuleNotFoundError as error:
-        raise refusal(
-            "argument_invalid", f"a dataset must be a text file, because this form {error}; received {source!r}"
-        ) from error
-
-
-def is_snapshot(path: Path) -> bool:
-    """Return whether a path is that of a snapshot; JSON without the form of a snapshot is a file of prices."""
-    if path.suffix not in SNAPSHOT or not path.is_file():
-        return path.suffix in SNAPSHOT
-    content = path.read_bytes().lstrip()
-    # A damaged manifest is refused as one.
-    return not content.startswith(b"[") and (not content.startswith(b"{") or _SNAPSHOT_WORD in content)
-
-
-def _of_bytes(path: Path) -> Dataset:
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        # The archive is truncated or invalid; a file that cannot be read has raised above.
-        except (OSError, EOFError, zlib.error) as error:
-            message = f"a complete gzip file is required; received '{path}', which is truncated or not gzip"
-            raise refusal("argument_invalid", message) from error
-    return Dataset.from_bytes(content, name=path.name.partition(".market")[0])
+    return open_market(source, periods_per_year, cached=True)
 
 
 @contextmanager

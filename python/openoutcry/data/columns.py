@@ -45,7 +45,7 @@ def unlabelled(name: str, values: Any, symbols: Sequence[str]) -> Any:
     return np.column_stack([np.asarray(column) for column in values.columns]) if is_arrow else values
 
 
-def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
+def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dates") -> None:
     """Check that the index of a pandas frame or series is the dates of the bars.
 
     An index of row numbers in order is no label. Arrays have none.
@@ -58,12 +58,12 @@ def check_index(name: str, values: Any, dates: Sequence[str]) -> None:
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"
         received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
-        hint = f"hint: reindex `{name}` to `dates`, or pass an array"
-        raise refusal("shape_mismatch", f"the index of `{name}` must be `dates`; received {received}; {hint}")
+        hint = f"hint: reindex `{name}` to `{wanted}`, or pass an array"
+        raise refusal("shape_mismatch", f"the index of `{name}` must be `{wanted}`; received {received}; {hint}")
 
 
 def _index_dates(index: Any) -> list[str]:
-    """Return the dates of a pandas index: days if all are midnight in its own zone, else UTC."""
+    # Midnights of its own zone are days; other times become UTC.
     if getattr(index, "tz", None) is None:
         return iso(index)
     days = iso(index.tz_localize(None))

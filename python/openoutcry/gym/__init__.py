@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gymnasium
 
-from openoutcry.gym.environment import Observation, OpenOutcryEnv
+from openoutcry.gym.environment import REQUIRED, Observation, OpenOutcryEnv
 from openoutcry.openoutcry_py import OpenOutcryError
 
 __all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
@@ -17,6 +17,8 @@ __all__ = ["Observation", "OpenOutcryEnv", "OpenOutcryError"]
 gymnasium.register("OpenOutcry/Synthetic-v1", entry_point="openoutcry.gym:OpenOutcryEnv")
 for _name, _market in (
     ("Synthetic-v2", {"n_days": 1260}),
+    # The spec of an environment must be JSON, so that an absent market is a text.
+    ("Market-v1", {"dataset": REQUIRED}),
     ("EcbFx-v1", {"dataset": "ecb-fx"}),
     ("UsTreasury-v1", {"dataset": "us-treasury"}),
     ("Calm-v1", {"dataset": "calm"}),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from openoutcry import data
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_row_names, costs_and_limits, lookback_of, seed_of, unmasked_array
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.market_source import open_market
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.episodes import Episodes, finite, scheme_of
@@ -24,6 +25,7 @@ from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
 
 Observation = Any
 """A dict of arrays, or one array where `observation="flat"`."""
+Market: TypeAlias = "Dataset | Scenario | ScenarioSpec | str | os.PathLike[str]"
 
 
 class Default(int):
@@ -31,6 +33,8 @@ class Default(int):
 
 
 N_SYMBOLS, N_DAYS = Default(4), Default(120)
+REQUIRED = ""
+"""Value of `dataset` in an environment id that has no market of its own."""
 
 
 class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
@@ -54,12 +58,13 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
     function of s and k, and `reset()` starts the next episode. If the first `reset` has no seed, the system draws one.
 
     Args:
-        n_symbols: Number of symbols of the synthetic market, 4 by default.
+        n_symbols: Number of symbols of the synthetic market, 4 by default; or the market, like `dataset`.
         n_days: Number of days of the synthetic market, 120 by default.
         seed: Seed of the synthetic market and of the slippage noise. With a `Dataset` it only keys that noise, which
             matters only if `slippage_jitter` is above 0.
-        dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, a `Scenario`, a
-            `ScenarioSpec` or the name of a tier or family; the last two are generated from `seed` and `split`.
+        dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, the path of a file or
+            snapshot, a `Scenario`, a `ScenarioSpec` or the name of a tier or family; the last two are generated from
+            `seed` and `split`.
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.
@@ -84,11 +89,11 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
 
     def __init__(
         self,
-        n_symbols: int = N_SYMBOLS,
+        n_symbols: int | Market = N_SYMBOLS,
         n_days: int = N_DAYS,
         seed: int = 7,
         *,
-        dataset: Dataset | Scenario | ScenarioSpec | str | None = None,
+        dataset: Market | None = None,
         window: Window | tuple[Edge, Edge] | str | None = None,
         within: Window | tuple[Edge, Edge] | str | None = None,
         episode_bars: int | None = None,
@@ -247,8 +252,10 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
         return info
 
 
-def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
+def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) -> Dataset:
     """Return the dataset that the arguments of an environment describe."""
+    if isinstance(n_symbols, (str, os.PathLike, Dataset, Scenario, ScenarioSpec)) and dataset is None:
+        n_symbols, dataset = N_SYMBOLS, n_symbols
     if dataset is None:
         return Dataset.synthetic(n_symbols, n_days, seed)
     if n_symbols is not N_SYMBOLS or n_days is not N_DAYS:
@@ -259,13 +266,13 @@ def market_of(n_symbols: int, n_days: int, seed: int, dataset: Any, split: str) 
         dataset = Scenario(dataset, seed, split=split)
     if isinstance(dataset, Scenario):
         return dataset.dataset()
-    if isinstance(dataset, str):
-        if dataset not in data.names():
-            known = ", ".join([*data.names(), *TIERS])
-            raise refusal("unknown_dataset", f"a dataset must be one of {known}; received {dataset!r}")
-        return data.load(dataset)
+    if dataset == REQUIRED:
+        hint = 'hint: gymnasium.make("openoutcry.gym:OpenOutcry/Market-v1", dataset="prices.csv")'
+        raise refusal("argument_invalid", f"`dataset` must be a market or the path of a file; received none; {hint}")
+    if isinstance(dataset, (str, os.PathLike)):
+        return open_market(dataset, others=TIERS)
     if not isinstance(dataset, Dataset):
-        wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, or None"
+        wanted = "a Dataset, a Scenario, a ScenarioSpec, the name of a bundled market or a tier, a path, or None"
         raise refusal("argument_invalid", f"`dataset` must be {wanted}; received {type(dataset).__name__}")
     return dataset
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
 from openoutcry.arguments import costs_and_limits
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
-from openoutcry.gym.environment import limits_of, market_of
+from openoutcry.gym.environment import Market, limits_of, market_of
 from openoutcry.openoutcry_py import CostModel, Limits
-from openoutcry.scenarios.scenario import Scenario, ScenarioSpec
-
-Market: TypeAlias = Dataset | Scenario | ScenarioSpec | str
 
 
 def datasets_of(
-    sizes: tuple[int, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
+    sizes: tuple[int | Market, int], seed: int, dataset: Market | Sequence[Market] | None, split: str, num_envs: int
 ) -> tuple[Dataset, ...]:
     """Return the datasets of the lanes; lane i trades the (i mod length)-th."""
     if isinstance(dataset, str) or not isinstance(dataset, Iterable):

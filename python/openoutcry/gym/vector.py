@@ -20,10 +20,10 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.data.window import Edge, Window
 from openoutcry.errors import refusal
 from openoutcry.gym.buffers import allocate_buffer_sets, allocate_buffers
-from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, has_listing_changes
+from openoutcry.gym.environment import N_DAYS, N_SYMBOLS, Market, has_listing_changes
 from openoutcry.gym.episodes import Episodes, finite, scheme_of
 from openoutcry.gym.spaces import action_space, observation_of, observation_space
-from openoutcry.gym.sub_environments import Market, datasets_of, lane_terms, mode_of
+from openoutcry.gym.sub_environments import datasets_of, lane_terms, mode_of
 from openoutcry.openoutcry_py import CostModel, Limits
 
 Observation: TypeAlias = Any
@@ -94,7 +94,7 @@ class OpenOutcryVectorEnv(VectorEnv[Observation, npt.NDArray[Any], npt.NDArray[A
     def __init__(
         self,
         num_envs: int = 1,
-        n_symbols: int = N_SYMBOLS,
+        n_symbols: int | Market = N_SYMBOLS,
         n_days: int = N_DAYS,
         seed: int = 7,
         *,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from openoutcry import data
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.snapshots import snapshot_files
+from openoutcry.data.market_source import open_market
 from openoutcry.errors import refusal
 from openoutcry.scenarios.scenario import NAMES, Scenario, ScenarioSpec
 from openoutcry.verifiers_env.task_rows import Row, market_key
@@ -58,17 +56,7 @@ def _spec(market: str, n_symbols: int, n_bars: int) -> ScenarioSpec:
 @lru_cache(maxsize=4)
 def _source(market: str) -> Dataset:
     """Return real data, loaded once per worker."""
-    if market in data.names():
-        return data.load(market)
-    path = Path(market)
-    try:
-        if path.suffix in snapshot_files.SUFFIXES:
-            return snapshot_files.load(path)
-        return Dataset.from_parquet(path) if path.suffix == ".parquet" else Dataset.from_csv(path)
-    except OSError as error:
-        known = ", ".join((*NAMES, *data.names()))
-        message = f"`market` must be one of {known}, or a CSV or Parquet file or a snapshot"
-        raise refusal("unknown_dataset", f"{message}; received {market!r}: {error.strerror or error}") from error
+    return open_market(market, others=NAMES)
 
 
 def _window_of_real_data(row: Row, key: bytes) -> Dataset:

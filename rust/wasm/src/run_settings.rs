@@ -143,7 +143,9 @@ impl Settings {
         Window::resolve(self.window.start, self.window.end, self.lookback(), data.n_bars()).map_err(to_js)
     }
 
-    /// Returns the settings of weights, whose default window is all bars: they need no history.
+    /// Returns the settings with bar 0 as the default start of the window.
+    ///
+    /// Weights need no history before their first row.
     pub(crate) fn from_first_bar(mut self) -> Self {
         self.window.start = self.window.start.or(Some(0));
         self
