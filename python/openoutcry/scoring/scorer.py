@@ -7,7 +7,6 @@ never eligible, because the decisions behind them cannot be verified. `docs/scor
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import check_same_rows, checked_integer, checked_text, unmasked_array
-from openoutcry.data import columns
+from openoutcry.arguments import checked_integer, checked_text, unmasked_array
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.records.run_record import RunRecord
+from openoutcry.scoring.return_dates import check_cash, dates_of, periods_of
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "submit_returns",
 ]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 Array = npt.NDArray[np.float64]
 Agents = RunRecord | Submission | Iterable[RunRecord | Submission] | Mapping[str, Any] | npt.ArrayLike
 
@@ -100,7 +98,7 @@ def score(
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
     given = agents if isinstance(agents, Mapping) else {"returns": agents}
-    dates = _dates_of(dates, given | {"benchmark": benchmark, "cash": cash})
+    dates = dates_of(dates, {**given, "benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
@@ -244,8 +242,6 @@ def submit(
 
 
 MAX_CAPITAL = 1e18
-# A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
-_MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
 
 
 def capacity(
@@ -319,7 +315,7 @@ def submit_returns(
     Raises:
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
     """
-    dates = _dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
+    dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
@@ -343,43 +339,10 @@ def submit_returns(
         for seed, row in enumerate(table):
             runs.append((days.start, end + 1, seed, np.ascontiguousarray(row[days]), both, rate, named))
     trials = checked_integer("in_sample_trials", in_sample_trials, 0, 2**53 - 1)
-    periods = _periods_of(dates, periods_per_year)
+    periods = periods_of(dates, periods_per_year)
     if idle is not None:
-        _check_cash(idle, periods)
+        check_cash(idle, periods)
     return Submission.of_returns(agent_id, runs, periods_per_year=periods, in_sample_trials=trials)
-
-
-def _dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
-    """Return the date of each return: as stated, or the common index of pandas series."""
-    labels = check_same_rows(**{str(name): values for name, values in series.items()})
-    if labels is None:
-        return dates
-    texts = columns.iso(labels)
-    if not len(dates):
-        return texts if _DATE.match(texts[0]) else dates
-    if columns.iso(dates) != texts:
-        message = f"`dates` must be the index of the returns; received {dates[0]} .. {dates[-1]}"
-        raise refusal("shape_mismatch", f"{message} and {texts[0]} .. {texts[-1]}")
-    return dates
-
-
-def _periods_of(dates: Sequence[str], stated: float | None) -> float:
-    """Return the stated number of bars per year, else that of the dates."""
-    if stated is not None:
-        return stated
-    inferred = native.inferred_periods_per_year(list(map(str, dates)))
-    if inferred is None:
-        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
-        message = f"`periods_per_year` is required if the dates do not show it; received {received}"
-        raise refusal("value_invalid", f"{message}; hint: periods_per_year=252 for daily returns, 12 for monthly ones")
-    return inferred
-
-
-def _check_cash(rates: Array, periods_per_year: float) -> None:
-    most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
-    if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
-        message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
-        raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
 
 
 def _daily(name: str, values: Any, n_days: int) -> Array:

@@ -1,0 +1,54 @@
+"""Dates and bars per year of returns without a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry import openoutcry_py as native
+from openoutcry.arguments import check_same_rows
+from openoutcry.data import columns
+from openoutcry.errors import refusal
+
+Array = npt.NDArray[np.float64]
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
+_MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
+
+
+def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
+    """Return the date of each return: as stated, or the common index of pandas series."""
+    labels = check_same_rows(**{str(name): values for name, values in series.items()})
+    if labels is None:
+        return dates
+    texts = columns.iso(labels)
+    if not len(dates):
+        return texts if _DATE.match(texts[0]) else dates
+    if columns.iso(dates) != texts:
+        message = f"`dates` must be the index of the returns; received {dates[0]} .. {dates[-1]}"
+        raise refusal("shape_mismatch", f"{message} and {texts[0]} .. {texts[-1]}")
+    return dates
+
+
+def periods_of(dates: Sequence[str], stated: float | None) -> float:
+    """Return the stated number of bars per year, else that of the dates."""
+    if stated is not None:
+        return stated
+    inferred = native.inferred_periods_per_year(list(map(str, dates)))
+    if inferred is None:
+        received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
+        message = f"`periods_per_year` is required if the dates do not show it; received {received}"
+        raise refusal("value_invalid", f"{message}; hint: periods_per_year=252 for daily returns, 12 for monthly ones")
+    return inferred
+
+
+def check_cash(rates: Array, periods_per_year: float) -> None:
+    """Refuse annual rates given as the returns of cash of each bar."""
+    most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
+    if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
+        message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
+        raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
