@@ -103,7 +103,7 @@ def row_labels(values: Any) -> Any:
 
     Arrays and lists have no labels.
     """
-    index = getattr(values, "index", None)
+    index: Any = getattr(values, "index", None)
     return index if hasattr(index, "inferred_type") and list(index) != list(range(len(index))) else None
 
 

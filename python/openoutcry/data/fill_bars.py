@@ -53,7 +53,7 @@ def fill_bars(dataset: Dataset, start: int = 0, end: int | None = None) -> dict[
     """
     rows = slice(start, end)
     closed = np.isfinite(dataset.close[rows])
-    is_listed: _Mask = np.isfinite(dataset.close[: start + 1]).any(axis=0, keepdims=True)[0]
+    is_listed = np.atleast_1d(np.isfinite(dataset.close[: start + 1]).any(axis=0))
     causes = _causes(dataset, rows, closed)
     dates, found = dataset.dates[rows], {}
     for column in np.flatnonzero(closed.any(axis=0)):

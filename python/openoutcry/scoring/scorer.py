@@ -100,7 +100,7 @@ def score(
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
     given = agents if isinstance(agents, Mapping) else {"returns": agents}
-    dates = _dates_of(dates, given | {"benchmark": benchmark, "cash": cash})
+    dates = _dates_of(dates, {**given, "benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
