@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,16 @@ def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
     if "with_arguments" in FILES[name]:
         code, output = run("check", DATA / name, *options(FILES[name]["with_arguments"]["arguments"]))
         assert code == 0, output
+
+
+def test_a_check_ends_with_the_command_that_imports_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, output = run("check", FORMATS / "quandl_chris.csv", "--column", "close=Settle", "--periods-per-year", "250")
+    assert code == 0, output
+    line = next(line for line in output.splitlines() if line.startswith("run it: "))
+    done = CliRunner().invoke(app, shlex.split(line.removeprefix("run it: openoutcry ")))
+    assert done.exit_code == 0, done.output
+    assert "250 bars per year" in done.output
 
 
 def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:

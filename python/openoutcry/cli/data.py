@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -120,10 +121,14 @@ def check(
         data_import.show(dataset, found)
     for warning in warnings:
         typer.echo(f"warning: {warning}")
+    words = data_import.words_of(options, periods_per_year)
+    if dataset.periods_per_year is None:
+        words += ["--periods-per-year", "BARS"]
     if found is None or options == ReadOptions():
-        typer.echo(f"run it: openoutcry run --data {source}")
+        typer.echo(f"run it: {shlex.join(['openoutcry', 'run', '--data', source, *words])}")
     else:
-        typer.echo(f"run it: openoutcry data import {source} --out FOLDER, with the options of this command")
+        folder = Path(source).name.partition(".")[0]
+        typer.echo(f"run it: {shlex.join(['openoutcry', 'data', 'import', source, *words, '--out', folder])}")
 
 
 def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:

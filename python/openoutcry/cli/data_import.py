@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,21 @@ def read_options(column: list[str] | None, names: str | None, **options: Any) ->
         raise refusal("argument_invalid", f"`--column` must be ROLE=NAME; received {wrong[0]!r}")
     columns = [name.strip() for name in names.split(",")] if names else pairs or None
     return ReadOptions(columns=columns, **options)
+
+
+def words_of(options: ReadOptions, periods_per_year: float | None) -> list[str]:
+    """Return the words of a command that state the options of a reader."""
+    words: list[str] = []
+    for name, value in asdict(options).items():
+        if value is None:
+            continue
+        if isinstance(value, Mapping):
+            words += [word for pair in value.items() for word in ("--column", "=".join(pair))]
+        elif name == "columns":
+            words += ["--columns", ",".join(value)]
+        else:
+            words += ["--as" if name == "form" else f"--{name.replace('_', '-')}", str(value)]
+    return words + ([] if periods_per_year is None else ["--periods-per-year", f"{periods_per_year:g}"])
 
 
 def import_(
