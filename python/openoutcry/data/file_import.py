@@ -44,7 +44,7 @@ def import_cached(
     periods_per_year: float | None,
     options: ReadOptions,
 ) -> Imported:
-    """Return what `import_file` or `import_parquet` reads, from the cache of commands if it is there."""
+    """Return what `read` returns for a file, from the cache of commands if there."""
     stated = repr((read.__name__, periods_per_year, options))
     return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
 
@@ -142,7 +142,7 @@ def _import_plain(path: Path, periods_per_year: float | None) -> Imported:
 
 
 def _of_other_form(error: native.OpenOutcryError, text: str, periods_per_year: float | None, stem: str) -> Imported:
-    """Return the market of a text that the strict reader has refused, or raise its error."""
+    """Return the market of a text that the strict reader refused, or its error."""
     if error.slug not in _OTHER_FORMS:
         raise error
     try:
@@ -153,7 +153,10 @@ def _of_other_form(error: native.OpenOutcryError, text: str, periods_per_year: f
 
 
 def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset | None:
-    """Return the market of a long Parquet file, which is read in parts; None if it has another form."""
+    """Return the market of a long Parquet file, None if it has another form.
+
+    The file is read in parts.
+    """
     from pyarrow import parquet
 
     schema = parquet.read_schema(path)

@@ -142,7 +142,10 @@ def zone_of(name: str | None) -> tzinfo | None:
 
 
 def _representatives(days: Sequence[str]) -> list[str]:
-    """Return the first texts with each day and each time of day; all texts of other forms."""
+    """Return the first texts with each day and each time of day.
+
+    Texts of other forms are all returned.
+    """
     seen, shown = set[str](), []
     for text in days:
         parts = (text[:10], text[10:]) if _SPLIT.match(text) else (text,)
