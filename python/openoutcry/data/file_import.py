@@ -22,7 +22,7 @@ from openoutcry.errors import refusal
 # Refusals of the strict reader that another form of the file can explain.
 _OTHER_FORMS = frozenset(("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order"))
 # Characters and rows of a part of a file.
-_PART, _ROWS = 1 << 20, 1 << 17
+_PART, _ROWS = 1 << 20, 1 << 16
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -201,12 +201,16 @@ def _assembled(found: MarketColumns, periods_per_year: float | None) -> Imported
 
 def _checked(core: native.Dataset, periods_per_year: float | None) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
-    close, splits, volume = core.column("close"), core.column("splits"), core.column("volume")
-    assert close is not None, "every dataset has closes"
-    if splits is not None:
-        check_splits(close, splits, core.dates, core.symbols)
-    if not core.has_opens and volume is None:
-        check_symbols(close, core.symbols)
+    # A column is a copy: it is taken only where it is checked.
+    splits, volume = core.column("splits"), core.column("volume")
+    are_bare = not core.has_opens and volume is None
+    if splits is not None or are_bare:
+        close = core.column("close")
+        assert close is not None, "every dataset has closes"
+        if splits is not None:
+            check_splits(close, splits, core.dates, core.symbols)
+        if are_bare:
+            check_symbols(close, core.symbols)
     notices = columns.periods_notices(core, periods_per_year)
     if volume is not None:
         known, found = without_silent_volume(volume, core.symbols)
