@@ -625,11 +625,12 @@ class Dataset:
 
 @final
 class CsvReader:
-    """A reader of a CSV text that arrives in parts."""
+    """A reader of a CSV text that arrives in parts.
 
-    def __new__(cls, size: int = 0) -> CsvReader:
-        """A reader of a text of about `size` bytes, 0 if unknown."""
+    `size` is the length of the text in bytes, 0 if unknown.
+    """
 
+    def __new__(cls, size: int = 0) -> CsvReader: ...
     def push(self, text: str) -> None:
         """Read the next part of the text."""
 
@@ -638,11 +639,12 @@ class CsvReader:
 
 @final
 class LongRows:
-    """Rows of a long frame that arrive in parts."""
+    """Rows of a long frame that arrive in parts.
 
-    def __new__(cls, names: list[str]) -> LongRows:
-        """Rows of the given columns; `close` is always one."""
+    The columns are `close` and the optional ones among `names`.
+    """
 
+    def __new__(cls, names: list[str]) -> LongRows: ...
     @property
     def names(self) -> list[str]:
         """Names of the columns, in the order of the values of a row."""
@@ -651,7 +653,10 @@ class LongRows:
         """Make room for rows."""
 
     def push(self, dates: _Numbers, symbols: _Numbers, values: list[_Vector]) -> None:
-        """Add rows: the number of each date and symbol, and the values of each column."""
+        """Add rows.
+
+        They are the number of each date and symbol, and the values of each column.
+        """
 
     def dataset(self, dates: list[str], symbols: list[str], *, periods_per_year: float | None = None) -> Dataset:
         """Return the market of the rows, and forget them.

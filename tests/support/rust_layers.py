@@ -60,6 +60,7 @@ RUST_LAYERS: dict[str, dict[str, set[str]]] = {
         "multiple_testing": {"arguments", "arrays", "error"},
         "output_arrays": {"arrays", "error"},
         "skill": {"arrays", "error"},
+        "market_rows": {"arguments", "dataset", "error"},
         "batch": {"arguments", "arrays", "costs", "dataset", "error", "limits", "output_arrays"},
         "record": {"arguments", "costs", "dataset", "error", "limits"},
         "scenario": {"dataset", "error"},

@@ -90,7 +90,7 @@ def write_long(path: Path) -> None:
 
 
 def write_vendor(path: Path) -> None:
-    """Write minute bars of one symbol, with American dates, until the file has its size."""
+    """Write minute bars of one symbol, with American dates."""
     random, size, minute = np.random.default_rng(0), 0, np.datetime64("2020-01-06T00:00")
     with path.open("w", encoding="utf-8") as file:
         file.write("Date,Open,High,Low,Close,Volume\n")

@@ -47,7 +47,9 @@ def core_of(frame: Any, periods_per_year: float | None = None) -> native.Dataset
 
 
 def long_names(names: Iterable[str]) -> dict[str, str]:
-    """Return the names of the columns of a long frame by their role; none for a wide frame.
+    """Return the names of the columns of a long frame by their role.
+
+    None for a wide frame.
 
     Raises:
         OpenOutcryError: a column is missing, unknown or there twice.
@@ -106,7 +108,7 @@ def _library() -> Any:
 
 
 def _arrow_table(frame: Any) -> Any:
-    """Return a frame as an Arrow table; None if it is of pandas or polars, or no frame."""
+    """Return a frame as an Arrow table; None for another kind of frame."""
     is_known = hasattr(frame, "columns") and (hasattr(frame, "reset_index") or hasattr(frame, "get_columns"))
     is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
     if is_known or is_series or not (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):

@@ -26,7 +26,7 @@ _OTHER_FORMS = frozenset(
     ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
 )
 # Characters and rows of a part of a file.
-_PART, _ROWS = 1 << 20, 1 << 17
+_PART, _ROWS = 1 << 20, 1 << 16
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -48,7 +48,7 @@ def import_cached(
     periods_per_year: float | None,
     options: ReadOptions,
 ) -> Imported:
-    """Return what `import_file` or `import_parquet` reads, from the cache of commands if it is there."""
+    """Return what `read` returns for a file, from the cache of commands if there."""
     # The sessions of an exchange depend on the version of its calendar.
     if options.state_bars():
         return read(path, periods_per_year, options)
@@ -156,7 +156,7 @@ def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptio
 def _of_other_form(
     error: native.OpenOutcryError, text: str, stated: tuple[float | None, ReadOptions], stem: str
 ) -> Imported:
-    """Return the market of a text that the strict reader has refused, or raise its error."""
+    """Return the market of a text that the strict reader refused, or its error."""
     if error.slug not in _OTHER_FORMS:
         raise error
     try:
@@ -167,7 +167,10 @@ def _of_other_form(
 
 
 def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset | None:
-    """Return the market of a long Parquet file, which is read in parts; None if it has another form."""
+    """Return the market of a long Parquet file, None if it has another form.
+
+    The file is read in parts.
+    """
     from pyarrow import parquet
 
     schema = parquet.read_schema(path)
@@ -234,12 +237,16 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
 
 def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
-    close, splits, volume = core.column("close"), core.column("splits"), core.column("volume")
-    assert close is not None, "every dataset has closes"
-    if splits is not None:
-        check_splits(close, splits, core.dates, core.symbols)
-    if not core.has_opens and volume is None:
-        check_symbols(close, core.symbols)
+    # A column is a copy: it is taken only where it is checked.
+    splits, volume = core.column("splits"), core.column("volume")
+    are_bare = not core.has_opens and volume is None
+    if splits is not None or are_bare:
+        close = core.column("close")
+        assert close is not None, "every dataset has closes"
+        if splits is not None:
+            check_splits(close, splits, core.dates, core.symbols)
+        if are_bare:
+            check_symbols(close, core.symbols)
     notices: tuple[str, ...] = ()
     if volume is not None:
         known, notices = without_silent_volume(volume, core.symbols)

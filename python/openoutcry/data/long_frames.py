@@ -57,7 +57,10 @@ def core_of(
 
 
 def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[str, Any]]:
-    """Yield the columns of Arrow batches; `names` maps columns of a long frame to those of the batches."""
+    """Yield the columns of Arrow batches.
+
+    `names` maps columns of a long frame to those of the batches.
+    """
     for batch in batches:
         part = {}
         for name, written in names.items():
@@ -68,7 +71,10 @@ def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[
 
 
 def is_plain(schema: Any, names: dict[str, str]) -> bool:
-    """Return whether `arrow_parts` reads a schema: texts or times without a zone, texts, and numbers."""
+    """Return whether `arrow_parts` reads a schema.
+
+    Dates are texts, or times without a zone; symbols are texts.
+    """
     kinds = {name: schema.field(written).type for name, written in names.items()}
     date, symbol = kinds.pop("date"), kinds.pop("symbol")
     is_date = _is_text(date) or (_is_time(date) and getattr(date, "tz", None) is None)

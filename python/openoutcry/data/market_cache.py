@@ -1,4 +1,4 @@
-"""Markets of files that a command has read, so that the next command does not parse them again.
+"""Markets of files that a command has read, for the next command.
 
 An entry is found by the content of the file, its name, the options and the code of the readers. It states its own
 digest: a damaged entry is read from the file again. `OPENOUTCRY_CACHE` names another folder, or is `off`.
@@ -91,7 +91,7 @@ def _key(path: Path, options: str) -> str:
 
 @cache
 def _readers() -> list[list[object]]:
-    """Return the versions of the readers, and the size and time of each of their files."""
+    """Return the versions of the readers, and the state of their files."""
     files = [*Path(__file__).parent.rglob("*.py"), Path(native.__file__)]
     stats = [(file, file.stat()) for file in sorted(files)]
     versions: list[object] = [native.ENGINE_VERSION, native.CONTRACT_VERSION]
@@ -138,7 +138,7 @@ def _store(entry: Path, found: Imported) -> None:
 
 
 def _make_room(place: Path, size: int) -> None:
-    """Delete the entries that were not used for the longest time, until another one fits."""
+    """Delete the least recently used entries until another one fits."""
     entries = [(file.stat().st_mtime_ns, file.stat().st_size, file) for file in place.glob(f"*{_SUFFIX}")]
     entries.sort(reverse=True)
     for number, (_, length, file) in enumerate(entries, 1):

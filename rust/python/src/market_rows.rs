@@ -11,12 +11,13 @@ use crate::dataset::Dataset;
 use crate::error::{raise, to_py};
 
 /// A reader of a CSV text that arrives in parts.
+///
+/// `size` is the length of the text in bytes, 0 if unknown.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct CsvReader(CoreReader);
 
 #[pymethods]
 impl CsvReader {
-    /// `size` is the length of the text in bytes, 0 if unknown.
     #[new]
     #[pyo3(signature = (size=0))]
     fn new(size: usize) -> Self {
@@ -40,12 +41,13 @@ impl CsvReader {
 }
 
 /// Rows of a long frame that arrive in parts.
+///
+/// The columns are `close` and the optional ones among `names`.
 #[pyclass(module = "openoutcry.openoutcry_py")]
 pub struct LongRows(CoreRows);
 
 #[pymethods]
 impl LongRows {
-    /// Rows of the given columns; `close` is always one.
     #[new]
     fn new(names: Vec<String>) -> Self {
         Self(CoreRows::new(&names))
@@ -62,7 +64,9 @@ impl LongRows {
         self.0.reserve(n_rows);
     }
 
-    /// Add rows: the number of each date and symbol, and the values of each column.
+    /// Add rows.
+    ///
+    /// They are the number of each date and symbol, and the values of each column.
     fn push(
         &mut self,
         dates: PyReadonlyArray1<'_, u32>,

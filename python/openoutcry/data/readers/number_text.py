@@ -99,7 +99,7 @@ def is_numeric(values: Sequence[str]) -> bool:
 
 
 def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
-    """Return numbers without marks, NaN where empty; None if some text is another form."""
+    """Return numbers without marks, NaN where empty; None for other forms."""
     # Of these characters, `float` reads what `_PLAIN` matches.
     if _OTHER.search("\n".join(values)) is not None:
         return None

@@ -52,7 +52,9 @@ pub struct Origin {
     pub is_text: bool,
     /// The position of each bar of a wide source; empty if bar t is in row t.
     pub of_bar: Vec<usize>,
-    /// The cell of each row of a long source; empty if each cell is in the row of its bar.
+    /// The cell of each row of a long source.
+    ///
+    /// Empty if each cell is in the row of its bar.
     pub cells: Vec<u32>,
     /// The line of each row of a long text.
     pub lines: RowLines,

@@ -47,9 +47,9 @@ impl<'a> Grammar<'a> {
         Self { rest, line, is_last }
     }
 
-    /// Reads a record into `fields` and returns its line, or `None` at the end of the text.
+    /// Reads a record into `fields` and returns its line.
     ///
-    /// Blank lines are skipped.
+    /// `None` at the end of the text. Blank lines are skipped.
     pub(crate) fn record(&mut self, fields: &mut Vec<Field<'a>>) -> Result<Option<usize>, Stop> {
         while self.ends_line()? {}
         if self.rest.is_empty() {
@@ -157,7 +157,9 @@ pub(crate) fn number(text: &str, line: usize, column: &str) -> Result<f64, DataE
     })
 }
 
-/// Returns the position of the next comma, quote or line end from `start` on, or the length.
+/// Returns the position of the next comma, quote or line end.
+///
+/// It searches from `start` on, and returns the length if there is none.
 fn mark(bytes: &[u8], start: usize) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let is_mark = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');

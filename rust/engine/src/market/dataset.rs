@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 
 use crate::error::DataError;
 use crate::market::bar_frequency::inferred_periods_per_year;
-use crate::market::columns::Columns;
+use crate::market::columns::{Columns, Origin};
 use crate::market::corporate_actions::ActionTable;
 use crate::market::fill_prices::FillPrices;
 use crate::market::grid::Grid;
@@ -51,7 +51,8 @@ impl Dataset {
     /// Returns the first fault with its row and column. Nothing is repaired.
     pub fn new(columns: Columns) -> Result<Self, DataError> {
         validation::check(&columns)?;
-        let mut columns = columns;
+        // Positions are for refusals only, and as large as a table.
+        let mut columns = Columns { origin: Origin::default(), ..columns };
         let tables = MarketTables::from_columns(&mut columns);
         let mut dataset = Self::of_grids(columns.dates, columns.symbols, columns.periods_per_year, tables);
         dataset.risk_free = columns.risk_free;

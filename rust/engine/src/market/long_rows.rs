@@ -20,7 +20,7 @@ pub struct LongRows {
 }
 
 impl LongRows {
-    /// Returns rows of the columns `close` and those of `names` that a long source may have.
+    /// Returns rows of `close` and of the optional columns among `names`.
     #[must_use]
     pub fn new(names: &[String]) -> Self {
         let is_named = |name: &&str| names.iter().any(|known| known == name);
@@ -84,7 +84,9 @@ impl LongRows {
         }
     }
 
-    /// Returns the columns of a market; `dates` and `symbols` are the names of the numbers.
+    /// Returns the columns of a market.
+    ///
+    /// `dates` and `symbols` are the names of the numbers.
     ///
     /// # Errors
     ///
@@ -153,7 +155,7 @@ fn sorted(names: Vec<String>) -> (Vec<String>, Vec<u32>) {
     (order.into_iter().map(|(name, _)| name).collect(), ranks)
 }
 
-/// Returns the first row whose cell has occurred before, and the row where it occurred first.
+/// Returns the two rows of the first cell that occurs twice.
 fn first_duplicate(cells: &[u32], size: usize) -> Option<(usize, usize)> {
     let mut seen = vec![0_u64; size.div_ceil(64)];
     let row = cells.iter().position(|cell| {

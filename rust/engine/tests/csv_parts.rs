@@ -1,0 +1,117 @@
+//! A CSV text in parts gives the columns, or the error, of the whole text.
+
+use openoutcry_engine::{Columns, CsvReader, DataError, Dataset, LongRows};
+
+const TEXTS: [&str; 16] = [
+    "\u{feff}Date,Symbol,Close,Volume\r\n2020-01-03,\"B, Inc\",2.5,\r\n\r\n2020-01-02,A,1,10\r\n2020-01-03,A,1.5,20",
+    "date,symbol,close\n2020-01-02,\"A \"\"b\"\"\",1\n2020-01-03,\"A\n\r\nb\",2\n",
+    "date,symbol,open,close\r2020-01-02,A,,1\r2020-01-03,A,2,1e3\r",
+    "date,A,B\n2020-01-03,1,2\n2020-01-02,,3\n",
+    "date,symbol,close\n2020-01-02,A,x\n2020-01-02,A,1\n2020-01-02,A,2\n",
+    "date,symbol,close\n2020-01-02,A,1\n2020-01-02,A,x\n",
+    "date,symbol,close\n2020-01-02,A,1\n\n2020-01-02,A,2\n2020-01-03,A,x\n",
+    "date,symbol,close\n2020-01-02,A,x\n2020-01-03,A\n",
+    "date,symbol,closing\n2020-01-02,A,1\n2020-01-03,A,\"1\"2\n",
+    "date,A\n2020-01-03,x\n2020-01-02,y\n",
+    "date,A\n2020-01-03,x\n2020-01-03,1\n",
+    "date,A\n2020-01-02,\"1\"2 and a rest of more than twenty characters\n",
+    "date,A\n2020-01-02,\"1\n",
+    "date,A\n2020-01-02,1\"\n",
+    "2020-01-02,A,1\n2020-01-03,A,1\n",
+    "",
+];
+
+fn read<'a>(parts: impl IntoIterator<Item = &'a str>) -> Result<Columns, DataError> {
+    let mut reader = CsvReader::new(100);
+    for part in parts {
+        reader.push(part)?;
+    }
+    reader.columns()
+}
+
+/// Returns what was read as text: NaN is not equal to itself.
+fn shown(found: &Result<Columns, DataError>) -> String {
+    format!("{found:?}")
+}
+
+#[test]
+fn a_text_in_two_parts_is_the_whole_text() {
+    for text in TEXTS {
+        let whole = shown(&read([text]));
+        for (place, _) in text.char_indices() {
+            let (first, second) = text.split_at(place);
+            assert_eq!(shown(&read([first, second])), whole, "{first:?} and {second:?}");
+        }
+    }
+}
+
+#[test]
+fn a_text_in_single_characters_is_the_whole_text() {
+    for text in TEXTS {
+        assert_eq!(shown(&read(text.split_inclusive(|_| true))), shown(&read([text])), "{text:?}");
+    }
+}
+
+#[test]
+fn the_first_fault_is_that_of_the_grammar_then_of_the_rows_in_order() {
+    let error = |place: usize| read([TEXTS[place]]).unwrap_err().to_string();
+    // A number before the duplicate of its cell, a duplicate before the number of its row.
+    assert!(error(4).starts_with("`close` on line 2 "), "{}", error(4));
+    assert!(error(5).ends_with("received 2020-01-02 \"A\" on lines 2 and 3"), "{}", error(5));
+    assert!(error(6).ends_with("received 2020-01-02 \"A\" on lines 2 and 4"), "{}", error(6));
+    assert_eq!(error(7), "line 3 must have 3 fields; received 2");
+    assert!(error(8).starts_with("a closing quote on line 3 "), "{}", error(8));
+    // The rows of a wide file are in the order of their dates.
+    assert!(error(9).starts_with("`A` on line 3 "), "{}", error(9));
+}
+
+#[test]
+fn a_quote_that_is_not_of_the_grammar_is_refused_with_its_line() {
+    let refusals = [
+        ("date,A\n2020-01-02,\"1\"2\n", "a closing quote on line 2 must end its field; received \"2\\n\" after it"),
+        ("date,A\n2020-01-02,\"1\n", "the quote opened on line 2 must be closed; received the end"),
+        ("date,\"A\n\nB\"\n2020-01-02,\"", "the quote opened on line 4 must be closed; received the end"),
+        ("date,A\n2020-01-02,1\"\n", "a field with a quote on line 2 must be quoted; received \"1\\\"\""),
+    ];
+    for (text, message) in refusals {
+        assert_eq!(read([text]).unwrap_err().to_string(), message);
+    }
+    let columns = read(["date,\"A \"\"B\"\"\",\"\"\"\"\n2020-01-02,\"1\",\"\""]).unwrap();
+    assert_eq!(columns.symbols, ["A \"B\"", "\""]);
+    assert_eq!(format!("{:?}", columns.close), "[1.0, NaN]");
+}
+
+#[test]
+fn rows_in_any_order_make_one_market() {
+    let rows: Vec<(u32, u32)> = (0..60).map(|row| (row / 6, row % 6)).filter(|row| row.0 != row.1).collect();
+    let market = |order: &[usize], shift: u32| {
+        let mut long = LongRows::new(&["volume".to_owned(), "close".to_owned()]);
+        assert_eq!(long.names().collect::<Vec<_>>(), ["close", "volume"]);
+        for row in order {
+            let (date, symbol) = rows[*row];
+            let close = f64::from(1 + date * 6 + symbol);
+            long.extend(&[(date + shift) % 10], &[(symbol + shift) % 6], &[&[close], &[10.0 * close]]);
+        }
+        // Numbers of names are in any order too.
+        let dates = (0..10).map(|number| format!("2020-01-{:02}", 1 + (number + 10 - shift) % 10)).collect();
+        let symbols = (0..6).map(|number| format!("S{}", (number + 6 - shift % 6) % 6)).collect();
+        Dataset::with_periods_per_year(long.columns(dates, symbols).unwrap(), Some(252.0)).unwrap()
+    };
+    let forward: Vec<usize> = (0..rows.len()).collect();
+    let expected = market(&forward, 0);
+    let close = expected.column("close").unwrap();
+    assert!(close[7].is_nan());
+    assert_eq!(close[8], 9.0);
+    for (step, shift) in [(7, 3), (53, 9)] {
+        let order: Vec<usize> = forward.iter().map(|row| row * step % rows.len()).collect();
+        assert_eq!(market(&order, shift).fingerprint(), expected.fingerprint());
+    }
+}
+
+#[test]
+fn a_number_without_a_name_is_refused() {
+    let mut long = LongRows::new(&[]);
+    long.extend(&[0, 1], &[0, 0], &[&[1.0, 2.0]]);
+    let error = long.columns(vec!["2020-01-02".to_owned()], vec!["A".to_owned()]).unwrap_err();
+    assert_eq!(error.slug(), "shape_mismatch");
+}
