@@ -102,7 +102,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     "a column of weights": (lambda: run(pd.Series([0.5] * 60, index=[0.1] * 60)), "shape_mismatch: an agent or"),
     "dates of no frame": (
         lambda: run(pd.DataFrame(WEIGHTS, [(0, 1)] * 60, ["S000", "S001"])),
-        "shape_mismatch: the index of weights",
+        "shape_mismatch: the index of `weights`",
     ),
     "half a character of JSON": (lambda: oo.TradingEnv().step('{\n "' + LONE), "bad_json: .* at line 2 column 3"),
     "half a character of an agent": (lambda: run(lambda _: f'{{"reasoning": "{LONE}", "orders": []}}'), "bad_json"),
@@ -113,7 +113,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
     "a text after a quote": (lambda: oo.Dataset.from_csv('date,A\n2024-01-02,"1"2\n'), "field_unparsable: .* line 2"),
     "an open quote": (lambda: oo.Dataset.from_csv('date,A\n2024-01-02,"1\n'), "field_unparsable: .* 2 must be closed"),
     "a hint of one symbol": (
-        lambda: oo.Dataset.from_csv("date,close\n2024-01-02,1\n"),
+        lambda: oo.Dataset.from_csv("date,close\n2024-01-02,1\n2024-01-03,1\n"),
         'missing_column: a `symbol` is required; received .* hint: symbol="NAME", `--symbol NAME`',
     ),
     "a list instead of a frame": (lambda: oo.Dataset.from_frame([[1.0]]), "argument_invalid: `frame`"),

@@ -25,7 +25,7 @@ def test_the_index_of_returns_is_their_dates() -> None:
     dated = oo.score({"a": RETURNS}, benchmark=OTHER)
     stated = oo.score({"a": RETURNS.to_numpy()}, benchmark=OTHER.to_numpy(), dates=[f"{d:%Y-%m-%d}" for d in MONTHS])
     assert facts(dated) == facts(stated)
-    assert facts(dated) != facts(oo.score({"a": RETURNS.to_numpy()}, benchmark=OTHER.to_numpy()))
+    assert facts(dated) != facts(oo.score({"a": RETURNS.to_numpy()}, benchmark=OTHER.to_numpy(), periods_per_year=252))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_the_index_of_returns_is_their_dates() -> None:
         lambda one, two: oo.score(one, cash=two),
         lambda one, two: submit_returns("a", one, benchmark=two),
         lambda one, two: skill.regress(one, two),
-        lambda one, two: skill.tracking(one, two),
+        lambda one, two: skill.tracking(one, two, 12.0),
         lambda one, two: skill.break_even_bps(one, two.abs(), one.abs()),
         lambda one, two: skill.at_cost(one, two.abs(), one.abs(), 1.0),
         lambda one, two: multiple_testing.sharpe_difference(one, two, periods_per_year=12.0, seed=0),

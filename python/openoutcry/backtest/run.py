@@ -62,8 +62,7 @@ def run_backtest(
         lookback: Maximum number of closes per symbol in an observation.
         name: Name of the run in reports.
         fill_key: 32 secret bytes that key the slippage noise in place of `seed`; a record holds only their commitment.
-        capture: True for a run with a `record`. A `RecordWriter` also writes the record to its file, decision by
-            decision if the agent is a callable.
+        capture: True for a run with a `record`. A `RecordWriter` also writes it to its file, as the agent decides.
 
     Returns:
         The run: NAV, weights, trades, costs, events and metrics.

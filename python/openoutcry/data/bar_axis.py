@@ -183,7 +183,7 @@ def _closes(close: npt.NDArray[np.float64]) -> str:
 
 
 def _missing(sessions: exchange_sessions.Sessions, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return a notice of the sessions between the first and the last bar that have none."""
+    """Return a notice of the sessions without a bar between the first and last."""
     found = np.unique(places[places >= 0])
     if not len(found):
         return ()

@@ -65,7 +65,7 @@ def carried(events: Events, group_of: Indices, n_groups: int) -> tuple[Table, Ta
 
 
 def settlements(close: Table, events: Events, group_of: Indices, merged: Table) -> Table:
-    """Return the settlements of groups, relative to the last close of an earlier group.
+    """Return settlements of groups, relative to the close of an earlier group.
 
     The cash per share is unchanged. A symbol without an earlier close has no settlement.
 

@@ -183,7 +183,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
 def periods_notices(
     core: native.Dataset, stated: float | None, implied: float | None = None, calendar: str | None = None
 ) -> tuple[str, ...]:
-    """Return a caveat if the bars per year are unknown, or stated and contradict the dates.
+    """Return a caveat if bars per year are unknown or contradict the dates.
 
     Args:
         core: The market.
@@ -204,7 +204,7 @@ def periods_notices(
 
 
 def cut(values: Mapping[str, Any], rows: slice, places: Sequence[int]) -> dict[str, Any]:
-    """Return the arguments of `Dataset.from_arrays` for some bars and symbols, in the given order."""
+    """Return arguments of `Dataset.from_arrays` for some bars and symbols."""
     found, symbols = dict(values), [values["symbols"][place] for place in places]
     for name in ("close", *TABLES, "tradable"):
         found[name] = None if found[name] is None else np.ascontiguousarray(found[name][rows][:, places])
@@ -222,7 +222,7 @@ def fill_notices(notices: Iterable[str]) -> tuple[str, ...]:
 
 
 def stated_periods(market: HasPeriods) -> float:
-    """Return the argument that states the bars per year of a market: NaN if they are unknown."""
+    """Return the argument that states bars per year: NaN if they are unknown."""
     return np.nan if market.periods_per_year is None else market.periods_per_year
 
 

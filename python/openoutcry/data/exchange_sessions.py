@@ -96,7 +96,7 @@ def sessions(code: str, first: str, last: str) -> Sessions:
 
 @lru_cache(maxsize=32)
 def sessions_per_year(code: str) -> int:
-    """Return the mean number of sessions of the full years 2005 to 2024 that the calendar covers.
+    """Return the mean number of sessions of full years from 2005 to 2024.
 
     Raises:
         ModuleNotFoundError: the package is not installed.

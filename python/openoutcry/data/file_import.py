@@ -123,6 +123,9 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             return _checked(core, periods_per_year, options)
         except native.OpenOutcryError as error:
             # A frame has types: a value of another type is no other form of a number.
+            if error.slug == "duplicate_row":
+                hint = 'hint: duplicates="last" for the last row of a date'
+                raise refusal(error.slug, f"{str(error).partition(': ')[2]}; {hint}") from None
             if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
                 raise
             try:
@@ -220,7 +223,7 @@ def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
 
 
 def _while_reading(periods_per_year: float | None, options: ReadOptions) -> float | None:
-    """Return the bars per year of a market before its bars are chosen: unknown, if other bars are stated."""
+    """Return the bars per year before bars are chosen: NaN if others are stated."""
     return np.nan if options.state_bars() else periods_per_year
 
 
@@ -260,7 +263,7 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
 
 
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    """Return a market on the bars that the options state, and the caveats about its bars per year."""
+    """Return a market on the bars that the options state, with its caveats."""
     bar_axis.check_codes(options.axis, options.calendar)
     core, notices, described = found
     implied = None

@@ -30,7 +30,7 @@ class _Groups(NamedTuple):
     of_bar: Indices
 
     def first(self, is_chosen: npt.NDArray[np.bool_]) -> Indices:
-        """Return the first chosen bar of each period and symbol, the number of bars if there is none."""
+        """Return the first chosen bar of each period and symbol, or `n_bars`."""
         n_bars = len(is_chosen)
         bars = np.where(is_chosen, np.arange(n_bars)[:, None], n_bars)
         found: Indices = np.minimum.reduceat(bars, self.starts, axis=0)
@@ -88,7 +88,7 @@ def resampled(values: Mapping[str, Any], every: str) -> dict[str, Any]:
 
 
 def _periods_per_year(values: Mapping[str, Any], every: str) -> float | None:
-    """Return the stated bars per year, or those of the days of bars that are a day or longer.
+    """Return the stated bars per year, or those of the days of longer bars.
 
     The last bar of a day has another time on half days and after a change of clocks.
     """
@@ -99,7 +99,7 @@ def _periods_per_year(values: Mapping[str, Any], every: str) -> float | None:
 
 
 def _restatement(events: Events, groups: _Groups) -> tuple[Table, Table]:
-    """Return the factor and the amount that restate the prices of a bar to the end of its period.
+    """Return factor and amount that restate prices to the end of the period.
 
     A restated price is the price times the factor, less the amount.
     """
@@ -143,7 +143,7 @@ def _taken(table: Table, bars: Indices) -> Table:
 
 
 def _volumes(volume: Table, has_close: npt.NDArray[np.bool_], groups: _Groups) -> Table:
-    """Return the sums of volumes, NaN if the volume of a bar with a close is unknown, or all are."""
+    """Return the sums of volumes, NaN if one of a bar with a close is unknown."""
     is_known = np.isfinite(volume)
     total: Table = np.add.reduceat(np.where(is_known, volume, 0.0), groups.starts, axis=0)
     is_unknown = np.logical_or.reduceat(has_close & ~is_known, groups.starts, axis=0)

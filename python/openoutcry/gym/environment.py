@@ -266,7 +266,7 @@ def market_of(n_symbols: Any, n_days: int, seed: int, dataset: Any, split: str) 
         dataset = Scenario(dataset, seed, split=split)
     if isinstance(dataset, Scenario):
         return dataset.dataset()
-    if dataset == REQUIRED:
+    if isinstance(dataset, str) and dataset == REQUIRED:
         hint = 'hint: gymnasium.make("openoutcry.gym:OpenOutcry/Market-v1", dataset="prices.csv")'
         raise refusal("argument_invalid", f"`dataset` must be a market or the path of a file; received none; {hint}")
     if isinstance(dataset, (str, os.PathLike)):

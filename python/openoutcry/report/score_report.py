@@ -191,7 +191,7 @@ def _gate(gate: Gate, words: Mapping[str, str]) -> ScoreGate:
 
 
 def _is_daily(gate: Gate, score: Score) -> bool:
-    """Return whether a gate counts returns where each return is a day, as the gate before it does."""
+    """Return whether a gate counts returns where each return is a day."""
     return gate.slug == "returns" and score.n_returns == score.n_days
 
 

@@ -54,8 +54,7 @@ def check(
         rtol: Relative tolerance; None for 1e-9, and 1e-5 for float32 values.
         periods_per_year: Bars per year, for Sharpe ratios; by default those that the dates show.
         name: Name of the target in the report.
-        fresh: Returns a new target that has not been called, to detect state that is kept between calls, such as a
-            scaler that is fitted once. None, or a return value of None, skips this test.
+        fresh: Returns a new target, to detect state that is kept between calls. None, or a result of None, skips this.
         without: Perturbations to skip because the target does not support them: `garbage`, `nan`, `permutation` or
             `truncation`.
         progress: Called with the number of finished runs and the total, before leaks are measured.

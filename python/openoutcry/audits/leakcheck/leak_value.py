@@ -49,11 +49,11 @@ def signal_sharpes(
     """
     if column not in trace.numbers:
         return (), "the column does not have a number in each row"
-    if periods_per_year is None:
-        return (), "the dates do not show the number of bars per year; hint: state `periods_per_year`"
     priced = prices_of(source)
     if priced is None:
         return (), "the data has no column of closes"
+    if periods_per_year is None:
+        return (), "the dates do not show the number of bars per year; hint: state `periods_per_year`"
     closes, symbols = priced
     values = _by_bar(column, trace, source, closes, symbols)
     with np.errstate(all="ignore"):

@@ -117,7 +117,7 @@ def roles_of(
     date_like: Sequence[bool],
     clock_like: Sequence[bool] | None = None,
 ) -> Roles:
-    """Return the roles of named columns, with a question if it is not clear which column is the close.
+    """Return the roles of named columns, with a question if no close is clear.
 
     Args:
         names: Names of the header; an empty name is that of an index.

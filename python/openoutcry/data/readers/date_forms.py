@@ -38,7 +38,7 @@ _TWO_DIGITS = re.compile(r"\d\d?([-./ ])(?:\d\d?|(?P<name>[A-Za-z]{3}))\1\d\d", 
 
 
 def representatives(days: Sequence[str]) -> list[str]:
-    """Return the first texts with each day and each time of day; all texts of other forms."""
+    """Return one text of each day and time of day, and texts of other forms."""
     seen, shown = set[str](), []
     for text in days:
         parts = (text[:10], text[10:]) if _SPLIT.match(text) else (text,)
@@ -56,7 +56,7 @@ def moments_of(days: Sequence[str], known: Mapping[str, datetime]) -> dict[str, 
 
 
 def looks_like_date(text: str) -> bool:
-    """Return whether a text has the form of a date, a month, a quarter or an epoch time."""
+    """Return whether a text is a date, a month, a quarter or an epoch time."""
     text = text.strip()
     if len(text) > LONGEST:
         return False

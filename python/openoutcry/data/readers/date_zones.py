@@ -1,4 +1,4 @@
-"""Time zones of dates: by name, by suffix, and the zone that the days of a market need."""
+"""Time zones of dates: by name, by suffix, and of the days of a market."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content of a market file: decompression, text encoding, and tables of binary formats."""
+"""Content of a market file: decompression, encoding and binary formats."""
 
 from __future__ import annotations
 

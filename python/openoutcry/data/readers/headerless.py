@@ -59,7 +59,7 @@ def names_of(
 
 
 def are_bars(table: TextTable, names: Sequence[str]) -> bool:
-    """Return whether highs bound the other prices of a bar from above, and lows from below."""
+    """Return whether highs and lows bound the other prices of each bar."""
     bars = _bars(table, names)
     if not np.isfinite(bars).any(axis=None):
         return False

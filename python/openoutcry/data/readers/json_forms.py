@@ -1,4 +1,4 @@
-"""Tables of JSON: records, rows, columns, and the envelopes of vendors around them."""
+"""Tables of JSON: records, rows, columns, and the envelopes of vendors."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without inner objects; the names of a single one stand alone, as of OANDA."""
+    """Return an object without inner objects; one inner object adds no prefix."""
     inner = [key for key, value in row.items() if isinstance(value, dict)]
     found: dict[str, Any] = {}
     for key, value in row.items():
@@ -149,7 +149,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _split(value: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]] | None:
-    """Return rows beside their names: pandas `orient="split"`, and tables of Nasdaq Data Link."""
+    """Return rows with separate names, as of `orient="split"` and Nasdaq."""
     names, rows = value.get("columns", value.get("column_names")), value.get("data")
     if not isinstance(names, list) or not isinstance(rows, list) or not names or not rows:
         return None
@@ -184,7 +184,7 @@ def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]] | No
 
 
 def _are_objects(value: Mapping[str, Any]) -> bool:
-    """Return whether the values of an object are objects by date, or contain lists and objects."""
+    """Return whether the values of an object are objects or contain them."""
     inner = [cell for column in value.values() for cell in list(column.values())[:1]]
     return any(isinstance(cell, (dict, list)) for cell in inner)
 

@@ -113,7 +113,7 @@ class _Reader:
         self._source = table
 
     def columns(self) -> MarketColumns:
-        """Return the columns of the market, or what must be stated before they can be read."""
+        """Return the columns of the market, or what must be stated to read them."""
         questions = self.found.questions
         if self._options.form is not None:
             self.found.described.append(("form", self._options.form))
@@ -185,7 +185,7 @@ class _Reader:
         return looks_like_date(text) if stated is None else date_text.is_of_format(text, stated)
 
     def _check_complete(self, roles: Roles) -> None:
-        """Refuse a bar that its file calls unfinished, and a split that is only in a factor."""
+        """Refuse unfinished bars, and splits that are only in a factor."""
         for name in roles.ignored:
             if column_roles.simple(name) in _COMPLETE:
                 texts = self._table.column(self._table.names.index(name))
@@ -341,7 +341,7 @@ class _Reader:
     def _kept(
         self, cells: npt.NDArray[Any], dates: Sequence[str], names: Sequence[str]
     ) -> npt.NDArray[np.intp] | slice:
-        """Return the rows to read: all, or the last of each date and symbol if that is stated."""
+        """Return the rows to read: all, or the last of each date and symbol."""
         order = np.argsort(cells, kind="stable")
         is_last = np.append(np.diff(cells[order]) != 0, True)
         if is_last.all():

@@ -1,4 +1,4 @@
-"""Numbers of the columns of a market: decimal mark, scale, and the values that vendors write for a missing one."""
+"""Numbers of the columns of a market: decimal mark, scale, missing values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decimal_mark(table: TextTable, places: Mapping[str, int], stated: str | None
 def numbers_of(
     found: MarketColumns, table: TextTable, places: Mapping[str, int], mark: str, scale: float
 ) -> dict[str, Table]:
-    """Return the numbers of columns by key; the last part of a key, after a NUL, is the role.
+    """Return the numbers of columns by key; a key ends in NUL and its role.
 
     Raises:
         OpenOutcryError: a text is no number, or a price is not above 0.
@@ -58,7 +58,7 @@ def _without_codes(found: MarketColumns, values: Sequence[str], name: str) -> li
 
 
 def _leave_out_suspensions(found: MarketColumns, numbers: dict[str, Table]) -> None:
-    """Replace opens, highs and lows that are all 0 by missing values, where nothing was traded."""
+    """Replace opens, highs and lows that are all 0 on bars without volume."""
     n_bars = 0
     for key, close in numbers.items():
         start, _, role = key.rpartition("\0")

@@ -1,4 +1,4 @@
-"""Named forms of vendors: what a file must look like to have one, and what the form states."""
+"""Named forms of vendors: their marks, and what each form states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Months and quarters without a day: a value is known at the end of its period, so its date is the last day."""
+"""Months and quarters, dated by their last day, when the value is known."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def looks_like_period(text: str) -> bool:
 
 
 def last_days(texts: Sequence[str], column: str) -> tuple[list[datetime], str] | None:
-    """Return the last days of months or quarters and their form, or None if the texts have another form.
+    """Return the last days of months or quarters and their form, or None.
 
     Raises:
         OpenOutcryError: `date_invalid`: six digits can be a month or a day with a year of two digits.
@@ -65,7 +65,7 @@ def last_days(texts: Sequence[str], column: str) -> tuple[list[datetime], str] |
 
 
 def ends_of(moments: Sequence[datetime], date_format: str) -> tuple[list[datetime], bool]:
-    """Return the last days of periods that a format reads, and whether the format has no day."""
+    """Return the last days of periods of a format, and whether it has no day."""
     if any(directive in date_format for directive in _DAYS):
         return list(moments), False
     has_month = any(directive in date_format for directive in _MONTHS)

@@ -84,7 +84,7 @@ def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
 
 
 def _table(found: Sequence[tuple[int, list[str]]], width: int, delimiter: str) -> TextTable:
-    """Return the table of rows of one width: text above is a preamble, text below is a footer."""
+    """Return the table of rows of one width, without preamble and footer."""
     preamble: list[list[str]] = []
     rows: list[list[str]] = []
     lines: list[int] = []

@@ -10,7 +10,7 @@ Fields = dict[str, dict[str, int]]
 
 
 def fields_of(table: TextTable) -> tuple[TextTable, Fields, list[str]] | None:
-    """Return the table below both headers, the columns by ticker and field, and notices.
+    """Return the table below both headers, its columns by ticker, and notices.
 
     None if the table has one header.
 
