@@ -245,7 +245,7 @@ def test_a_file_is_traded_like_bundled_data(tmp_path: Path) -> None:
         ("mandate", "win", "`mandate` must be one of .*, drawdown-cap, all; received 'win'"),
         ("costs", {"fee": 1.0}, "a field of `costs` must be one of fee_bps, .*; received 'fee'"),
         ("market", "paris", "a dataset must be one of .*calm, .*; received 'paris': No such file"),
-        ("market", "none.parquet", "a dataset must be one of .*calm, .*; received 'none.parquet': .*none.parquet"),
+        ("market", "none.parquet", "a dataset must be one of .*calm, .*; received 'none.parquet': "),
     ],
 )
 def test_an_invalid_setting_is_refused_before_any_episode(field: str, value: Any, wanted: str) -> None:

@@ -48,8 +48,7 @@ def check(
         frame: A pandas or polars frame, a structured or 2-D array, or a `Dataset`; None for a synthetic market. Rows
             with the same date form one bar; without dates each row is a bar.
         kind: `pipeline`, `env` or `agent`; None to guess it.
-        n_cuts: Number of bars after which the data is perturbed, some of them in the first rows. Up to half as many
-            are added where columns start.
+        n_cuts: Number of bars after which the data is perturbed. Up to half as many are added where columns start.
         start: Bar of the first observation of an environment; None to infer it.
         rtol: Relative tolerance; None for 1e-9, and 1e-5 for float32 values.
         periods_per_year: Bars per year, for Sharpe ratios; by default those that the dates show.
