@@ -73,8 +73,7 @@ def check(
     search = Search(subject, source, rtol, kinds, progress)
     if fresh is not None and (fresh_function := fresh()) is not None:
         search.check_stateless(same_kind_target(subject, fresh_function))
-    periods = _shown_periods(source) if periods_per_year is None else periods_per_year
-    leaks = tuple(_leak(reach, search, periods) for reach in search.reaches(n_cuts))
+    leaks = tuple(_leak(reach, search, periods_per_year) for reach in search.reaches(n_cuts))
     errors = {kind: (sum(counts.values()), counts.most_common(1)[0][0]) for kind, counts in search.errors.items()}
     return Report(
         target=name or getattr(target, "__name__", type(target).__name__),
@@ -119,7 +118,8 @@ def _compared_columns(base: Trace) -> tuple[str, ...]:
 def _leak(reach: Reach, search: Search, periods_per_year: float | None) -> Leak:
     source = search.source
     bar = int(search.base.bars[reach.first])
-    sharpes, why = signal_sharpes(reach.column, search.base, source, periods_per_year)
+    periods = _shown_periods(source) if periods_per_year is None else periods_per_year
+    sharpes, why = signal_sharpes(reach.column, search.base, source, periods)
     date = None if source.dates is None else source.dates[bar]
     return Leak(reach, bar, date, sharpes, why, search.comparison(reach))
 
