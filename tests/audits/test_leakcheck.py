@@ -7,6 +7,7 @@ from typing import Any
 
 import leak_targets as targets
 import numpy as np
+import pandas as pd
 import pytest
 from builders import count
 from hypothesis import given, settings
@@ -93,6 +94,20 @@ def test_the_sharpe_ratio_of_a_leak_vanishes_with_one_bar_of_delay() -> None:
     assert worth["change"].drop == worth["change"].sharpe - worth["change"].delayed
     # The sign of a price is always 1, which is buy-and-hold with or without delay.
     assert abs(worth["sign"].drop) < 0.5
+
+
+def test_a_sharpe_ratio_has_the_bars_per_year_of_the_dates_or_none() -> None:
+    frame = frame_of()
+    (inferred,) = check(targets.shifted, frame).leaks
+    (stated,) = check(targets.shifted, frame, periods_per_year=252).leaks
+    (monthly,) = check(targets.shifted, frame, periods_per_year=12).leaks
+    assert inferred.worth == stated.worth
+    for day, month in zip(stated.worth, monthly.worth, strict=True):
+        assert month.sharpe == pytest.approx(day.sharpe * (12 / 252) ** 0.5, rel=1e-9)
+    minutes = frame.set_axis(pd.date_range("2024-01-02 14:30", periods=len(frame), freq="min"))
+    (unknown,) = check(targets.shifted, minutes).leaks
+    assert unknown.worth == ()
+    assert unknown.unpriced == "the dates do not show the number of bars per year; hint: state `periods_per_year`"
 
 
 def test_a_leak_without_prices_has_a_reason_instead_of_a_sharpe_ratio() -> None:

@@ -102,6 +102,8 @@ def test_a_record_replays_and_every_path_has_the_same_bits() -> None:
     core.reset()
     vector = oo.OpenOutcryVectorEnv(2, dataset=dataset, window=(0, N), costs=FREE)
     vector.reset(seed=0)
+    single = oo.OpenOutcryEnv(dataset=dataset, window=(0, N), costs=FREE)
+    single.reset(seed=0)
     for bar in range(N - 1):
         orders = [
             {"symbol": symbol, "action": "buy", "target_weight": weight}
@@ -109,7 +111,7 @@ def test_a_record_replays_and_every_path_has_the_same_bits() -> None:
         ]
         reward = core.step(json.dumps({"orders": orders}))[1]
         lanes = vector.step(np.tile(weights[bar], (2, 1)))[1]
-        assert reward == lanes[0] == lanes[1] == run.returns[bar]
+        assert reward == lanes[0] == lanes[1] == single.step(weights[bar])[1] == run.returns[bar]
 
 
 def test_a_record_without_bars_per_year_cannot_be_scored() -> None:

@@ -248,6 +248,14 @@ def test_csv_returns_are_tested_and_never_eligible(tmp_path: Path) -> None:
     )
 
 
+def test_csv_returns_without_dates_need_stated_bars_per_year(tmp_path: Path) -> None:
+    path = write(tmp_path / "returns.csv", returns(), dates=False)
+    refusal = call("score", path, "--benchmark", "market", code=2)
+    assert "`periods_per_year` is required if the dates do not show it; received returns without dates" in refusal
+    printed = call("score", path, "--benchmark", "market", "--periods-per-year", "12")
+    assert "12 returns per year, as stated" in printed
+
+
 def test_equity_and_returns_give_the_same_board(tmp_path: Path) -> None:
     table = returns(60)
     equity = {name: np.cumprod([1.0, *(1.0 + np.array(values))]).tolist() for name, values in table.items()}

@@ -52,6 +52,12 @@ def test_a_long_time_with_few_returns_is_insufficient() -> None:
     assert board["a"].verdict == "insufficient"
 
 
+def test_a_date_of_several_windows_is_one_day() -> None:
+    board = board_of(1_170, n_windows=65, dates=minutes(3, 390))
+    assert (board["a"].n_days, board["a"].n_returns) == (3, 1_170)
+    assert gates(board)["days"] == (3.0, False)
+
+
 @pytest.mark.parametrize("stated", [{}, {"periods_per_year": 98_280}])
 def test_minute_returns_are_counted_by_their_dates(stated: dict[str, float]) -> None:
     board = board_of(780, dates=minutes(2, 390), **stated)

@@ -98,7 +98,9 @@ fn within_days(times: &[i64]) -> Option<f64> {
         let open = weekend(times)?;
         return Some(if open { CALENDAR_DAYS * DAY as f64 / spacing as f64 } else { WEEKDAYS * slots.len() as f64 });
     }
-    if by_day.len() < 2 {
+    // One stretch of bars across midnight shows no session.
+    let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    if by_day.len() < 2 || longest <= DAY - AROUND_THE_CLOCK {
         return None;
     }
     let typical = median(by_day.values().map(Vec::len).collect());
@@ -320,6 +322,9 @@ mod tests {
         assert_eq!(inferred(&bars(&ALL, 9..10, 60, 1)), None);
         assert_eq!(inferred(&bars(&ALL, 9..16, 3600, 1)), None);
         assert_eq!(inferred(&bars(&ALL, 0..24, 3600, 2)), None);
+        // One stretch of minutes across midnight.
+        let stretch: Vec<i64> = (0..900).map(|k| of(2024, 1, 2) * DAY + 52_200 + 60 * k).collect();
+        assert_eq!([571, 640, 900].map(|n| inferred(&stretch[..n])), [None; 3]);
         // Every other day, every tenth day, two monthly dates, and volume bars.
         let every = |days: i64, n: i64| (0..n).map(|i| (of(2024, 1, 1) + i * days) * DAY).collect::<Vec<_>>();
         assert_eq!(inferred(&every(2, 40)), None);

@@ -5,8 +5,9 @@ use std::ops::Range;
 use openoutcry_contract::SubmittedRun;
 use openoutcry_contract::record::Digest;
 
+use super::elapsed_days::days_of;
 use super::reason::{Known, Unknown};
-use super::window_runs::{Tracks, WindowRuns};
+use super::window_runs::Tracks;
 use crate::error::Undefined;
 use crate::skill::regress;
 
@@ -78,7 +79,7 @@ pub(super) fn active(tracks: &Tracks<'_>, seed: Option<usize>, returns: &[f64]) 
                 markets.push(Market {
                     dataset: first.key.dataset,
                     name: first.runs[0].dataset_name.clone(),
-                    n_days: of_market.iter().map(WindowRuns::n_days).sum(),
+                    n_days: days_of(of_market.iter().map(|window| window.runs[0])),
                     alpha: fitted.0 * year,
                     alpha_error: fitted.1.map(|error| error * year),
                     beta: fitted.2,

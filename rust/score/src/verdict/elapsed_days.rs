@@ -11,20 +11,26 @@ const DAILY: std::ops::RangeInclusive<f64> = 200.0..=366.0;
 /// Length of an ISO 8601 date without a time.
 const DATE: usize = 10;
 
-/// Returns the number of days that a run spans.
+/// Returns the number of days that runs on one market span.
 ///
-/// A daily return is a day. Intraday returns are counted by their dates, if known. Otherwise a year is 252 days.
-pub(super) fn days_of(run: &SubmittedRun) -> usize {
-    let n_returns = run.returns.len();
-    if DAILY.contains(&run.periods_per_year) {
-        return n_returns;
+/// A daily return is a day. Intraday returns are counted by their dates, if known: a date of several runs counts once.
+/// Otherwise a year is 252 days.
+pub(super) fn days_of<'a>(runs: impl Iterator<Item = &'a SubmittedRun>) -> usize {
+    let (mut n_daily, mut years, mut dates) = (0, 0.0, BTreeSet::new());
+    for run in runs {
+        let n_returns = run.returns.len();
+        if DAILY.contains(&run.periods_per_year) {
+            n_daily += n_returns;
+        } else if run.periods_per_year > *DAILY.end() && !run.dates.is_empty() {
+            // The first bar of a window has no return.
+            let skipped = run.dates.len().saturating_sub(n_returns);
+            dates.extend(run.dates[skipped..].iter().map(|date| date.get(..DATE)));
+        } else {
+            years += n_returns as f64 / run.periods_per_year;
+        }
     }
-    if run.periods_per_year > *DAILY.end() && !run.dates.is_empty() {
-        // The first bar of a window has no return.
-        let skipped = run.dates.len().saturating_sub(n_returns);
-        return run.dates[skipped..].iter().map(|date| date.get(..DATE)).collect::<BTreeSet<_>>().len();
-    }
-    #[expect(clippy::cast_sign_loss, reason = "a count over a number above 0")]
-    let days = (n_returns as f64 * SESSIONS / run.periods_per_year).floor() as usize;
-    days
+    // Without the error of the sum: twelve months are a year.
+    #[expect(clippy::cast_sign_loss, reason = "a sum of numbers above 0")]
+    let others = (years * SESSIONS + 1e-9).floor() as usize;
+    n_daily + dates.len() + others
 }

@@ -32,7 +32,7 @@ pub(super) struct WindowRuns<'a> {
 
 impl WindowRuns<'_> {
     pub(super) fn n_days(&self) -> usize {
-        days_of(self.runs[0])
+        days_of(std::iter::once(self.runs[0]))
     }
 }
 
@@ -104,7 +104,8 @@ impl<'a> Tracks<'a> {
 
     /// Returns the days that the windows span; see [`days_of`].
     pub(super) fn n_days(&self) -> usize {
-        self.windows.iter().map(WindowRuns::n_days).sum()
+        let markets = self.windows.chunk_by(|a, b| a.key.dataset == b.key.dataset);
+        markets.map(|windows| days_of(windows.iter().map(|window| window.runs[0]))).sum()
     }
 
     /// Returns the number of distinct seeds.
