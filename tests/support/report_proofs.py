@@ -50,7 +50,8 @@ def odd_run(case: str) -> oo.Run:
 def minute_bars() -> oo.Dataset:
     closes = 100.0 + np.arange(160.0).reshape(80, 2) % 7
     minutes = np.datetime64("2021-01-01T23:00:00") + 60 * np.arange(80)
-    return oo.Dataset.from_arrays([f"{minute}Z" for minute in minutes], ["A", "B"], closes, name="minutes")
+    dates = [f"{minute}Z" for minute in minutes]
+    return oo.Dataset.from_arrays(dates, ["A", "B"], closes, name="minutes", periods_per_year=525_600)
 
 
 def foreseen(data: oo.Dataset) -> np.ndarray:
