@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import openoutcry as oo
 from openoutcry.data import file_import, long_frames
+from openoutcry.data.readers import distinct
 
 FIRST = datetime.date(2024, 1, 1)
 # Seven symbols on 40 days with holes, in no order. Volumes have holes too.
@@ -149,5 +150,5 @@ def test_distinct_times_are_those_of_the_column(unit: str) -> None:
     base = np.datetime64("2024-01-01", unit)
     hours = np.array([3, 1, 1, 900, 3]) * {"D": 1, "s": 3600, "ns": 3600 * 10**9}[unit]
     for times in (base + hours, np.append(base + hours, np.datetime64("NaT")), (base + hours)[:0], base + 0 * hours):
-        found = long_frames._distinct_times(times)
+        found = distinct.of_times(times)
         np.testing.assert_array_equal(np.asarray(found.values)[found.places], times)

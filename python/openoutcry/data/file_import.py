@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from openoutcry.errors import refusal
 _OTHER_FORMS = frozenset(
     ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
 )
-# Characters and rows of a part of a file.
-_PART, _ROWS = 1 << 20, 1 << 16
+# Characters and rows of a part of a file, and bytes of a column that are read at once.
+_PART, _ROWS, _BUFFER = 1 << 20, 1 << 14, 1 << 16
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -182,14 +182,25 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
         if not names or not long_frames.is_plain(schema, names):
             return None
         keys = [names["date"], names["symbol"]]
-        with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False) as file:
-            parts = long_frames.arrow_parts(file.iter_batches(_ROWS), names)
+        with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False, buffer_size=_BUFFER) as file:
+            # Threads would hold one column each, decoded.
+            batches = _released(file.iter_batches(_ROWS, use_threads=False))
+            parts = long_frames.arrow_parts(batches, names)
             return long_frames.core_of(parts, names, periods_per_year, file.metadata.num_rows)
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise
         # The whole table may have another form.
         return None
+
+
+def _released(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches of Arrow; its pool would keep the memory of the earlier ones."""
+    from pyarrow import default_memory_pool
+
+    for batch in batches:
+        yield batch
+        default_memory_pool().release_unused()
 
 
 def _is_plain(text: str) -> bool:

@@ -6,28 +6,15 @@ Dates and symbols become numbers: each distinct value is checked and converted t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data import columns
+from openoutcry.data.readers.distinct import Distinct, Numbers, Values, of_times
 from openoutcry.errors import refusal
-
-Values = npt.NDArray[Any]
-Numbers = npt.NDArray[np.uint32]
-# Units of time in a day.
-_TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
-# Days of 500 years.
-_MOST_DAYS = 182_625
-
-
-class Distinct(NamedTuple):
-    """Distinct values of a column, and the place of each row among them."""
-
-    values: Sequence[Any] | Values
-    places: Numbers
 
 
 def core_of(
@@ -149,7 +136,7 @@ def _distinct(column: Any) -> Distinct:
     if isinstance(column, Distinct):
         return column
     if column.dtype.kind == "M":
-        return _distinct_times(column)
+        return of_times(column)
     values = column.tolist()
     try:
         numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
@@ -160,26 +147,9 @@ def _distinct(column: Any) -> Distinct:
     return Distinct(list(numbers), places)
 
 
-def _distinct_times(times: Values) -> Distinct:
-    """Return the distinct times of a column."""
-    numbers = times.view(np.int64)
-    first, last = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, -1)
-    day = _TICKS.get(np.datetime_data(times.dtype)[0], 1)
-    n_days = (last - first) // day + 1
-    # A table of days takes no comparison. A missing time is far before all others.
-    if 0 < n_days <= _MOST_DAYS:
-        places = numbers - first if day == 1 else (numbers - first) // day
-        values = first + day * np.arange(n_days)
-        if day == 1 or (values[places] == numbers).all():
-            return Distinct(values.view(times.dtype), places.astype(np.uint32))
-    starts = np.flatnonzero(np.concatenate(([True], times[1:] != times[:-1]))) if len(times) else np.empty(0, int)
-    known, of_run = np.unique(times[starts], return_inverse=True)
-    return Distinct(known, np.repeat(of_run.astype(np.uint32), np.diff(np.append(starts, len(times)))))
-
-
 def _arrow_distinct(column: Any) -> Distinct:
     if not hasattr(column, "dictionary") and _is_time(column.type):
-        return _distinct_times(column.to_numpy(zero_copy_only=False))
+        return of_times(column.to_numpy(zero_copy_only=False))
     encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
     places, n_values = encoded.indices, len(encoded.dictionary)
     values: Sequence[Any] | Values = [*encoded.dictionary.to_pylist(), None]

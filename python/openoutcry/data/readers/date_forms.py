@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from openoutcry.data.readers.period_text import looks_like_period, month_of
@@ -28,31 +28,11 @@ _FORMS = {
 }
 PATTERNS = {name: re.compile(form, re.ASCII) for name, form in _FORMS.items()}
 EPOCH = re.compile(r"(\d{9,10}|\d{13}|\d{16}|\d{19})(?:\.0*)?", re.ASCII)
-# A day of ten characters before a time of day. Neither has an effect on how the other is read.
-_SPLIT = re.compile(r"(?:\d{4}[-./]\d\d[-./]\d\d|\d\d[-./ ]\d\d[-./ ]\d{4})[T ]", re.ASCII)
 # Abbreviations of other zones mean several offsets.
 _ABBREVIATIONS = {"EST": -5, "EDT": -4}
 # No date is longer; the patterns need quadratic time for long blanks.
 LONGEST = 48
 _TWO_DIGITS = re.compile(r"\d\d?([-./ ])(?:\d\d?|(?P<name>[A-Za-z]{3}))\1\d\d", re.ASCII)
-
-
-def representatives(days: Sequence[str]) -> list[str]:
-    """Return one text of each day and time of day, and texts of other forms."""
-    seen, shown = set[str](), []
-    for text in days:
-        parts = (text[:10], text[10:]) if _SPLIT.match(text) else (text,)
-        if not seen.issuperset(parts):
-            seen.update(parts)
-            shown.append(text)
-    return shown
-
-
-def moments_of(days: Sequence[str], known: Mapping[str, datetime]) -> dict[str, datetime]:
-    """Return the time of each text, from the times of its representatives."""
-    dates = {text[:10]: moment for text, moment in known.items()}
-    times = {text[10:]: moment.timetz() for text, moment in known.items()}
-    return {text: known.get(text) or datetime.combine(dates[text[:10]], times[text[10:]]) for text in days}
 
 
 def looks_like_date(text: str) -> bool:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 
+import numpy as np
+
 from openoutcry.data.readers import period_text
-from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of, moments_of, representatives
+from openoutcry.data.readers.date_forms import PATTERNS, Fields, form_of
 from openoutcry.data.readers.date_zones import ask_zone, localized, named_zone, zone_of
 from openoutcry.data.readers.questions import Question, unstated
+from openoutcry.data.readers.split_times import SplitTimes
 from openoutcry.errors import refusal
 
 ORDERS = ("dmy", "mdy")
@@ -23,6 +26,8 @@ _UNIT_NAMES = {1: "seconds", 10**3: "milliseconds", 10**6: "microseconds", 10**9
 _LAST_EPOCH = 1_924_992_000
 _EPOCH_0 = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DAY = 86_400
+# Blanks other than single ones within a text.
+_BLANKS = re.compile(r"[^\S \n]|  |^ | $", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def parse(
     """
     if options.order not in (None, *ORDERS):
         raise refusal("argument_invalid", f"`date_order` must be `dmy` or `mdy`; received {options.order!r}")
-    texts, named = named_zone([" ".join(text.split()) for text in values], column)
+    texts, named = named_zone(_trimmed(values), column)
     line_of = dict(zip(reversed(texts), reversed(list(lines)), strict=True))
     home = zone_of(options.zone)
     if named is not None and options.zone not in (None, named):
@@ -96,25 +101,33 @@ def parse(
         if periods is not None:
             _check_no_order(options.order, texts)
             return _periods(periods[0], periods[1], texts)
-        days = list(dict.fromkeys(texts))
-        shown = representatives(days)
+        split = SplitTimes(texts)
+        shown = split.shown()
         form = form_of(shown, column, line_of)
         if form == "epoch":
             _check_no_order(options.order, texts)
             return _epochs(texts, column, home, line_of)
         fields = Fields(form, _order(form, shown, column, options.order), column, line_of)
         are_days = clocks is None and home in (None, timezone.utc) and all(map(fields.is_day_end, shown))
-        midnights = moments_of(days, {text: fields.time(text, is_day=are_days) for text in shown})
+        known = [fields.time(text, is_day=are_days) for text in shown]
         described = _described(form, fields.order)
         if clocks is not None:
-            moments = _with_clocks([midnights[text] for text in texts], clocks, column, lines)
+            moments = _with_clocks(split.moments(known), clocks, column, lines)
             return _texts(moments, described, home, column=column, is_utc=options.is_utc)
-        # Each distinct time is converted once.
-        found = _texts(list(midnights.values()), described, home, column=column, is_utc=options.is_utc)
-        text_of = dict(zip(midnights, found.texts, strict=True))
-        return replace(found, texts=[text_of[text] for text in texts])
+        is_utc = options.is_utc or home is timezone.utc
+        composed = split.iso(known, is_utc=is_utc) if home in (None, timezone.utc) else None
+        if composed is not None:
+            return Dates(composed, f"{described}, times {'in UTC' if composed[0].endswith('Z') else 'without a zone'}")
+        return _texts(split.moments(known), described, home, column=column, is_utc=options.is_utc)
     except OverflowError as error:
         raise refusal("date_invalid", f"`{column}` must be dates of the years 1 to 9999; received others") from error
+
+
+def _trimmed(values: Sequence[str]) -> list[str]:
+    """Return texts with single blanks, and none at their ends."""
+    if _BLANKS.search("\n".join(values)) is None:
+        return list(values)
+    return [" ".join(text.split()) for text in values]
 
 
 def _with_clocks(
@@ -230,19 +243,24 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
     unit = units.pop()
     numbers = [int(text.partition(".")[0]) for text in texts]
     are_days = home in (None, timezone.utc) and all(number % (_DAY * unit) == _DAY * unit - 1 for number in numbers)
-    moments = []
-    for text, number in zip(texts, numbers, strict=True):
-        seconds, rest = divmod(number - (_DAY * unit - 1) * are_days, unit)
-        if seconds >= _LAST_EPOCH:
-            message = f"`{column}` on line {line_of[text]} must be an epoch before 2031, or a date; received {text}"
-            raise refusal("date_invalid", f"{message}; hint: write dates such as 2024-01-31 09:00")
-        if rest:
-            message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text}"
-            raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate trades to bars first")
-        moments.append(_EPOCH_0 + timedelta(seconds=seconds))
+    seconds, rest = np.divmod(np.array(numbers, np.int64) - (_DAY * unit - 1) * are_days, unit)
+    if (seconds >= _LAST_EPOCH).any():
+        text = texts[int(np.argmax(seconds >= _LAST_EPOCH))]
+        message = f"`{column}` on line {line_of[text]} must be an epoch before 2031, or a date; received {text}"
+        raise refusal("date_invalid", f"{message}; hint: write dates such as 2024-01-31 09:00")
+    if rest.any():
+        text = texts[int(np.argmax(rest != 0))]
+        message = f"`{column}` on line {line_of[text]} must be whole seconds; received {text}"
+        raise refusal("date_invalid", f"{message}; hint: ticks are not bars: aggregate trades to bars first")
+    form = f"epoch {_UNIT_NAMES[unit]}"
+    # Times that are no days need no conversion one by one.
+    if home in (None, timezone.utc) and len(np.unique(seconds // _DAY)) < len(seconds) and (seconds % _DAY).any():
+        shown = np.datetime_as_string(seconds.astype("datetime64[s]"), timezone="UTC")
+        return Dates(shown.tolist(), f"{form}, times in UTC")
+    moments = [_EPOCH_0 + timedelta(seconds=second) for second in seconds.tolist()]
     if home is not None:
         moments = [moment.astimezone(home) for moment in moments]
-    return _texts(moments, f"epoch {_UNIT_NAMES[unit]}", home, column=column, is_utc=True)
+    return _texts(moments, form, home, column=column, is_utc=True)
 
 
 def _texts(moments: list[datetime], form: str, home: tzinfo | None, *, column: str, is_utc: bool) -> Dates:

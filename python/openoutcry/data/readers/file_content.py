@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from openoutcry.data.readers import text_table, workbook
+from openoutcry.data.readers import workbook
+from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
 
@@ -73,13 +74,13 @@ def frame_table(content: bytes, path: Path) -> TextTable | None:
     """
     kind = next((kind for magic, kind in _BINARY.items() if content.startswith(magic)), None)
     if kind in ("Parquet", "Feather"):
-        return text_table.of_rows(*_arrow_rows(content, kind, path.name))
+        return table_of(_arrow_table(content, kind, path.name))
     if content.startswith(_ZIP):
         return workbook.table_of(content, path.name)
     return None
 
 
-def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[list[Any]]]:
+def _arrow_table(content: bytes, kind: str, name: str) -> Any:
     try:
         import pyarrow
         from pyarrow import feather, parquet
@@ -87,25 +88,9 @@ def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[l
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     read = parquet.read_table if kind == "Parquet" else feather.read_table
     try:
-        table = read(pyarrow.BufferReader(content))
+        return read(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
         raise refusal("field_unparsable", f"a complete {kind} file is required; received {name!r}: {error}") from error
-    columns = [_arrow_texts(table.column(place)) for place in range(table.num_columns)]
-    return list(table.column_names), [list(row) for row in zip(*columns, strict=True)]
-
-
-def _arrow_texts(column: Any) -> list[str | None]:
-    """Return values as texts: floats in full, times in ISO 8601."""
-    zone = getattr(column.type, "tz", None)
-    if zone is not None:
-        from openoutcry.data.readers.date_zones import zone_of
-
-        home = zone_of(zone)
-        return [None if value is None else value.astimezone(home).isoformat() for value in column.to_pylist()]
-    values = column.to_pylist()
-    return [
-        None if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value) for value in values
-    ]
 
 
 def _limited(content: bytes, path: Path) -> bytes:

@@ -1,20 +1,95 @@
-"""Tables of text of pandas, polars and Arrow frames."""
+"""Tables of pandas, polars and Arrow frames.
+
+Numbers stay numbers. Each distinct time and text of a column is converted once.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
 
-from openoutcry.data.readers import text_table
+import numpy as np
+import numpy.typing as npt
+
+from openoutcry.data.readers import distinct, text_table
 from openoutcry.data.readers.column_roles import simple
+from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
+
+# A column: numbers, distinct texts, or a text per row.
+_Column = npt.NDArray[Any] | Distinct | list[str]
 
 _FIELDS = frozenset(("open", "high", "low", "close", "adjclose", "volume", "dividends", "stocksplits", "capitalgains"))
 
 
+class FrameTable(TextTable):
+    """Columns of a frame. Rows are counted from 0."""
+
+    def __init__(self, names: list[str], columns: list[_Column]) -> None:
+        n_rows = len(_places(columns[0])) if columns else 0
+        super().__init__(names, _Rows(columns, n_rows), range(n_rows))
+        self._columns = columns
+
+    def column(self, place: int) -> list[str]:
+        column = self._columns[place]
+        if isinstance(column, Distinct):
+            return list(map(column.values.__getitem__, column.places.tolist()))
+        return column if isinstance(column, list) else list(map(_text, column.tolist()))
+
+    def distinct(self, place: int) -> Distinct:
+        column = self._columns[place]
+        return column if isinstance(column, Distinct) else distinct.of_texts(self.column(place))
+
+    def numbers(self, place: int) -> npt.NDArray[np.float64] | None:
+        column = self._columns[place]
+        return column.astype(np.float64, copy=False) if isinstance(column, np.ndarray) else None
+
+    def first(self, place: int) -> str:
+        column = self._columns[place]
+        if isinstance(column, Distinct):
+            rows = zip(column.first_rows().tolist(), column.values, strict=True)
+            return min(((row, text) for row, text in rows if row >= 0 and text.strip()), default=(0, ""))[1]
+        if isinstance(column, np.ndarray):
+            present = np.flatnonzero(~np.isnan(column))
+            return _text(column[present[0]].item()) if len(present) else ""
+        return next((text for text in column if text.strip()), "")
+
+
+class _Rows(Sequence[list[str]]):
+    """Rows of columns as text, built when they are needed."""
+
+    def __init__(self, columns: Sequence[_Column], n_rows: int) -> None:
+        self._columns, self._n_rows = columns, n_rows
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    @overload
+    def __getitem__(self, row: int) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[list[str]]: ...
+
+    def __getitem__(self, row: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(row, slice):
+            return [self[place] for place in range(self._n_rows)[row]]
+        return [_cell(column, range(self._n_rows)[row]) for column in self._columns]
+
+
+def _places(column: _Column) -> Any:
+    return column.places if isinstance(column, Distinct) else column
+
+
+def _cell(column: _Column, row: int) -> str:
+    if isinstance(column, Distinct):
+        return str(column.values[column.places[row]])
+    return column[row] if isinstance(column, list) else _text(column[row].item())
+
+
 def table_of(frame: Any) -> TextTable:
-    """Return a frame, or a list of rows such as ccxt returns, as a table of text.
+    """Return a frame, or a list of rows such as ccxt returns, as a table.
 
     A pandas index becomes the first column. Columns of two levels, as of yfinance, become `TICKER.FIELD`.
 
@@ -25,31 +100,76 @@ def table_of(frame: Any) -> TextTable:
         return text_table.of_rows([], [[_text(cell) for cell in row] for row in frame])
     is_series = hasattr(frame, "to_frame") and not hasattr(frame, "columns")
     if hasattr(frame, "reset_index") and hasattr(frame, "columns"):
-        names, columns = _pandas(frame)
-    elif hasattr(frame, "get_columns"):
-        columns = [series.to_list() for series in frame.get_columns()]
-        names = list(frame.columns)
-    elif not is_series and (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
+        return FrameTable(*_pandas(frame))
+    if hasattr(frame, "get_columns"):
+        return FrameTable(list(frame.columns), [_polars_column(series) for series in frame.get_columns()])
+    if not is_series and (hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__")):
         import pyarrow
 
         table = pyarrow.table(frame)
-        names, columns = list(table.column_names), [table.column(i).to_pylist() for i in range(table.num_columns)]
-    else:
-        received = type(frame).__name__
-        raise refusal("argument_invalid", f"`frame` must be a pandas, polars or Arrow frame; received {received}")
-    texts = [[_text(value) for value in column] for column in columns]
-    table = text_table.of_rows(names, [list(row) for row in zip(*texts, strict=True)])
-    # Rows of a frame are counted from 0.
-    table.lines = list(range(len(table.rows)))
-    return table
+        columns = [_arrow_column(table.column(place)) for place in range(table.num_columns)]
+        return FrameTable(list(table.column_names), columns)
+    received = type(frame).__name__
+    raise refusal("argument_invalid", f"`frame` must be a pandas, polars or Arrow frame; received {received}")
 
 
-def _pandas(frame: Any) -> tuple[list[str], list[list[Any]]]:
+def _pandas(frame: Any) -> tuple[list[str], list[_Column]]:
     if frame.index.nlevels > 1 or frame.index.inferred_type != "integer":
         named = {str(name) for name in frame.columns}
         frame = frame.reset_index(drop=any(str(name) in named for name in frame.index.names))
     names = [_name(label) for label in frame.columns]
-    return names, [frame.iloc[:, place].tolist() for place in range(len(names))]
+    return names, [_pandas_column(frame.iloc[:, place]) for place in range(len(names))]
+
+
+def _pandas_column(series: Any) -> _Column:
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "fiu" and (kind == "f" or not series.isna().any()):
+        return np.asarray(series.to_numpy(dtype=f"{kind}8", na_value=np.nan) if kind == "f" else series.to_numpy())
+    if kind == "M":
+        codes, values = series.factorize()
+        return _coded(codes, values.tolist())
+    if hasattr(series, "cat"):
+        return _coded(series.cat.codes.to_numpy(), series.cat.categories.tolist())
+    return _of_objects(series.tolist())
+
+
+def _polars_column(series: Any) -> _Column:
+    kind = series.dtype
+    numbers = np.asarray(series.to_numpy()) if kind.is_numeric() else np.empty(0, object)
+    if numbers.dtype.kind in "fiu":
+        return numbers
+    if not kind.is_temporal():
+        return _of_objects(series.to_list())
+    codes = series.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return _coded(codes, series.drop_nulls().unique().sort().to_list())
+
+
+def _arrow_column(column: Any) -> _Column:
+    import pyarrow
+
+    kind = str(column.type)
+    if kind.startswith(("int", "uint", "float", "double", "halffloat")):
+        return np.asarray(column.to_numpy())
+    if not kind.startswith(("date", "time", "string", "large_string", "dictionary")) or not len(column):
+        return _of_objects(column.to_pylist())
+    coded = column if kind.startswith("dictionary") else column.dictionary_encode()
+    coded = pyarrow.chunked_array(coded.chunks, coded.type).unify_dictionaries()
+    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in coded.chunks])
+    return _coded(codes, coded.chunk(0).dictionary.to_pylist())
+
+
+def _of_objects(values: list[Any]) -> _Column:
+    """Return texts of any values."""
+    # Equal values of other types can have different texts, as 1 and True.
+    if {str} >= set(map(type, values)):
+        return distinct.of_texts(values)
+    return list(map(_text, values))
+
+
+def _coded(codes: npt.NDArray[Any], values: Iterable[Any]) -> Distinct:
+    """Return texts of distinct values; the code -1 is an empty text."""
+    texts = [*map(_text, values), ""]
+    return Distinct(texts, np.where(codes < 0, len(texts) - 1, codes).astype(np.uint32))
 
 
 def _name(label: Any) -> str:

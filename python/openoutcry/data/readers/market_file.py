@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from openoutcry.data.readers import (
 from openoutcry.data.readers.column_roles import Roles
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.date_text import DateOptions
+from openoutcry.data.readers.distinct import Distinct
 from openoutcry.data.readers.file_content import file_bytes, frame_table, text_of
 from openoutcry.data.readers.headerless import LEAN, names_of
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
@@ -70,6 +71,11 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
     if table is None:
         table = text_table.take_header(text_table.parse(text))
     return _Reader(table, options, stem).columns()
+
+
+def _each(table: TextTable) -> npt.NDArray[np.uint32]:
+    """Return the places of rows of which each has its own value."""
+    return np.arange(len(table.rows), dtype=np.uint32)
 
 
 def _states_utc(text: str) -> bool:
@@ -124,7 +130,7 @@ class _Reader:
             self._ask_the_rest({"date": 0})
             return self.found
         roles = self._roles()
-        dates: list[str] = []
+        dates = Distinct([], np.empty(0, np.uint32))
         if roles.question is not None:
             questions.append(roles.question)
         else:
@@ -220,14 +226,12 @@ class _Reader:
 
     def _roles(self) -> Roles:
         table, stated = self._table, self._options.columns
-        first = [
-            next((row[place] for row in table.rows if row[place].strip()), "") for place in range(len(table.names))
-        ]
-        date_like = [self._is_date(text) for text in first]
+        first = [table.first(place).strip() for place in range(len(table.names))]
+        date_like = list(map(self._is_date, first))
         clock_like = [
-            all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
-            if "time" in name.lower() or "clock" in name.lower()
-            else False
+            ("time" in name.lower() or "clock" in name.lower())
+            and _CLOCK.fullmatch(first[place]) is not None
+            and all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
             for place, name in enumerate(table.names)
         ]
         mapping = dict(stated) if isinstance(stated, Mapping) else {}
@@ -243,13 +247,13 @@ class _Reader:
             return Roles({"date": roles.places["date"]}, ignored=rest)
         return column_roles.roles_of(table.names, mapping, date_like, clock_like)
 
-    def _dates(self, roles: Roles) -> list[str]:
+    def _dates(self, roles: Roles) -> Distinct:
+        """Return the dates of the rows; each distinct text is read once."""
         table, place = self._table, roles.places["date"]
-        values = table.column(place)
-        clocks = table.column(roles.places["clock"]) if "clock" in roles.places else None
         # A column of dates with times needs no other column of times.
-        if clocks is not None and any(":" in text for text in values[:1]):
-            clocks = None
+        has_clocks = "clock" in roles.places and ":" not in table.rows[0][place]
+        clocks = table.column(roles.places["clock"]) if has_clocks else None
+        texts = table.distinct(place).used() if clocks is None else Distinct(table.column(place), _each(table))
         name = table.names[place] if table.names else ""
         options = DateOptions(
             order=self._options.date_order,
@@ -257,30 +261,33 @@ class _Reader:
             zone=self._options.tz,
             is_utc=self._options.tz is None and _states_utc(" ".join([name, *table.preamble])),
         )
-        found = date_text.parse(values, table.lines, options, column=name or "date", clocks=clocks)
+        lines = [table.lines[row] for row in texts.first_rows().tolist()]
+        found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)
         if found.notice:
             self.found.notices.append(found.notice)
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
-        return found.texts
+        return texts.renamed(found.texts)
 
-    def _stacked(self, dates: list[str], roles: Roles) -> dict[str, Table]:
+    def _stacked(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
         """Return the tables of a file with a row per bar and symbol."""
         table = self._table
         if "symbol" in roles.places:
-            names = [text.strip() for text in table.column(roles.places["symbol"])]
+            names = table.distinct(roles.places["symbol"]).used()
+            names = names.renamed([text.strip() for text in names.values])
             self.found.described.append((f"column {table.names[roles.places['symbol']]!r}", "symbol"))
-            if self._options.symbol is not None and set(names) != {self._options.symbol}:
+            if self._options.symbol is not None and list(names.values) != [self._options.symbol]:
                 message = f"`symbol` must be left out if the file names its symbols; received {self._options.symbol!r}"
                 raise refusal("argument_invalid", message)
         else:
             with asked(self.found.questions):
-                names = [""] * len(dates)
-                names = [self._symbol()] * len(dates)
-        axis, bars = np.unique(dates, return_inverse=True)
-        symbols, places = np.unique(names, return_inverse=True)
-        _check_size(len(axis), len(symbols), len(roles.places))
-        kept = self._kept(bars * len(symbols) + places, dates, names)
-        self.found.dates, self.found.symbols = axis.tolist(), symbols.tolist()
+                names = Distinct([""], np.zeros(len(table.rows), np.uint32))
+                names = names.renamed([self._symbol()])
+        dates, names = dates.sorted(), names.sorted()
+        bars, places = dates.places, names.places
+        _check_size(len(dates.values), len(names.values), len(roles.places))
+        kept = self._kept(bars.astype(np.int64) * len(names.values) + places, dates, names)
+        axis, symbols = list(dates.values), list(names.values)
+        self.found.dates, self.found.symbols = axis, symbols
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
         cells = {}
@@ -292,20 +299,22 @@ class _Reader:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
         return cells
 
-    def _side_by_side(self, dates: list[str], roles: Roles) -> dict[str, Table]:
+    def _side_by_side(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
         """Return the tables of a file with columns for each symbol."""
         fields = self._fields or {symbol: {"close": place} for symbol, place in roles.closes.items()}
         texts = {symbol: place for symbol, place in roles.closes.items() if not self._has_number(place)}
         for symbol in texts:
-            if not all(number_text.is_missing(text) for text in self._table.column(texts[symbol])):
+            if not all(map(number_text.is_missing, self._table.column(texts[symbol]))):
                 self.found.notices.append(f"column {symbol!r} is text and is not read")
                 del fields[symbol]
         if not fields:
             received = ", ".join(map(repr, self._table.names))
             raise refusal("missing_column", f"a column of prices is required; received {received}")
-        axis, bars = np.unique(dates, return_inverse=True)
-        kept = self._kept(bars, dates, [""] * len(dates))
-        self.found.dates, self.found.symbols = axis.tolist(), list(fields)
+        dates = dates.sorted()
+        bars = dates.places
+        kept = self._kept(bars, dates, None)
+        axis = self.found.dates = list(dates.values)
+        self.found.symbols = list(fields)
         places = {f"{symbol}\0{role}": place for symbol, of in fields.items() for role, place in of.items()}
         columns = self._numbers(places)
         cells = {role: np.full((len(axis), len(fields)), np.nan) for of in fields.values() for role in of}
@@ -324,6 +333,8 @@ class _Reader:
         return cells
 
     def _has_number(self, place: int) -> bool:
+        if self._table.numbers(place) is not None:
+            return True
         return any(number_text.is_numeric([text]) for text in self._table.column(place)[:1000])
 
     def _symbol(self) -> str:
@@ -338,14 +349,14 @@ class _Reader:
         self.found.described.append(("symbol", f"{self._stem!r}, from the file name"))
         return self._stem
 
-    def _kept(
-        self, cells: npt.NDArray[Any], dates: Sequence[str], names: Sequence[str]
-    ) -> npt.NDArray[np.intp] | slice:
+    def _kept(self, cells: npt.NDArray[Any], dates: Distinct, names: Distinct | None) -> npt.NDArray[np.intp] | slice:
         """Return the rows to read: all, or the last of each date and symbol."""
+        is_filled = np.zeros(int(cells.max()) + 1, bool)
+        is_filled[cells] = True
+        if is_filled.sum() == len(cells):
+            return slice(None)
         order = np.argsort(cells, kind="stable")
         is_last = np.append(np.diff(cells[order]) != 0, True)
-        if is_last.all():
-            return slice(None)
         if self._options.duplicates == "last":
             n_dropped = int((~is_last).sum())
             rows = f"{n_dropped} row{'s' * (n_dropped != 1)}"
@@ -354,8 +365,9 @@ class _Reader:
         place = int(np.flatnonzero(~is_last)[0])
         first, second = int(order[place]), int(order[place + 1])
         lines = f"lines {self._table.lines[first]} and {self._table.lines[second]}"
-        of = f' of "{names[first]}"' if names[first] else ""
-        received = f"{dates[first]}{of} twice, on {lines}"
+        name = "" if names is None else names.values[names.places[first]]
+        of = f' of "{name}"' if name else ""
+        received = f"{dates.values[dates.places[first]]}{of} twice, on {lines}"
         keyword = 'duplicates="last" for the last row of a date'
         raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
 

@@ -19,8 +19,16 @@ _NO_RETURN = re.compile(r"[A-Z]|-(55|66|77|88|99)(\.0*)?", re.ASCII)
 
 
 def decimal_mark(table: TextTable, places: Mapping[str, int], stated: str | None) -> str:
-    """Return the decimal mark of columns; see `number_text.decimal_mark`."""
-    return number_text.decimal_mark([table.column(place) for place in places.values()], stated)
+    """Return the decimal mark of columns; see `number_text.decimal_mark`.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: a mark is stated for a frame of numbers.
+    """
+    texts = [table.column(place) for place in places.values() if table.numbers(place) is None]
+    if stated is not None and places and not texts:
+        message = f"`decimal` must be left out for columns of numbers, which have no mark; received {stated!r}"
+        raise refusal("argument_invalid", message)
+    return number_text.decimal_mark(texts, stated)
 
 
 def numbers_of(
@@ -35,10 +43,16 @@ def numbers_of(
         found.described.append(("decimal mark", "comma"))
     numbers = {}
     for key, place in places.items():
-        role, name, values = key.rpartition("\0")[2], table.names[place], table.column(place)
-        if role == "delisting_return" and column_roles.simple(name) == "dlret":
-            values = _without_codes(found, values, name)
-        numbers[key] = number_text.parse(values, table.lines, name, mark)
+        role, name = key.rpartition("\0")[2], table.names[place]
+        has_codes = role == "delisting_return" and column_roles.simple(name) == "dlret"
+        known = None if has_codes else table.numbers(place)
+        if known is None:
+            values = table.column(place)
+            values = _without_codes(found, values, name) if has_codes else values
+            known = number_text.parse(values, table.lines, name, mark)
+        else:
+            number_text.check_finite(known, table.lines, name)
+        numbers[key] = known
     _leave_out_suspensions(found, numbers)
     for key, column in numbers.items():
         role, name = key.rpartition("\0")[2], table.names[places[key]]

@@ -85,11 +85,20 @@ def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str
     numbers = _plain_numbers(values) if decimal == "." else None
     if numbers is None:
         numbers = _written_numbers(values, lines, column, decimal)
-    if np.isinf(numbers).any():
-        place = int(np.flatnonzero(np.isinf(numbers))[0])
-        message = f"`{column}` on line {lines[place]} must be a finite number; received {values[place]!r}"
-        raise refusal("field_unparsable", message)
+    check_finite(numbers, lines, column)
     return numbers
+
+
+def check_finite(numbers: npt.NDArray[np.float64], lines: Sequence[int], column: str) -> None:
+    """Refuse an infinite number, such as 1e999.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: a number is infinite, with its line.
+    """
+    is_infinite = np.isinf(numbers)
+    if is_infinite.any():
+        line = lines[int(np.flatnonzero(is_infinite)[0])]
+        raise refusal("field_unparsable", f"`{column}` on line {line} must be a finite number; received infinity")
 
 
 def is_numeric(values: Sequence[str]) -> bool:
@@ -104,6 +113,8 @@ def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
     if _OTHER.search("\n".join(values)) is not None:
         return None
     try:
+        if all(values):
+            return np.fromiter(map(float, values), np.float64, len(values))
         return np.array([float(text) if text else np.nan for text in values], np.float64)
     except ValueError:
         return None

@@ -8,10 +8,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from openoutcry.data.readers.date_forms import looks_like_date
+from openoutcry.data.readers.distinct import Distinct, of_texts
 from openoutcry.errors import refusal
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -35,17 +40,33 @@ class TextTable:
     """
 
     names: list[str]
-    rows: list[list[str]]
-    lines: list[int]
+    rows: Sequence[list[str]]
+    lines: Sequence[int]
     preamble: list[str] = field(default_factory=list)
     delimiter: str = ","
     notes: list[str] = field(default_factory=list)
     symbol: str = ""
     adjusted: str | None = None
 
-    def column(self, place: int) -> list[str]:
+    @cached_property
+    def _by_column(self) -> list[tuple[str, ...]]:
+        return list(zip(*self.rows, strict=True))
+
+    def column(self, place: int) -> Sequence[str]:
         """Return the fields of a column."""
-        return [row[place] for row in self.rows]
+        return self._by_column[place]
+
+    def distinct(self, place: int) -> Distinct:
+        """Return the distinct fields of a column, and the place of each row among them."""
+        return of_texts(self.column(place))
+
+    def numbers(self, place: int) -> npt.NDArray[np.float64] | None:
+        """Return the numbers of a column of a frame, NaN where missing; None for text."""
+        return None
+
+    def first(self, place: int) -> str:
+        """Return the first field of a column that is not empty."""
+        return next((text for text in self.column(place) if text.strip()), "")
 
 
 def parse(text: str) -> TextTable:
@@ -56,17 +77,21 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
-    found: list[tuple[int, list[str]]] = []
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
-    previous = 0
+    rows: list[list[str]] = []
+    ends: list[int] = []
     try:
         for row in reader:
-            line, previous = previous + 1, reader.line_num
-            if "".join(row).strip():
-                found.append((line, row))
+            rows.append(row)
+            ends.append(reader.line_num)
     except csv.Error as error:
         raise refusal("field_unparsable", f"line {reader.line_num} must be valid CSV; received {error}") from error
-    return _table(found, width, delimiter)
+    # A row starts after the end of the row before it: a field in quotes can span lines.
+    lines = [1, *(end + 1 for end in ends[:-1])]
+    kept = [place for place, row in enumerate(rows) if row and (row[0].strip() or "".join(row).strip())]
+    if len(kept) < len(rows):
+        rows, lines = [rows[place] for place in kept], [lines[place] for place in kept]
+    return _table(rows, lines, width, delimiter)
 
 
 def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
@@ -80,30 +105,25 @@ def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
         (line, row + [""] * (width - len(row)) if place > start and any(map(_is_value, row)) else row)
         for place, (line, row) in enumerate(cells)
     ]
-    return take_header(_table(padded, width, ","))
+    return take_header(_table([row for _, row in padded], [line for line, _ in padded], width, ","))
 
 
-def _table(found: Sequence[tuple[int, list[str]]], width: int, delimiter: str) -> TextTable:
+def _table(found: list[list[str]], numbers: list[int], width: int, delimiter: str) -> TextTable:
     """Return the table of rows of one width, without preamble and footer."""
-    preamble: list[list[str]] = []
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    for line, row in found:
-        if not rows and len(row) != width:
-            if _is_value(row[0]):
-                received = f"{len(row)}, and {width} on most lines"
-                raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
-            preamble.append(row)
-        else:
-            rows.append(row)
-            lines.append(line)
+    first = next((place for place, row in enumerate(found) if len(row) == width), len(found))
+    preamble, rows, lines = found[:first], found[first:], numbers[first:]
+    for row, line in zip(preamble, numbers, strict=False):
+        if _is_value(row[0]):
+            received = f"{len(row)}, and {width} on most lines"
+            raise refusal("field_unparsable", f"line {line} must have {width} fields; received {received}")
     if preamble and len(preamble[-1]) == width - 1 and rows and any(map(_is_value, rows[0])):
         # A header is shorter by one than rows that end in a delimiter, or that begin with an index, as R writes it.
         head = preamble.pop()
         rows.insert(0, [*head, ""] if all(not row[-1].strip() for row in rows) else ["", *head])
         lines.insert(0, 1)
     before = [delimiter.join(row) for row in preamble]
-    return _without_footer(TextTable([], rows, lines, before, delimiter), width)
+    notes = _drop_footer(rows, lines, width, delimiter)
+    return TextTable([], rows, lines, before, delimiter, notes)
 
 
 def of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> TextTable:
@@ -152,18 +172,21 @@ def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
         return []
 
 
-def _without_footer(table: TextTable, width: int) -> TextTable:
-    """Drop text below the last row; refuse a row of another width above it."""
-    while table.rows and len(table.rows[-1]) != width:
+def _drop_footer(rows: list[list[str]], lines: list[int], width: int, delimiter: str) -> list[str]:
+    """Drop text below the last row, and return notes; refuse a row of another width above it."""
+    notes = []
+    while rows and len(rows[-1]) != width:
         # A footer is text: a row that is cut off in the middle of its numbers is refused.
-        if any(_is_value(cell) for cell in table.rows[-1]):
+        if any(_is_value(cell) for cell in rows[-1]):
             break
-        footer = table.delimiter.join(table.rows.pop()).strip()
-        table.notes[:] = [f"line {table.lines.pop()} begins a footer: {footer[:60]!r}"]
-    for row, line in zip(table.rows, table.lines, strict=True):
+        footer = delimiter.join(rows.pop()).strip()
+        notes = [f"line {lines.pop()} begins a footer: {footer[:60]!r}"]
+    if set(map(len, rows)) <= {width}:
+        return notes
+    for row, line in zip(rows, lines, strict=True):
         # A trailing delimiter is an empty last field.
         if len(row) == width + 1 and not row[-1].strip():
             row.pop()
         if len(row) != width:
             raise refusal("field_unparsable", f"line {line} must have {width} fields; received {len(row)}")
-    return table
+    return notes
