@@ -105,6 +105,7 @@ __all__ = [
     "sharpe_errors",
     "sharpe_interval",
     "sign_conformance",
+    "split_columns",
     "summarize",
     "tie_bands",
     "tracking",
@@ -1153,6 +1154,13 @@ def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None
 
 def inferred_periods_per_year(dates: list[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
+
+def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], list[list[str]], list[int]] | None:
+    """Return the columns of a delimited text without quotes, blank lines left out.
+
+    They are the lines before the first row, the fields of each column, and the line of each row. None if a later line
+    has another number of fields than `width`, or if the text has quotes or unusual ends of lines.
+    """
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

@@ -3,7 +3,7 @@
 use std::mem;
 
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
-use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows};
+use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
 use pyo3::prelude::*;
 
 use crate::arguments;
@@ -100,4 +100,23 @@ impl LongRows {
         let columns = || CoreDataset::with_periods_per_year(rows.columns(dates, symbols)?, periods_per_year);
         py.detach(columns).map(Dataset::from).map_err(to_py)
     }
+}
+
+/// Lines before the first row, fields by column, and the line of each row.
+type SplitText<'py> = (Vec<&'py str>, Vec<Vec<&'py str>>, Vec<u32>);
+
+/// Return the columns of a delimited text without quotes, blank lines left out.
+///
+/// They are the lines before the first row, the fields of each column, and the line of each row. None if a later line
+/// has another number of fields than `width`, or if the text has quotes or unusual ends of lines.
+#[pyfunction]
+pub(crate) fn split_columns<'py>(
+    py: Python<'_>,
+    text: &'py Bound<'_, PyAny>,
+    delimiter: char,
+    width: usize,
+) -> PyResult<Option<SplitText<'py>>> {
+    let text = arguments::csv_text(text)?;
+    let found = py.detach(|| TextColumns::split(text, delimiter, width));
+    Ok(found.map(|found| (found.preamble, found.columns, found.lines)))
 }

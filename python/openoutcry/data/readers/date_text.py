@@ -233,7 +233,8 @@ def _clock(text: str, width: int, column: str, line: int) -> timedelta:
 
 
 def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dict[str, int]) -> Dates:
-    counts = {len(text.partition(".")[0]) for text in texts}
+    wholes = [text.partition(".")[0] for text in texts] if "." in "".join(texts) else texts
+    counts = set(map(len, wholes))
     units = {_UNITS[count] for count in counts}
     if len(units) > 1:
         message = (
@@ -241,7 +242,7 @@ def _epochs(texts: Sequence[str], column: str, home: tzinfo | None, line_of: dic
         )
         raise refusal("date_invalid", message)
     unit = units.pop()
-    numbers = [int(text.partition(".")[0]) for text in texts]
+    numbers = list(map(int, wholes))
     are_days = home in (None, timezone.utc) and all(number % (_DAY * unit) == _DAY * unit - 1 for number in numbers)
     seconds, rest = np.divmod(np.array(numbers, np.int64) - (_DAY * unit - 1) * are_days, unit)
     if (seconds >= _LAST_EPOCH).any():

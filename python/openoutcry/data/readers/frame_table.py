@@ -6,8 +6,9 @@ Numbers stay numbers. Each distinct time and text of a column is converted once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from openoutcry.data.readers import distinct, text_table
 from openoutcry.data.readers.column_roles import simple
 from openoutcry.data.readers.distinct import Distinct
-from openoutcry.data.readers.text_table import TextTable
+from openoutcry.data.readers.text_table import Rows, TextTable
 from openoutcry.errors import refusal
 
 # A column: numbers, distinct texts, or a text per row.
@@ -29,7 +30,7 @@ class FrameTable(TextTable):
 
     def __init__(self, names: list[str], columns: list[_Column]) -> None:
         n_rows = len(_places(columns[0])) if columns else 0
-        super().__init__(names, _Rows(columns, n_rows), range(n_rows))
+        super().__init__(names, Rows([partial(_cell, column) for column in columns], n_rows), range(n_rows))
         self._columns = columns
 
     def column(self, place: int) -> list[str]:
@@ -55,27 +56,6 @@ class FrameTable(TextTable):
             present = np.flatnonzero(~np.isnan(column))
             return _text(column[present[0]].item()) if len(present) else ""
         return next((text for text in column if text.strip()), "")
-
-
-class _Rows(Sequence[list[str]]):
-    """Rows of columns as text, built when they are needed."""
-
-    def __init__(self, columns: Sequence[_Column], n_rows: int) -> None:
-        self._columns, self._n_rows = columns, n_rows
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    @overload
-    def __getitem__(self, row: int) -> list[str]: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[list[str]]: ...
-
-    def __getitem__(self, row: int | slice) -> list[str] | list[list[str]]:
-        if isinstance(row, slice):
-            return [self[place] for place in range(self._n_rows)[row]]
-        return [_cell(column, range(self._n_rows)[row]) for column in self._columns]
 
 
 def _places(column: _Column) -> Any:

@@ -21,6 +21,13 @@ _GROUPED = re.compile(r"\d{1,3}(['\s\u00a0\u202f]\d{3})+([.,]\d*)?")
 _DOTTED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 _PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _OTHER = re.compile(r"[^0-9.eE+\-\n]")
+# A number per line, or nothing.
+_COLUMNS = {
+    mark: re.compile(
+        rf"(?:(?:[-+]?(?:\d{{1,3}}(?:{other}\d{{3}})+|\d+)(?:{re.escape(mark)}\d*)?)?(?:\n|\Z))*", re.ASCII
+    )
+    for mark, other in ((".", ","), (",", r"\."))
+}
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
@@ -84,6 +91,8 @@ def parse(values: Sequence[str], lines: Sequence[int], column: str, decimal: str
     """
     numbers = _plain_numbers(values) if decimal == "." else None
     if numbers is None:
+        numbers = _grouped_numbers(values, decimal)
+    if numbers is None:
         numbers = _written_numbers(values, lines, column, decimal)
     check_finite(numbers, lines, column)
     return numbers
@@ -118,6 +127,15 @@ def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
         return np.array([float(text) if text else np.nan for text in values], np.float64)
     except ValueError:
         return None
+
+
+def _grouped_numbers(values: Sequence[str], decimal: str) -> npt.NDArray[np.float64] | None:
+    """Return numbers with marks between groups of three digits, NaN where empty; None for other forms."""
+    lines = "\n".join(values)
+    if _COLUMNS[decimal].fullmatch(lines) is None or lines.count("\n") != len(values) - 1:
+        return None
+    plain = lines.replace("." if decimal == "," else ",", "").replace(decimal, ".").split("\n")
+    return np.array([float(text) if text else np.nan for text in plain], np.float64)
 
 
 def _written_numbers(values: Sequence[str], lines: Sequence[int], column: str, decimal: str) -> npt.NDArray[np.float64]:

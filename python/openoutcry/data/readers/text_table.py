@@ -6,21 +6,23 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from openoutcry import openoutcry_py as native
 from openoutcry.data.readers.date_forms import looks_like_date
 from openoutcry.data.readers.distinct import Distinct, of_texts
 from openoutcry.errors import refusal
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 60
+_MOST_COLUMNS = 1 << 16
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\s*\d[\d.,' \u00a0]*([eE][-+]?\d+)?[)%KMBT]?")
 
 
@@ -69,6 +71,50 @@ class TextTable:
         return next((text for text in self.column(place) if text.strip()), "")
 
 
+class ColumnTable(TextTable):
+    """Columns of a file, of which rows are built when they are needed."""
+
+    def __init__(
+        self,
+        names: list[str],
+        columns: Sequence[list[str]],
+        lines: Sequence[int],
+        preamble: Sequence[str] = (),
+        delimiter: str = ",",
+    ) -> None:
+        rows = Rows([column.__getitem__ for column in columns], len(lines))
+        super().__init__(names, rows, lines, list(preamble), delimiter)
+        self.columns = columns
+
+    def column(self, place: int) -> Sequence[str]:
+        return self.columns[place]
+
+
+class Rows(Sequence[list[str]]):
+    """Rows of text, built when they are needed.
+
+    Each column is a function from a row to its field.
+    """
+
+    def __init__(self, columns: Sequence[Callable[[int], str]], n_rows: int) -> None:
+        self._columns, self._rows = columns, range(n_rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, row: int) -> list[str]: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[list[str]]: ...
+
+    def __getitem__(self, row: int | slice) -> list[str] | list[list[str]]:
+        if isinstance(row, slice):
+            return [self[place] for place in self._rows[row]]
+        place = self._rows[row]
+        return [cell(place) for cell in self._columns]
+
+
 def parse(text: str) -> TextTable:
     """Return the table of a delimited text.
 
@@ -77,6 +123,12 @@ def parse(text: str) -> TextTable:
             the file has another number of fields.
     """
     delimiter, width = _delimiter(text)
+    if width > _MOST_COLUMNS:
+        message = f"at most {_MOST_COLUMNS} columns are required; received {width}"
+        raise refusal("dataset_too_large", f"{message}; hint: a row per date and symbol has no such limit")
+    split = native.split_columns(text, delimiter, width)
+    if split is not None and not _begins_oddly(split[0], width, delimiter):
+        return ColumnTable([], split[1], split[2], split[0], delimiter)
     reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     ends: list[int] = []
@@ -92,6 +144,12 @@ def parse(text: str) -> TextTable:
     if len(kept) < len(rows):
         rows, lines = [rows[place] for place in kept], [lines[place] for place in kept]
     return _table(rows, lines, width, delimiter)
+
+
+def _begins_oddly(preamble: Sequence[str], width: int, delimiter: str) -> bool:
+    """Return whether a line before the rows is a value or a shorter header."""
+    fields = [line.split(delimiter) for line in preamble]
+    return any(_is_value(row[0]) for row in fields) or any(len(row) == width - 1 for row in fields[-1:])
 
 
 def of_grid(grid: Sequence[tuple[int, list[str]]]) -> TextTable:
@@ -138,8 +196,10 @@ def take_header(table: TextTable) -> TextTable:
         return table
     if any(_is_value(cell) for cell in table.rows[0] if cell.strip()):
         return table
-    names, rows, lines = [cell.strip() for cell in table.rows[0]], table.rows[1:], table.lines[1:]
-    return TextTable(names, rows, lines, table.preamble, table.delimiter, table.notes)
+    names, lines = [cell.strip() for cell in table.rows[0]], table.lines[1:]
+    if isinstance(table, ColumnTable):
+        return ColumnTable(names, [column[1:] for column in table.columns], lines, table.preamble, table.delimiter)
+    return TextTable(names, table.rows[1:], lines, table.preamble, table.delimiter, table.notes)
 
 
 def _is_value(cell: str) -> bool:
@@ -173,7 +233,7 @@ def _widths(sample: Sequence[str], delimiter: str) -> list[int]:
 
 
 def _drop_footer(rows: list[list[str]], lines: list[int], width: int, delimiter: str) -> list[str]:
-    """Drop text below the last row, and return notes; refuse a row of another width above it."""
+    """Drop text below the rows, and return notes; refuse a row of another width."""
     notes = []
     while rows and len(rows[-1]) != width:
         # A footer is text: a row that is cut off in the middle of its numbers is refused.

@@ -20,5 +20,6 @@ pub(crate) mod market_tables;
 pub(crate) mod row_lines;
 pub(crate) mod size_limits;
 pub(crate) mod synthetic;
+pub(crate) mod text_columns;
 pub(crate) mod validation;
 pub(crate) mod window;
