@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import exchange_calendars
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +23,7 @@ FREE, UNLIMITED = oo.CostModel.zero(), oo.Limits.off()
 N_BARS = 40
 # One closing price per day on every day of two months, and on weekdays but a holiday of the exchange.
 EVERY_DAY = pd.date_range("2024-01-02", "2024-02-29")
+OLD_DAYS = pd.date_range("1990-01-02", periods=len(EVERY_DAY)).strftime("%Y-%m-%d")
 SESSIONS = [
     str(day.date()) for day in EVERY_DAY if day.weekday() < 5 and str(day.date()) not in ("2024-01-15", "2024-02-19")
 ]
@@ -223,6 +226,20 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     (tmp_path / "mixed.csv").write_text(mixed().to_csv(index=False))
     done = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv"), "--calendar", "XNYS"])
     assert "`XNYS` needs `pip install openoutcry[calendars]`" in f"{done.output}{done.exception}"
+
+
+def test_a_failure_within_the_package_of_calendars_is_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise NotImplementedError("implemented by subclasses")
+
+    # The package knows the holidays of Mumbai from 1997 on.
+    refused("the calendar of XBOM must cover the dates; received 1990", mixed().assign(date=OLD_DAYS), axis="XBOM")
+    monkeypatch.setattr(exchange_calendars, "get_calendar", fail)
+    packages = f"exchange_calendars {exchange_calendars.__version__} with pandas {pd.__version__}"
+    wanted = f"{packages}: NotImplementedError: implemented by subclasses; hint: install another version"
+    refused(re.escape(wanted), mixed(), axis="XNYS")
+    monkeypatch.setattr(exchange_calendars, "get_calendar", lambda *_, **__: int("x" * 1000))
+    refused(r"received an error of .*: ValueError: .{160}\.\.\.; hint", mixed(), calendar="XNYS")
 
 
 def test_bars_of_foreign_exchange_are_the_day_on_which_they_end() -> None:
