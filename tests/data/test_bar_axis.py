@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.data.exchange_sessions import sessions, sessions_per_year
+from openoutcry.data.snapshots.snapshot_files import freeze
 
 FREE, UNLIMITED = oo.CostModel.zero(), oo.Limits.off()
 N_BARS = 40
@@ -117,6 +118,18 @@ def test_the_commands_take_the_axis_and_longer_bars(tmp_path: Path) -> None:
     assert wanted.fingerprint in done.output
     checked = CliRunner().invoke(app, ["data", "check", str(path), "--axis", "intersection", "--json"])
     assert oo.Dataset.from_csv(path, axis="intersection").fingerprint in checked.output
+
+
+def test_the_check_of_a_file_names_the_option_that_keeps_the_common_dates(tmp_path: Path) -> None:
+    (tmp_path / "mixed.csv").write_text(mixed().to_csv(index=False))
+    checked = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv")]).output
+    assert '; hint: `axis="intersection"` (`--axis intersection`) keeps the dates on which all symbols' in checked
+    snapshot = freeze(oo.Dataset.from_frame(mixed()), tmp_path / "snapshot", "mixed.csv")
+    checked = CliRunner().invoke(app, ["data", "check", str(snapshot)]).output
+    assert "SPY fills on only" in checked
+    assert "intersection" not in checked
+    checked = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv"), "--axis", "intersection"]).output
+    assert "fills on only" not in checked
 
 
 def test_sessions_without_a_bar_are_a_notice() -> None:
