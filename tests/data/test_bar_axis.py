@@ -42,31 +42,33 @@ def refused(match: str, frame: Any, **options: Any) -> None:
         oo.Dataset.from_frame(frame, **options)
 
 
-def with_events(seed: int) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
-    """Return a long frame of four symbols, and the bars on which all have a close; B may settle."""
+def with_events(seed: int, axis: str) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    """Return a long frame of four symbols, and the bars of an axis; B may settle, after which no bar is common."""
     rng = np.random.default_rng(seed)
     splits = np.where(rng.random((N_BARS, 4)) < 0.15, rng.choice([0.25, 0.5, 2.0, 3.0], (N_BARS, 4)), 1.0)
     close = 100.0 * np.exp(np.cumsum(rng.normal(0.0, 0.03, (N_BARS, 4)), axis=0)) / np.cumprod(splits, axis=0)
     dividends = np.where(rng.random((N_BARS, 4)) < 0.2, 0.02 * close * rng.random((N_BARS, 4)), 0.0)
     delistings = np.full((N_BARS, 4), np.nan)
-    if rng.random() < 0.7:
-        end = int(rng.integers(5, N_BARS))
-        close[end:, 1], delistings[end, 1] = np.nan, rng.choice([-1.0, 0.0, rng.uniform(-0.9, 0.5)])
-    is_kept = rng.random(N_BARS) < 0.5
-    is_kept[[0, -1]] = True
+    dates = pd.date_range("2024-01-02", periods=N_BARS).strftime("%Y-%m-%d")
+    is_kept = np.isin(dates, SESSIONS) if axis == "XNYS" else rng.random(N_BARS) < 0.5
+    is_kept[[0, 2]] = True
     close[~is_kept, 3] = np.nan
+    if rng.random() < 0.7:
+        end = int(rng.integers(5, N_BARS - 2))
+        close[end:, 1], delistings[end, 1] = np.nan, rng.choice([-1.0, 0.0, rng.uniform(-0.9, 0.5)])
+        is_kept[end:] &= axis == "XNYS"
     columns = {"close": close, "dividend": dividends, "split": splits, "delisting_return": delistings}
-    dates = pd.bdate_range("2024-01-01", periods=N_BARS).strftime("%Y-%m-%d")
     labels = {"date": np.repeat(dates, 4), "symbol": ["A", "B", "C", "Z"] * N_BARS}
     return pd.DataFrame(labels | {name: cells.ravel() for name, cells in columns.items()}), np.flatnonzero(is_kept)
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
-def test_orders_on_the_common_dates_earn_the_same_with_and_without_the_others(seed: int) -> None:
-    frame, kept = with_events(seed)
+@pytest.mark.parametrize("axis", ["intersection", "XNYS"])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_orders_on_the_dates_of_an_axis_earn_the_same_with_and_without_the_others(axis: str, seed: int) -> None:
+    frame, kept = with_events(seed, axis)
     union = oo.Dataset.from_frame(frame, 252.0)
-    common = oo.Dataset.from_frame(frame, 252.0, axis="intersection")
+    common = oo.Dataset.from_frame(frame, 252.0, axis=axis)
     assert common.dates == tuple(union.dates[bar] for bar in kept)
     rng = np.random.default_rng(seed)
     orders = np.where(rng.random((len(kept), 4)) < 0.7, rng.uniform(-0.3, 0.4, (len(kept), 4)), np.nan)
@@ -81,6 +83,26 @@ def test_orders_on_the_common_dates_earn_the_same_with_and_without_the_others(se
         for data, weights in ((union, on_all), (common, orders))
     ]
     np.testing.assert_allclose(navs[1], navs[0][kept], rtol=1e-9)
+
+
+def test_the_intersection_has_only_dates_on_which_every_symbol_closes() -> None:
+    dates = [f"2024-01-{day:02d}" for day in range(2, 9)]
+    close = np.arange(1.0, 22.0).reshape(7, 3)
+    close[:2, 1], close[5:, 2], close[3, 0] = np.nan, np.nan, np.nan
+    delistings = np.full((7, 3), np.nan)
+    delistings[5, 2] = -1.0
+    columns = {"close": close, "delisting_return": delistings}
+    labels = {"date": np.repeat(dates, 3), "symbol": ["ALL", "NEW", "OLD"] * 7}
+    frame = pd.DataFrame(labels | {name: cells.ravel() for name, cells in columns.items()})
+    found = oo.Dataset.from_frame(frame, 252.0, axis="intersection")
+    assert found.dates == ("2024-01-04", "2024-01-06")
+    assert np.isfinite(found.close).all()
+    assert found.notices[:3] == (
+        "axis intersection: 5 of 7 dates are left out, with 10 closes; 1 event after the last date dropped",
+        "axis intersection: the bars start with the first close of NEW on 2024-01-04 and end with the last close of OLD"
+        " on 2024-01-06",
+        "axis intersection: returns do not include the settlement of OLD after the last date",
+    )
 
 
 @pytest.mark.parametrize("axis", ["intersection", "XNYS"])
@@ -218,9 +240,9 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Any], match: str
 def test_an_axis_with_fewer_than_two_dates_is_refused() -> None:
     apart = pd.DataFrame({"date": ["2024-01-02", "2024-01-03", "2024-01-04"], "A": [1.0, np.nan, 1.0]})
     apart["B"] = [np.nan, 1.0, np.nan]
-    apart["C"] = [1.0, np.nan, 1.0]
     weekend = pd.DataFrame({"date": ["2024-01-05", "2024-01-06", "2024-01-07"], "A": [1.0, 2.0, 3.0]})
-    assert oo.Dataset.from_frame(apart, 252.0, axis="intersection").dates == ("2024-01-02", "2024-01-04")
+    wanted = "a close of every symbol are required; received 0 of 3; hint: .*, such as without B, which has 1"
+    refused(wanted, apart, axis="intersection")
     refused("at least 2 dates with a session of XNYS are required; received 1 of 3", weekend, axis="XNYS")
 
 
