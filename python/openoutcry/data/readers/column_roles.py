@@ -116,6 +116,7 @@ def roles_of(
     stated: Mapping[str, str],
     date_like: Sequence[bool],
     clock_like: Sequence[bool] | None = None,
+    codes: Mapping[int, bool] | None = None,
 ) -> Roles:
     """Return the roles of named columns, with a question if no close is clear.
 
@@ -124,6 +125,7 @@ def roles_of(
         stated: Names of columns by role, as the caller gives them.
         date_like: Whether the first value of each column has the form of a date.
         clock_like: Whether the first value of each column has the form of a time of day; None if unknown.
+        codes: Whether the numbers of a column named as one of symbols can be codes; only columns of numbers.
 
     Raises:
         OpenOutcryError: `missing_column`: there is no date.
@@ -146,15 +148,29 @@ def roles_of(
         _as_wide(roles, names, rest)
         return roles
     clocks = {place for place in rest if clock_like is None or clock_like[place]}
-    _find_roles(roles, names, rest, clocks)
+    codes = codes or {}
+    _find_roles(roles, names, [place for place in rest if codes.get(place, True)], clocks)
     if "close" not in roles.places:
+        # STOCK and NAME are tickers too: without a close, their numbers are prices.
+        code = (
+            {}
+            if "symbol" in stated or roles.places.get("symbol") not in codes
+            else {"symbol": roles.places.pop("symbol")}
+        )
         _find_close(roles, names, rest)
+        if "close" in roles.places or roles.question is not None:
+            roles.places |= code
     rest = [place for place in rest if place not in roles.places.values()]
     if "close" in roles.places or roles.question is not None:
         roles.ignored = [names[place] for place in rest]
         return roles
     _as_wide(roles, names, rest)
     return roles
+
+
+def names_symbols(name: str) -> bool:
+    """Return whether a column name is that of a column of symbols."""
+    return _ROLE_OF.get(simple(name)) == "symbol"
 
 
 def role_of(name: str) -> str | None:

@@ -36,6 +36,7 @@ from openoutcry.errors import OpenOutcryError, refusal
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
+_CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
 # Columns that state whether a bar is complete, and the texts for one that is not.
 _COMPLETE = frozenset(("complete", "confirm", "iscomplete", "isfinal"))
 _UNFINISHED = frozenset(("false", "0"))
@@ -241,7 +242,15 @@ class _Reader:
             used = {place for fields in self._fields.values() for place in fields.values()}
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
-        return column_roles.roles_of(table.names, mapping, date_like, clock_like)
+        codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
+        return column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+
+    def _are_codes(self, place: int) -> bool | None:
+        """Return whether the numbers of a column of symbols are whole; None for another column."""
+        if not column_roles.names_symbols(self._table.names[place]):
+            return None
+        texts = self._table.column(place)[:1000]
+        return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> list[str]:
         table, place = self._table, roles.places["date"]
