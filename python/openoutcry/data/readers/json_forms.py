@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from openoutcry.data.readers import text_table
@@ -27,6 +28,8 @@ _PAGES = ("next_page_token", "next_url")
 _KRAKEN = ["date", "open", "high", "low", "close", "vwap", "volume", "count"]
 _BARS = ("open", "high", "low", "close", "volume")
 _DEEPEST = 6
+# Fewer points show no grid.
+_LEAST_POINTS = 4
 
 
 class _Part(NamedTuple):
@@ -96,7 +99,7 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
         notes.append("the file is one page of several: the vendor has more bars")
     if "prices" in value and "market_caps" in value:
         notes.append("columns not read: 'market_caps', 'total_volumes'")
-        value = {"prices": value["prices"]}
+        value = {"prices": _without_now(value["prices"], notes)}
     parts = []
     for key, inner in value.items():
         if isinstance(inner, (dict, list)) and key not in ("meta", "Meta Data", "error", "schema"):
@@ -109,6 +112,21 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
     if len(parts) == 1 and not parts[0].names and "prices" in value and len(parts[0].rows[0]) == 2:
         return [parts[0]._replace(names=["date", "close"])]
     return parts
+
+
+def _without_now(points: Any, notes: list[str]) -> Any:
+    """Return the points of CoinGecko without that of the time of the request, which is off the grid of the others."""
+    if not isinstance(points, list) or len(points) < _LEAST_POINTS:
+        return points
+    if not all(isinstance(point, list) and len(point) == 2 and str(point[0]).isdigit() for point in points):
+        return points
+    *times, last = (int(point[0]) for point in points)
+    steps = {after - before for before, after in pairwise(times)}
+    step = min(steps)
+    if step <= 0 or any(each % step for each in steps) or last <= times[-1] or (last - times[-1]) % step == 0:
+        return points
+    notes.append(f"left out: the last point, {points[-1][0]}, which is the time of the request and no bar")
+    return points[:-1]
 
 
 def _symbol_of(value: Mapping[str, Any]) -> str:
