@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -27,6 +28,7 @@ _SYMBOLS = ("symbol", "ticker", "instrument", "instrument_name", "pair", "2. Sym
 _PAGES = ("next_page_token", "next_url")
 _KRAKEN = ["date", "open", "high", "low", "close", "vwap", "volume", "count"]
 _BARS = ("open", "high", "low", "close", "volume")
+_ZONE = re.compile(r"(\d+\. Time Zone|exchange_timezone)", re.IGNORECASE | re.ASCII)
 _DEEPEST = 6
 # Fewer points show no grid.
 _LEAST_POINTS = 4
@@ -62,6 +64,7 @@ def table_of(text: str) -> TextTable | None:
         )
     table = _joined(parts)
     table.notes += notes
+    table.zones = _zones(value)
     # Polygon states whether it has applied splits.
     if isinstance(value, dict) and "resultsCount" in value and isinstance(value.get("adjusted"), bool):
         table.adjusted = "split" if value["adjusted"] else "none"
@@ -135,6 +138,16 @@ def _symbol_of(value: Mapping[str, Any]) -> str:
             if isinstance(inner, dict) and isinstance(inner.get(key), str):
                 return str(inner[key])
     return ""
+
+
+def _zones(value: Any) -> list[str]:
+    """Return the zones of times that the envelopes of Alpha Vantage and Twelve Data state."""
+    found = []
+    for each in (value, *value.values()) if isinstance(value, dict) else ():
+        for key in ("Meta Data", "meta"):
+            meta = each.get(key) if isinstance(each, dict) else None
+            found += [zone for name, zone in meta.items() if _ZONE.fullmatch(name)] if isinstance(meta, dict) else []
+    return sorted({zone for zone in found if isinstance(zone, str) and zone.strip()})
 
 
 def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from openoutcry.data.readers import (
     column_roles,
     date_text,
+    file_zone,
     json_forms,
     market_checks,
     market_numbers,
@@ -260,16 +261,18 @@ class _Reader:
         if clocks is not None and any(":" in text for text in values[:1]):
             clocks = None
         name = table.names[place] if table.names else ""
+        zone = file_zone.of(self._source.zones, self._options.tz)
         options = DateOptions(
             order=self._options.date_order,
             date_format=self._options.date_format,
-            zone=self._options.tz,
-            is_utc=self._options.tz is None and _states_utc(" ".join([name, *table.preamble])),
+            zone=zone.name,
+            is_utc=zone.name is None and _states_utc(" ".join([name, *table.preamble])),
         )
         found = date_text.parse(values, table.lines, options, column=name or "date", clocks=clocks)
-        if found.notice:
-            self.found.notices.append(found.notice)
+        taken_for, notice = zone.taken_for(found.texts[0])
+        self.found.notices += [text for text in (found.notice, notice) if text]
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
+        self.found.described += [("zone", taken_for)] if taken_for else []
         return found.texts
 
     def _stacked(self, dates: list[str], roles: Roles) -> dict[str, Table]:

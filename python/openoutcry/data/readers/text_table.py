@@ -32,6 +32,7 @@ class TextTable:
         notes: What was skipped.
         symbol: Symbol that the file states outside its rows; empty if none.
         adjusted: What the file states about its prices; None if nothing.
+        zones: Time zones that the file states outside its rows.
     """
 
     names: list[str]
@@ -42,6 +43,7 @@ class TextTable:
     notes: list[str] = field(default_factory=list)
     symbol: str = ""
     adjusted: str | None = None
+    zones: list[str] = field(default_factory=list)
 
     def column(self, place: int) -> list[str]:
         """Return the fields of a column."""
