@@ -22,6 +22,7 @@ from openoutcry.data.readers import (
     number_text,
     text_table,
     two_headers,
+    volume_lots,
 )  # fmt: skip
 from openoutcry.data.readers.column_roles import Roles
 from openoutcry.data.readers.date_forms import looks_like_date
@@ -32,6 +33,7 @@ from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, T
 from openoutcry.data.readers.price_adjustment import ADJUSTMENTS
 from openoutcry.data.readers.questions import Question, asked, unstated
 from openoutcry.data.readers.text_table import TextTable
+from openoutcry.data.readers.volume_lots import Lots
 from openoutcry.errors import OpenOutcryError, refusal
 
 _MOST_CELLS = 1 << 28
@@ -295,11 +297,13 @@ class _Reader:
         self.found.dates, self.found.symbols = axis.tolist(), symbols.tolist()
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
+        lots = self._lots(columns, used)
         cells = {}
         for role, values in columns.items():
             cells[role] = np.full((len(axis), len(symbols)), np.nan)
-            cells[role][bars[kept], places[kept]] = values[kept]
-            self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ")))
+            cells[role][bars[kept], places[kept]] = values[kept] * (lots.factor if role == "volume" else 1.0)
+            unit = f", {lots.unit}" if role == "volume" and lots.unit else ""
+            self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ") + unit))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
         return cells
@@ -370,6 +374,15 @@ class _Reader:
         received = f"{dates[first]}{of} twice, on {lines}"
         keyword = 'duplicates="last" for the last row of a date'
         raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
+
+    def _lots(self, columns: Mapping[str, Table], places: Mapping[str, int]) -> Lots:
+        """Return the unit of the volume of a file with a row per bar and symbol."""
+        if "volume" not in columns:
+            return Lots()
+        mark = market_numbers.decimal_mark(self._table, places, self._options.decimal)
+        lots = volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
+        self.found.notices += [lots.notice] if lots.notice else []
+        return lots
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
         scale = 1.0 if self._options.price_scale is None else self._options.price_scale
