@@ -13,23 +13,23 @@ from openoutcry.errors import refusal
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 일자 дата tsevent gmttime localtime utc"
-    " unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate datadate exchangedate"
-    " begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
-    "clock": "time clock timeofday timebarstart",
+    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent gmttime"
+    " localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
+    " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
+    "clock": "time clock timeofday timebarstart 時刻",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
-    " asset secid code name",
+    " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
     "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
-    " apertura abertura ouverture ouv 开盘 开盘价 始値 시가 открытие",
+    " apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
     "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
-    " massimo 最高 最高价 高値 고가 максимум",
+    " massimo 最高 最高价 最高價 高値 고가 максимум",
     "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
-    " 最低 最低价 安値 저가 минимум",
+    " 最低 最低价 最低價 安値 저가 минимум",
     "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
-    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 終値 종가 закрытие",
-    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose",
+    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
+    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose 調整後終値",
     "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd ttltradgvol tottrdqty"
-    " numberofshares v volumen volumi 成交量 出来高 거래량 объем объём",
+    " numberofshares v volumen volumi 成交量 成交股數 出来高 売買高 거래량 объем объём",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
@@ -171,6 +171,12 @@ def roles_of(
 def names_symbols(name: str) -> bool:
     """Return whether a column name is that of a column of symbols."""
     return _ROLE_OF.get(simple(name)) == "symbol"
+
+
+def is_name_of_language(name: str) -> bool:
+    """Return whether a text is the name of a column in a language without Latin letters."""
+    key = simple(name)
+    return key in _ROLE_OF and min(key) > "\u02ff"
 
 
 def role_of(name: str) -> str | None:

@@ -230,7 +230,7 @@ class _Reader:
         date_like = [self._is_date(text) for text in first]
         clock_like = [
             all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
-            if "time" in name.lower() or "clock" in name.lower()
+            if any(word in name.lower() for word in ("time", "clock", "時刻"))
             else False
             for place, name in enumerate(table.names)
         ]
