@@ -155,7 +155,7 @@ def _too_few(values: Mapping[str, Any], n_kept: int, axis: str) -> OpenOutcryErr
 
 
 def _ends(values: Mapping[str, Any], kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return notices of the symbols that start last and end first, and of settlements after the last date."""
+    """Return notices of what bounds an intersection, and of lost settlements."""
     has, dates, symbols = np.isfinite(values["close"]), values["dates"], values["symbols"]
     firsts, lasts = has.argmax(axis=0), len(dates) - 1 - has[::-1].argmax(axis=0)
     latest, earliest = int(firsts.argmax()), int(lasts.argmin())

@@ -15,7 +15,8 @@ from openoutcry.errors import refusal
 _NAMES = {
     "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent gmttime"
     " localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
-    " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
+    " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
+    " day t",
     "clock": "time clock timeofday timebarstart 時刻",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
     " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
@@ -174,7 +175,7 @@ def names_symbols(name: str) -> bool:
 
 
 def is_name_of_language(name: str) -> bool:
-    """Return whether a text is the name of a column in a language without Latin letters."""
+    """Return whether a text names a column in a script other than Latin."""
     key = simple(name)
     return key in _ROLE_OF and min(key) > "\u02ff"
 

@@ -29,7 +29,7 @@ class FileZone:
     is_option: bool = False
 
     def taken_for(self, first: str) -> tuple[str | None, str | None]:
-        """Return what the stated zone was taken for, and a notice; None if there is nothing to say.
+        """Return what the stated zone was taken for, and a notice, if any.
 
         Args:
             first: First date of the file in ISO 8601.
@@ -52,7 +52,7 @@ class FileZone:
 
 
 def of(stated: Sequence[str], option: str | None) -> FileZone:
-    """Return the zone of the times of a file: that of the option, else the only one that the file states."""
+    """Return the zone of a file: the option, else the only one that it states."""
     if option is not None or len(stated) != 1:
         return FileZone(option, tuple(stated), is_option=option is not None)
     name = _OLD_NAMES.get(stated[0], stated[0])

@@ -118,11 +118,12 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
 
 
 def _without_now(points: Any, notes: list[str]) -> Any:
-    """Return the points of CoinGecko without that of the time of the request, which is off the grid of the others."""
+    """Return the points of CoinGecko without that of the time of the request."""
     if not isinstance(points, list) or len(points) < _LEAST_POINTS:
         return points
     if not all(isinstance(point, list) and len(point) == 2 and str(point[0]).isdigit() for point in points):
         return points
+    # A bar is on the grid of the others.
     *times, last = (int(point[0]) for point in points)
     steps = {after - before for before, after in pairwise(times)}
     step = min(steps)
@@ -141,7 +142,7 @@ def _symbol_of(value: Mapping[str, Any]) -> str:
 
 
 def _zones(value: Any) -> list[str]:
-    """Return the zones of times that the envelopes of Alpha Vantage and Twelve Data state."""
+    """Return the zones that envelopes of Alpha Vantage and Twelve Data state."""
     found = []
     for each in (value, *value.values()) if isinstance(value, dict) else ():
         for key in ("Meta Data", "meta"):

@@ -249,7 +249,7 @@ class _Reader:
         return column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
 
     def _are_codes(self, place: int) -> bool | None:
-        """Return whether the numbers of a column of symbols are whole; None for another column."""
+        """Return whether numbers in a column of symbols are whole, else None."""
         if not column_roles.names_symbols(self._table.names[place]):
             return None
         texts = self._table.column(place)[:1000]

@@ -1,4 +1,4 @@
-"""Encoding of the text of a market file, by its bytes and the column names of its language."""
+"""Encoding of a text, by its bytes and the column names of its language."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def decoded(content: bytes, name: str) -> tuple[str, str]:
 
 
 def _has_names(content: bytes, encoding: str) -> bool:
-    """Return whether a column name of a language is at the beginning of bytes in an encoding."""
+    """Return whether bytes in an encoding begin with names of columns."""
     lines = content[:_HEAD].decode(encoding, errors="replace").splitlines()[:_LINES]
     return any(is_name_of_language(cell) for line in lines for cell in re.split(r"[,;\t|]", line))
