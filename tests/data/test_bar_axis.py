@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+import exchange_calendars
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +18,13 @@ from typer.testing import CliRunner
 import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.data.exchange_sessions import sessions, sessions_per_year
+from openoutcry.data.snapshots.snapshot_files import freeze
 
 FREE, UNLIMITED = oo.CostModel.zero(), oo.Limits.off()
 N_BARS = 40
 # One closing price per day on every day of two months, and on weekdays but a holiday of the exchange.
 EVERY_DAY = pd.date_range("2024-01-02", "2024-02-29")
+OLD_DAYS = pd.date_range("1990-01-02", periods=len(EVERY_DAY)).strftime("%Y-%m-%d")
 SESSIONS = [
     str(day.date()) for day in EVERY_DAY if day.weekday() < 5 and str(day.date()) not in ("2024-01-15", "2024-02-19")
 ]
@@ -38,31 +42,33 @@ def refused(match: str, frame: Any, **options: Any) -> None:
         oo.Dataset.from_frame(frame, **options)
 
 
-def with_events(seed: int) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
-    """Return a long frame of four symbols, and the bars on which all have a close; B may settle."""
+def with_events(seed: int, axis: str) -> tuple[pd.DataFrame, np.ndarray[Any, Any]]:
+    """Return a long frame of four symbols, and the bars of an axis; B may settle, after which no bar is common."""
     rng = np.random.default_rng(seed)
     splits = np.where(rng.random((N_BARS, 4)) < 0.15, rng.choice([0.25, 0.5, 2.0, 3.0], (N_BARS, 4)), 1.0)
     close = 100.0 * np.exp(np.cumsum(rng.normal(0.0, 0.03, (N_BARS, 4)), axis=0)) / np.cumprod(splits, axis=0)
     dividends = np.where(rng.random((N_BARS, 4)) < 0.2, 0.02 * close * rng.random((N_BARS, 4)), 0.0)
     delistings = np.full((N_BARS, 4), np.nan)
-    if rng.random() < 0.7:
-        end = int(rng.integers(5, N_BARS))
-        close[end:, 1], delistings[end, 1] = np.nan, rng.choice([-1.0, 0.0, rng.uniform(-0.9, 0.5)])
-    is_kept = rng.random(N_BARS) < 0.5
-    is_kept[[0, -1]] = True
+    dates = pd.date_range("2024-01-02", periods=N_BARS).strftime("%Y-%m-%d")
+    is_kept = np.isin(dates, SESSIONS) if axis == "XNYS" else rng.random(N_BARS) < 0.5
+    is_kept[[0, 2]] = True
     close[~is_kept, 3] = np.nan
+    if rng.random() < 0.7:
+        end = int(rng.integers(5, N_BARS - 2))
+        close[end:, 1], delistings[end, 1] = np.nan, rng.choice([-1.0, 0.0, rng.uniform(-0.9, 0.5)])
+        is_kept[end:] &= axis == "XNYS"
     columns = {"close": close, "dividend": dividends, "split": splits, "delisting_return": delistings}
-    dates = pd.bdate_range("2024-01-01", periods=N_BARS).strftime("%Y-%m-%d")
     labels = {"date": np.repeat(dates, 4), "symbol": ["A", "B", "C", "Z"] * N_BARS}
     return pd.DataFrame(labels | {name: cells.ravel() for name, cells in columns.items()}), np.flatnonzero(is_kept)
 
 
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
-def test_orders_on_the_common_dates_earn_the_same_with_and_without_the_others(seed: int) -> None:
-    frame, kept = with_events(seed)
+@pytest.mark.parametrize("axis", ["intersection", "XNYS"])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_orders_on_the_dates_of_an_axis_earn_the_same_with_and_without_the_others(axis: str, seed: int) -> None:
+    frame, kept = with_events(seed, axis)
     union = oo.Dataset.from_frame(frame, 252.0)
-    common = oo.Dataset.from_frame(frame, 252.0, axis="intersection")
+    common = oo.Dataset.from_frame(frame, 252.0, axis=axis)
     assert common.dates == tuple(union.dates[bar] for bar in kept)
     rng = np.random.default_rng(seed)
     orders = np.where(rng.random((len(kept), 4)) < 0.7, rng.uniform(-0.3, 0.4, (len(kept), 4)), np.nan)
@@ -77,6 +83,26 @@ def test_orders_on_the_common_dates_earn_the_same_with_and_without_the_others(se
         for data, weights in ((union, on_all), (common, orders))
     ]
     np.testing.assert_allclose(navs[1], navs[0][kept], rtol=1e-9)
+
+
+def test_the_intersection_has_only_dates_on_which_every_symbol_closes() -> None:
+    dates = [f"2024-01-{day:02d}" for day in range(2, 9)]
+    close = np.arange(1.0, 22.0).reshape(7, 3)
+    close[:2, 1], close[5:, 2], close[3, 0] = np.nan, np.nan, np.nan
+    delistings = np.full((7, 3), np.nan)
+    delistings[5, 2] = -1.0
+    columns = {"close": close, "delisting_return": delistings}
+    labels = {"date": np.repeat(dates, 3), "symbol": ["ALL", "NEW", "OLD"] * 7}
+    frame = pd.DataFrame(labels | {name: cells.ravel() for name, cells in columns.items()})
+    found = oo.Dataset.from_frame(frame, 252.0, axis="intersection")
+    assert found.dates == ("2024-01-04", "2024-01-06")
+    assert np.isfinite(found.close).all()
+    assert found.notices[:3] == (
+        "axis intersection: 5 of 7 dates are left out, with 10 closes; 1 event after the last date dropped",
+        "axis intersection: the bars start with the first close of NEW on 2024-01-04 and end with the last close of OLD"
+        " on 2024-01-06",
+        "axis intersection: returns do not include the settlement of OLD after the last date",
+    )
 
 
 @pytest.mark.parametrize("axis", ["intersection", "XNYS"])
@@ -114,6 +140,18 @@ def test_the_commands_take_the_axis_and_longer_bars(tmp_path: Path) -> None:
     assert wanted.fingerprint in done.output
     checked = CliRunner().invoke(app, ["data", "check", str(path), "--axis", "intersection", "--json"])
     assert oo.Dataset.from_csv(path, axis="intersection").fingerprint in checked.output
+
+
+def test_the_check_of_a_file_names_the_option_that_keeps_the_common_dates(tmp_path: Path) -> None:
+    (tmp_path / "mixed.csv").write_text(mixed().to_csv(index=False))
+    checked = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv")]).output
+    assert '; hint: `axis="intersection"` (`--axis intersection`) keeps the dates on which all symbols' in checked
+    snapshot = freeze(oo.Dataset.from_frame(mixed()), tmp_path / "snapshot", "mixed.csv")
+    checked = CliRunner().invoke(app, ["data", "check", str(snapshot)]).output
+    assert "SPY fills on only" in checked
+    assert "intersection" not in checked
+    checked = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv"), "--axis", "intersection"]).output
+    assert "fills on only" not in checked
 
 
 def test_sessions_without_a_bar_are_a_notice() -> None:
@@ -202,9 +240,9 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Any], match: str
 def test_an_axis_with_fewer_than_two_dates_is_refused() -> None:
     apart = pd.DataFrame({"date": ["2024-01-02", "2024-01-03", "2024-01-04"], "A": [1.0, np.nan, 1.0]})
     apart["B"] = [np.nan, 1.0, np.nan]
-    apart["C"] = [1.0, np.nan, 1.0]
     weekend = pd.DataFrame({"date": ["2024-01-05", "2024-01-06", "2024-01-07"], "A": [1.0, 2.0, 3.0]})
-    assert oo.Dataset.from_frame(apart, 252.0, axis="intersection").dates == ("2024-01-02", "2024-01-04")
+    wanted = "a close of every symbol are required; received 0 of 3; hint: .*, such as without B, which has 1"
+    refused(wanted, apart, axis="intersection")
     refused("at least 2 dates with a session of XNYS are required; received 1 of 3", weekend, axis="XNYS")
 
 
@@ -223,6 +261,20 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     (tmp_path / "mixed.csv").write_text(mixed().to_csv(index=False))
     done = CliRunner().invoke(app, ["data", "check", str(tmp_path / "mixed.csv"), "--calendar", "XNYS"])
     assert "`XNYS` needs `pip install openoutcry[calendars]`" in f"{done.output}{done.exception}"
+
+
+def test_a_failure_within_the_package_of_calendars_is_reported_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise NotImplementedError("implemented by subclasses")
+
+    # The package knows the holidays of Mumbai from 1997 on.
+    refused("the calendar of XBOM must cover the dates; received 1990", mixed().assign(date=OLD_DAYS), axis="XBOM")
+    monkeypatch.setattr(exchange_calendars, "get_calendar", fail)
+    packages = f"exchange_calendars {exchange_calendars.__version__} with pandas {pd.__version__}"
+    wanted = f"{packages}: NotImplementedError: implemented by subclasses; hint: install another version"
+    refused(re.escape(wanted), mixed(), axis="XNYS")
+    monkeypatch.setattr(exchange_calendars, "get_calendar", lambda *_, **__: int("x" * 1000))
+    refused(r"received an error of .*: ValueError: .{160}\.\.\.; hint", mixed(), calendar="XNYS")
 
 
 def test_bars_of_foreign_exchange_are_the_day_on_which_they_end() -> None:

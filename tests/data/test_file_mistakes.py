@@ -169,6 +169,35 @@ def test_tickers_that_are_words_are_symbols_if_stated() -> None:
     assert oo.Dataset.from_csv(content, columns={"close": "*"}).symbols == ("LOW", "OPEN", "RF", "C")
 
 
+@pytest.mark.parametrize("ticker", ["STOCK", "SYMBOL", "NAME", "TICKER", "PAIR", "CODE", "ASSET"])
+@pytest.mark.parametrize("scale", [1, 400])
+def test_a_column_of_prices_is_no_column_of_symbols(ticker: str, scale: int) -> None:
+    closes = [scale * price for price in CLOSE]
+    columns = (closes, [9 * price for price in OPEN], [3 * price for price in LOW])
+    content = text(f"date,{ticker},AAPL,SPY", *columns)
+    dataset = oo.Dataset.from_csv(content)
+    assert dataset.symbols == (ticker, "AAPL", "SPY")
+    np.testing.assert_array_equal(dataset.close[:, 0], closes)
+    assert oo.Dataset.from_csv(content.replace(",", ";")) == dataset
+    frame = pd.DataFrame(dict(zip(dataset.symbols, columns, strict=True)), index=pd.DatetimeIndex(DAYS))
+    assert oo.Dataset.from_frame(frame) == dataset
+    assert oo.Dataset.from_csv(frame.to_csv()) == dataset
+    assert oo.Dataset.from_csv(text(f"date,{ticker}", closes)).symbols == (ticker,)
+
+
+@pytest.mark.parametrize("header", ["date,code,close", "caldt,PERMNO,PRC", "日期,股票代码,收盘"])
+def test_codes_of_digits_are_symbols_beside_a_close(header: str) -> None:
+    assert oo.Dataset.from_csv(text(header, 600001, CLOSE)).symbols == ("600001",)
+    # A code has no fraction.
+    dataset = oo.Dataset.from_csv(text(header, PREVIOUS, CLOSE).replace(".0,", ".5,"), symbol="A")
+    assert dataset.symbols == ("A",)
+    assert any("columns not read" in notice for notice in dataset.notices)
+
+
+def test_a_ticker_beside_the_dates_with_their_name_is_a_symbol() -> None:
+    assert oo.Dataset.from_csv(text(",DATE,AAPL", CLOSE, [9 * x for x in OPEN])).symbols == ("DATE", "AAPL")
+
+
 def test_indices_that_bound_each_other_are_symbols() -> None:
     moves = np.random.default_rng(2).normal(0.0, 0.01, (300, 1)) + np.random.default_rng(3).normal(
         0.0, 0.0005, (300, 3)

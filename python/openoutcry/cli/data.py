@@ -30,9 +30,9 @@ app.command("diff", epilog=data_versions.DIFF_EXAMPLES)(data_versions.diff)
 app.command("reidentify", epilog=reidentify.EXAMPLES)(reidentify.reidentify)
 
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
-# Columns without a value for any symbol are omitted from the table.
 # What to type if the symbols of a market have different dates.
-AXIS_HINT = '`axis="intersection"` keeps the dates of all symbols'
+AXIS_HINT = '`axis="intersection"` (`--axis intersection`) keeps the dates on which all symbols close'
+# Columns without a value for any symbol are omitted from the table.
 HEADS = ("symbol", "first", "last", "closes", "gaps", "splits", "dividends", "settled", "low", "high")
 
 
@@ -109,7 +109,8 @@ def check(
     )  # fmt: skip
     dataset, found = _opened(source, periods_per_year, options)
     bars = fill_bars(dataset)
-    warnings = [*fill_warnings(bars, hint=AXIS_HINT), *_warnings(dataset)]
+    # Only a file has an axis to choose.
+    warnings = [*fill_warnings(bars, hint="" if found is None else AXIS_HINT), *_warnings(dataset)]
     if as_json:
         read_as = {} if found is None else data_import.described(dataset, found)
         stated = {"fingerprint": dataset.fingerprint, "fills": _fills(bars), "warnings": warnings}

@@ -11,12 +11,13 @@ import numpy.typing as npt
 from openoutcry.data import carried_events, exchange_sessions
 from openoutcry.data.carried_events import Events
 from openoutcry.data.columns import TABLES
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 AXES = ("union", "intersection")
 _EVENTS = ("dividends", "splits", "delistings")
 # A calendar is that of the bars if at least this share of its sessions has one.
 _COVERED = 0.5
+_MOST_NAMES = 5
 
 
 class Bars(NamedTuple):
@@ -68,7 +69,7 @@ def on_axis(values: Mapping[str, Any], axis: str) -> Bars:
         return Bars(dict(values))
     missing: tuple[str, ...] = ()
     if axis == "intersection":
-        is_kept = _in_all(values["close"])
+        is_kept = np.isfinite(values["close"]).all(axis=1)
     else:
         sessions = exchange_sessions.sessions(axis, dates[0], dates[-1])
         places = sessions.places(dates)
@@ -78,11 +79,10 @@ def on_axis(values: Mapping[str, Any], axis: str) -> Bars:
     if len(kept) == len(dates):
         return Bars(dict(values), missing, described)
     if len(kept) < 2:
-        what = "a close of every symbol" if axis == "intersection" else f"a session of {axis}"
-        hint = "hint: leave out `axis`, or import fewer symbols or other dates"
-        message = f"at least 2 dates with {what} are required; received {len(kept)} of {len(dates)}"
-        raise refusal("dataset_too_small", f"{message}; {hint}")
+        raise _too_few(values, len(kept), axis)
     found, notices = _kept(values, kept, axis)
+    if axis == "intersection":
+        notices += _ends(values, kept)
     return Bars(found, (*notices, *missing), described)
 
 
@@ -142,11 +142,38 @@ def without_empty(values: Mapping[str, Any], closed: Sequence[bool]) -> tuple[di
     return found | {"symbols": left}, (notice,)
 
 
-def _in_all(close: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return whether every symbol that is listed at a bar has a close."""
-    has = np.isfinite(close)
-    is_listed = np.logical_or.accumulate(has, axis=0) & np.logical_or.accumulate(has[::-1], axis=0)[::-1]
-    return np.asarray((has | ~is_listed).all(axis=1))
+def _too_few(values: Mapping[str, Any], n_kept: int, axis: str) -> OpenOutcryError:
+    """Return the refusal of an axis with fewer than 2 dates."""
+    what, hint = f"a session of {axis}", "leave out `axis`, or import fewer symbols or other dates"
+    if axis == "intersection":
+        counts = np.isfinite(values["close"]).sum(axis=0)
+        fewest = int(np.argmin(counts))
+        what = "a close of every symbol"
+        hint += f", such as without {values['symbols'][fewest]}, which has {counts[fewest]:,}"
+    message = f"at least 2 dates with {what} are required; received {n_kept} of {len(values['dates'])}"
+    return refusal("dataset_too_small", f"{message}; hint: {hint}")
+
+
+def _ends(values: Mapping[str, Any], kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """Return notices of what bounds an intersection, and of lost settlements."""
+    has, dates, symbols = np.isfinite(values["close"]), values["dates"], values["symbols"]
+    firsts, lasts = has.argmax(axis=0), len(dates) - 1 - has[::-1].argmax(axis=0)
+    latest, earliest = int(firsts.argmax()), int(lasts.argmin())
+    said = []
+    if firsts[latest] > firsts.min():
+        said.append(f"start with the first close of {symbols[latest]} on {dates[firsts[latest]]}")
+    if lasts[earliest] < lasts.max():
+        said.append(f"end with the last close of {symbols[earliest]} on {dates[lasts[earliest]]}")
+    notices = [f"axis intersection: the bars {' and '.join(said)}"] if said else []
+    if values.get("delistings") is not None:
+        settled = np.isfinite(values["delistings"])[int(kept[-1]) + 1 :].any(axis=0)
+        lost = [symbol for symbol, is_lost in zip(symbols, settled, strict=True) if is_lost]
+        if lost:
+            names = ", ".join(lost[:_MOST_NAMES]) + (
+                f" and {len(lost) - _MOST_NAMES} others" * (len(lost) > _MOST_NAMES)
+            )
+            notices.append(f"axis intersection: returns do not include the settlement of {names} after the last date")
+    return tuple(notices)
 
 
 def _kept(values: Mapping[str, Any], kept: npt.NDArray[np.int64], axis: str) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -168,18 +195,18 @@ def _kept(values: Mapping[str, Any], kept: npt.NDArray[np.int64], axis: str) -> 
     happened = (events.dividends != 0.0) | (events.splits != 1.0) | np.isfinite(events.delistings)
     is_after = np.arange(n_bars) > kept[-1]
     n_carried, n_lost = int(happened[is_left & ~is_after].sum()), int(happened[is_after].sum())
-    notice = f"axis {axis}: {is_left.sum():,} of {n_bars:,} dates are left out, with {_closes(close[is_left])}"
+    notice = f"axis {axis}: {is_left.sum():,} of {n_bars:,} dates are left out, with "
+    notice += _count(int(np.isfinite(close[is_left]).sum()), "close")
     if n_carried:
-        notice += f"; {n_carried} events (dividends, splits, settlements) on them happen on the next date"
+        notice += f"; {_count(n_carried, 'event')} (dividends, splits, settlements) on them moved to the next date"
     if n_lost:
-        notice += f"; {n_lost} events after the last date are lost"
+        notice += f"; {_count(n_lost, 'event')} after the last date dropped"
     found, others = without_empty(found, np.isfinite(close).any(axis=0))
     return found, (notice, *others)
 
 
-def _closes(close: npt.NDArray[np.float64]) -> str:
-    n_closes = int(np.isfinite(close).sum())
-    return f"{n_closes:,} close{'s' * (n_closes != 1)}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _missing(sessions: exchange_sessions.Sessions, places: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 Times = npt.NDArray[np.datetime64]
 # Full years over which sessions are counted. They are in the past, so that the count does not change.
 _FIRST_YEAR, _LAST_YEAR = 2005, 2024
 # A session may open on the day before its date. No exchange is closed for longer.
 _MARGIN = timedelta(days=14)
+# How the package says that it knows no sessions of a date. Any other error is a failure within it.
+_NOT_COVERED = re.compile(r"only recorded|(earliest|latest) date |must be earlier than")
+_LONGEST = 160
+_FAILURES = (ValueError, NotImplementedError, AttributeError, KeyError, TypeError)
 
 
 class Sessions(NamedTuple):
@@ -81,7 +87,8 @@ def sessions(code: str, first: str, last: str) -> Sessions:
 
     Raises:
         ModuleNotFoundError: the package is not installed.
-        OpenOutcryError: `argument_invalid`: the code is unknown, or its calendar does not cover the dates.
+        OpenOutcryError: `argument_invalid`: the code is unknown, or its calendar does not cover the dates, or
+            the package fails to compute it.
     """
     start, end = date.fromisoformat(first[:10]), date.fromisoformat(last[:10])
     calendar = _calendar(code, start - _MARGIN, end + _MARGIN) or _calendar(code, start, end)
@@ -100,7 +107,8 @@ def sessions_per_year(code: str) -> int:
 
     Raises:
         ModuleNotFoundError: the package is not installed.
-        OpenOutcryError: `argument_invalid`: the code is unknown, or its calendar covers no full year.
+        OpenOutcryError: `argument_invalid`: the code is unknown, or its calendar covers no full year, or the
+            package fails to compute it.
     """
     first, last = _FIRST_YEAR, _LAST_YEAR
     calendar = _calendar(code, date(first, 1, 1), date(last, 12, 31))
@@ -127,6 +135,19 @@ def _calendar(code: str, start: date, end: date) -> Any:
             raise refusal("argument_invalid", f"an exchange code such as XNYS is required; received {code!r}")
         try:
             return exchange_calendars.get_calendar(code, start=start.isoformat(), end=end.isoformat())
-        except (ValueError, NotImplementedError):
-            # The second error is that of calendars which the package cannot compute with the newest pandas.
+        except exchange_calendars.errors.NoSessionsError:
             return None
+        except _FAILURES as error:
+            if isinstance(error, ValueError) and _NOT_COVERED.search(str(error)):
+                return None
+            raise _failure(code, error) from error
+
+
+def _failure(code: str, error: Exception) -> OpenOutcryError:
+    """Return the refusal of a calendar that the package cannot compute."""
+    packages = f"exchange_calendars {version('exchange_calendars')} with pandas {version('pandas')}"
+    text = str(error)
+    text = f"{type(error).__name__}: {text[:_LONGEST]}{'...' if len(text) > _LONGEST else ''}"
+    message = f"a calendar of {code} that exchange_calendars can compute is required; received an error of {packages}"
+    hint = 'install another version of either, such as `pip install "pandas<3.1"`, or use another calendar'
+    return refusal("argument_invalid", f"{message}: {text}; hint: {hint}")

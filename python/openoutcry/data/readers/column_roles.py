@@ -13,23 +13,24 @@ from openoutcry.errors import refusal
 # Names are compared in lower case without spaces, marks and leading numbers such as `4. close`.
 # Names of several languages, as brokers and Excel write them. Of two names of one role, the earlier one wins.
 _NAMES = {
-    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 일자 дата tsevent gmttime localtime utc"
-    " unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate datadate exchangedate"
-    " begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time day t",
-    "clock": "time clock timeofday timebarstart",
+    "date": "date datetime timestamp datum fecha dia jour 日期 交易日期 日付 年月日 일자 날짜 дата tsevent gmttime"
+    " localtime utc unix opentime timeopen observationdate windowstart tradedate tradingday quotedate pricedate"
+    " datadate exchangedate begins timeutc beginsat starttime dtyyyymmdd yyyymmdd traddt ts dt caldt dates ticks time"
+    " day t",
+    "clock": "time clock timeofday timebarstart 時刻",
     "symbol": "symbol ticker tic tckr tckrsymb actsymbol sym pair stock tscode 股票代码 permno figi isin instrument"
-    " asset secid code name",
+    " asset secid code name コード 銘柄コード 証券コード 銘柄 銘柄名 证券代码 證券代號 종목코드 종목명",
     "open": "open openprice pxopen priceopen openprc prcod opentradeprice opnpric o eröffnung eroeffnung erster"
-    " apertura abertura ouverture ouv 开盘 开盘价 始値 시가 открытие",
+    " apertura abertura ouverture ouv 开盘 开盘价 開盤 開盤價 始値 시가 открытие",
     "high": "high highprice pxhigh pricehigh askhi prchd hightradeprice hghpric h hoch tageshoch máximo máx maximo haut"
-    " massimo 最高 最高价 高値 고가 максимум",
+    " massimo 最高 最高价 最高價 高値 고가 максимум",
     "low": "low lowprice pxlow pricelow bidlo prcld lowtradeprice lwpric l tief tagestief mínimo mín minimo bas minimo"
-    " 最低 最低价 安値 저가 минимум",
+    " 最低 最低价 最低價 安値 저가 минимум",
     "close": "close closeprice closingprice priceclose pxlast prccd closetradeprice clspric c schluss schlusskurs"
-    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 終値 종가 закрытие",
-    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose",
+    " cierre fechamento chiusura clôture cloture clot 收盘 收盘价 收盤 收盤價 終値 종가 закрытие",
+    "adj_close": "adjclose adjustedclose closeadj adjclosing closeadjusted adjusted adjustmentclose 調整後終値",
     "volume": "volume vol totalvolume sharestraded pxvolume tradedvolume basevolume cshtrd ttltradgvol tottrdqty"
-    " numberofshares v volumen volumi 成交量 出来高 거래량 объем объём",
+    " numberofshares v volumen volumi 成交量 成交股數 出来高 売買高 거래량 объем объём",
     "dividend": "dividend dividends dividendamount divcash exdividend divamt cashdividend",
     "split": "split splits stocksplits splitcoefficient splitfactor splitratio",
     "delisting_return": "delistingreturn dlret",
@@ -116,6 +117,7 @@ def roles_of(
     stated: Mapping[str, str],
     date_like: Sequence[bool],
     clock_like: Sequence[bool] | None = None,
+    codes: Mapping[int, bool] | None = None,
 ) -> Roles:
     """Return the roles of named columns, with a question if no close is clear.
 
@@ -124,6 +126,7 @@ def roles_of(
         stated: Names of columns by role, as the caller gives them.
         date_like: Whether the first value of each column has the form of a date.
         clock_like: Whether the first value of each column has the form of a time of day; None if unknown.
+        codes: Whether the numbers of a column named as one of symbols can be codes; only columns of numbers.
 
     Raises:
         OpenOutcryError: `missing_column`: there is no date.
@@ -146,15 +149,35 @@ def roles_of(
         _as_wide(roles, names, rest)
         return roles
     clocks = {place for place in rest if clock_like is None or clock_like[place]}
-    _find_roles(roles, names, rest, clocks)
+    codes = codes or {}
+    _find_roles(roles, names, [place for place in rest if codes.get(place, True)], clocks)
     if "close" not in roles.places:
+        # STOCK and NAME are tickers too: without a close, their numbers are prices.
+        code = (
+            {}
+            if "symbol" in stated or roles.places.get("symbol") not in codes
+            else {"symbol": roles.places.pop("symbol")}
+        )
         _find_close(roles, names, rest)
+        if "close" in roles.places or roles.question is not None:
+            roles.places |= code
     rest = [place for place in rest if place not in roles.places.values()]
     if "close" in roles.places or roles.question is not None:
         roles.ignored = [names[place] for place in rest]
         return roles
     _as_wide(roles, names, rest)
     return roles
+
+
+def names_symbols(name: str) -> bool:
+    """Return whether a column name is that of a column of symbols."""
+    return _ROLE_OF.get(simple(name)) == "symbol"
+
+
+def is_name_of_language(name: str) -> bool:
+    """Return whether a text names a column in a script other than Latin."""
+    key = simple(name)
+    return key in _ROLE_OF and min(key) > "\u02ff"
 
 
 def role_of(name: str) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from openoutcry.data.readers import workbook
+from openoutcry.data.readers import text_encoding, workbook
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
 from openoutcry.errors import refusal
@@ -22,7 +22,6 @@ MAX_BYTES = 4 << 30
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _ZIP = b"PK\x03\x04"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def file_bytes(path: Path) -> bytes:
@@ -47,22 +46,17 @@ def file_bytes(path: Path) -> bytes:
 
 
 def text_of(content: bytes, name: str) -> tuple[str, str]:
-    """Return the text of bytes and its encoding: UTF-8, UTF-16 or Windows-1252.
+    """Return the text of bytes and its encoding; see `text_encoding.decoded`.
 
     Raises:
-        OpenOutcryError: `field_unparsable`: the content is binary.
+        OpenOutcryError: `field_unparsable`: the content is binary, or its encoding is unknown.
     """
     kind = next((kind for magic, kind in _BINARY.items() if content.startswith(magic)), None)
     if kind is not None:
         raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is {kind}")
-    if content.startswith(_UTF_16):
-        return content.decode("utf-16", errors="replace"), "UTF-16"
-    if b"\0" in content[:4096]:
+    if b"\0" in content[:4096] and not content.startswith(text_encoding.UTF_16):
         raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is binary")
-    try:
-        return content.decode("utf-8-sig"), "UTF-8"
-    except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace"), "Windows-1252"
+    return text_encoding.decoded(content, name)
 
 
 def frame_table(content: bytes, path: Path) -> TextTable | None:

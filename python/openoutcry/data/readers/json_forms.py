@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from openoutcry.data.readers import text_table
@@ -26,7 +28,10 @@ _SYMBOLS = ("symbol", "ticker", "instrument", "instrument_name", "pair", "2. Sym
 _PAGES = ("next_page_token", "next_url")
 _KRAKEN = ["date", "open", "high", "low", "close", "vwap", "volume", "count"]
 _BARS = ("open", "high", "low", "close", "volume")
+_ZONE = re.compile(r"(\d+\. Time Zone|exchange_timezone)", re.IGNORECASE | re.ASCII)
 _DEEPEST = 6
+# Fewer points show no grid.
+_LEAST_POINTS = 4
 
 
 class _Part(NamedTuple):
@@ -59,6 +64,7 @@ def table_of(text: str) -> TextTable | None:
         )
     table = _joined(parts)
     table.notes += notes
+    table.zones = _zones(value)
     # Polygon states whether it has applied splits.
     if isinstance(value, dict) and "resultsCount" in value and isinstance(value.get("adjusted"), bool):
         table.adjusted = "split" if value["adjusted"] else "none"
@@ -96,7 +102,7 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
         notes.append("the file is one page of several: the vendor has more bars")
     if "prices" in value and "market_caps" in value:
         notes.append("columns not read: 'market_caps', 'total_volumes'")
-        value = {"prices": value["prices"]}
+        value = {"prices": _without_now(value["prices"], notes)}
     parts = []
     for key, inner in value.items():
         if isinstance(inner, (dict, list)) and key not in ("meta", "Meta Data", "error", "schema"):
@@ -111,12 +117,38 @@ def _parts(value: Any, symbol: str, notes: list[str], depth: int) -> list[_Part]
     return parts
 
 
+def _without_now(points: Any, notes: list[str]) -> Any:
+    """Return the points of CoinGecko without that of the time of the request."""
+    if not isinstance(points, list) or len(points) < _LEAST_POINTS:
+        return points
+    if not all(isinstance(point, list) and len(point) == 2 and str(point[0]).isdigit() for point in points):
+        return points
+    # A bar is on the grid of the others.
+    *times, last = (int(point[0]) for point in points)
+    steps = {after - before for before, after in pairwise(times)}
+    step = min(steps)
+    if step <= 0 or any(each % step for each in steps) or last <= times[-1] or (last - times[-1]) % step == 0:
+        return points
+    notes.append(f"left out: the last point, {points[-1][0]}, which is the time of the request and no bar")
+    return points[:-1]
+
+
 def _symbol_of(value: Mapping[str, Any]) -> str:
     for inner in (value, value.get("meta"), value.get("Meta Data")):
         for key in _SYMBOLS if isinstance(inner, dict) else ():
             if isinstance(inner, dict) and isinstance(inner.get(key), str):
                 return str(inner[key])
     return ""
+
+
+def _zones(value: Any) -> list[str]:
+    """Return the zones that envelopes of Alpha Vantage and Twelve Data state."""
+    found = []
+    for each in (value, *value.values()) if isinstance(value, dict) else ():
+        for key in ("Meta Data", "meta"):
+            meta = each.get(key) if isinstance(each, dict) else None
+            found += [zone for name, zone in meta.items() if _ZONE.fullmatch(name)] if isinstance(meta, dict) else []
+    return sorted({zone for zone in found if isinstance(zone, str) and zone.strip()})
 
 
 def _list(value: list[Any]) -> tuple[list[str], list[list[Any]]] | None:

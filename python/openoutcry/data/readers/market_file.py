@@ -14,6 +14,7 @@ import numpy.typing as npt
 from openoutcry.data.readers import (
     column_roles,
     date_text,
+    file_zone,
     json_forms,
     market_checks,
     market_numbers,
@@ -21,6 +22,7 @@ from openoutcry.data.readers import (
     number_text,
     text_table,
     two_headers,
+    volume_lots,
 )  # fmt: skip
 from openoutcry.data.readers.column_roles import Roles
 from openoutcry.data.readers.date_forms import looks_like_date
@@ -32,11 +34,13 @@ from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, T
 from openoutcry.data.readers.price_adjustment import ADJUSTMENTS
 from openoutcry.data.readers.questions import Question, asked, unstated
 from openoutcry.data.readers.text_table import TextTable
+from openoutcry.data.readers.volume_lots import Lots
 from openoutcry.errors import OpenOutcryError, refusal
 
 _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
+_CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
 # Columns that state whether a bar is complete, and the texts for one that is not.
 _COMPLETE = frozenset(("complete", "confirm", "iscomplete", "isfinal"))
 _UNFINISHED = frozenset(("false", "0"))
@@ -229,7 +233,7 @@ class _Reader:
         first = [table.first(place).strip() for place in range(len(table.names))]
         date_like = list(map(self._is_date, first))
         clock_like = [
-            ("time" in name.lower() or "clock" in name.lower())
+            any(word in name.lower() for word in ("time", "clock", "時刻"))
             and _CLOCK.fullmatch(first[place]) is not None
             and all(_CLOCK.fullmatch(text.strip()) for text in table.column(place))
             for place, name in enumerate(table.names)
@@ -245,7 +249,15 @@ class _Reader:
             used = {place for fields in self._fields.values() for place in fields.values()}
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
-        return column_roles.roles_of(table.names, mapping, date_like, clock_like)
+        codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
+        return column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+
+    def _are_codes(self, place: int) -> bool | None:
+        """Return whether numbers in a column of symbols are whole, else None."""
+        if not column_roles.names_symbols(self._table.names[place]):
+            return None
+        texts = self._table.column(place)[:1000]
+        return all(map(_CODE.fullmatch, texts)) if number_text.is_numeric(texts) else None
 
     def _dates(self, roles: Roles) -> Distinct:
         """Return the dates of the rows; each distinct text is read once."""
@@ -255,17 +267,19 @@ class _Reader:
         clocks = table.column(roles.places["clock"]) if has_clocks else None
         texts = table.distinct(place).used() if clocks is None else Distinct(table.column(place), _each(table))
         name = table.names[place] if table.names else ""
+        zone = file_zone.of(self._source.zones, self._options.tz)
         options = DateOptions(
             order=self._options.date_order,
             date_format=self._options.date_format,
-            zone=self._options.tz,
-            is_utc=self._options.tz is None and _states_utc(" ".join([name, *table.preamble])),
+            zone=zone.name,
+            is_utc=zone.name is None and _states_utc(" ".join([name, *table.preamble])),
         )
         lines = [table.lines[row] for row in texts.first_rows().tolist()]
         found = date_text.parse(list(texts.values), lines, options, column=name or "date", clocks=clocks)
-        if found.notice:
-            self.found.notices.append(found.notice)
+        taken_for, notice = zone.taken_for(found.texts[0])
+        self.found.notices += [text for text in (found.notice, notice) if text]
         self.found.described.append((f"column {name!r}", f"date: {found.form}"))
+        self.found.described += [("zone", taken_for)] if taken_for else []
         return texts.renamed(found.texts)
 
     def _stacked(self, dates: Distinct, roles: Roles) -> dict[str, Table]:
@@ -290,11 +304,13 @@ class _Reader:
         self.found.dates, self.found.symbols = axis, symbols
         used = {role: place for role, place in roles.places.items() if role in _FIELDS}
         columns = self._numbers(used)
+        lots = self._lots(columns, used)
         cells = {}
         for role, values in columns.items():
             cells[role] = np.full((len(axis), len(symbols)), np.nan)
-            cells[role][bars[kept], places[kept]] = values[kept]
-            self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ")))
+            cells[role][bars[kept], places[kept]] = values[kept] * (lots.factor if role == "volume" else 1.0)
+            unit = f", {lots.unit}" if role == "volume" and lots.unit else ""
+            self.found.described.append((f"column {table.names[used[role]]!r}", role.replace("_", " ") + unit))
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
         return cells
@@ -370,6 +386,15 @@ class _Reader:
         received = f"{dates.values[dates.places[first]]}{of} twice, on {lines}"
         keyword = 'duplicates="last" for the last row of a date'
         raise unstated(Question("duplicate_row", "a date must occur once", received, keyword, "--duplicates last"))
+
+    def _lots(self, columns: Mapping[str, Table], places: Mapping[str, int]) -> Lots:
+        """Return the unit of the volume of a file with a row per bar and symbol."""
+        if "volume" not in columns:
+            return Lots()
+        mark = market_numbers.decimal_mark(self._table, places, self._options.decimal)
+        lots = volume_lots.of(self._table, columns, self._table.names[places["volume"]], self.found.symbols, mark)
+        self.found.notices += [lots.notice] if lots.notice else []
+        return lots
 
     def _numbers(self, places: Mapping[str, int]) -> dict[str, Table]:
         scale = 1.0 if self._options.price_scale is None else self._options.price_scale

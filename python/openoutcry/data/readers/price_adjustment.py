@@ -18,7 +18,7 @@ Table = npt.NDArray[np.float64]
 
 
 # Columns of vendors that deliver prices as traded.
-_AS_TRADED = ({"permno", "prc"}, {"rtype", "publisherid", "instrumentid"}, {"adjustmentclose"})
+_AS_TRADED = ({"permno", "prc"}, {"rtype", "publisherid", "instrumentid"}, {"adjustmentclose"}, {"調整後終値"})
 
 
 def adjustment_of(fields: frozenset[str], names: Sequence[str]) -> str | None:

@@ -39,6 +39,7 @@ class TextTable:
         notes: What was skipped.
         symbol: Symbol that the file states outside its rows; empty if none.
         adjusted: What the file states about its prices; None if nothing.
+        zones: Time zones that the file states outside its rows.
     """
 
     names: list[str]
@@ -49,6 +50,7 @@ class TextTable:
     notes: list[str] = field(default_factory=list)
     symbol: str = ""
     adjusted: str | None = None
+    zones: list[str] = field(default_factory=list)
 
     @cached_property
     def _by_column(self) -> list[tuple[str, ...]]:
