@@ -13,11 +13,12 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
 from openoutcry.data import bar_axis, columns, dataframes, long_frames, market_cache
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.readers import column_roles, frame_table, market_file
-from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
+from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
+from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
 from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.symbol_checks import check_symbols
 from openoutcry.data.trading_days import trading_days
 from openoutcry.errors import refusal
 
@@ -206,7 +207,8 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     indicators = [name for name in names if column_roles.looks_like_indicator(name)]
     # LOW and OPEN are tickers too: one of them among other symbols is a symbol.
     are_tickers = not roles or (len(roles) == 1 and roles[0] in ("LOW", "OPEN") and len(names) > 2)
-    return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
+    is_wide = lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
+    return is_wide and not symbol_fields.hold_fields(names)
 
 
 def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:

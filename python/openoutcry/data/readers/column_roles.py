@@ -58,32 +58,7 @@ _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
 )
-_PREFIXED = re.compile(
-    r"(?P<symbol>.+?)[._ ](?P<field>Adj\.?[ _]?Close|Adjusted|Open|High|Low|Close|Volume|Dividends|Stock Splits)",
-    re.IGNORECASE,
-)
-_BARE = frozenset(("open", "high", "low", "close", "adjclose"))
-# Words before `close` that name a kind of price, not a symbol.
-_QUALIFIERS = frozenset(
-    (
-        "adj",
-        "adjusted",
-        "unadj",
-        "unadjusted",
-        "prev",
-        "previous",
-        "last",
-        "prior",
-        "bid",
-        "ask",
-        "mid",
-        "price",
-        "trade",
-        "day",
-        "raw",
-        "deliverable",
-    )
-)
+_BARE = frozenset(("open", "high", "low", "close", "adj_close"))
 
 
 @dataclass
@@ -180,21 +155,16 @@ def looks_like_indicator(name: str) -> bool:
     return _INDICATORS.fullmatch(simple(name)) is not None
 
 
-def prefixed_fields(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return the columns of names such as `QXA.Close`, by symbol and field.
+def is_bare_price(name: str) -> bool:
+    """Return whether a name is that of a price of a bar without a symbol."""
+    key = simple(name)
+    return len(key) > 1 and _ROLE_OF.get(key) in _BARE
 
-    None if some column is a bare price, or if the word before `Close` is no symbol. A symbol counts only with a close.
-    """
-    if any(simple(name) in _BARE for name in names):
-        return {}
-    found: dict[str, dict[str, int]] = {}
-    for place, name in enumerate(names):
-        match = _PREFIXED.fullmatch(name.strip())
-        if match is not None:
-            found.setdefault(match["symbol"], {})[_ROLE_OF[simple(match["field"])]] = place
-    if any(simple(symbol) in _QUALIFIERS for symbol in found):
-        return {}
-    return {symbol: fields for symbol, fields in found.items() if "close" in fields}
+
+def is_date_name(name: str) -> bool:
+    """Return whether a name is that of a date or of an index without a name."""
+    key = simple(name)
+    return key in _DATES or key in _UNNAMED
 
 
 def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
 
 import numpy as np
 
@@ -16,11 +15,6 @@ _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted
 _PRICES = ("open", "high", "low")
 # A larger share of highs below lows means mistaken columns.
 _MOST_CROSSED = 0.05
-# Prices of one bar are within this factor of each other; those of two symbols seldom are.
-_SPREAD = 1.2
-_MOST_COLUMNS, _LEAST_ROWS = 12, 5
-# Mean move of a price within the range of its bar, from bar to bar.
-_JUMP = 0.1
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -57,33 +51,6 @@ def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table,
         return volume, ()
     names = ", ".join(name for name, is_silent in zip(symbols, silent, strict=True) if is_silent)
     return np.where(silent, np.nan, volume), (f"volume 0 on every bar of {names} is taken for unknown volume",)
-
-
-def check_symbols(close: Table, symbols: Sequence[str]) -> None:
-    """Refuse columns of a wide table that are prices of one bar.
-
-    Two of them bound another on every row, and its place between them jumps from row to row. The place of one index
-    between two others drifts.
-
-    Raises:
-        OpenOutcryError: `missing_column`: it is not clear which column is the close.
-    """
-    if not 3 <= len(symbols) <= _MOST_COLUMNS or len(close) < _LEAST_ROWS:
-        return
-    for high, low in permutations(range(len(symbols)), 2):
-        rows = np.isfinite(close[:, high]) & np.isfinite(close[:, low]) & (close[:, high] > close[:, low])
-        if rows.sum() < _LEAST_ROWS or np.median(close[rows, high] / close[rows, low]) > _SPREAD:
-            continue
-        ranges = (close[rows, high] - close[rows, low])[:, None]
-        others = [place for place in range(len(symbols)) if place not in (high, low)]
-        places = (close[rows][:, others] - close[rows, low][:, None]) / ranges
-        inside = ((places >= 0.0) & (places <= 1.0)).mean(axis=0) > 0.99
-        jumps = np.nanmean(np.abs(np.diff(places[:, inside], axis=0)), axis=0) > _JUMP
-        if jumps.any():
-            message = f"it must be clear which column is the `close`; received {', '.join(symbols)}, where "
-            message += f"{symbols[high]} and {symbols[low]} bound another on every row"
-            hint = 'columns={"close": NAME}, `--column close=NAME`, or "*" if every column is a symbol'
-            raise refusal("missing_column", f"{message}; hint: {hint}")
 
 
 def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
