@@ -58,6 +58,16 @@ _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
 )
+# Words at the end of a name, such as `SPY_RSI14`, or at its start before `_` or a number.
+_INDICATOR_NAMES = (
+    "sma ema wma vwma macd rsi mavg boll bollinger atr adx cci obv vwap zscore score signal signals target targets"
+    " label tomorrow predictions feature features position positions pnl return returns ret rets logret logreturn pct chg diff"
+    " labels vol volatility std avg rank weight weights prediction pred predicted forecast lag lagged next shifted"
+)
+_INDICATOR_WORDS = frozenset(_INDICATOR_NAMES.split())
+# Indexes such as `S&P 500 Total Return`, `S&P 500 Equal Weight` and `S&P 500 Low Volatility`.
+_INDEX_WORDS = frozenset(("total", "net", "gross", "equal", "low", "minimum"))
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _BARE = frozenset(("open", "high", "low", "close", "adj_close"))
 
 
@@ -152,7 +162,18 @@ def is_price_name(name: str) -> bool:
 
 def looks_like_indicator(name: str) -> bool:
     """Return whether a name is that of an indicator or a macro series."""
-    return _INDICATORS.fullmatch(simple(name)) is not None
+    if _INDICATORS.fullmatch(simple(name)) is not None:
+        return True
+    words = [word for word in words_of(name) if not word.isdigit()]
+    if not words or not _INDEX_WORDS.isdisjoint(words):
+        return False
+    is_first = re.match(r"[A-Za-z]+[_\d]", name.strip()) is not None
+    return words[-1] in _INDICATOR_WORDS or (is_first and words[0] in _INDICATOR_WORDS)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words and numbers of a name in lower case: `SPY_RSI14` has three."""
+    return tuple(word.lower() for word in _WORDS.findall(name))
 
 
 def is_bare_price(name: str) -> bool:

@@ -22,6 +22,8 @@ _MOST_COLUMNS, _LEAST_ROWS = 12, 5
 _JUMP = 0.1
 # Rows of a wider table that are tested, and those by which columns of one bar differ from similar symbols.
 _MOST_ROWS, _MANY_ROWS = 256, 120
+# Rows by which a copy may be shifted.
+_MOST_SHIFT = 5
 # Pairs of a wider table that are tested, a millisecond for ten.
 _MOST_PAIRS = 2000
 # Columns of one bar, with the volume and the adjusted close.
@@ -36,12 +38,14 @@ def check_symbols(close: Table, symbols: Sequence[str]) -> None:
     """Refuse columns of a wide table that are prices of one bar.
 
     Two of them bound another on every row, and its place between them jumps from row to row. The place of one index
-    between two others drifts.
+    between two others drifts. A column that is another one some rows later, such as a target, is refused too.
 
     Raises:
-        OpenOutcryError: `missing_column`: it is not clear which column is the close.
+        OpenOutcryError: `missing_column`: it is not clear which column is the close. `value_invalid`: a column is a
+            shifted copy.
     """
     n_symbols = len(symbols)
+    _check_copies(close, symbols)
     if n_symbols < 3 or len(close) < _LEAST_ROWS:
         return
     if n_symbols <= _MOST_COLUMNS:
@@ -54,6 +58,28 @@ def check_symbols(close: Table, symbols: Sequence[str]) -> None:
     _check_blocks(recent, symbols)
     if len(recent) >= _MANY_ROWS:
         _check_neighbours(recent, symbols)
+
+
+def _check_copies(close: Table, symbols: Sequence[str]) -> None:
+    """Refuse a column that holds the values of another one some rows later."""
+    recent = np.ascontiguousarray(np.nan_to_num(close[-_MOST_ROWS:], nan=-1.0).T)
+    varied = [place for place, values in enumerate(recent) if _is_varied(values[values > 0.0])]
+    for n_rows in range(1, min(_MOST_SHIFT, len(close) - _LEAST_ROWS) + 1):
+        later = {recent[place, n_rows:].tobytes(): place for place in varied}
+        for place in varied:
+            source = later.get(recent[place, :-n_rows].tobytes(), place)
+            if source != place and np.array_equal(close[:-n_rows, place], close[n_rows:, source], equal_nan=True):
+                rows = f"{n_rows} row{'s' * (n_rows > 1)} later"
+                message = f"columns must be symbols; received {symbols[place]!r}, which is {symbols[source]!r} {rows}"
+                hint = 'leave it out, or columns={"close": "*"}, `--column close=*` if every column is a symbol'
+                raise refusal("value_invalid", f"{message}; hint: {hint}")
+
+
+def _is_varied(values: Table) -> bool:
+    """Return whether prices are no constant, no straight line and no short cycle."""
+    if len(values) < _LEAST_ROWS or len(np.unique(values)) < min(20, len(values) / 2):
+        return False
+    return bool(min(np.ptp(np.diff(values)) / values.mean(), np.ptp(np.diff(np.log(values)))) > 1e-9)
 
 
 def _check_blocks(close: Table, symbols: Sequence[str]) -> None:
@@ -71,11 +97,11 @@ def _check_blocks(close: Table, symbols: Sequence[str]) -> None:
 
 def _are_bounded(high: Table, low: Table, others: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
     """Return for each symbol whether another column jumps between two."""
+    is_bar: npt.NDArray[Any] = np.ones(high.shape[1], dtype=np.bool_)
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        known = np.isfinite(high) & np.isfinite(low)
         # The first rows decide for nearly all symbols that are none.
-        is_bar = np.asarray((high[:_LEAST_ROWS] >= low[:_LEAST_ROWS]) | ~known[:_LEAST_ROWS]).all(axis=0)
+        is_bar &= ~(high[:_LEAST_ROWS] < low[:_LEAST_ROWS]).any(axis=0)
         if is_bar.mean() < _MOST_SYMBOLS:
             return is_bar
         places = (others - low[:, :, None]) / (high - low)[:, :, None]
@@ -83,7 +109,7 @@ def _are_bounded(high: Table, low: Table, others: npt.NDArray[np.float64]) -> np
         inside = ((places >= 0.0) & (places <= 1.0)).sum(axis=0) > 0.99 * n_known
         jumps = np.nanmean(np.abs(np.diff(places, axis=0)), axis=0) > _JUMP
         is_bar &= (np.nanmedian(high / low, axis=0) < _SPREAD) & ((high < low).mean(axis=0) < 0.01)
-    is_bar &= (inside & jumps & (n_known >= _LEAST_ROWS)).any(axis=1)
+        is_bar &= (inside & jumps & (n_known >= _LEAST_ROWS)).any(axis=1)
     return is_bar
 
 

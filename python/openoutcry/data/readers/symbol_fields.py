@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from openoutcry.data.readers.column_roles import ALL, is_bare_price, is_date_name, listed, looks_like_indicator, simple
+from openoutcry.data.readers.column_roles import (
+    ALL,
+    is_bare_price,
+    is_date_name,
+    listed,
+    looks_like_indicator,
+    simple,
+    words_of,
+)
 from openoutcry.data.readers.questions import Question
 
 Fields = dict[str, dict[str, int]]
@@ -44,7 +52,6 @@ _LAYOUTS = (
 # The names by which a layout is tried, and the longest name.
 _MOST_TRIED, _LONGEST = 60, 200
 _MARKS = " _.|:,-/()[]"
-_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _ANY_FIELD = re.compile(r"open|high|low|close|volume", re.IGNORECASE)
 _FIELD_WORDS = frozenset(("open", "high", "low", "close", "adjclose", "volume"))
 # Words before `close` that name a kind of price, not a symbol.
@@ -162,5 +169,5 @@ def _without_quotes(name: str) -> str:
 def _words(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case, without `price` at its end."""
     split = re.sub(r"(?<=[A-Z\d])(open|high|low|close|volume)$", r" \1", name.strip())
-    words = tuple(word.lower() for word in _WORDS.findall(split))
+    words = words_of(split)
     return words[:-1] if words[-1:] == ("price",) and len(words) > 1 else words
