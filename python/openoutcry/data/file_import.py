@@ -16,8 +16,8 @@ from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
-from openoutcry.data.readers.price_adjustment import check_splits
 from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.split_checks import check_splits
 from openoutcry.data.readers.symbol_checks import check_symbols
 from openoutcry.data.trading_days import trading_days
 from openoutcry.errors import refusal
@@ -243,19 +243,20 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
 def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
+    notices: tuple[str, ...] = ()
     splits, volume = core.column("splits"), core.column("volume")
     are_bare = not core.has_opens and volume is None
     if splits is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
         if splits is not None:
-            check_splits(close, splits, core.dates, core.symbols)
+            notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
         if are_bare:
             check_symbols(close, core.symbols)
-    notices: tuple[str, ...] = ()
     if volume is not None:
-        known, notices = without_silent_volume(volume, core.symbols)
-        if notices:
+        known, silent = without_silent_volume(volume, core.symbols)
+        notices = (*notices, *silent)
+        if silent:
             values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
             core = columns.native_dataset(values)
     if options.day_starts is not None:

@@ -61,8 +61,9 @@ _INDICATORS = re.compile(
 # Words at the end of a name, such as `SPY_RSI14`, or at its start before `_` or a number.
 _INDICATOR_NAMES = (
     "sma ema wma vwma macd rsi mavg boll bollinger atr adx cci obv vwap zscore score signal signals target targets"
-    " label tomorrow predictions feature features position positions pnl return returns ret rets logret logreturn pct chg diff"
-    " labels vol volatility std avg rank weight weights prediction pred predicted forecast lag lagged next shifted"
+    " label tomorrow feature features position positions pnl return returns ret rets logret logreturn pct chg diff"
+    " labels vol volatility std avg rank weight weights prediction predictions pred predicted forecast lag lagged"
+    " next shifted"
 )
 _INDICATOR_WORDS = frozenset(_INDICATOR_NAMES.split())
 # Indexes such as `S&P 500 Total Return`, `S&P 500 Equal Weight` and `S&P 500 Low Volatility`.

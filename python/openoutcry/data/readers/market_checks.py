@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import price_adjustment
+from openoutcry.data.readers import price_adjustment, split_checks
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
 from openoutcry.errors import refusal
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
+_TAKEN_AS_TOTAL = (
+    "Stock Splits without Adj Close: the prices are taken as adjusted for splits and dividends, as of yfinance with"
+    ' auto_adjust=True, and no dividend is paid; hint: adjusted="split" if they are not adjusted for dividends'
+)
 _PRICES = ("open", "high", "low")
 # A larger share of highs below lows means mistaken columns.
 _MOST_CROSSED = 0.05
@@ -32,7 +36,7 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     _drop_empty_bars(found, cells)
     _adjust(found, cells, options, names)
     if "split" in cells and options.adjusted is None:
-        price_adjustment.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+        found.notices += split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices
@@ -59,7 +63,7 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     vendor = price_adjustment.adjustment_of(fields, names)
     found.adjusted = options.adjusted or vendor or found.adjusted
     if adj_close is not None and options.adjusted is None and "split" not in cells:
-        price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols)
+        price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
     if options.adjusted == "total" and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
@@ -69,8 +73,10 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     for name, neutral in (("split", (0.0, 1.0)), ("dividend", (0.0,))):
         if name in cells:
             cells[name] = price_adjustment.neutral_events(cells[name], neutral)
-    if options.adjusted is None and vendor == "split" and "split" in cells:
-        price_adjustment.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if found.adjusted in ("split", "total") and "split" in cells:
+        split_checks.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if options.adjusted is None and vendor == "total":
+        found.notices.append(_TAKEN_AS_TOTAL)
     if found.adjusted in ("split", "total"):
         cells.pop("split", None)
     if found.adjusted == "total":
