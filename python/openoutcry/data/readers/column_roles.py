@@ -35,6 +35,13 @@ _NAMES = {
     "delisting_return": "delistingreturn dlret",
 }
 _ROLE_OF = {name: role for role, names in reversed(list(_NAMES.items())) for name in names.split()}
+# Names of countries that write a decimal comma.
+_CONTINENTAL_NAMES = (
+    "datum fecha dia jour eröffnung eroeffnung erster apertura abertura ouverture ouv hoch tageshoch máximo máx maximo"
+    " haut massimo tief tagestief mínimo mín minimo bas schluss schlusskurs cierre fechamento chiusura clôture cloture"
+    " clot zuletzt kurs último ultimo dernier precio prezzo preço volumen volumi объем объём"
+)
+_CONTINENTAL = frozenset(_CONTINENTAL_NAMES.split())
 _DATES = frozenset(_NAMES["date"].split())
 _RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names.split())}
 # Closes by another name. A file with several of them does not say which is the close.
@@ -175,6 +182,11 @@ def looks_like_indicator(name: str) -> bool:
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words and numbers of a name in lower case: `SPY_RSI14` has three."""
     return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+def are_continental(names: Sequence[str]) -> bool:
+    """Return whether a name is of a language that writes a decimal comma."""
+    return any(simple(name) in _CONTINENTAL for name in names)
 
 
 def is_bare_price(name: str) -> bool:

@@ -20,7 +20,11 @@ _NO_RETURN = re.compile(r"[A-Z]|-(55|66|77|88|99)(\.0*)?", re.ASCII)
 
 def decimal_mark(table: TextTable, places: Mapping[str, int], stated: str | None) -> str:
     """Return the decimal mark of columns; see `number_text.decimal_mark`."""
-    return number_text.decimal_mark([table.column(place) for place in places.values()], stated)
+    columns = {key: table.column(place) for key, place in places.items()}
+    volumes = [texts for key, texts in columns.items() if key.rpartition("\0")[2] == "volume"]
+    is_continental = table.delimiter == ";" or column_roles.are_continental(table.names)
+    is_continental = is_continental or any(map(number_text.are_dotted, volumes))
+    return number_text.decimal_mark(columns.values(), stated, is_continental=is_continental)
 
 
 def numbers_of(
