@@ -58,4 +58,4 @@ def test_two_points_show_a_decimal_comma() -> None:
 def test_histdata_states_its_point() -> None:
     rows = [f"202402{day:02d} 000000;146.9{day};147.111;146.111;146.8{day};0" for day in range(10, 15)]
     text = "\n".join(rows) + "\n"
-    assert oo.Dataset.from_csv(text, 252, symbol="USDJPY", form="histdata").close[0, 0] == 146.910
+    assert oo.Dataset.from_csv(text, 252, symbol="USDJPY", form="histdata").close[0, 0] == 146.810

@@ -17,6 +17,7 @@ from openoutcry.data.readers import column_roles, frame_table, market_file, symb
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
 from openoutcry.data.readers.symbol_checks import check_symbols
 from openoutcry.data.trading_days import trading_days
@@ -259,10 +260,20 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
         if silent:
             values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
             core = columns.native_dataset(values)
+    notices = (*notices, *_range_notices(core))
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)
         core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
     return _on_bars(Imported(core, notices), periods_per_year, options)
+
+
+def _range_notices(core: native.Dataset) -> list[str]:
+    found = {name: core.column(name) for name in ("high", "low")}
+    if any(cells is None for cells in found.values()):
+        return []
+    found |= {name: core.column(name) for name in ("close", "open")}
+    cells = {name: cells for name, cells in found.items() if cells is not None}
+    return check_ranges(cells, core.dates, core.symbols)
 
 
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:

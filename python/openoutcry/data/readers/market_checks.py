@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from openoutcry.data.readers import price_adjustment, split_checks
+from openoutcry.data.readers import price_adjustment, range_checks, split_checks
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
-from openoutcry.errors import refusal
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
@@ -17,8 +16,6 @@ _TAKEN_AS_TOTAL = (
     ' auto_adjust=True, and no dividend is paid; hint: adjusted="split" if they are not adjusted for dividends'
 )
 _PRICES = ("open", "high", "low")
-# A larger share of highs below lows means mistaken columns.
-_MOST_CROSSED = 0.05
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -40,7 +37,7 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices
-    _check_ranges(found, cells)
+    found.notices += range_checks.check_ranges(cells, found.dates, found.symbols)
     unknown = "the file does not say whether they are adjusted"
     found.described.append(("prices", _SAYS.get(found.adjusted or "", unknown)))
     present = {name: table for name, table in cells.items() if name == "close" or np.isfinite(table).any()}
@@ -93,17 +90,3 @@ def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
         found.notices.append(f"left out: {n_empty} date{'s' * (n_empty != 1)} without a close")
         found.dates = [found.dates[bar] for bar in np.flatnonzero(kept)]
         cells |= {name: table[kept] for name, table in cells.items()}
-
-
-def _check_ranges(found: MarketColumns, cells: dict[str, Table]) -> None:
-    if not {"high", "low"} <= set(cells):
-        return
-    crossed = cells["high"] < cells["low"]
-    n_bars = int((np.isfinite(cells["high"]) & np.isfinite(cells["low"])).sum())
-    if crossed.sum() > max(1, _MOST_CROSSED * n_bars):
-        message = f"highs must be above lows; received {int(crossed.sum())} of {n_bars} below"
-        raise refusal("value_invalid", f'{message}; hint: columns={{"high": NAME, "low": NAME}}, `--column high=NAME`')
-    for bar, column in np.argwhere(crossed)[:5]:
-        high, low = cells["high"][bar, column], cells["low"][bar, column]
-        day, symbol = found.dates[bar], found.symbols[column]
-        found.notices.append(f"the high of {symbol} on {day} is below its low: {high:g} < {low:g}")
