@@ -52,6 +52,14 @@ def test_columns_of_a_symbol_and_a_field_are_read_per_symbol(form: str, door: st
             np.testing.assert_array_equal(dataset.open, np.column_stack([MARKET[s].Open for s in symbols or MARKET]))
 
 
+def test_fields_of_bloomberg_are_read_per_symbol() -> None:
+    names = {"Open": "PX_OPEN", "High": "PX_HIGH", "Low": "PX_LOW", "Close": "PX_LAST", "Volume": "PX_VOLUME"}
+    dataset = oo.Dataset.from_frame(named("{s} {f}", FIELDS).rename(columns=lambda n: " ".join(
+        names.get(word, word) for word in n.split())))  # fmt: skip
+    assert dataset.symbols == tuple(MARKET)
+    np.testing.assert_array_equal(dataset.close[:, 0], MARKET["AAPL"].Close)
+
+
 def test_closes_alone_are_named_by_their_symbols() -> None:
     assert oo.Dataset.from_csv(named("{s}_{f}", ["Close"]).to_csv()).symbols == tuple(MARKET)
     beside = named("{s}_{f}", ["Close"]).assign(AAPL_RSI14=50.0)
@@ -65,6 +73,7 @@ REFUSED = {
     "the field in the middle": named("x.{f}.{s}", FIELDS),
     "a symbol beside its open": MARKET["KO"][["Close", "Open"]].set_axis(["KO", "KO_Open"], axis=1),
     "a symbol beside its volume": MARKET["KO"][["Close", "Volume"]].set_axis(["KO", "KO_Volume"], axis=1),
+    "bid and ask of a pair": named("EURUSD Bid {f}", FIELDS, ["KO"]),
     "bid and ask": pd.concat([named("Bid{f}", FIELDS, ["KO"]), named("Ask{f}", FIELDS, ["KO"])], axis=1),
     "fields of another language, by symbol": named("{s}_{f}", FIELDS).rename(
         columns=lambda name: name.replace("Open", "eins").replace("High", "zwei").replace("Low", "drei")

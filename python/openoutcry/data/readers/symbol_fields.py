@@ -145,9 +145,15 @@ def _fields_of(names: Sequence[str], layout: re.Pattern[str]) -> Fields:
         # An adjusted close alone is the close.
         if "close" not in fields and "adj_close" in fields:
             fields["close"] = fields.pop("adj_close")
-    if any(simple(symbol) in _QUALIFIERS or "close" not in fields for symbol, fields in found.items()):
+    if any(_is_qualified(symbol) or "close" not in fields for symbol, fields in found.items()):
         return {}
     return found if found and _may_be_left_out(rest, found, has_bars) else {}
+
+
+def _is_qualified(symbol: str) -> bool:
+    """Return whether a symbol is or ends in a word for a kind of price."""
+    words = words_of(symbol)
+    return simple(symbol) in _QUALIFIERS or words[-1:] in (("px",), ("adj",), ("raw",), ("bid",), ("ask",), ("mid",))
 
 
 def _may_be_left_out(rest: Sequence[str], found: Mapping[str, object], has_bars: bool) -> bool:
