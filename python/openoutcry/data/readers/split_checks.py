@@ -19,6 +19,8 @@ _DECISIVE = 8.0
 _SMALLEST = 0.1
 # Standard deviation of returns of a symbol with too few of them, and the least one.
 _USUAL, _LEAST, _FEWEST = 0.025, 1e-3, 3
+# Closes from which on a market of arrays, which can be an example of a few bars, is judged.
+_KNOWN = 20
 # Ratio of the standard deviation to the median of the absolute value, of a normal distribution.
 _DEVIATION = 1.4826
 _MOST_NAMES = 3
@@ -102,10 +104,11 @@ def check_adjusted(close: Table, splits: Table, dates: Sequence[str], symbols: S
 def hidden_split(close: Table, splits: Table, dates: Sequence[str], symbols: Sequence[str]) -> str:
     """Return the first split that the closes should show and do not.
 
-    Empty if there is none.
+    Empty if there is none. Symbols with few closes are not judged.
     """
+    n_closes = np.isfinite(close).sum(axis=0)
     for split in _splits(close, splits):
-        share = _judged([split])
+        share = _judged([split]) if n_closes[split.column] >= _KNOWN else None
         if share is not None and share < 0.5:
             return _at(split, dates, symbols)
     return ""
