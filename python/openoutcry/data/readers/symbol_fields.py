@@ -67,7 +67,7 @@ def by_symbol(names: Sequence[str]) -> Fields:
     Empty if some column is a bare price, if the word beside the field is no symbol, if a symbol has no close, or if
     the names can be read in several ways.
     """
-    if any(is_bare_price(name) for name in names) or not hold_fields(names):
+    if not hold_fields(names) or any(is_bare_price(name) for name in names):
         return {}
     plain = [_without_quotes(name) for name in names]
     found = [fields for layout in _LAYOUTS if (fields := _fields_of(plain, layout))]
