@@ -9,7 +9,7 @@ from typing import Any
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import fill_bars, fill_warnings
 
-SELDOM = 0.1
+MOST_UNFILLED = 0.1
 """Share of unfilled orders above which a run has a caveat."""
 
 _REASONS = {
@@ -40,7 +40,7 @@ def unfilled_caveat(
     if n_fills == 0 and (lost or refused):
         total = len(lost) + refused
         text = f"none of the {total:,} orders filled" if total > 1 else "the only order did not fill"
-    elif lost and len(lost) > SELDOM * (n_fills + len(lost)):
+    elif lost and len(lost) > MOST_UNFILLED * (n_fills + len(lost)):
         text = f"{len(lost):,} of the {n_fills + len(lost):,} orders did not fill"
     else:
         return ""

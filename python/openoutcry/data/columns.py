@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, unmasked_array
+from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
@@ -201,6 +202,16 @@ def periods_notices(
         return ()
     source = "the dates imply" if implied is None else f"the calendar {calendar} implies"
     return (f"{STATED_PERIODS} {stated:g} was stated; {source} {inferred:g}",)
+
+
+def split_notices(core: native.Dataset) -> tuple[str, ...]:
+    """Return a caveat if a market has a split that its closes do not show."""
+    close, splits = core.column("close"), core.column("splits")
+    if close is None or splits is None:
+        return ()
+    hidden = hidden_split(close, splits, core.dates, core.symbols)
+    hint = "hint: leave out `splits` if the prices are adjusted already"
+    return (f"the split {hidden} does not show in the close, and is applied; {hint}",) if hidden else ()
 
 
 def cut(values: Mapping[str, Any], rows: slice, places: Sequence[int]) -> dict[str, Any]:

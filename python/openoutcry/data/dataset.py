@@ -94,7 +94,8 @@ class Dataset:
         table |= {"tradable": tradable, "delistings": delistings, "risk_free": risk_free}
         core = columns.native_dataset(table | {"fundamentals": fundamentals, "news": news})
         texts = checked_texts("notices", notices)
-        stated = [each for each in columns.periods_notices(core, periods_per_year) if each not in texts]
+        stated = [*columns.periods_notices(core, periods_per_year), *columns.split_notices(core)]
+        stated = [each for each in stated if each not in texts]
         return cls(core, name=name, notices=(*texts, *stated))
 
     @classmethod

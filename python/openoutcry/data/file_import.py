@@ -13,11 +13,13 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import read_text_file
 from openoutcry.data import bar_axis, columns, dataframes, long_frames, market_cache
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.readers import column_roles, frame_table, market_file
-from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
+from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
+from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
-from openoutcry.data.readers.price_adjustment import check_splits
 from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.range_checks import check_ranges
+from openoutcry.data.readers.split_checks import check_splits
+from openoutcry.data.readers.symbol_checks import check_symbols
 from openoutcry.data.trading_days import trading_days
 from openoutcry.errors import refusal
 
@@ -217,7 +219,8 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     indicators = [name for name in names if column_roles.looks_like_indicator(name)]
     # LOW and OPEN are tickers too: one of them among other symbols is a symbol.
     are_tickers = not roles or (len(roles) == 1 and roles[0] in ("LOW", "OPEN") and len(names) > 2)
-    return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
+    is_wide = lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
+    return is_wide and not symbol_fields.hold_fields(names)
 
 
 def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
@@ -252,25 +255,36 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
 def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
+    notices: tuple[str, ...] = ()
     splits, volume = core.column("splits"), core.column("volume")
     are_bare = not core.has_opens and volume is None
     if splits is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
         if splits is not None:
-            check_splits(close, splits, core.dates, core.symbols)
+            notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
         if are_bare:
             check_symbols(close, core.symbols)
-    notices: tuple[str, ...] = ()
     if volume is not None:
-        known, notices = without_silent_volume(volume, core.symbols)
-        if notices:
+        known, silent = without_silent_volume(volume, core.symbols)
+        notices = (*notices, *silent)
+        if silent:
             values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
             core = columns.native_dataset(values)
+    notices = (*notices, *_range_notices(core))
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)
         core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
     return _on_bars(Imported(core, notices), periods_per_year, options)
+
+
+def _range_notices(core: native.Dataset) -> list[str]:
+    found = {name: core.column(name) for name in ("high", "low")}
+    if any(cells is None for cells in found.values()):
+        return []
+    found |= {name: core.column(name) for name in ("close", "open")}
+    cells = {name: cells for name, cells in found.items() if cells is not None}
+    return check_ranges(cells, core.dates, core.symbols)
 
 
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:

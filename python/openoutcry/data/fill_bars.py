@@ -14,7 +14,7 @@ import numpy.typing as npt
 from openoutcry.data.dataset import Dataset
 
 # Holidays of several countries leave more of the axis than this; weekends (5 of 7 days) leave less.
-SELDOM = 0.9
+LEAST_FILLED = 0.9
 """Share of bars below which a symbol seldom fills."""
 
 _MOST_NAMES = 3
@@ -76,7 +76,7 @@ def fill_bars(dataset: Dataset, start: int = 0, end: int | None = None) -> dict[
 def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
     """Return warnings about symbols that never fill, or seldom.
 
-    Seldom is on less than `SELDOM` of their bars. Symbols with the same cause share a sentence.
+    Seldom is on less than `LEAST_FILLED` of their bars. Symbols with the same cause share a sentence.
 
     Args:
         bars: As `fill_bars` returns them.
@@ -84,7 +84,7 @@ def fill_warnings(bars: Mapping[str, FillBars], *, hint: str = "") -> list[str]:
     """
     groups: dict[tuple[bool, str], list[FillBars]] = {}
     for each in bars.values():
-        if each.share < SELDOM:
+        if each.share < LEAST_FILLED:
             groups.setdefault((each.n_fills > 0, each.cause), []).append(each)
     return [_sentence(group, hint) for _, group in sorted(groups.items())]
 

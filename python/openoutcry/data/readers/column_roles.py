@@ -36,6 +36,13 @@ _NAMES = {
     "delisting_return": "delistingreturn dlret",
 }
 _ROLE_OF = {name: role for role, names in reversed(list(_NAMES.items())) for name in names.split()}
+# Names of countries that write a decimal comma.
+_CONTINENTAL_NAMES = (
+    "datum fecha dia jour eröffnung eroeffnung erster apertura abertura ouverture ouv hoch tageshoch máximo máx maximo"
+    " haut massimo tief tagestief mínimo mín minimo bas schluss schlusskurs cierre fechamento chiusura clôture cloture"
+    " clot zuletzt kurs último ultimo dernier precio prezzo preço volumen volumi объем объём"
+)
+_CONTINENTAL = frozenset(_CONTINENTAL_NAMES.split())
 _DATES = frozenset(_NAMES["date"].split())
 _RANK = {name: rank for names in _NAMES.values() for rank, name in enumerate(names.split())}
 # Closes by another name. A file with several of them does not say which is the close.
@@ -59,32 +66,18 @@ _INDICATORS = re.compile(
     r"(rsi|sma|ema|macd|mavg|up|dn|boll\w*|atr|adx|cci|cpi\w*|unrate|t10y\w*|gdp\w*|ret(urn)?s?|\w+return|signal"
     r"|factor|score|volatility|expiry|mktrf|smb|hml|rf)\d*"
 )
-_PREFIXED = re.compile(
-    r"(?P<symbol>.+?)[._ ](?P<field>Adj\.?[ _]?Close|Adjusted|Open|High|Low|Close|Volume|Dividends|Stock Splits)",
-    re.IGNORECASE,
+# Words at the end of a name, such as `SPY_RSI14`, or at its start before `_` or a number.
+_INDICATOR_NAMES = (
+    "sma ema wma vwma macd rsi mavg boll bollinger atr adx cci obv vwap zscore score signal signals target targets"
+    " label tomorrow feature features position positions pnl return returns ret rets logret logreturn pct chg diff"
+    " labels vol volatility std avg rank weight weights prediction predictions pred predicted forecast lag lagged"
+    " next shifted"
 )
-_BARE = frozenset(("open", "high", "low", "close", "adjclose"))
-# Words before `close` that name a kind of price, not a symbol.
-_QUALIFIERS = frozenset(
-    (
-        "adj",
-        "adjusted",
-        "unadj",
-        "unadjusted",
-        "prev",
-        "previous",
-        "last",
-        "prior",
-        "bid",
-        "ask",
-        "mid",
-        "price",
-        "trade",
-        "day",
-        "raw",
-        "deliverable",
-    )
-)
+_INDICATOR_WORDS = frozenset(_INDICATOR_NAMES.split())
+# Indexes such as `S&P 500 Total Return`, `S&P 500 Equal Weight` and `S&P 500 Low Volatility`.
+_INDEX_WORDS = frozenset(("total", "net", "gross", "equal", "low", "minimum"))
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
+_BARE = frozenset(("open", "high", "low", "close", "adj_close"))
 
 
 @dataclass
@@ -200,24 +193,35 @@ def is_price_name(name: str) -> bool:
 
 def looks_like_indicator(name: str) -> bool:
     """Return whether a name is that of an indicator or a macro series."""
-    return _INDICATORS.fullmatch(simple(name)) is not None
+    if _INDICATORS.fullmatch(simple(name)) is not None:
+        return True
+    words = [word for word in words_of(name) if not word.isdigit()]
+    if not words or not _INDEX_WORDS.isdisjoint(words):
+        return False
+    is_first = re.match(r"[A-Za-z]+[_\d]", name.strip()) is not None
+    return words[-1] in _INDICATOR_WORDS or (is_first and words[0] in _INDICATOR_WORDS)
 
 
-def prefixed_fields(names: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return the columns of names such as `QXA.Close`, by symbol and field.
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words and numbers of a name in lower case: `SPY_RSI14` has three."""
+    return tuple(word.lower() for word in _WORDS.findall(name))
 
-    None if some column is a bare price, or if the word before `Close` is no symbol. A symbol counts only with a close.
-    """
-    if any(simple(name) in _BARE for name in names):
-        return {}
-    found: dict[str, dict[str, int]] = {}
-    for place, name in enumerate(names):
-        match = _PREFIXED.fullmatch(name.strip())
-        if match is not None:
-            found.setdefault(match["symbol"], {})[_ROLE_OF[simple(match["field"])]] = place
-    if any(simple(symbol) in _QUALIFIERS for symbol in found):
-        return {}
-    return {symbol: fields for symbol, fields in found.items() if "close" in fields}
+
+def are_continental(names: Sequence[str]) -> bool:
+    """Return whether a name is of a language that writes a decimal comma."""
+    return any(simple(name) in _CONTINENTAL for name in names)
+
+
+def is_bare_price(name: str) -> bool:
+    """Return whether a name is that of a price of a bar without a symbol."""
+    key = simple(name)
+    return len(key) > 1 and _ROLE_OF.get(key) in _BARE
+
+
+def is_date_name(name: str) -> bool:
+    """Return whether a name is that of a date or of an index without a name."""
+    key = simple(name)
+    return key in _DATES or key in _UNNAMED
 
 
 def _find_date(roles: Roles, names: Sequence[str], date_like: Sequence[bool]) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
 
 import numpy as np
 
-from openoutcry.data.readers import price_adjustment
+from openoutcry.data.readers import price_adjustment, range_checks, split_checks
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, Table
-from openoutcry.errors import refusal
 
 _ARGUMENT_OF = {"dividend": "dividends", "split": "splits", "delisting_return": "delistings"}
 _SAYS = {"none": "as traded", "split": "adjusted for splits", "total": "adjusted for splits and dividends"}
+_TAKEN_AS_TOTAL = (
+    "Stock Splits without Adj Close: the prices are taken as adjusted for splits and dividends, as of yfinance with"
+    ' auto_adjust=True, and no dividend is paid; hint: adjusted="split" if they are not adjusted for dividends'
+)
 _PRICES = ("open", "high", "low")
-# A larger share of highs below lows means mistaken columns.
-_MOST_CROSSED = 0.05
-# Prices of one bar are within this factor of each other; those of two symbols seldom are.
-_SPREAD = 1.2
-_MOST_COLUMNS, _LEAST_ROWS = 12, 5
-# Mean move of a price within the range of its bar, from bar to bar.
-_JUMP = 0.1
 
 
 def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
@@ -38,11 +33,11 @@ def finish(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, 
     _drop_empty_bars(found, cells)
     _adjust(found, cells, options, names)
     if "split" in cells and options.adjusted is None:
-        price_adjustment.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
+        found.notices += split_checks.check_splits(cells["close"], cells["split"], found.dates, found.symbols)
     if "volume" in cells:
         cells["volume"], notices = without_silent_volume(cells["volume"], found.symbols)
         found.notices += notices
-    _check_ranges(found, cells)
+    found.notices += range_checks.check_ranges(cells, found.dates, found.symbols)
     unknown = "the file does not say whether they are adjusted"
     found.described.append(("prices", _SAYS.get(found.adjusted or "", unknown)))
     present = {name: table for name, table in cells.items() if name == "close" or np.isfinite(table).any()}
@@ -59,40 +54,13 @@ def without_silent_volume(volume: Table, symbols: Sequence[str]) -> tuple[Table,
     return np.where(silent, np.nan, volume), (f"volume 0 on every bar of {names} is taken for unknown volume",)
 
 
-def check_symbols(close: Table, symbols: Sequence[str]) -> None:
-    """Refuse columns of a wide table that are prices of one bar.
-
-    Two of them bound another on every row, and its place between them jumps from row to row. The place of one index
-    between two others drifts.
-
-    Raises:
-        OpenOutcryError: `missing_column`: it is not clear which column is the close.
-    """
-    if not 3 <= len(symbols) <= _MOST_COLUMNS or len(close) < _LEAST_ROWS:
-        return
-    for high, low in permutations(range(len(symbols)), 2):
-        rows = np.isfinite(close[:, high]) & np.isfinite(close[:, low]) & (close[:, high] > close[:, low])
-        if rows.sum() < _LEAST_ROWS or np.median(close[rows, high] / close[rows, low]) > _SPREAD:
-            continue
-        ranges = (close[rows, high] - close[rows, low])[:, None]
-        others = [place for place in range(len(symbols)) if place not in (high, low)]
-        places = (close[rows][:, others] - close[rows, low][:, None]) / ranges
-        inside = ((places >= 0.0) & (places <= 1.0)).mean(axis=0) > 0.99
-        jumps = np.nanmean(np.abs(np.diff(places[:, inside], axis=0)), axis=0) > _JUMP
-        if jumps.any():
-            message = f"it must be clear which column is the `close`; received {', '.join(symbols)}, where "
-            message += f"{symbols[high]} and {symbols[low]} bound another on every row"
-            hint = 'columns={"close": NAME}, `--column close=NAME`, or "*" if every column is a symbol'
-            raise refusal("missing_column", f"{message}; hint: {hint}")
-
-
 def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions, names: Sequence[str]) -> None:
     adj_close = cells.pop("adj_close", None)
     fields = frozenset([*cells, *(["adj_close"] if adj_close is not None else [])])
     vendor = price_adjustment.adjustment_of(fields, names)
     found.adjusted = options.adjusted or vendor or found.adjusted
     if adj_close is not None and options.adjusted is None and "split" not in cells:
-        price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols)
+        price_adjustment.check_factor(cells["close"], adj_close, found.dates, found.symbols, cells.get("dividend"))
     if options.adjusted == "total" and adj_close is not None:
         lost = int((np.isfinite(cells["close"]) & ~np.isfinite(adj_close)).sum())
         found.notices += [f"{lost} closes without an adjusted close are left out"] if lost else []
@@ -102,8 +70,10 @@ def _adjust(found: MarketColumns, cells: dict[str, Table], options: ReadOptions,
     for name, neutral in (("split", (0.0, 1.0)), ("dividend", (0.0,))):
         if name in cells:
             cells[name] = price_adjustment.neutral_events(cells[name], neutral)
-    if options.adjusted is None and vendor == "split" and "split" in cells:
-        price_adjustment.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if found.adjusted in ("split", "total") and "split" in cells:
+        split_checks.check_adjusted(cells["close"], cells["split"], found.dates, found.symbols)
+    if options.adjusted is None and vendor == "total":
+        found.notices.append(_TAKEN_AS_TOTAL)
     if found.adjusted in ("split", "total"):
         cells.pop("split", None)
     if found.adjusted == "total":
@@ -120,17 +90,3 @@ def _drop_empty_bars(found: MarketColumns, cells: dict[str, Table]) -> None:
         found.notices.append(f"left out: {n_empty} date{'s' * (n_empty != 1)} without a close")
         found.dates = [found.dates[bar] for bar in np.flatnonzero(kept)]
         cells |= {name: table[kept] for name, table in cells.items()}
-
-
-def _check_ranges(found: MarketColumns, cells: dict[str, Table]) -> None:
-    if not {"high", "low"} <= set(cells):
-        return
-    crossed = cells["high"] < cells["low"]
-    n_bars = int((np.isfinite(cells["high"]) & np.isfinite(cells["low"])).sum())
-    if crossed.sum() > max(1, _MOST_CROSSED * n_bars):
-        message = f"highs must be above lows; received {int(crossed.sum())} of {n_bars} below"
-        raise refusal("value_invalid", f'{message}; hint: columns={{"high": NAME, "low": NAME}}, `--column high=NAME`')
-    for bar, column in np.argwhere(crossed)[:5]:
-        high, low = cells["high"][bar, column], cells["low"][bar, column]
-        day, symbol = found.dates[bar], found.symbols[column]
-        found.notices.append(f"the high of {symbol} on {day} is below its low: {high:g} < {low:g}")

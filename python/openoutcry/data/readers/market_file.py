@@ -20,6 +20,8 @@ from openoutcry.data.readers import (
     market_numbers,
     named_forms,
     number_text,
+    symbol_checks,
+    symbol_fields,
     text_table,
     two_headers,
     volume_lots,
@@ -187,7 +189,8 @@ class _Reader:
             return below
         # Stated columns win over names that state their symbol.
         names = [name.strip() for name in table.names]
-        self._fields = {} if self._options.columns else column_roles.prefixed_fields(names)
+        is_stated = isinstance(stated, Mapping) and not stated.keys() <= {"date"}
+        self._fields = {} if is_stated else symbol_fields.by_symbol(names)
         return table
 
     def _is_date(self, text: str) -> bool:
@@ -250,7 +253,10 @@ class _Reader:
             rest = [name for place, name in enumerate(table.names) if place not in {*used, roles.places["date"]}]
             return Roles({"date": roles.places["date"]}, ignored=rest)
         codes = {place: kind for place in range(len(table.names)) if (kind := self._are_codes(place)) is not None}
-        return column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+        roles = column_roles.roles_of(table.names, mapping, date_like, clock_like, codes)
+        if roles.is_wide and "close" not in mapping:
+            roles.question = symbol_fields.question_of(list(roles.closes))
+        return roles
 
     def _are_codes(self, place: int) -> bool | None:
         """Return whether numbers in a column of symbols are whole, else None."""
@@ -343,7 +349,7 @@ class _Reader:
                 )
         self.found.described.append(("symbols", f"{len(fields)}, {', '.join(cells)} of each"))
         if not self._fields and self._options.columns is None:
-            market_checks.check_symbols(cells["close"], self.found.symbols)
+            symbol_checks.check_symbols(cells["close"], self.found.symbols)
         if roles.ignored:
             self.found.notices.append(f"columns not read: {', '.join(map(repr, roles.ignored))}")
         return cells

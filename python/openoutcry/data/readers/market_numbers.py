@@ -24,11 +24,14 @@ def decimal_mark(table: TextTable, places: Mapping[str, int], stated: str | None
     Raises:
         OpenOutcryError: `argument_invalid`: a mark is stated for a frame of numbers.
     """
-    texts = [table.column(place) for place in places.values() if table.numbers(place) is None]
-    if stated is not None and places and not texts:
+    columns = {key: table.column(place) for key, place in places.items() if table.numbers(place) is None}
+    if stated is not None and places and not columns:
         message = f"`decimal` must be left out for columns of numbers, which have no mark; received {stated!r}"
         raise refusal("argument_invalid", message)
-    return number_text.decimal_mark(texts, stated)
+    volumes = [texts for key, texts in columns.items() if key.rpartition("\0")[2] == "volume"]
+    is_continental = table.delimiter == ";" or column_roles.are_continental(table.names)
+    is_continental = is_continental or any(map(number_text.are_dotted, volumes))
+    return number_text.decimal_mark(columns.values(), stated, is_continental=is_continental)
 
 
 def numbers_of(

@@ -46,7 +46,9 @@ FORMS = {
         options=_NEW_YORK,
     ),
     "gateio-candles": NamedForm(layouts=(("date quote_volume close high low open volume closed", _S),)),
-    "histdata": NamedForm(layouts=((f"date {_OHLC} volume", r"\d{8} \d{6}"),), options={"tz": "Etc/GMT+5"}),
+    "histdata": NamedForm(
+        layouts=((f"date {_OHLC} volume", r"\d{8} \d{6}"),), options={"tz": "Etc/GMT+5", "decimal": "."}
+    ),
     "kibot": NamedForm(
         layouts=(
             (f"date time {_OHLC} volume", r"\d\d/\d\d/\d{4} \d\d:\d\d"),

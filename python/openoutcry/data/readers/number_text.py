@@ -31,7 +31,9 @@ _COLUMNS = {
 _DECORATED = re.compile(
     r"(?P<sign>[-+]?)\s*[$€£¥]?\s*(?P<digits>[\d.,' \u00a0\u202f]+?)\s*[$€£¥]?(?P<suffix>[KMBTkmbt]?)"
 )
-_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d*", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d*|\d{1,3}(\.\d{3}){2,}", re.ASCII)
+# A file with a number of four digits has no mark between thousands.
+_UNGROUPED = re.compile(r"[1-9]\d{3,}([.,]\d*)?", re.ASCII)
 _DECIMAL_POINT = re.compile(
     r"\d+\.\d{1,2}|\d+\.\d{4,}|\d*\.\d+|\d{1,3}(,\d{3})+\.\d*|\d{1,3}(,\d{3}){2,}|\d{1,2}(,\d\d)+,\d{3}(\.\d+)?",
     re.ASCII,
@@ -43,8 +45,19 @@ def is_missing(text: str) -> bool:
     return text.strip().lower() in MISSING
 
 
-def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) -> str:
+def are_dotted(column: Sequence[str]) -> bool:
+    """Return whether every point of some numbers is before three digits."""
+    dotted = [text for text in column if "." in text]
+    return bool(dotted) and all(_DOTTED.fullmatch(text) for text in dotted)
+
+
+def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None, *, is_continental: bool = False) -> str:
     """Return the decimal mark of numbers: `.` or `,`.
+
+    Args:
+        columns: Numbers as text.
+        stated: Mark that the caller states.
+        is_continental: Whether the file has signs of a country that writes a comma, so that `1.234` may be a thousand.
 
     Raises:
         OpenOutcryError: `field_unparsable`: `1,234` can mean a thousand or a decimal. `argument_invalid`: the stated
@@ -56,10 +69,12 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         return stated
     has_comma = ""
     shows_comma = shows_point = ""
+    has_dots, columns = "", list(columns)
     for column in columns:
-        dotted = [text for text in column if "." in text]
-        if dotted and all(_DOTTED.fullmatch(text) for text in dotted) and any(map(str.isdigit, column)):
-            raise _unstated_mark(f"{dotted[0]!r} in a column of whole numbers")
+        if are_dotted(column):
+            has_dots = has_dots or next(text for text in column if "." in text)
+            if any(map(str.isdigit, column)):
+                raise _unstated_mark(f"{has_dots!r} in a column of whole numbers")
         for text in column:
             # A text without a comma can show a point only.
             if "," not in text and (shows_point or "." not in text):
@@ -75,6 +90,10 @@ def decimal_mark(columns: Iterable[Sequence[str]], stated: str | None = None) ->
         raise refusal("field_unparsable", f"numbers must have one decimal mark; received {received}")
     if has_comma and not shows_comma and not shows_point:
         raise _unstated_mark(f"{has_comma[:_LONGEST]!r}, commas before three digits only")
+    if has_dots and is_continental and not shows_comma and not shows_point:
+        if any(_UNGROUPED.fullmatch(text) for column in columns for text in column):
+            return "."
+        raise _unstated_mark(f"{has_dots!r}, points before three digits only")
     return "," if shows_comma else "."
 
 
