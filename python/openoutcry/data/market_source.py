@@ -13,6 +13,7 @@ from openoutcry.arguments import path_of
 from openoutcry.data import file_import
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.readers import file_content
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
@@ -101,12 +102,14 @@ def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dat
 
 
 def _of_bytes(path: Path) -> Dataset:
-    content = path.read_bytes()
-    if path.suffix == ".gz":
+    if path.suffix != ".gz":
+        content = path.read_bytes()
+    else:
         try:
-            content = gzip.decompress(content)
-        # The archive is truncated or invalid; a file that cannot be read has raised above.
-        except (OSError, EOFError, zlib.error) as error:
+            with gzip.open(path, "rb") as file:
+                content = file_content.limited(file, path)
+        # The archive is truncated or invalid; `FileNotFoundError` and its like have other types.
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"a complete gzip file is required; received '{path}', which is truncated or not gzip"
             raise refusal("argument_invalid", message) from error
     return Dataset.from_bytes(content, name=path.name.partition(".market")[0])

@@ -9,18 +9,21 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from openoutcry.data.readers import text_table, workbook
 from openoutcry.data.readers.text_table import TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
-# A file of 100 MB of prices decompresses to less than this.
-MAX_BYTES = 4 << 30
+# Prices compress by 10 to 30; minutes of one constant price by 30 with gzip and 150 with xz.
+SMALL_BYTES, LARGE_BYTES, MAX_BYTES = 64 << 20, 1 << 30, 4 << 30
+_MOST_RATIO, _LARGE_RATIO = 200, 30
+_PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-_ZIP = b"PK\x03\x04"
+_ZIP, _WORKBOOK = b"PK\x03\x04", "[Content_Types].xml"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -36,9 +39,11 @@ def file_bytes(path: Path) -> bytes:
     try:
         if opener is not None:
             with opener(path, "rb") as file:
-                return _limited(file.read(MAX_BYTES + 1), path)
-        if start.startswith(_ZIP) and not _is_workbook(path):
-            return _unzipped(path)
+                return limited(file, path)
+        if start.startswith(_ZIP):
+            with zipfile.ZipFile(path) as archive:
+                if _WORKBOOK not in archive.namelist():
+                    return _unzipped(archive, path)
     except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
         raise refusal("field_unparsable", message) from error
@@ -75,8 +80,20 @@ def frame_table(content: bytes, path: Path) -> TextTable | None:
     if kind in ("Parquet", "Feather"):
         return text_table.of_rows(*_arrow_rows(content, kind, path.name))
     if content.startswith(_ZIP):
+        _check_workbook(content, path)
         return workbook.table_of(content, path.name)
     return None
+
+
+def _check_workbook(content: bytes, path: Path) -> None:
+    """Refuse a workbook that is too large, and an archive within an archive."""
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if _WORKBOOK not in archive.namelist():
+            message = f"one archive around a file is required; received a zip in {path.name!r}"
+            raise refusal("field_unparsable", f"{message}; hint: unpack it and name its file")
+        # No entry yields more bytes than it states.
+        if sum(entry.file_size for entry in archive.infolist()) > (most := _most_bytes(len(content))):
+            raise _too_large(most, path)
 
 
 def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[list[Any]]]:
@@ -108,23 +125,35 @@ def _arrow_texts(column: Any) -> list[str | None]:
     ]
 
 
-def _limited(content: bytes, path: Path) -> bytes:
-    if len(content) > MAX_BYTES:
-        raise refusal("dataset_too_large", f"at most {MAX_BYTES} bytes are required; received more in {path.name!r}")
-    return content
+def limited(file: BinaryIO, path: Path) -> bytes:
+    """Return the content of an open archive, and stop where it is larger than prices can be.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: there is more than a file of that size can hold.
+    """
+    most, content = _most_bytes(path.stat().st_size), bytearray()
+    while part := file.read(_PART):
+        if len(content) + len(part) > most:
+            raise _too_large(most, path)
+        content += part
+    return bytes(content)
 
 
-def _is_workbook(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
-        return "[Content_Types].xml" in archive.namelist()
+def _most_bytes(size: int) -> int:
+    return min(max(SMALL_BYTES, min(_MOST_RATIO * size, LARGE_BYTES), _LARGE_RATIO * size), MAX_BYTES)
 
 
-def _unzipped(path: Path) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
-        if len(files) != 1:
-            listed = ", ".join(entry.filename for entry in files[:5]) or "no file"
-            message = f"a zip of one file is required; received {listed} in {path.name!r}"
-            raise refusal("field_unparsable", f"{message}; hint: unpack it and name one of its files")
-        with archive.open(files[0]) as file:
-            return _limited(io.BytesIO(file.read(MAX_BYTES + 1)).getvalue(), path)
+def _too_large(most: int, path: Path) -> OpenOutcryError:
+    received = f"more in {path.name!r}, which has {path.stat().st_size} bytes"
+    message = f"an archive of that size must hold at most {most} bytes of prices; received {received}"
+    return refusal("dataset_too_large", f"{message}; hint: decompress it, and name the file that comes out")
+
+
+def _unzipped(archive: zipfile.ZipFile, path: Path) -> bytes:
+    files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
+    if len(files) != 1:
+        listed = ", ".join(entry.filename for entry in files[:5]) or "no file"
+        message = f"a zip of one file is required; received {listed} in {path.name!r}"
+        raise refusal("field_unparsable", f"{message}; hint: unpack it and name one of its files")
+    with archive.open(files[0]) as file:
+        return limited(file, path)
