@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 
 import openoutcry as oo
 from openoutcry.data.market_source import open_market
-from openoutcry.data.readers import file_content
+from openoutcry.data.readers import file_content, workbook
 
 ZEROS = b"0" * (16 << 20)
 
@@ -60,3 +61,55 @@ def test_an_archive_within_an_archive_is_refused(tmp_path: Path) -> None:
     path.write_bytes(zipped(zipped(b"date,close\n"), "inner.zip"))
     with pytest.raises(oo.OpenOutcryError, match="received a zip in 'outer.zip'; hint: unpack it"):
         oo.Dataset.from_csv(path)
+
+
+def sheet_of(rows: str) -> bytes:
+    """Return a workbook of one sheet with the given rows in XML."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    of = "http://schemas.openxmlformats.org"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{of}/package/2006/content-types"><Override PartName="/xl/workbook.xml" '
+        f'ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/s.xml" ContentType="{kind}.worksheet+xml"/>'
+        "</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="r" '
+        f'Type="{of}/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{of}/spreadsheetml/2006/main" '
+        f'xmlns:r="{of}/officeDocument/2006/relationships"><sheets><sheet name="a" sheetId="1" r:id="r"/></sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="r" '
+        f'Type="{of}/officeDocument/2006/relationships/worksheet" Target="s.xml"/></Relationships>',
+        "xl/s.xml": f'<worksheet xmlns="{of}/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>',
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+SPARSE = {
+    "a cell in the last column of each row": "".join(
+        f'<row r="{row}"><c r="XFD{row}"><v>1</v></c></row>' for row in range(1, 20_001)
+    ),
+    "a row far below": '<row r="1"><c r="A1"><v>1</v></c></row><row r="999999999"><c r="A999999999"><v>1</v></c></row>',
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_sparse_sheet_is_refused_at_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "_MOST_ROWS", 1 << 16)
+    path = tmp_path / "sparse.xlsx"
+    path.write_bytes(sheet_of(SPARSE[name]))
+    start = time.process_time()
+    with pytest.raises(oo.OpenOutcryError, match="without wide gaps.*hint: delete what stands apart"):
+        oo.Dataset.from_csv(path)
+    assert time.process_time() - start < 5.0
+
+
+def test_an_empty_cell_in_the_last_column_does_not_widen_a_row(tmp_path: Path) -> None:
+    rows = "".join(f'<row r="{row}"><c r="A{row}" t="str"><v>2024-01-0{row}</v></c><c r="B{row}"><v>{row}</v></c>'
+                   f'<c r="XFD{row}"/></row>' for row in range(2, 10))  # fmt: skip
+    header = '<row r="1"><c r="A1" t="str"><v>Date</v></c><c r="B1" t="str"><v>Close</v></c></row>'
+    path = tmp_path / "ABC.xlsx"
+    path.write_bytes(sheet_of(header + rows))
+    assert oo.Dataset.from_csv(path).close[:, 0].tolist() == list(range(2, 10))
