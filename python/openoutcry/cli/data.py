@@ -18,7 +18,7 @@ from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.market_source import BYTES, is_snapshot
+from openoutcry.data.market_source import BYTES, is_file, is_snapshot
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 
@@ -138,7 +138,7 @@ def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -
     if is_known and options != ReadOptions():
         message = f"options of a reader must be left out with a market that states itself; received {source!r}"
         raise refusal("argument_invalid", message)
-    if is_known or not path.is_file():
+    if is_known or not is_file(path):
         return open_dataset(source, periods_per_year), None
     found = data_import.imported([path], periods_per_year, options)
     return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found

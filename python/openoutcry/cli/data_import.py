@@ -16,6 +16,7 @@ from rich.table import Table
 from openoutcry.data import file_import
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
+from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -145,7 +146,7 @@ def imported(files: list[Path], periods_per_year: float | None, options: ReadOpt
             return file_import.import_cached(file_import.import_file, files[0], periods_per_year, options)
         return file_import.import_files(files, periods_per_year, options)
     except OSError as error:
-        message = f"a file of prices is required; received '{error.filename or files[0]}': {error.strerror}"
+        message = f"a file of prices is required; received '{short(str(error.filename or files[0]))}': {error.strerror}"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         what = options.calendar or options.axis if "calendars" in str(error) else files[0].name

@@ -138,7 +138,7 @@ def _content(entry: Path) -> bytes:
 
 
 def _load(entry: Path, key: str) -> Imported | None:
-    """Return the market of an entry, or None if it is absent, damaged or of another key."""
+    """Return the market of an entry; None if it is absent, damaged or another's."""
     try:
         content = _content(entry)
     except OSError:
@@ -156,7 +156,7 @@ def _load(entry: Path, key: str) -> Imported | None:
 
 
 def _checked_head(head: Any) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Return the key, notices and pairs of an entry; raise ValueError for another form."""
+    """Return key, notices and pairs of an entry; ValueError for another form."""
     of, notices, described = head if isinstance(head, list) and len(head) == 3 else ("", None, None)
     if not isinstance(notices, list) or not isinstance(described, list):
         raise ValueError("no head of an entry")

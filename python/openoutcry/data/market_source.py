@@ -14,6 +14,7 @@ from openoutcry.data import file_import
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.readers import file_content
+from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
@@ -57,7 +58,7 @@ def open_market(
     except OSError as error:
         known = ", ".join([*data.names(), *others])
         message = f"a dataset must be one of {known}, or a file of prices, or a snapshot, or a .market file"
-        message += f"; received {os.fspath(source)!r}: {error.strerror}"
+        message += f"; received {short(repr(os.fspath(source)))}: {error.strerror}"
         hint = "hint: `openoutcry data list` shows the bundled markets, and the path of a file is accepted"
         raise refusal("unknown_dataset", f"{message}; {hint}") from error
     except ModuleNotFoundError as error:
@@ -67,14 +68,29 @@ def open_market(
 
 def is_snapshot(path: Path) -> bool:
     """Return whether a path is that of a snapshot; other JSON is a file of prices."""
-    if path.is_dir():
+    if _is_dir(path):
         return bool(_manifests(path))
     if path.suffix not in snapshot_files.SUFFIXES:
         return False
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json" or not is_file(path):
         return True
     is_named = len(path.stem) == _DIGEST_DIGITS or path.with_suffix(".npz").is_file()
     return is_named or b'"openoutcry/snapshot/' in path.read_bytes()
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is that of a file; a path that is too long is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -82,6 +98,7 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dataset:
+    file_content.check_regular(path)
     if path.is_dir() and (manifests := _manifests(path)):
         if len(manifests) > 1:
             message = f"a folder of one snapshot is required; received {len(manifests)} in '{path}'"

@@ -6,12 +6,13 @@ import bz2
 import gzip
 import io
 import lzma
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from openoutcry.data.readers import text_table, workbook
 from openoutcry.data.readers.text_table import TextTable
@@ -24,6 +25,7 @@ _PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 _ZIP, _WORKBOOK = b"PK\x03\x04", "[Content_Types].xml"
+_OTHER_ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -33,6 +35,7 @@ def file_bytes(path: Path) -> bytes:
     Raises:
         OpenOutcryError: `field_unparsable`: the archive is damaged, holds several files or is too large.
     """
+    check_regular(path)
     with path.open("rb") as file:
         start = file.read(8)
     opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
@@ -46,27 +49,59 @@ def file_bytes(path: Path) -> bytes:
                     return _unzipped(archive, path)
     except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
-        raise refusal("field_unparsable", message) from error
+        raise refusal("field_unparsable", f"{message}; hint: download it again, or decompress it yourself") from error
     return path.read_bytes()
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which may never end and cannot be read again.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: the path is neither a file nor a folder.
+        OSError: there is no such path.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+        message = f"a file of prices is required; received '{path}', which is {kind}"
+        raise refusal("field_unparsable", f"{message}; hint: write it to a file first: `COMMAND > prices.csv`")
 
 
 def text_of(content: bytes, name: str) -> tuple[str, str]:
     """Return the text of bytes and its encoding: UTF-8, UTF-16 or Windows-1252.
 
     Raises:
-        OpenOutcryError: `field_unparsable`: the content is binary.
+        OpenOutcryError: `field_unparsable`: the content is binary, or in another encoding.
     """
-    kind = next((kind for magic, kind in _BINARY.items() if content.startswith(magic)), None)
+    kind = next((kind for magic, kind in (_BINARY | _OTHER_ENCODINGS).items() if content.startswith(magic)), None)
     if kind is not None:
-        raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is {kind}")
+        raise _no_text(name, kind)
     if content.startswith(_UTF_16):
-        return content.decode("utf-16", errors="replace"), "UTF-16"
-    if b"\0" in content[:4096]:
-        raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is binary")
+        return _decoded(content, "utf-16", name), "UTF-16"
+    if zeros := [place % 2 for place, byte in enumerate(content[:4096]) if byte == 0]:
+        is_utf_16 = len(set(zeros)) == 1 and 3 * len(zeros) > len(content[:4096])
+        little = "UTF-16LE" if zeros[0] else "UTF-16BE"
+        raise _no_text(name, f"{little} without a byte order mark" if is_utf_16 else "binary")
     try:
         return content.decode("utf-8-sig"), "UTF-8"
     except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace"), "Windows-1252"
+        return _decoded(content, "cp1252", name), "Windows-1252"
+
+
+def _decoded(content: bytes, encoding: str, name: str) -> str:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise _no_text(name, f"none of them: byte 0x{byte:02x} on line {line}") from error
+
+
+def _no_text(name: str, kind: str) -> OpenOutcryError:
+    message = f"a text file in UTF-8, UTF-16 or Windows-1252 is required; received {name!r}, which is {kind}"
+    hint = "save it as CSV in UTF-8"
+    if kind.startswith("UTF-"):
+        hint = f"convert it: `iconv -f {kind.partition(' ')[0]} -t UTF-8 {name} > utf8.csv`"
+    return refusal("field_unparsable", f"{message}; hint: {hint}")
 
 
 def frame_table(content: bytes, path: Path) -> TextTable | None:
@@ -106,7 +141,8 @@ def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[l
     try:
         table = read(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
-        raise refusal("field_unparsable", f"a complete {kind} file is required; received {name!r}: {error}") from error
+        message = f"a complete {kind} file is required; received {name!r}: {error}"
+        raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
     columns = [_arrow_texts(table.column(place)) for place in range(table.num_columns)]
     return list(table.column_names), [list(row) for row in zip(*columns, strict=True)]
 
@@ -125,8 +161,8 @@ def _arrow_texts(column: Any) -> list[str | None]:
     ]
 
 
-def limited(file: BinaryIO, path: Path) -> bytes:
-    """Return the content of an open archive, and stop where it is larger than prices can be.
+def limited(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
+    """Return the content of an open archive, up to a plausible size of prices.
 
     Raises:
         OpenOutcryError: `dataset_too_large`: there is more than a file of that size can hold.

@@ -43,7 +43,7 @@ def table_of(content: bytes, name: str) -> TextTable:
     # openpyxl raises these for a workbook that lacks parts, or has invalid XML.
     except _DAMAGES as error:
         message = f"a complete workbook is required; received {name!r}: {str(error)[:100]}"
-        raise refusal("field_unparsable", message) from error
+        raise refusal("field_unparsable", f"{message}; hint: open it in a spreadsheet and save it as CSV") from error
     filled = {title: rows for title, rows in sheets.items() if rows}
     if len(filled) != 1:
         received = ", ".join(filled) if filled else "no cell"
