@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, columns, dataframes, frame_forms, long_frames, market_cache
+from openoutcry.data import bar_axis, columns, dataframes, frame_forms, long_frames, market_cache, plain_form
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.echoed_values import shortening
@@ -93,7 +93,7 @@ def import_text(text: str, periods_per_year: float | None, options: ReadOptions,
         return _assembled(market_file.read_text(text, options, stem), periods_per_year, options)
     try:
         core = native.Dataset.from_csv(text, periods_per_year=_while_reading(periods_per_year, options))
-        return _checked(core, periods_per_year, options)
+        return _checked(core, periods_per_year, options, _header(text))
     except native.OpenOutcryError as error:
         return _of_other_form(error, text, (periods_per_year, options), stem)
 
@@ -152,14 +152,16 @@ def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions) 
 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file of the plain form, which is read in parts."""
-    stem, reader = path.name.partition(".")[0], native.CsvReader(path.stat().st_size)
+    stem, reader, names = path.name.partition(".")[0], native.CsvReader(path.stat().st_size), list[str]()
     try:
         # Another line end than `\n` would be searched for at the end of each part.
         with path.open(encoding="utf-8", newline="\n") as file:
             while part := file.read(_PART):
+                names = names or _header(part)
                 reader.push(part)
         core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
-        return _checked(core, periods_per_year, options)
+        found = _checked(core, periods_per_year, options, names)
+        return found._replace(described=(("encoding", "UTF-8"), *found.described))
     except UnicodeDecodeError:
         text, encoding = text_of(path.read_bytes(), path.name)
         found = import_text(text, periods_per_year, options, stem)
@@ -210,8 +212,12 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
 
 def _is_plain(text: str) -> bool:
     """Return whether the header of a text is that of the strict reader."""
-    header = text.lstrip("\ufeff").lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
-    return _has_plain_names([name.strip().strip('"') for name in header.split(",")])
+    return _has_plain_names(_header(text))
+
+
+def _header(text: str) -> list[str]:
+    line = text[: 1 << 20].lstrip("\ufeff").lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    return [name.strip().strip('"') for name in line.split(",")]
 
 
 def _has_plain_names(names: Sequence[str]) -> bool:
@@ -254,7 +260,9 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
 
 
-def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
+def _checked(
+    core: native.Dataset, periods_per_year: float | None, options: ReadOptions, names: Sequence[str] = ()
+) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
     splits, volume = core.column("splits"), core.column("volume")
@@ -267,6 +275,7 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
         if are_bare:
             check_symbols(close, core.symbols)
     notices: tuple[str, ...] = ()
+    described = plain_form.described(core, names) if names else ()
     if volume is not None:
         known, notices = without_silent_volume(volume, core.symbols)
         if notices:
@@ -275,7 +284,8 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)
         core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
-    return _on_bars(Imported(core, notices), periods_per_year, options)
+        described += (("day_starts", f"{options.day_starts}: each bar is the day on which it ends"),)
+    return _on_bars(Imported(core, notices, described), periods_per_year, options)
 
 
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:

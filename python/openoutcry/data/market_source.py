@@ -49,8 +49,11 @@ def open_market(
     stated = name if name in data.names() else "a snapshot" if is_snapshot(path) else ""
     stated = "a .market file" if path.name.endswith(BYTES) else stated
     if periods_per_year is not None and stated:
-        message = f"`periods_per_year` must be left out with {stated}, which states it"
-        raise refusal("argument_invalid", f"{message}; received {periods_per_year}")
+        message = f"`periods_per_year` must be left out with {stated}, which states it; received {periods_per_year}"
+        if name not in data.names():
+            command = f"openoutcry data import FILE --periods-per-year {periods_per_year:g} --out FOLDER"
+            message += f"; hint: write another one from its file: `{command}`"
+        raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     try:
