@@ -12,8 +12,11 @@ import tracemalloc
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
 import openoutcry as oo
@@ -51,6 +54,19 @@ def test_a_decompression_bomb_is_refused_before_memory_is_used(
     finally:
         tracemalloc.stop()
     assert error.value.slug == "dataset_too_large"
+
+
+@pytest.mark.parametrize("names", [("date", "symbol", "close"), ("Date", "Close")], ids=str)
+def test_a_parquet_file_of_one_value_on_many_rows_is_refused(names: tuple[str, ...], tmp_path: Path) -> None:
+    path, n_rows = tmp_path / "a.parquet", 5_000_000
+    values = {"date": "2024-01-02", "symbol": "A", "close": 1.0}
+    columns = [pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int8), [values[name.lower()]]) for name in names]
+    parquet.write_table(pa.table(columns, list(names)), path)
+    assert path.stat().st_size < 1 << 20
+    for read in (oo.Dataset.from_parquet, oo.Dataset.from_csv):
+        with pytest.raises(oo.OpenOutcryError, match="received 5000000 rows of") as error:
+            read(path)
+        assert error.value.slug == "dataset_too_large"
 
 
 def test_the_limit_of_an_archive_follows_its_size() -> None:

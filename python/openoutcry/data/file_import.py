@@ -14,7 +14,7 @@ from openoutcry.data import bar_axis, columns, dataframes, frame_forms, long_fra
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.echoed_values import shortening
-from openoutcry.data.readers.file_content import check_regular, text_of
+from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
@@ -111,6 +111,8 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
         check_regular(path)
+        if path.is_file():
+            check_rows(parquet.read_metadata(path), path.stat().st_size, path.name)
         is_plain = options.of_file() == ReadOptions() and path.is_file()
         core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
         if core is not None:

@@ -139,6 +139,8 @@ def _arrow_rows(content: bytes, kind: str, name: str) -> tuple[list[str], list[l
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     read = parquet.read_table if kind == "Parquet" else feather.read_table
     try:
+        if kind == "Parquet":
+            check_rows(parquet.read_metadata(pyarrow.BufferReader(content)), len(content), name)
         table = read(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
         message = f"a complete {kind} file is required; received {name!r}: {error}"
@@ -173,6 +175,19 @@ def limited(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
             raise _too_large(most, path)
         content += part
     return bytes(content)
+
+
+def check_rows(metadata: Any, size: int, name: str) -> None:
+    """Refuse a Parquet file of more values than its size can hold.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: one value may stand for any number of rows.
+    """
+    n_rows, n_columns, most = metadata.num_rows, metadata.num_columns, _most_bytes(size) // 8
+    if n_rows * n_columns > most:
+        message = f"a Parquet file of {size} bytes must hold at most {most} values of prices"
+        message += f"; received {n_rows} rows of {n_columns} columns in {name!r}"
+        raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
 
 
 def _most_bytes(size: int) -> int:
