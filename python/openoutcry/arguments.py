@@ -142,18 +142,9 @@ def path_of(name: str, value: Any) -> Path:
     """Return a path from a string or a path object."""
     if not isinstance(value, (str, os.PathLike)):
         raise refusal("argument_invalid", f"`{name}` must be a text or a path; received {type(value).__name__}")
+    if "\0" in os.fsdecode(value):
+        raise refusal("argument_invalid", f"`{name}` must be a path without NUL; received {os.fsdecode(value)[:60]!r}")
     return Path(value)
-
-
-def read_text_file(path: Path) -> str:
-    """Return the UTF-8 text of a file. A byte order mark stays: the engine strips it."""
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        received = f"byte 0x{content[error.start]:02x} at offset {error.start}"
-        raise refusal("field_unparsable", f"line {line} must be UTF-8 text; received {received}") from error
 
 
 def call_with_keywords(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -143,6 +144,86 @@ def test_a_file_is_asked_for_all_at_once_and_the_hint_runs() -> None:
     assert "`--column close=Last`" in output
     code, output = run("check", FORMATS / "quandl_chris.csv", "--column", "close=Last")
     assert code == 0, output
+
+
+def last_command(output: str, start: str) -> list[str]:
+    """Return the words of a command that a line of the output prints."""
+    line = next(line for line in output.splitlines() if start in line)
+    return shlex.split(line.partition(start)[2].partition("`")[0])
+
+
+def test_a_market_without_bars_per_year_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    days = [f"2024-{month:02}-{day:02}" for month in (1, 2, 3) for day in (2, 11, 27)]
+    rows = [f"{day},ABC,{100 + place % 4}" for place, day in enumerate(days)]
+    Path("prices.csv").write_text("\n".join(["date,symbol,close", *rows, ""]), "utf-8")
+    for words in (["check", "prices.csv"], ["import", "prices.csv", "--out", "plain"],
+                  ["import", "prices.csv", "--every", "1w", "--out", "weekly"]):  # fmt: skip
+        code, output = run(*words)
+        assert code == 0, output
+        assert re.search(r"bars per year +unknown", output)
+        command = last_command(output, "run it: openoutcry ")
+        assert command[-4:] == ["--financing-bps", "0", "--borrow-bps", "0"]
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.exception
+        assert "to state them, repeat `openoutcry data" in output
+    # The last command is printed with the number of weeks, and its market runs with annual rates.
+    code, output = run(*last_command(output, "repeat `openoutcry data "))
+    assert code == 0, output
+    done = CliRunner().invoke(app, last_command(output, "run it: openoutcry "))
+    assert done.exit_code == 0, done.exception
+    manifest = str(next(Path("plain").glob("*.json")))
+    done = CliRunner().invoke(app, ["run", "--data", manifest, "--periods-per-year", "52"])
+    assert "hint: write another one from its file: `openoutcry data import FILE --periods" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [f"2024-01-{day:02},{100 + day}.5" for day in range(2, 9)],
+        [f"2024-01-{day:02},{100 + day}.5,900" for day in range(2, 9)],
+        [f"ABC,2024-01-{day:02},{100 + day}.5,900" for day in range(2, 9)],
+        [f"2024-01-{day:02},100,120,90,{100 + day}.5,900,7,8" for day in range(2, 9)],
+        [f"ABC,2024-01-{day:02},09:30,100,120,90,{100 + day}.5,900,7,8,a,b" for day in range(2, 9)],
+    ],
+    ids=lambda rows: f"{rows[0].count(',') + 1} columns",
+)
+def test_the_columns_that_a_file_without_header_suggests_are_read(rows: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "ABC.csv"
+    path.write_text("\n".join([*rows, ""]), "utf-8")
+    code, output = run("check", path)
+    assert code != 0
+    names = last_command(output, "`--columns ")
+    code, output = run("check", path, "--columns", *names)
+    assert code == 0, output
+    assert re.search(r"'close' +close", output)
+
+
+@pytest.mark.parametrize("form", ["plain", "wide"])
+def test_a_plain_file_is_described_like_that_of_a_vendor(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    rows = [f"2024-01-02T{hour:02}:00:00Z,ABC,1{hour}" for hour in range(9, 17)]
+    text = "\n".join([" Date,symbol,CLOSE", *rows, ""])
+    path.write_text(text if form == "plain" else text.replace(",ABC,", ",7,").replace("symbol,CLOSE", "A,B"), "utf-8")
+    code, output = run("check", path, "--json")
+    assert code == 0, output
+    read_as = [["encoding", "UTF-8"], ["column 'Date'", "date: year first, times in UTC"]]
+    if form == "plain":
+        read_as += [["column 'symbol'", "symbol"], ["column 'CLOSE'", "close"]]
+    else:
+        read_as.append(["symbols", "2, close of each"])
+    assert json.loads(output)["read_as"] == [*read_as, ["prices", "the file does not say whether they are adjusted"]]
+
+
+def test_several_files_are_checked_as_they_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ABC", "DEF"):
+        Path(f"{name}.csv").write_text("Date,Close\n2024-01-02,1\n2024-01-03,2\n2024-01-04,2\n", "utf-8")
+    code, output = run("check", "ABC.csv", "DEF.csv")
+    assert code == 0, output
+    done = CliRunner().invoke(app, last_command(output, "run it: openoutcry "))
+    assert done.exit_code == 0, done.exception
+    assert "3 bars x 2 symbols" in done.output
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

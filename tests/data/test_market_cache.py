@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import openoutcry as oo
 from openoutcry.cli.commands import app
 from openoutcry.data import market_cache
 
@@ -64,6 +66,75 @@ def test_a_damaged_entry_is_written_again(damage: str, cache: Path, prices: Path
     entry.write_bytes({"a bit": bit, "the end": whole[:-9], "all": b""}[damage])
     assert check(prices) == first
     assert entry.read_bytes() == whole
+
+
+def signed(head: object, market: bytes) -> bytes:
+    """Return an entry with a valid digest."""
+    body = json.dumps(head).encode() + b"\n" + market
+    return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def test_an_entry_of_another_market_is_not_used(cache: Path, prices: Path) -> None:
+    first = check(prices)
+    (entry,) = entries(cache)
+    whole = entry.read_bytes()
+    other = oo.Dataset.from_csv("date,symbol,close\n2024-01-02,A,1\n2024-01-03,A,900\n").to_bytes()
+    # The entry of another file under this name, with its own key or in the form before keys.
+    for head in (["0" * 64, [], []], [[], []]):
+        entry.write_bytes(signed(head, other))
+        assert check(prices) == first
+        assert entry.read_bytes() == whole
+
+
+HEADS = (1, None, [1, 2], {}, [[], [[1, 2, 3]]], ["", 1, []], ["", [], [1]], ["", [], [["a"]]], ["", [3], []], [[]] * 3)
+
+
+@pytest.mark.parametrize("head", HEADS, ids=map(repr, HEADS))
+def test_an_entry_of_another_form_is_not_used(head: object, tmp_path: Path) -> None:
+    market = oo.Dataset.synthetic(1, 30).to_bytes()
+    entry = tmp_path / "a.entry"
+    entry.write_bytes(signed(head, market))
+    assert market_cache._load(entry, "") is None
+    entry.write_bytes(signed(["", [], []], market))
+    assert market_cache._load(entry, "") is not None
+    entry.write_bytes(signed(["", [], []], market[:-1]))
+    assert market_cache._load(entry, "") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("what", ["folder", "entry", "a link", "a pipe"])
+def test_what_others_can_write_is_not_used(what: str, cache: Path, prices: Path, tmp_path: Path) -> None:
+    first = check(prices)
+    (entry,) = entries(cache)
+    market_cache._say_unsafe.cache_clear()
+    if what in ("folder", "entry"):
+        (cache if what == "folder" else entry).chmod(0o777)
+    else:
+        moved = entry.rename(tmp_path / "moved")
+        entry.symlink_to(moved) if what == "a link" else os.mkfifo(entry)
+    if entry.is_file():
+        os.utime(entry, (0, 0))
+    found = CliRunner().invoke(app, ["data", "check", str(prices), "--json"])
+    assert json.loads(found.stdout) == first
+    if what == "folder":
+        assert entry.stat().st_mtime == 0, "the entry was not used"
+        assert f"other users can write '{cache}'; hint: `chmod go-w {cache}`" in found.stderr
+    else:
+        # Another file of the user replaces it.
+        assert entry.stat().st_mode & 0o177 == 0
+        assert entry.stat().st_mtime > 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such owners")
+def test_the_folder_of_another_user_is_not_used(cache: Path, prices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(prices)
+    (entry,) = entries(cache)
+    os.utime(entry, (0, 0))
+    market_cache._say_unsafe.cache_clear()
+    monkeypatch.setattr(os, "geteuid", lambda: entry.stat().st_uid + 1)
+    done = CliRunner().invoke(app, ["data", "check", str(prices), "--json"])
+    assert done.exit_code == 0
+    assert entry.stat().st_mtime == 0
 
 
 def test_another_content_name_or_option_is_another_entry(cache: Path, prices: Path) -> None:

@@ -93,3 +93,12 @@ def test_a_folder_of_two_snapshots_is_ambiguous(tmp_path: Path) -> None:
         freeze(oo.Dataset.synthetic(1, 30, seed), tmp_path, "a test")
     with pytest.raises(oo.OpenOutcryError, match="a folder of one snapshot is required; received 2"):
         open_market(tmp_path)
+
+
+def test_a_market_shorter_than_an_episode_says_what_fits(tmp_path: Path) -> None:
+    path = tmp_path / "ABC.csv"
+    path.write_text("Date,Close\n2024-01-02,1\n2024-01-03,2\n2024-01-04,2\n", "utf-8")
+    with pytest.raises(oo.OpenOutcryError, match=r"received 252; hint: episode_bars=3 or fewer, or window=None"):
+        gymnasium.make(MARKET_ID, dataset=str(path))
+    for keywords in ({"episode_bars": 3}, {"window": None}):
+        gymnasium.make(MARKET_ID, dataset=str(path), **keywords).reset(seed=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from openoutcry.cli.market_options import open_dataset
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.market_source import BYTES, is_snapshot
+from openoutcry.data.market_source import BYTES, is_file, is_snapshot
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 
@@ -81,9 +82,14 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> Non
         console.print(f"  · {notice}", style="dim", highlight=False)
 
 
-@app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if the file is invalid)")
+@app.command(
+    epilog="**Examples** `openoutcry data check prices.csv`, `openoutcry data check A.csv B.csv` (exit code 2 if one is"
+    " invalid)"
+)
 def check(
-    source: str = data_versions.SOURCE,
+    sources: list[str] = typer.Argument(
+        ..., metavar="SOURCE...", help="Market: a bundled one (`openoutcry data list`), or one or more files."
+    ),
     symbol: str | None = data_import.SYMBOL,
     column: list[str] | None = data_import.COLUMN,
     names: str | None = data_import.NAMES,
@@ -107,7 +113,7 @@ def check(
         date_order=date_order, date_format=date_format, decimal=decimal, adjusted=adjusted, price_scale=price_scale,
         duplicates=duplicates, form=form,
     )  # fmt: skip
-    dataset, found = _opened(source, periods_per_year, options)
+    dataset, found = _opened(sources, periods_per_year, options)
     bars = fill_bars(dataset)
     # Only a file has an axis to choose.
     warnings = [*fill_warnings(bars, hint="" if found is None else AXIS_HINT), *_warnings(dataset)]
@@ -123,23 +129,29 @@ def check(
     for warning in warnings:
         typer.echo(f"warning: {warning}")
     words = data_import.words_of(options, periods_per_year)
-    if dataset.periods_per_year is None:
-        words += ["--periods-per-year", "BARS"]
-    if found is None or options == ReadOptions():
-        typer.echo(f"run it: {shlex.join(['openoutcry', 'run', '--data', source, *words])}")
+    if found is None or (options == ReadOptions() and len(sources) == 1):
+        typer.echo(data_import.run_line(dataset, sources[0], words))
     else:
-        folder = Path(source).name.partition(".")[0]
-        typer.echo(f"run it: {shlex.join(['openoutcry', 'data', 'import', source, *words, '--out', folder])}")
+        folder = Path(sources[0]).name.partition(".")[0] if len(sources) == 1 else "imported"
+        typer.echo(f"run it: {shlex.join(['openoutcry', 'data', 'import', *sources, *words, '--out', folder])}")
+    if dataset.periods_per_year is None and found is not None:
+        command = shlex.join(["openoutcry", "data", "check", *sources, *words])
+        typer.echo(data_import.periods_line(command, None))
 
 
-def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:
-    """Return a market, and what its file was taken for; None for a bundled market."""
-    path = Path(source)
+def _opened(
+    sources: Sequence[str], periods_per_year: float | None, options: ReadOptions
+) -> tuple[Dataset, Imported | None]:
+    """Return a market, and what its files were taken for; None for a bundled market."""
+    if len(sources) > 1:
+        found = data_import.imported([*map(Path, sources)], periods_per_year, options)
+        return Dataset(found.core, name="imported", notices=found.notices), found
+    source, path = sources[0], Path(sources[0])
     is_known = source.partition(":")[0] in data.names() or is_snapshot(path) or path.name.endswith(BYTES)
     if is_known and options != ReadOptions():
         message = f"options of a reader must be left out with a market that states itself; received {source!r}"
         raise refusal("argument_invalid", message)
-    if is_known or not path.is_file():
+    if is_known or not is_file(path):
         return open_dataset(source, periods_per_year), None
     found = data_import.imported([path], periods_per_year, options)
     return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from rich.table import Table
 from openoutcry.data import file_import
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.market_cache import Imported
+from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -35,6 +38,9 @@ EXAMPLES = """
 
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
+_PER_YEAR = {"w": 52.0, "mo": 12.0, "q": 4.0, "y": 1.0}
+# The costs whose default is an annual rate.
+_NO_RATES = ("--financing-bps", "0", "--borrow-bps", "0")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 SYMBOL = typer.Option(None, help="Symbol of a file of one symbol.", show_default="the file name")
 COLUMN = typer.Option(None, help="Role and name of a column, such as `close=Settle`; repeatable.")
@@ -121,17 +127,44 @@ def import_(
     dataset = Dataset(found.core, name=name, notices=found.notices)
     if every is not None:
         dataset = dataset.resample(every, periods_per_year=periods_per_year)
-    source = ", ".join(path.name for path in files)
-    try:
-        path = write(dataset, out, source)
-    except OSError as error:
-        message = f"`--out` must be a folder that can be written; received '{out}': {error.strerror}"
-        raise refusal("argument_invalid", message) from error
+    path = _written(dataset, out, ", ".join(path.name for path in files))
     if as_json:
         typer.echo(json.dumps(described(dataset, found) | {"manifest": str(path)}))
         return
     show(dataset, found)
-    typer.echo(f"run it: openoutcry run --data {path}")
+    typer.echo(run_line(dataset, path))
+    if dataset.periods_per_year is None:
+        usual = usual_periods(every)
+        words = [*map(str, files), *words_of(options, usual), *(["--every", every] if every else []), "--out", str(out)]
+        typer.echo(periods_line(f"openoutcry data import {shlex.join(words)}", usual))
+
+
+def _written(dataset: Dataset, out: Path, source: str) -> Path:
+    try:
+        return write(dataset, out, source)
+    except OSError as error:
+        message = f"`--out` must be a folder that can be written; received '{out}': {error.strerror}"
+        raise refusal("argument_invalid", message) from error
+
+
+def run_line(dataset: Dataset, source: object, words: Sequence[str] = ()) -> str:
+    """Return the line with the command that runs a market.
+
+    Annual rates are 0 if its bars per year are unknown."""
+    rates = _NO_RATES if dataset.periods_per_year is None else ()
+    return f"run it: {shlex.join(['openoutcry', 'run', '--data', str(source), *words, *rates])}"
+
+
+def periods_line(command: str, periods_per_year: float | None) -> str:
+    """Return the line that says how to state bars per year that the dates do not show."""
+    repeated = f"repeat `{command}`" + ("" if periods_per_year else " with `--periods-per-year` and their number")
+    return f"without bars per year, annual rates must be 0 and annual metrics are undefined; to state them, {repeated}"
+
+
+def usual_periods(every: str | None) -> float | None:
+    """Return the bars per year of a period of weeks or longer, None for others."""
+    match = re.fullmatch(r"(\d*)(w|mo|q|y)", every or "")
+    return None if match is None else _PER_YEAR[match[2]] / int(match[1] or 1)
 
 
 def imported(files: list[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -145,7 +178,7 @@ def imported(files: list[Path], periods_per_year: float | None, options: ReadOpt
             return file_import.import_cached(file_import.import_file, files[0], periods_per_year, options)
         return file_import.import_files(files, periods_per_year, options)
     except OSError as error:
-        message = f"a file of prices is required; received '{error.filename or files[0]}': {error.strerror}"
+        message = f"a file of prices is required; received '{short(str(error.filename or files[0]))}': {error.strerror}"
         raise refusal("unknown_dataset", message) from error
     except ModuleNotFoundError as error:
         what = options.calendar or options.axis if "calendars" in str(error) else files[0].name

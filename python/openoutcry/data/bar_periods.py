@@ -29,7 +29,7 @@ _MONTHS = {"mo": 1, "q": 3, "y": 12}
 _DAY = 86_400
 # Days from 1970-01-01, a Thursday, back to a Monday.
 _MONDAY = 3
-_HINT = 'hint: every="1d", "1w", "1mo", "1q", "1y", or "15min", "1h", "4h" for bars with times'
+_HINT = 'hint: every="1d", "1w", "1mo", "1q", "1y", or "15min", "1h", "4h" for bars with times; `--every 1w`'
 
 
 class Period(NamedTuple):

@@ -193,7 +193,7 @@ def periods_notices(
         calendar: Code of that calendar.
     """
     if core.periods_per_year is None:
-        hint = "annualised numbers are undefined; hint: state `periods_per_year`"
+        hint = "annualised numbers are undefined; hint: state `periods_per_year`, `--periods-per-year`"
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
         return ()
@@ -250,7 +250,9 @@ def known_periods(market: HasPeriods, purpose: str) -> float:
     """
     if market.periods_per_year is None:
         message = f"`periods_per_year` is required for {purpose}; received a market without it, since its dates do not"
-        raise refusal("value_invalid", f"{message} show it; hint: load the market with `periods_per_year`")
+        raise refusal(
+            "value_invalid", f"{message} show it; hint: load the market with `periods_per_year`, `--periods-per-year`"
+        )
     return market.periods_per_year
 
 

@@ -117,7 +117,7 @@ def sessions_per_year(code: str) -> int:
         calendar = _calendar(code, date(first, 1, 1), date(last, 12, 31))
     if calendar is None:
         message = f"the calendar of {code} must cover a year up to {last}; received one that does not"
-        raise refusal("argument_invalid", f"{message}; hint: state `periods_per_year`")
+        raise refusal("argument_invalid", f"{message}; hint: state `periods_per_year`, `--periods-per-year`")
     return round(len(calendar.sessions) / (last - first + 1))
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import read_text_file
-from openoutcry.data import bar_axis, columns, dataframes, long_frames, market_cache
+from openoutcry.data import bar_axis, columns, dataframes, frame_forms, long_frames, market_cache, plain_form
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
+from openoutcry.data.readers.echoed_values import shortening
+from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.questions import Question, check, questions_of
@@ -58,6 +59,7 @@ def import_cached(
     return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
 
 
+@shortening
 def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file.
 
@@ -65,6 +67,7 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
         OpenOutcryError: the first thing that is not known, or the first invalid value.
         OSError: the file cannot be read.
     """
+    check_regular(path)
     with path.open("rb") as file:
         start = file.read(4096)
     if _is_plain(start.decode("utf-8", "replace")) and options.of_file() == ReadOptions():
@@ -72,6 +75,7 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     return _assembled(market_file.read(path, options), periods_per_year, options)
 
 
+@shortening
 def import_files(paths: Sequence[Path], periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of several files with different symbols; see `import_file`."""
     if len(paths) == 1:
@@ -84,17 +88,19 @@ def import_files(paths: Sequence[Path], periods_per_year: float | None, options:
     return _assembled(combined(parts), periods_per_year, options)
 
 
+@shortening
 def import_text(text: str, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:
     """Return the market of a text; see `import_file`."""
     if options.of_file() != ReadOptions() or not _is_plain(text):
         return _assembled(market_file.read_text(text, options, stem), periods_per_year, options)
     try:
         core = native.Dataset.from_csv(text, periods_per_year=_while_reading(periods_per_year, options))
+        return _checked(core, periods_per_year, options, _header(text))
     except native.OpenOutcryError as error:
         return _of_other_form(error, text, (periods_per_year, options), stem)
-    return _checked(core, periods_per_year, options)
 
 
+@shortening
 def import_parquet(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a Parquet file; see `import_file`.
 
@@ -106,56 +112,70 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
+        check_regular(path)
+        if path.is_file():
+            check_rows(parquet.read_metadata(path), path.stat().st_size, path.name)
         is_plain = options.of_file() == ReadOptions() and path.is_file()
         core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
         if core is not None:
             return _checked(core, periods_per_year, options)
         frame = parquet.read_table(path)
     except ArrowInvalid as error:
-        raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
+        message = f"a Parquet file is required; received {path.name}"
+        raise refusal("field_unparsable", f"{message}; hint: name a text file by its form, such as .csv") from error
     return import_frame(frame, periods_per_year, options)
 
 
+@shortening
 def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a frame or of rows without names; see `import_file`."""
+    frame = frame if isinstance(frame, list) else frame_forms.named(frame)
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
-    if options.of_file() == ReadOptions() and is_named:
+    if options.of_file() != ReadOptions() or not is_named:
         try:
-            core = dataframes.core_of(frame, _while_reading(periods_per_year, options))
-            return _checked(core, periods_per_year, options)
+            return _of_table(frame, periods_per_year, options)
         except native.OpenOutcryError as error:
-            # A frame has types: a value of another type is no other form of a number.
-            if error.slug == "duplicate_row":
-                hint = 'hint: duplicates="last" for the last row of a date'
-                raise refusal(error.slug, f"{str(error).partition(': ')[2]}; {hint}") from None
-            if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
-                raise
-            try:
-                return _assembled(
-                    market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options
-                )
-            except native.OpenOutcryError as other:
-                raise (other if questions_of(other) else error) from None
+            raise frame_forms.with_hint(error, frame) from None
+    try:
+        core = dataframes.core_of(frame, _while_reading(periods_per_year, options))
+        return _checked(core, periods_per_year, options)
+    except native.OpenOutcryError as error:
+        # A frame has types: a value of another type is no other form of a number.
+        is_other = error.slug in _OTHER_FORMS - {"duplicate_row", "field_unparsable"}
+        if not is_other and not frame_forms.is_written_otherwise(frame, error.slug):
+            raise frame_forms.with_hint(error, frame) from None
+        try:
+            return _of_table(frame, periods_per_year, options)
+        except native.OpenOutcryError as other:
+            raise (other if questions_of(other) else frame_forms.with_hint(error, frame)) from None
+
+
+def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
     return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options)
 
 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
     """Return the market of a file of the plain form, which is read in parts."""
-    stem, reader = path.name.partition(".")[0], native.CsvReader(path.stat().st_size)
+    stem, reader, names = path.name.partition(".")[0], native.CsvReader(path.stat().st_size), list[str]()
     try:
         # Another line end than `\n` would be searched for at the end of each part.
         with path.open(encoding="utf-8", newline="\n") as file:
             while part := file.read(_PART):
+                names = names or _header(part)
                 reader.push(part)
         core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
+        found = _checked(core, periods_per_year, options, names)
+        return found._replace(described=(("encoding", "UTF-8"), *found.described))
     except UnicodeDecodeError:
-        # It names the line of the byte.
-        return import_text(read_text_file(path), periods_per_year, options, stem)
+        text, encoding = text_of(path.read_bytes(), path.name)
+        found = import_text(text, periods_per_year, options, stem)
+        return found._replace(described=(("encoding", encoding), *found.described))
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise
-        return _of_other_form(error, read_text_file(path), (periods_per_year, options), stem)
-    return _checked(core, periods_per_year, options)
+        text, encoding = text_of(path.read_bytes(), path.name)
+        found = _of_other_form(error, text, (periods_per_year, options), stem)
+        return found._replace(described=(("encoding", encoding), *found.described))
 
 
 def _of_other_form(
@@ -207,8 +227,12 @@ def _released(batches: Iterator[Any]) -> Iterator[Any]:
 
 def _is_plain(text: str) -> bool:
     """Return whether the header of a text is that of the strict reader."""
-    header = text.lstrip("\ufeff").lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
-    return _has_plain_names([name.strip().strip('"') for name in header.split(",")])
+    return _has_plain_names(_header(text))
+
+
+def _header(text: str) -> list[str]:
+    line = text[: 1 << 20].lstrip("\ufeff").lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    return [name.strip().strip('"') for name in line.split(",")]
 
 
 def _has_plain_names(names: Sequence[str]) -> bool:
@@ -252,7 +276,9 @@ def _assembled(found: MarketColumns, periods_per_year: float | None, options: Re
     return _on_bars(Imported(core, tuple(found.notices), tuple(found.described)), periods_per_year, options)
 
 
-def _checked(core: native.Dataset, periods_per_year: float | None, options: ReadOptions) -> Imported:
+def _checked(
+    core: native.Dataset, periods_per_year: float | None, options: ReadOptions, names: Sequence[str] = ()
+) -> Imported:
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
     notices: tuple[str, ...] = ()
@@ -265,6 +291,7 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
             notices = (*notices, *check_splits(close, splits, core.dates, core.symbols))
         if are_bare:
             check_symbols(close, core.symbols)
+    described = plain_form.described(core, names) if names else ()
     if volume is not None:
         known, silent = without_silent_volume(volume, core.symbols)
         notices = (*notices, *silent)
@@ -275,7 +302,8 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)
         core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
-    return _on_bars(Imported(core, notices), periods_per_year, options)
+        described += (("day_starts", f"{options.day_starts}: each bar is the day on which it ends"),)
+    return _on_bars(Imported(core, notices, described), periods_per_year, options)
 
 
 def _range_notices(core: native.Dataset) -> list[str]:

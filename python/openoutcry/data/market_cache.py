@@ -1,7 +1,8 @@
 """Markets of files that a command has read, for the next command.
 
-An entry is found by the content of the file, its name, the options and the code of the readers. It states its own
-digest: a damaged entry is read from the file again. `OPENOUTCRY_CACHE` names another folder, or is `off`.
+An entry is found by the content of the file, its name, the options and the code of the readers. It states this key and
+its own digest: a damaged entry, or one of another file, is not used. `OPENOUTCRY_CACHE` names another folder, or is
+`off`. A folder or entry that another user can write is not used; a program with the rights of the user can write them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from openoutcry import openoutcry_py as native
 
@@ -24,6 +27,8 @@ SMALLEST = 1 << 18
 MOST_ENTRIES, MOST_BYTES = 32, 1 << 30
 _SUFFIX = ".entry"
 _PART = 1 << 20
+# An entry is a file: a link leads elsewhere, and a pipe would wait for a writer.
+_OPENED = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 class Imported(NamedTuple):
@@ -53,10 +58,11 @@ def cached(path: Path, options: str, read: Callable[[], Imported]) -> Imported:
     """
     place = folder()
     before = path.stat()
-    if place is None or before.st_size < SMALLEST or not path.is_file():
+    if place is None or before.st_size < SMALLEST or not path.is_file() or not _is_safe(place):
         return read()
-    entry = place / f"{_key(path, options)}{_SUFFIX}"
-    found = _load(entry)
+    key = _key(path, options)
+    entry = place / f"{key}{_SUFFIX}"
+    found = _load(entry, key)
     if found is not None:
         return found
     market = read()
@@ -64,7 +70,7 @@ def cached(path: Path, options: str, read: Callable[[], Imported]) -> Imported:
     # A file that has changed since its digest was taken is not the one that was read.
     if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
         with contextlib.suppress(OSError):
-            _store(entry, market)
+            _store(entry, key, market)
     return market
 
 
@@ -98,11 +104,43 @@ def _readers() -> list[list[object]]:
     return [versions, *([file.name, stat.st_size, stat.st_mtime_ns] for file, stat in stats)]
 
 
-def _load(entry: Path) -> Imported | None:
-    """Return the market of an entry, or None if it is absent or damaged."""
+def _is_safe(place: Path) -> bool:
+    """Return whether only the user can write into a folder; say so if others can."""
     try:
-        content = entry.read_bytes()
+        is_private = _is_private(place.stat())
+    except OSError:
+        # It does not exist yet, or cannot be used.
+        return True
+    if not is_private:
+        _say_unsafe(place)
+    return is_private
+
+
+@cache
+def _say_unsafe(place: Path) -> None:
+    hint = f"hint: `chmod go-w {place}`, or set {VARIABLE} to a folder of your own, or to `off`"
+    sys.stderr.write(f"the cache is not used: other users can write '{place}'; {hint}\n")
+
+
+def _is_private(found: os.stat_result) -> bool:
+    # Windows has no such rights; a home is that of its user there.
+    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
+
+
+def _content(entry: Path) -> bytes:
+    """Return the content of an entry; none if it is no file of the user."""
+    with os.fdopen(os.open(entry, _OPENED), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or not _is_private(found) or found.st_size > MOST_BYTES:
+            return b""
         os.utime(entry)
+        return file.read()
+
+
+def _load(entry: Path, key: str) -> Imported | None:
+    """Return the market of an entry; None if it is absent, damaged or another's."""
+    try:
+        content = _content(entry)
     except OSError:
         return None
     stated, _, body = content.partition(b"\n")
@@ -110,15 +148,26 @@ def _load(entry: Path) -> Imported | None:
         return None
     head, _, market = body.partition(b"\n")
     try:
-        notices, described = json.loads(head)
+        of, notices, described = _checked_head(json.loads(head))
         core = native.Dataset.from_bytes(market)
-    except (ValueError, native.OpenOutcryError):
+    except (ValueError, RecursionError):
         return None
-    return Imported(core, tuple(notices), tuple((what, taken) for what, taken in described))
+    return Imported(core, notices, described) if of == key else None
 
 
-def _store(entry: Path, found: Imported) -> None:
-    body = json.dumps([found.notices, found.described]).encode() + b"\n" + found.core.to_bytes()
+def _checked_head(head: Any) -> tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Return key, notices and pairs of an entry; ValueError for another form."""
+    of, notices, described = head if isinstance(head, list) and len(head) == 3 else ("", None, None)
+    if not isinstance(notices, list) or not isinstance(described, list):
+        raise ValueError("no head of an entry")
+    pairs = [tuple(pair) if isinstance(pair, list) and len(pair) == 2 else (None, None) for pair in described]
+    if not all(isinstance(text, str) for text in (of, *notices, *(text for pair in pairs for text in pair))):
+        raise ValueError("no texts in the head of an entry")
+    return of, tuple(notices), tuple((what, taken) for what, taken in pairs)
+
+
+def _store(entry: Path, key: str, found: Imported) -> None:
+    body = json.dumps([key, found.notices, found.described]).encode() + b"\n" + found.core.to_bytes()
     stated = hashlib.sha256(body).hexdigest().encode() + b"\n"
     size = len(stated) + len(body)
     if size > MOST_BYTES:

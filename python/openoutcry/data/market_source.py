@@ -13,6 +13,8 @@ from openoutcry.arguments import path_of
 from openoutcry.data import file_import
 from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.readers import file_content
+from openoutcry.data.readers.echoed_values import short
 from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
@@ -47,8 +49,11 @@ def open_market(
     stated = name if name in data.names() else "a snapshot" if is_snapshot(path) else ""
     stated = "a .market file" if path.name.endswith(BYTES) else stated
     if periods_per_year is not None and stated:
-        message = f"`periods_per_year` must be left out with {stated}, which states it"
-        raise refusal("argument_invalid", f"{message}; received {periods_per_year}")
+        message = f"`periods_per_year` must be left out with {stated}, which states it; received {periods_per_year}"
+        if name not in data.names():
+            command = f"openoutcry data import FILE --periods-per-year {periods_per_year:g} --out FOLDER"
+            message += f"; hint: write another one from its file: `{command}`"
+        raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     try:
@@ -56,7 +61,7 @@ def open_market(
     except OSError as error:
         known = ", ".join([*data.names(), *others])
         message = f"a dataset must be one of {known}, or a file of prices, or a snapshot, or a .market file"
-        message += f"; received {os.fspath(source)!r}: {error.strerror}"
+        message += f"; received {short(repr(os.fspath(source)))}: {error.strerror}"
         hint = "hint: `openoutcry data list` shows the bundled markets, and the path of a file is accepted"
         raise refusal("unknown_dataset", f"{message}; {hint}") from error
     except ModuleNotFoundError as error:
@@ -66,14 +71,29 @@ def open_market(
 
 def is_snapshot(path: Path) -> bool:
     """Return whether a path is that of a snapshot; other JSON is a file of prices."""
-    if path.is_dir():
+    if _is_dir(path):
         return bool(_manifests(path))
     if path.suffix not in snapshot_files.SUFFIXES:
         return False
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json" or not is_file(path):
         return True
     is_named = len(path.stem) == _DIGEST_DIGITS or path.with_suffix(".npz").is_file()
     return is_named or b'"openoutcry/snapshot/' in path.read_bytes()
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is that of a file; a path that is too long is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -81,6 +101,7 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dataset:
+    file_content.check_regular(path)
     if path.is_dir() and (manifests := _manifests(path)):
         if len(manifests) > 1:
             message = f"a folder of one snapshot is required; received {len(manifests)} in '{path}'"
@@ -101,12 +122,14 @@ def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dat
 
 
 def _of_bytes(path: Path) -> Dataset:
-    content = path.read_bytes()
-    if path.suffix == ".gz":
+    if path.suffix != ".gz":
+        content = path.read_bytes()
+    else:
         try:
-            content = gzip.decompress(content)
-        # The archive is truncated or invalid; a file that cannot be read has raised above.
-        except (OSError, EOFError, zlib.error) as error:
+            with gzip.open(path, "rb") as file:
+                content = file_content.limited(file, path)
+        # The archive is truncated or invalid; `FileNotFoundError` and its like have other types.
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"a complete gzip file is required; received '{path}', which is truncated or not gzip"
             raise refusal("argument_invalid", message) from error
     return Dataset.from_bytes(content, name=path.name.partition(".market")[0])

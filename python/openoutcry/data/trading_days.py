@@ -42,6 +42,8 @@ def trading_days(dates: Sequence[str], start: str, tz: str | None) -> list[str]:
         if (local.hour, local.minute, local.second) != clock:
             received = f"{text}, which is {local:%H:%M:%S}" + (f" in {tz}" if is_utc else "")
             message = f"24-hour bars that start at {start} are required by `day_starts`; received {received}"
-            raise refusal("date_invalid", f"{message}; hint: correct `tz` or leave out `day_starts`")
+            raise refusal(
+                "date_invalid", f"{message}; hint: correct `tz` (`--tz`) or leave out `day_starts` (`--day-starts`)"
+            )
         days.append((local.date() + timedelta(days=1)).isoformat())
     return days

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import checked_integer, is_bool
+from openoutcry.arguments import checked_integer, is_bool, is_integer
 from openoutcry.data.window import as_window
 from openoutcry.errors import refusal
 
@@ -66,7 +66,12 @@ class Episodes:
         if not self.is_random:
             return start, end, None, self.split
         n_bars = EPISODE_BARS if self.episode_bars is None else self.episode_bars
-        return start, end, checked_integer("episode_bars", n_bars, 2, end - start, "window_invalid"), self.split
+        n_most = end - start
+        if is_integer(n_bars) and n_bars > n_most:
+            message = f"`episode_bars` must be an integer from 2 to {n_most}; received {n_bars}"
+            hint = f"hint: episode_bars={n_most} or fewer, or window=None for one episode of all bars"
+            raise refusal("window_invalid", f"{message}; {hint}")
+        return start, end, checked_integer("episode_bars", n_bars, 2, n_most, "window_invalid"), self.split
 
 
 def scheme_of(reward: Any, parameter: Any) -> tuple[str, float]:

@@ -6,22 +6,27 @@ import bz2
 import gzip
 import io
 import lzma
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from openoutcry.data.readers import text_encoding, workbook
 from openoutcry.data.readers.frame_table import table_of
 from openoutcry.data.readers.text_table import TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
-# A file of 100 MB of prices decompresses to less than this.
-MAX_BYTES = 4 << 30
+# Prices compress by 10 to 30; minutes of one constant price by 30 with gzip and 150 with xz.
+SMALL_BYTES, LARGE_BYTES, MAX_BYTES = 64 << 20, 1 << 30, 4 << 30
+_MOST_RATIO, _LARGE_RATIO = 200, 30
+_PART = 1 << 20
 _BINARY = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\xd0\xcf\x11\xe0": "Excel 97"}
 _OPENERS: dict[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-_ZIP = b"PK\x03\x04"
+_ZIP, _WORKBOOK = b"PK\x03\x04", "[Content_Types].xml"
+_OTHER_ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32"}
 
 
 def file_bytes(path: Path) -> bytes:
@@ -30,19 +35,36 @@ def file_bytes(path: Path) -> bytes:
     Raises:
         OpenOutcryError: `field_unparsable`: the archive is damaged, holds several files or is too large.
     """
+    check_regular(path)
     with path.open("rb") as file:
         start = file.read(8)
     opener = next((opener for magic, opener in _OPENERS.items() if start.startswith(magic)), None)
     try:
         if opener is not None:
             with opener(path, "rb") as file:
-                return _limited(file.read(MAX_BYTES + 1), path)
-        if start.startswith(_ZIP) and not _is_workbook(path):
-            return _unzipped(path)
+                return limited(file, path)
+        if start.startswith(_ZIP):
+            with zipfile.ZipFile(path) as archive:
+                if _WORKBOOK not in archive.namelist():
+                    return _unzipped(archive, path)
     except (EOFError, OSError, RuntimeError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         message = f"a complete archive is required; received {path.name!r}: {error}"
-        raise refusal("field_unparsable", message) from error
+        raise refusal("field_unparsable", f"{message}; hint: download it again, or decompress it yourself") from error
     return path.read_bytes()
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which may never end and cannot be read again.
+
+    Raises:
+        OpenOutcryError: `field_unparsable`: the path is neither a file nor a folder.
+        OSError: there is no such path.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+        message = f"a file of prices is required; received '{path}', which is {kind}"
+        raise refusal("field_unparsable", f"{message}; hint: write it to a file first: `COMMAND > prices.csv`")
 
 
 def text_of(content: bytes, name: str) -> tuple[str, str]:
@@ -51,12 +73,25 @@ def text_of(content: bytes, name: str) -> tuple[str, str]:
     Raises:
         OpenOutcryError: `field_unparsable`: the content is binary, or its encoding is unknown.
     """
-    kind = next((kind for magic, kind in _BINARY.items() if content.startswith(magic)), None)
+    kind = next((kind for magic, kind in (_BINARY | _OTHER_ENCODINGS).items() if content.startswith(magic)), None)
     if kind is not None:
-        raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is {kind}")
-    if b"\0" in content[:4096] and not content.startswith(text_encoding.UTF_16):
-        raise refusal("field_unparsable", f"a text file is required; received {name!r}, which is binary")
+        raise _no_text(name, kind)
+    zeros = (
+        [] if content.startswith(text_encoding.UTF_16) else [i % 2 for i, byte in enumerate(content[:4096]) if not byte]
+    )
+    if zeros:
+        is_utf_16 = len(set(zeros)) == 1 and 3 * len(zeros) > len(content[:4096])
+        little = "UTF-16LE" if zeros[0] else "UTF-16BE"
+        raise _no_text(name, f"{little} without a byte order mark" if is_utf_16 else "binary")
     return text_encoding.decoded(content, name)
+
+
+def _no_text(name: str, kind: str) -> OpenOutcryError:
+    message = f"a text file is required; received {name!r}, which is {kind}"
+    hint = "save it as CSV in UTF-8"
+    if kind.startswith("UTF-"):
+        hint = f"convert it: `iconv -f {kind.partition(' ')[0]} -t UTF-8 {name} > utf8.csv`"
+    return refusal("field_unparsable", f"{message}; hint: {hint}")
 
 
 def frame_table(content: bytes, path: Path) -> TextTable | None:
@@ -70,8 +105,20 @@ def frame_table(content: bytes, path: Path) -> TextTable | None:
     if kind in ("Parquet", "Feather"):
         return table_of(_arrow_table(content, kind, path.name))
     if content.startswith(_ZIP):
+        _check_workbook(content, path)
         return workbook.table_of(content, path.name)
     return None
+
+
+def _check_workbook(content: bytes, path: Path) -> None:
+    """Refuse a workbook that is too large, and an archive within an archive."""
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if _WORKBOOK not in archive.namelist():
+            message = f"one archive around a file is required; received a zip in {path.name!r}"
+            raise refusal("field_unparsable", f"{message}; hint: unpack it and name its file")
+        # No entry yields more bytes than it states.
+        if sum(entry.file_size for entry in archive.infolist()) > (most := _most_bytes(len(content))):
+            raise _too_large(most, path)
 
 
 def _arrow_table(content: bytes, kind: str, name: str) -> Any:
@@ -82,28 +129,56 @@ def _arrow_table(content: bytes, kind: str, name: str) -> Any:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     read = parquet.read_table if kind == "Parquet" else feather.read_table
     try:
+        if kind == "Parquet":
+            check_rows(parquet.read_metadata(pyarrow.BufferReader(content)), len(content), name)
         return read(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
-        raise refusal("field_unparsable", f"a complete {kind} file is required; received {name!r}: {error}") from error
+        message = f"a complete {kind} file is required; received {name!r}: {error}"
+        raise refusal("field_unparsable", f"{message}; hint: download or write it again") from error
 
 
-def _limited(content: bytes, path: Path) -> bytes:
-    if len(content) > MAX_BYTES:
-        raise refusal("dataset_too_large", f"at most {MAX_BYTES} bytes are required; received more in {path.name!r}")
-    return content
+def limited(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
+    """Return the content of an open archive, up to a plausible size of prices.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: there is more than a file of that size can hold.
+    """
+    most, content = _most_bytes(path.stat().st_size), bytearray()
+    while part := file.read(_PART):
+        if len(content) + len(part) > most:
+            raise _too_large(most, path)
+        content += part
+    return bytes(content)
 
 
-def _is_workbook(path: Path) -> bool:
-    with zipfile.ZipFile(path) as archive:
-        return "[Content_Types].xml" in archive.namelist()
+def check_rows(metadata: Any, size: int, name: str) -> None:
+    """Refuse a Parquet file of more values than its size can hold.
+
+    Raises:
+        OpenOutcryError: `dataset_too_large`: one value may stand for any number of rows.
+    """
+    n_rows, n_columns, most = metadata.num_rows, metadata.num_columns, _most_bytes(size) // 8
+    if n_rows * n_columns > most:
+        message = f"a Parquet file of {size} bytes must hold at most {most} values of prices"
+        message += f"; received {n_rows} rows of {n_columns} columns in {name!r}"
+        raise refusal("dataset_too_large", f"{message}; hint: leave out the columns that are not prices, or split it")
 
 
-def _unzipped(path: Path) -> bytes:
-    with zipfile.ZipFile(path) as archive:
-        files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
-        if len(files) != 1:
-            listed = ", ".join(entry.filename for entry in files[:5]) or "no file"
-            message = f"a zip of one file is required; received {listed} in {path.name!r}"
-            raise refusal("field_unparsable", f"{message}; hint: unpack it and name one of its files")
-        with archive.open(files[0]) as file:
-            return _limited(io.BytesIO(file.read(MAX_BYTES + 1)).getvalue(), path)
+def _most_bytes(size: int) -> int:
+    return min(max(SMALL_BYTES, min(_MOST_RATIO * size, LARGE_BYTES), _LARGE_RATIO * size), MAX_BYTES)
+
+
+def _too_large(most: int, path: Path) -> OpenOutcryError:
+    received = f"more in {path.name!r}, which has {path.stat().st_size} bytes"
+    message = f"an archive of that size must hold at most {most} bytes of prices; received {received}"
+    return refusal("dataset_too_large", f"{message}; hint: decompress it, and name the file that comes out")
+
+
+def _unzipped(archive: zipfile.ZipFile, path: Path) -> bytes:
+    files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
+    if len(files) != 1:
+        listed = ", ".join(entry.filename for entry in files[:5]) or "no file"
+        message = f"a zip of one file is required; received {listed} in {path.name!r}"
+        raise refusal("field_unparsable", f"{message}; hint: unpack it and name one of its files")
+    with archive.open(files[0]) as file:
+        return limited(file, path)

@@ -21,6 +21,7 @@ _CHECKED = 200
 _ORDERED = 0.99
 # Lean writes prices times 10,000, and dates such as `20200302 00:00`.
 _LEAN_DATE = re.compile(r"\d{8} \d\d:\d\d")
+_TIME = re.compile(r"\d\d?:\d\d(:\d\d)?")
 _LEAN_LEAST = 1000.0
 
 
@@ -51,11 +52,28 @@ def names_of(
         return names, LEAN if is_lean else layout
     required = "a header is required, or `columns=`"
     received = f"a first row {table.delimiter.join(first)[:120]!r}"
-    example = ["date", *_BARS, "volume"]
+    example = _example(first, is_date)
     rest = f", or a form that fits: {' or '.join(fitting)} (`form`, `--as`)" if fitting else ""
     raise unstated(
         Question("missing_column", required, received, f"columns={example}", f"--columns {','.join(example)}", rest)
     )
+
+
+def _example(first: Sequence[str], is_date: Callable[[str], bool]) -> list[str]:
+    """Return names for as many columns as there are, by the forms of their fields."""
+    texts = [cell for cell in first if not is_date(cell) and not number_text.is_numeric([cell])]
+    n_numbers = len(first) - len(texts) - any(map(is_date, first))
+    numbers = iter([*_BARS, "volume"] if n_numbers > 3 else ["close", "volume"])
+    names: list[str] = []
+    for place, cell in enumerate(first, 1):
+        if is_date(cell) and "date" not in names:
+            names.append("date")
+        elif cell in texts:
+            role = "time" if _TIME.fullmatch(cell) else "symbol"
+            names.append(f"x{place}" if role in names else role)
+        else:
+            names.append(next(numbers, f"x{place}"))
+    return names
 
 
 def are_bars(table: TextTable, names: Sequence[str]) -> bool:

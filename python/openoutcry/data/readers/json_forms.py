@@ -54,14 +54,16 @@ def table_of(text: str) -> TextTable | None:
         # Numbers stay texts, so that no digit is lost before the columns are known.
         value = json.loads(text, parse_int=str, parse_float=str, object_pairs_hook=_unique)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise refusal("field_unparsable", f"valid JSON is required; received an error: {error}") from error
+        message = f"valid JSON is required; received an error: {error}"
+        raise refusal(
+            "field_unparsable", f"{message}; hint: download the file again, or save its rows as CSV"
+        ) from error
     notes: list[str] = []
     parts = _parts(value, "", notes, 0)
     if not parts:
         received = "another shape" if isinstance(value, list) else f"an object of {', '.join(list(value)[:5])}"
-        raise refusal(
-            "field_unparsable", f"a JSON list of objects or of equal rows is required; received {received[:200]}"
-        )
+        message = f"a JSON list of objects or of equal rows is required; received {received[:200]}"
+        raise refusal("field_unparsable", f'{message}; hint: [{{"date": "2024-01-02", "close": 101.5}}, ...]')
     table = _joined(parts)
     table.notes += notes
     table.zones = _zones(value)

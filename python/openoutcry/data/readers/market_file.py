@@ -181,7 +181,7 @@ class _Reader:
             return TextTable(names, table.rows, table.lines, table.preamble, table.delimiter, table.notes)
         if is_list:
             message = f"`columns` must be a mapping of roles to names if the file has a header; received {stated!r}"
-            raise refusal("argument_invalid", f'{message}; hint: columns={{"close": NAME}}')
+            raise refusal("argument_invalid", f'{message}; hint: columns={{"close": NAME}}, `--column close=NAME`')
         double = two_headers.fields_of(table)
         if double is not None:
             below, self._fields, notices = double
@@ -218,7 +218,7 @@ class _Reader:
         for line, symbol, text in zip(self._table.lines, symbols, factors, strict=True):
             if first.setdefault(symbol, text) != text:
                 message = f"a split must be in a column; received {name} {first[symbol]} and {text} on line {line}"
-                hint = 'adjusted="split" if the prices hold it, or add a column `split` with the ratio of the two'
+                hint = 'adjusted="split", `--adjusted split` if the prices hold it, or a column `split` with the ratio'
                 raise refusal("value_invalid", f"{message}; hint: {hint}")
 
     def _check_lean_scale(self, table: TextTable) -> None:

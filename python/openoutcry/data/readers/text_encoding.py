@@ -26,7 +26,7 @@ _NOT_WESTERN = re.compile(
     rb"|[\x81-\x84\x86-\x89\x8b\x8d\x8f\x90\x98\x9b\x9d]"
     rb"|[\xa2\xa4\xa6\xa8\xaa\xac-\xaf\xb1-\xb3\xb6\xb8-\xba\xbc\xbe][\x40-\xff]"
 )
-_HINT = "hint: save the file as UTF-8"
+_HINT = "hint: save it as CSV in UTF-8"
 
 
 def decoded(content: bytes, name: str) -> tuple[str, str]:

@@ -221,7 +221,9 @@ def _delimiter(text: str) -> tuple[str, int]:
     if not found:
         shown = sample[0][:60] if sample else "an empty file"
         message = f"columns separated by a comma, semicolon, tab or bar are required; received {shown!r}"
-        raise refusal("missing_column", message)
+        raise refusal(
+            "missing_column", f"{message}; hint: a header and rows such as `Date,Close` and `2024-01-02,101.5`"
+        )
     _, width, delimiter = max(found)
     return delimiter, width
 

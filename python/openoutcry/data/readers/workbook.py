@@ -9,11 +9,16 @@ from typing import Any
 
 from openoutcry.data.readers import text_table
 from openoutcry.data.readers.text_table import TextTable
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 _DAMAGES = (
     AttributeError, EOFError, KeyError, OSError, SyntaxError, TypeError, ValueError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
+
+# Rows of a sheet of Excel, and cells up to the last one of each row.
+_MOST_ROWS, _MOST_CELLS = 1 << 20, 1 << 25
+# In a larger sheet, at least one cell of so many must have a value.
+_SMALL_CELLS, _LEAST_FILLED = 1 << 20, 100
 
 
 def table_of(content: bytes, name: str) -> TextTable:
@@ -24,6 +29,7 @@ def table_of(content: bytes, name: str) -> TextTable:
     Raises:
         ModuleNotFoundError: openpyxl is not installed.
         OpenOutcryError: `field_unparsable`: the file is damaged, or several sheets have cells.
+            `dataset_too_large`: a sheet has cells far apart.
     """
     try:
         from openpyxl import load_workbook
@@ -31,11 +37,13 @@ def table_of(content: bytes, name: str) -> TextTable:
         raise ModuleNotFoundError("needs `pip install openoutcry[excel]`", name=error.name) from error
     try:
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets}
+        sheets = {sheet.title: _rows(sheet, name) for sheet in book.worksheets}
+    except OpenOutcryError:
+        raise
     # openpyxl raises these for a workbook that lacks parts, or has invalid XML.
     except _DAMAGES as error:
         message = f"a complete workbook is required; received {name!r}: {str(error)[:100]}"
-        raise refusal("field_unparsable", message) from error
+        raise refusal("field_unparsable", f"{message}; hint: open it in a spreadsheet and save it as CSV") from error
     filled = {title: rows for title, rows in sheets.items() if rows}
     if len(filled) != 1:
         received = ", ".join(filled) if filled else "no cell"
@@ -47,10 +55,26 @@ def table_of(content: bytes, name: str) -> TextTable:
     return found
 
 
-def _rows(sheet: Any) -> list[tuple[int, list[str]]]:
-    """Return the rows that have cells, with their numbers."""
-    rows = [[_text(cell) for cell in row] for row in sheet.iter_rows(values_only=True)]
-    return [(line, row) for line, row in enumerate(rows, 1) if any(row)]
+def _rows(sheet: Any, name: str) -> list[tuple[int, list[str]]]:
+    """Return the rows that have cells, with their numbers.
+
+    A row ends in its last cell that is not empty: a format without a value does not make it wider.
+    """
+    # The stated size of a sheet may be anything; every row would have its width.
+    sheet.reset_dimensions()
+    found: list[tuple[int, list[str]]] = []
+    n_cells = n_filled = 0
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        filled = [place for place, cell in enumerate(cells) if cell is not None]
+        n_cells, n_filled = n_cells + (filled[-1] + 1 if filled else 0), n_filled + len(filled)
+        is_sparse = n_cells > _SMALL_CELLS and n_filled * _LEAST_FILLED < n_cells
+        if line > _MOST_ROWS or n_cells > _MOST_CELLS or is_sparse:
+            message = f"a sheet of prices without wide gaps is required; received {n_filled} values in {n_cells} cells"
+            hint = "hint: delete what stands apart from the table, or save the sheet as CSV"
+            raise refusal("dataset_too_large", f"{message} of the first {line} rows of {name!r}; {hint}")
+        if filled and any(row := [_text(cell) for cell in cells[: filled[-1] + 1]]):
+            found.append((line, row))
+    return found
 
 
 def _text(cell: Any) -> str:

@@ -1,0 +1,223 @@
+"""Attacks on the reader of files: each is refused with a reason, before memory or time is used."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import time
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from typer.testing import CliRunner
+
+import openoutcry as oo
+from openoutcry.cli.commands import app
+from openoutcry.data.market_source import open_market
+from openoutcry.data.readers import file_content, workbook
+
+ZEROS = b"0" * (16 << 20)
+
+
+def zipped(content: bytes, name: str = "prices.csv") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.zip", "a.xlsx", "a.market.gz"])
+def test_a_decompression_bomb_is_refused_before_memory_is_used(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_content, "SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr(file_content, "MAX_BYTES", 1 << 20)
+    pack = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lambda each: lzma.compress(each, preset=0), "zip": zipped}
+    suffix = name.rpartition(".")[2]
+    path = tmp_path / name
+    path.write_bytes(zipped(ZEROS, "[Content_Types].xml") if suffix == "xlsx" else pack[suffix](ZEROS))
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            oo.OpenOutcryError, match=r"at most 1048576 bytes of prices.*; hint: decompress it"
+        ) as error:
+            open_market(path)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert error.value.slug == "dataset_too_large"
+
+
+@pytest.mark.parametrize("names", [("date", "symbol", "close"), ("Date", "Close")], ids=str)
+def test_a_parquet_file_of_one_value_on_many_rows_is_refused(names: tuple[str, ...], tmp_path: Path) -> None:
+    path, n_rows = tmp_path / "a.parquet", 5_000_000
+    values = {"date": "2024-01-02", "symbol": "A", "close": 1.0}
+    columns = [pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int8), [values[name.lower()]]) for name in names]
+    parquet.write_table(pa.table(columns, list(names)), path)
+    assert path.stat().st_size < 1 << 20
+    for read in (oo.Dataset.from_parquet, oo.Dataset.from_csv):
+        with pytest.raises(oo.OpenOutcryError, match="received 5000000 rows of") as error:
+            read(path)
+        assert error.value.slug == "dataset_too_large"
+
+
+def test_the_limit_of_an_archive_follows_its_size() -> None:
+    megabyte, limit = 1 << 20, file_content._most_bytes
+    assert limit(100) == 64 * megabyte
+    assert limit(megabyte) == 200 * megabyte
+    # A large archive of prices is read, since its ratio is plausible.
+    assert limit(8 * megabyte) == 1024 * megabyte
+    assert limit(100 * megabyte) == 3000 * megabyte
+
+
+def test_an_archive_within_an_archive_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "outer.zip"
+    path.write_bytes(zipped(zipped(b"date,close\n"), "inner.zip"))
+    with pytest.raises(oo.OpenOutcryError, match=r"received a zip in 'outer\.zip'; hint: unpack it"):
+        oo.Dataset.from_csv(path)
+
+
+def sheet_of(rows: str) -> bytes:
+    """Return a workbook of one sheet with the given rows in XML."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    of = "http://schemas.openxmlformats.org"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{of}/package/2006/content-types"><Override PartName="/xl/workbook.xml" '
+        f'ContentType="{kind}.sheet.main+xml"/><Override PartName="/xl/s.xml" ContentType="{kind}.worksheet+xml"/>'
+        "</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="r" '
+        f'Type="{of}/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{of}/spreadsheetml/2006/main" '
+        f'xmlns:r="{of}/officeDocument/2006/relationships"><sheets><sheet name="a" sheetId="1" r:id="r"/></sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="r" '
+        f'Type="{of}/officeDocument/2006/relationships/worksheet" Target="s.xml"/></Relationships>',
+        "xl/s.xml": f'<worksheet xmlns="{of}/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>',
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+SPARSE = {
+    "a cell in the last column of each row": "".join(
+        f'<row r="{row}"><c r="XFD{row}"><v>1</v></c></row>' for row in range(1, 20_001)
+    ),
+    "a row far below": '<row r="1"><c r="A1"><v>1</v></c></row><row r="999999999"><c r="A999999999"><v>1</v></c></row>',
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_sparse_sheet_is_refused_at_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbook, "_MOST_ROWS", 1 << 16)
+    path = tmp_path / "sparse.xlsx"
+    path.write_bytes(sheet_of(SPARSE[name]))
+    start = time.process_time()
+    with pytest.raises(oo.OpenOutcryError, match=r"without wide gaps.*hint: delete what stands apart"):
+        oo.Dataset.from_csv(path)
+    assert time.process_time() - start < 5.0
+
+
+def test_an_empty_cell_in_the_last_column_does_not_widen_a_row(tmp_path: Path) -> None:
+    rows = "".join(f'<row r="{row}"><c r="A{row}" t="str"><v>2024-01-0{row}</v></c><c r="B{row}"><v>{row}</v></c>'
+                   f'<c r="XFD{row}"/></row>' for row in range(2, 10))  # fmt: skip
+    header = '<row r="1"><c r="A1" t="str"><v>Date</v></c><c r="B1" t="str"><v>Close</v></c></row>'
+    path = tmp_path / "ABC.xlsx"
+    path.write_bytes(sheet_of(header + rows))
+    assert oo.Dataset.from_csv(path).close[:, 0].tolist() == list(range(2, 10))
+
+
+def test_a_path_that_is_too_long_is_refused() -> None:
+    for words in (
+        ["data", "check", "a" * 300],
+        ["data", "import", "a" * 300, "--out", "b"],
+        ["run", "--data", "a" * 5000],
+    ):
+        done = CliRunner().invoke(app, words)
+        assert isinstance(done.exception, oo.OpenOutcryError)
+        assert "aaaa…" in str(done.exception)
+    with pytest.raises(oo.OpenOutcryError, match="a path without NUL"):
+        oo.Dataset.from_csv("a\0b")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize("name", ["prices.csv", "prices.json", "prices.parquet", "prices.market.gz"])
+def test_a_pipe_is_refused_without_waiting(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    for words in (["data", "check", tmp_path / name], ["data", "import", tmp_path / name, "--out", tmp_path / "out"]):
+        done = CliRunner().invoke(app, [*map(str, words)])
+        assert "which is a pipe; hint: write it to a file first" in str(done.exception)
+
+
+def test_a_long_value_is_shown_by_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text(f'[{{"date": "2024-01-01", "close": {"9" * 6000}}}, {{"date": "2024-01-02", "close": 1}}]', "utf-8")
+    texts = [
+        path,
+        f"Date,Close\n2024-01-01,{'x y ' * 5000}\n2024-01-02,1\n",
+        f"Date,{'S' * 90000},Open,High\n1,2,3,4\n",
+    ]
+    for text in texts:
+        with pytest.raises(oo.OpenOutcryError) as refused:
+            oo.Dataset.from_csv(text, symbol="A")
+        assert len(str(refused.value)) < 700
+
+
+TEXT = "date,symbol,close\n2024-01-01,Ä,1\n2024-01-02,Ä,2\n"
+ENCODINGS = {
+    "utf-32": "which is UTF-32; hint: convert it: `iconv -f UTF-32 -t UTF-8 prices.csv",
+    "utf-16-le": "which is UTF-16LE without a byte order mark; hint: convert it: `iconv -f UTF-16LE",
+    "utf-16-be": "which is UTF-16BE without a byte order mark",
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_another_encoding_is_named(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_bytes(TEXT.encode(encoding))
+    with pytest.raises(oo.OpenOutcryError) as refused:
+        oo.Dataset.from_csv(path)
+    assert ENCODINGS[encoding] in str(refused.value)
+    assert "\0" not in str(refused.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("form", ["plain", "a vendor's", "wide"])
+def test_an_encoding_has_one_rule_in_every_form(form: str, encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    wide = "date,Ä\n2024-01-01,1\n2024-01-02,2\n"
+    text = {"plain": TEXT, "a vendor's": TEXT.replace(",", ";").title(), "wide": wide}[form]
+    path.write_bytes(text.encode(encoding))
+    assert oo.Dataset.from_csv(path) == oo.Dataset.from_csv(TEXT)
+    # A byte that no text has is not replaced.
+    path.write_bytes(text.encode("cp1252") + b"2024-01-03,\x81,1\n")
+    with pytest.raises(oo.OpenOutcryError, match=r"the bytes 81 on line 4 .*; hint: save it as CSV in UTF-8"):
+        oo.Dataset.from_csv(path)
+
+
+def test_a_table_of_fields_by_ticker_is_read_from_a_file_as_from_a_frame(tmp_path: Path) -> None:
+    rows = [
+        [f"2024-01-{day:02d}", *(each + day / 9 for each in (10, 12, 9, 11 - day % 3, 20, 23, 18, 21))]
+        for day in range(2, 12)
+    ]
+    names = [
+        "date",
+        *(f"{symbol}_{field}" for symbol in ("AAPL", "MSFT") for field in ("Open", "High", "Low", "Close")),
+    ]
+    frame = pd.DataFrame(rows, columns=names)
+    path = tmp_path / "prices.csv"
+    frame.to_csv(path, index=False)
+    expected = oo.Dataset.from_frame(frame)
+    assert expected.symbols == ("AAPL", "MSFT")
+    assert expected.has_opens
+    assert oo.Dataset.from_csv(path) == oo.Dataset.from_csv(path.read_text("utf-8")) == expected
