@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,11 @@ from rich.table import Table
 from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.market_source import BYTES, is_snapshot
-from openoutcry.data.readers.market_columns import ReadOptions
-from openoutcry.errors import refusal
+from openoutcry.data.market_source import name_of, named_market
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
@@ -56,9 +54,10 @@ def list_(as_json: bool = AS_JSON) -> None:
 
 
 @app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
-def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> None:
+@reads_files
+def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, *, reading: Reading) -> None:
     """Describe the symbols of a bundled market or a file."""
-    dataset = open_dataset(source)
+    dataset = open_dataset(source, reading)
     described = _describe(dataset)
     if as_json:
         typer.echo(json.dumps(described))
@@ -82,32 +81,15 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> Non
 
 
 @app.command(epilog="**Example** `openoutcry data check prices.csv` (exit code 2 if the file is invalid)")
+@reads_files
 def check(
     source: str = data_versions.SOURCE,
-    symbol: str | None = data_import.SYMBOL,
-    column: list[str] | None = data_import.COLUMN,
-    names: str | None = data_import.NAMES,
-    axis: str | None = data_import.AXIS,
-    calendar: str | None = data_import.CALENDAR,
-    day_starts: str | None = data_import.DAY_STARTS,
-    tz: str | None = data_import.TZ,
-    date_order: str | None = data_import.DATE_ORDER,
-    date_format: str | None = data_import.DATE_FORMAT,
-    decimal: str | None = data_import.DECIMAL,
-    adjusted: str | None = data_import.ADJUSTED,
-    price_scale: float | None = data_import.PRICE_SCALE,
-    duplicates: str | None = data_import.DUPLICATES,
-    form: str | None = data_import.FORM,
-    periods_per_year: float | None = data_import.PERIODS,
     as_json: bool = AS_JSON,
+    *,
+    reading: Reading,
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
-    options = data_import.read_options(
-        column, names, symbol=symbol, axis=axis, calendar=calendar, day_starts=day_starts, tz=tz,
-        date_order=date_order, date_format=date_format, decimal=decimal, adjusted=adjusted, price_scale=price_scale,
-        duplicates=duplicates, form=form,
-    )  # fmt: skip
-    dataset, found = _opened(source, periods_per_year, options)
+    dataset, found = _opened(source, reading)
     bars = fill_bars(dataset)
     warnings = [*fill_warnings(bars, hint=AXIS_HINT), *_warnings(dataset)]
     if as_json:
@@ -121,27 +103,16 @@ def check(
         data_import.show(dataset, found)
     for warning in warnings:
         typer.echo(f"warning: {warning}")
-    words = data_import.words_of(options, periods_per_year)
-    if dataset.periods_per_year is None:
-        words += ["--periods-per-year", "BARS"]
-    if found is None or options == ReadOptions():
-        typer.echo(f"run it: {shlex.join(['openoutcry', 'run', '--data', source, *words])}")
-    else:
-        folder = Path(source).name.partition(".")[0]
-        typer.echo(f"run it: {shlex.join(['openoutcry', 'data', 'import', source, *words, '--out', folder])}")
+    typer.echo(f"run it: {data_import.run_command(dataset, source, reading)}")
 
 
-def _opened(source: str, periods_per_year: float | None, options: ReadOptions) -> tuple[Dataset, Imported | None]:
-    """Return a market, and what its file was taken for; None for a bundled market."""
+def _opened(source: str, reading: Reading) -> tuple[Dataset, Imported | None]:
+    """Return a market, and what its file was taken for; None if it is no file of prices."""
     path = Path(source)
-    is_known = source.partition(":")[0] in data.names() or is_snapshot(path) or path.name.endswith(BYTES)
-    if is_known and options != ReadOptions():
-        message = f"options of a reader must be left out with a market that states itself; received {source!r}"
-        raise refusal("argument_invalid", message)
-    if is_known or not path.is_file():
-        return open_dataset(source, periods_per_year), None
-    found = data_import.imported([path], periods_per_year, options)
-    return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found
+    if named_market(source) or not path.is_file():
+        return open_dataset(source, reading), None
+    found = data_import.imported([path], reading)
+    return Dataset(found.core, name=name_of(path), notices=found.notices), found
 
 
 def _fills(bars: dict[str, FillBars]) -> dict[str, dict[str, int]]:

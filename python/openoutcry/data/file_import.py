@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from openoutcry.data.readers import column_roles, frame_table, market_file
 from openoutcry.data.readers.market_checks import check_symbols, without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
 from openoutcry.data.readers.price_adjustment import check_splits
-from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.trading_days import trading_days
 from openoutcry.errors import refusal
 
@@ -27,6 +27,8 @@ _OTHER_FORMS = frozenset(
 )
 # Characters and rows of a part of a file.
 _PART, _ROWS = 1 << 20, 1 << 16
+_PARQUET = b"PAR1"
+_PLAIN_FORM = ("form", "plain: ISO dates, numbers, columns by their names")
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -42,18 +44,13 @@ def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
     return ReadOptions(**keywords)
 
 
-def import_cached(
-    read: Callable[[Path, float | None, ReadOptions], Imported],
-    path: Path,
-    periods_per_year: float | None,
-    options: ReadOptions,
-) -> Imported:
-    """Return what `read` returns for a file, from the cache of commands if there."""
+def import_cached(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a file, from the cache of commands if it is there."""
     # The sessions of an exchange depend on the version of its calendar.
     if options.state_bars():
-        return read(path, periods_per_year, options)
-    stated = repr((read.__name__, periods_per_year, options))
-    return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
+        return import_file(path, periods_per_year, options)
+    stated = repr((periods_per_year, options))
+    return market_cache.cached(path, stated, partial(import_file, path, periods_per_year, options))
 
 
 def import_file(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -62,9 +59,12 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     Raises:
         OpenOutcryError: the first thing that is not known, or the first invalid value.
         OSError: the file cannot be read.
+        ModuleNotFoundError: the package that reads its format is not installed.
     """
     with path.open("rb") as file:
         start = file.read(4096)
+    if start.startswith(_PARQUET):
+        return import_parquet(path, periods_per_year, options)
     if _is_plain(start.decode("utf-8", "replace")) and options.of_file() == ReadOptions():
         return _import_plain(path, periods_per_year, options)
     return _assembled(market_file.read(path, options), periods_per_year, options)
@@ -100,7 +100,7 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         ModuleNotFoundError: pyarrow is not installed.
     """
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
@@ -108,14 +108,19 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
         if core is not None:
             return _checked(core, periods_per_year, options)
-        frame = parquet.read_table(path)
-    except ArrowInvalid as error:
-        raise refusal("field_unparsable", f"a Parquet file is required; received {path.name}") from error
-    return import_frame(frame, periods_per_year, options)
+        return import_frame(parquet.read_table(path), periods_per_year, options, path.stem)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        message = f"a complete Parquet file is required; received {path.name!r}: {str(error).splitlines()[0]}"
+        raise refusal("field_unparsable", message) from error
 
 
-def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    """Return the market of a frame or of rows without names; see `import_file`."""
+def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:
+    """Return the market of a frame or of rows without names; see `import_file`.
+
+    Without a column of symbols, the symbol is `stem`, if it is given.
+    """
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
     if options.of_file() == ReadOptions() and is_named:
         try:
@@ -129,12 +134,15 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
             if error.slug not in _OTHER_FORMS - {"field_unparsable"}:
                 raise
             try:
-                return _assembled(
-                    market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options
-                )
+                return _tabulated(frame, periods_per_year, options, stem)
             except native.OpenOutcryError as other:
                 raise (other if questions_of(other) else error) from None
-    return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options)
+    return _tabulated(frame, periods_per_year, options, stem)
+
+
+def _tabulated(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str) -> Imported:
+    found = market_file.read_table(frame_table.table_of(frame), options, stem)
+    return _assembled(found, periods_per_year, options)
 
 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -209,26 +217,13 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     return lower[:1] == ["date"] and are_tickers and not indicators and len(names) > 1
 
 
-def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
-    """Refuse a file that does not say enough, with all that must be stated."""
-    questions = list(found.questions)
-    # Bars without dates, or with unclear ones, do not show how many there are per year.
-    is_unknown = periods_per_year is None and questions and found.dates
-    if is_unknown and native.inferred_periods_per_year(found.dates) is None:
-        received = f"{len(found.dates)} dates from {found.dates[0]} to {found.dates[-1]}"
-        required = "`periods_per_year` is required if the dates do not show it"
-        keyword, option = "periods_per_year=252 for days of a stock market", "--periods-per-year 252"
-        questions.append(Question("value_invalid", required, received, keyword, option))
-    check(questions)
-
-
 def _while_reading(periods_per_year: float | None, options: ReadOptions) -> float | None:
     """Return the bars per year before bars are chosen: NaN if others are stated."""
     return np.nan if options.state_bars() else periods_per_year
 
 
 def _assembled(found: MarketColumns, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    _check_stated(found, periods_per_year)
+    check(found.questions)
     if options.day_starts is not None:
         found.dates = trading_days(found.dates, options.day_starts, options.tz)
         found.described.append(("day_starts", f"{options.day_starts}: each bar is the day on which it ends"))
@@ -259,7 +254,7 @@ def _checked(core: native.Dataset, periods_per_year: float | None, options: Read
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)
         core = columns.native_dataset(columns.values_of(core) | {"dates": dates})
-    return _on_bars(Imported(core, notices), periods_per_year, options)
+    return _on_bars(Imported(core, notices, (_PLAIN_FORM,)), periods_per_year, options)
 
 
 def _on_bars(found: Imported, periods_per_year: float | None, options: ReadOptions) -> Imported:
