@@ -15,7 +15,7 @@ from rich.table import Table
 
 from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
 from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
@@ -66,8 +66,7 @@ def contamination(
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Test whether an agent has memorized a market.
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
@@ -55,7 +55,7 @@ def list_(as_json: bool = AS_JSON) -> None:
 
 @app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
 @reads_files
-def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, *, reading: Reading) -> None:
+def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, reading: Reading = NOTHING_STATED) -> None:
     """Describe the symbols of a bundled market or a file."""
     dataset = open_dataset(source, reading)
     described = _describe(dataset)
@@ -85,8 +85,7 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, *, rea
 def check(
     source: str = data_versions.SOURCE,
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
     dataset, found = _opened(source, reading)
@@ -107,7 +106,10 @@ def check(
 
 
 def _opened(source: str, reading: Reading) -> tuple[Dataset, Imported | None]:
-    """Return a market, and what its file was taken for; None if it is no file of prices."""
+    """Return a market, and what its file was taken for.
+
+    None if it is no file of prices.
+    """
     path = Path(source)
     if named_market(source) or not path.is_file():
         return open_dataset(source, reading), None

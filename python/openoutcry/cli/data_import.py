@@ -47,8 +47,7 @@ def import_(
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     every: str | None = EVERY,
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Read files of vendors, show what they were taken for, and write a snapshot.
 

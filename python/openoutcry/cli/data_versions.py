@@ -11,7 +11,7 @@ import typer
 
 from openoutcry import data
 from openoutcry.cli.market_options import SNAPSHOT, checked_output_file, open_dataset, open_datasets
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.snapshots.snapshot_diff import differences
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -48,8 +48,7 @@ def freeze(
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     provenance: str = typer.Option("", "--source", help="Source of the data, for the manifest."),
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Write a snapshot of a market, named by its fingerprint.
 
@@ -72,8 +71,7 @@ def export(
     source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Output file; compressed if its name ends in `.gz`."),
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Write the canonical bytes of a market. Their SHA-256 is its fingerprint."""
     dataset = open_dataset(source, reading)
@@ -92,8 +90,7 @@ def diff(
     old: str = typer.Argument(..., help="Old version: bundled market (`openoutcry data list`), file or snapshot."),
     new: str = typer.Argument(..., help="New version: bundled market (`openoutcry data list`), file or snapshot."),
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Describe the differences between two versions of a market.
 

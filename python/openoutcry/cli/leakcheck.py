@@ -19,7 +19,7 @@ from rich.table import Table
 
 from openoutcry.cli.market_options import checked_picture_file, open_dataset, working_directory_modules
 from openoutcry.cli.progress_process import Progress, run_in_child
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.market_source import named_market
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
@@ -63,8 +63,7 @@ def leakcheck(
     rtol: float | None = typer.Option(None, help="Relative tolerance; 1e-9 by default, 1e-5 for float32."),
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Find look-ahead in a feature pipeline, an environment or an agent.
 
@@ -104,7 +103,7 @@ def leakcheck(
 
 
 class _Market:
-    """Data selected by `--data`, options of the reader, `--frame`, `--bars` and `--symbols`."""
+    """Data selected by `--data` and its options, `--frame`, `--bars`, `--symbols`."""
 
     def __init__(
         self, source: str | None, reading: Reading, library: str | None, sizes: tuple[int | None, int | None]

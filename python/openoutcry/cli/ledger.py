@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, Market, RunFilter, RunMetricsSummary, StrategySummary, default_folder
@@ -110,8 +110,7 @@ def list_(
     n: int = typer.Option(20, "-n", min=1, max=1_000_000, help="Maximum number of runs."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """List runs, newest first."""
     with opened(folder) as ledger:
@@ -197,8 +196,7 @@ def top(
     prompt: bool = typer.Option(False, "--prompt", help="Print the prompt text of a research session."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Rank strategies by their mean Sharpe ratio, with the deflated Sharpe ratio.
 

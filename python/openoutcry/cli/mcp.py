@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from openoutcry.cli.market_options import open_datasets
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.process_privacy import private_process
@@ -52,8 +52,7 @@ def mcp(
     records: Path | None = typer.Option(None, help="Folder for a record of each session; created if missing."),
     sessions: int = typer.Option(16, min=1, help="Maximum number of open sessions."),
     idle: float = typer.Option(3600.0, help="Close a session after this many seconds without a call."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Serve episodes to a client of the Model Context Protocol (MCP).
 

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -67,8 +67,7 @@ def realism(
     seeds: int | None = typer.Option(None, min=2, help="Number of markets of a tier; 200 by default."),
     tier: str = typer.Option("", help="Tier whose bands a bundled market or a file is checked against."),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Check a market against stylized facts of real returns.
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
 from openoutcry.cli.data_versions import SOURCE
 from openoutcry.cli.market_options import open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 
@@ -35,8 +35,7 @@ def reidentify(
     windows: int = typer.Option(100, "--windows", help="Number of windows of each length."),
     seed: int = typer.Option(0, "--seed", help="Seed of windows and keys."),
     as_json: bool = typer.Option(False, "--json", help="Print the rates as JSON."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Measure how often attackers identify the symbol and date of a masked window.
 

@@ -12,7 +12,7 @@ from openoutcry.backtest.divergence import Comparison, Divergence, SettingDiffer
 from openoutcry.backtest.replay import Replay
 from openoutcry.backtest.replay import replay as replay_record
 from openoutcry.cli.market_options import open_datasets, public_key_of
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.records.run_record import RunRecord
 
 REPLAY_EXAMPLES = """
@@ -60,8 +60,7 @@ def replay(
     ),
     fill_key: str | None = typer.Option(None, help="Revealed key of the sealed slippage noise: 64 hexadecimal digits."),
     as_json: bool = AS_JSON,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Recompute a record from its decisions and compare every step."""
     loaded = RunRecord.load(record)

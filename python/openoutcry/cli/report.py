@@ -13,7 +13,7 @@ import typer
 from openoutcry.backtest.replay import replay
 from openoutcry.backtest.run import Run
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
-from openoutcry.cli.reader_options import Reading, reads_files, words_of
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
@@ -63,8 +63,7 @@ def report(
     scenario: str | None = typer.Option(None, help=SCENARIO),
     scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Replay a record and write the report of its run."""
     from openoutcry.backtest.rerun import rerun

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
 from openoutcry.cli.run_table import plain
 from openoutcry.data.readers.market_columns import ReadOptions
@@ -125,8 +125,7 @@ def run(
     horizon: int = _split(1, "Bars that a decision looks ahead."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Propose and validate strategies, and write a short list of candidates."""
     from openoutcry.research.proposers import build_proposer

@@ -43,7 +43,7 @@ from openoutcry.cli.market_options import (
     record_writer_for,
     working_directory_modules,
 )
-from openoutcry.cli.reader_options import Reading, reads_files, words_of
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
@@ -122,8 +122,7 @@ def run(
     ledger: bool = LEDGER,
     ledger_dir: Path | None = LEDGER_DIR,
     output_dir: Path | None = OUTPUT_DIR,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
 

@@ -19,7 +19,7 @@ from rich.table import Table
 from openoutcry import data as bundled
 from openoutcry.cli.board_entries import Entries, read_entries
 from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.returns_csv import digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
@@ -82,8 +82,7 @@ def score(
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
     windows: int = typer.Option(5, min=1, help="Number of equal windows to split a CSV into."),
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Score agents by their records or returns, and rank them."""
     if attack:
@@ -169,7 +168,7 @@ def _evaluation(
     source: list[str] | None,
     reading: Reading,
 ) -> Evaluation:
-    """Return the suite of `--suite` and `--keys`, or the one inferred from the records."""
+    """Return the suite of `--suite`, or the one inferred from the records."""
     suite, keys = stated
     if suite is not None:
         return open_evaluation(suite, keys, source, reading)
@@ -210,6 +209,7 @@ def _as_json(result: _Result) -> str:
         suite = {"name": protocol.name, "edition": protocol.edition, "digest": protocol.digest}
     # `board.text` is the scorer's JSON, unchanged.
     extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
+    extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
@@ -239,6 +239,8 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
+    for caveat in board.caveats:
+        console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     if result.evaluation is None:
         _show_tables(console, result)
     else:

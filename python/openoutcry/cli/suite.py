@@ -30,7 +30,7 @@ from openoutcry.cli.agent_options import (
     show_first_faults,
 )
 from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_datasets
-from openoutcry.cli.reader_options import Reading, reads_files
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness import Launcher
@@ -158,8 +158,7 @@ def run(
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
-    *,
-    reading: Reading,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
 
