@@ -61,14 +61,25 @@ def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
         assert code == 0, output
 
 
-def test_a_check_ends_with_the_command_that_imports_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, output = run("check", FORMATS / "quandl_chris.csv", "--column", "close=Settle", "--periods-per-year", "250")
+# Samples whose printed command has no, one or several options, or bars per year that the dates do not show.
+COMMANDS = (
+    *("formats/fx_hourly_zero_volume.csv", "formats/records.json", "formats/quandl_chris.csv"),
+    *("formats/polygon_day_aggs.csv.gz", "formats/mt4_no_header.csv", "formats/histdata_m1.csv"),
+    *("formats/lean_equity_daily.zip", "formats/frame_index.parquet", "formats/split_not_in_price.csv"),
+    *("vendor_forms/wsj.csv", "vendor_forms/oanda_candles.json", "vendor_forms/tradingview.csv"),
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_check_ends_with_a_command_that_runs_as_printed(name: str) -> None:
+    each = FILES[name]
+    code, output = run("check", DATA / name, *options(each.get("with_arguments", each)["arguments"]))
     assert code == 0, output
-    line = next(line for line in output.splitlines() if line.startswith("run it: "))
-    done = CliRunner().invoke(app, shlex.split(line.removeprefix("run it: openoutcry ")))
-    assert done.exit_code == 0, done.output
-    assert "250 bars per year" in done.output
+    command = output.splitlines()[-1].removeprefix("run it: openoutcry ")
+    assert command.startswith("run --data ")
+    done = CliRunner().invoke(app, shlex.split(command))
+    assert done.exit_code == 0, f"{command}: {done.output}{done.exception}"
+    assert "Sharpe" in done.output
 
 
 def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:
@@ -76,8 +87,7 @@ def test_an_imported_file_runs_from_its_snapshot(tmp_path: Path) -> None:
     assert code == 0, output
     assert "'splitFactor'" in output
     assert "as traded" in output
-    line = next(line for line in output.splitlines() if line.startswith("run it: "))
-    command = line.removeprefix("run it: openoutcry ").split()
+    command = shlex.split(output.splitlines()[-1].removeprefix("run it: openoutcry "))
     done = CliRunner().invoke(app, [*command, "--agent", "buy-and-hold"])
     assert done.exit_code == 0, done.output
 

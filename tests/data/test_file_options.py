@@ -151,10 +151,11 @@ def test_all_that_a_file_does_not_say_is_asked_for_at_once() -> None:
     assert message.count("hint:") == 1
 
 
-def test_bars_per_year_are_asked_for_with_the_rest() -> None:
-    message = refused(text(["2024-01-02", "2024-01-09", "2024-03-03", "2024-03-04"], "Date,Close"), symbol=None)
-    assert 'hint: symbol="NAME", periods_per_year=252' in message
-    assert "`--symbol NAME --periods-per-year 252`" in message
+def test_bars_per_year_are_not_asked_for_since_they_may_be_unknown() -> None:
+    content = text(["2024-01-02", "2024-01-09", "2024-03-03", "2024-03-04"], "Date,Close")
+    message = refused(content, symbol=None)
+    assert message.endswith('hint: symbol="NAME", `--symbol NAME`')
+    assert oo.Dataset.from_csv(content, symbol="ABC").periods_per_year is None
 
 
 def test_lean_asks_for_its_scale_and_symbol_at_once() -> None:

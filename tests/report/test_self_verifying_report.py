@@ -16,6 +16,7 @@ import openoutcry as oo
 from openoutcry.backtest.rerun import rerun
 from openoutcry.cli.commands import app
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import Reading
 from openoutcry.report.pages.proof_panel import content_digest
 from openoutcry.report.wasm_engine import has_engine
 from openoutcry.scenarios.scenario import Scenario
@@ -225,7 +226,7 @@ def test_an_exported_market_is_accepted_by_every_command(tmp_path: Path, name: s
     done = CliRunner().invoke(app, ["replay", str(tmp_path / "run.json"), "--data", str(path)])
     assert done.exit_code == 0, done.output
     with pytest.raises(oo.openoutcry_py.OpenOutcryError, match=r"left out with a .market file, which states it"):
-        open_dataset(str(path), 365.0)
+        open_dataset(str(path), Reading(periods_per_year=365.0))
     slug = "argument_invalid" if path.suffix == ".gz" else "bytes_invalid"
     for content in (path.read_bytes()[:-9], b"date,A"):
         path.write_bytes(content)

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from openoutcry.cli.agent_options import AGENT, ALLOW_NET, ENV, SANDBOX, START_TIMEOUT, TIMEOUT, AgentOptions
 from openoutcry.cli.market_options import checked_picture_file, load_agent, open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
@@ -41,6 +42,7 @@ one of the two effects, as for an agent without memorization that follows trends
 """
 
 
+@reads_files
 def contamination(
     agent: str = typer.Option(..., help=AGENT),
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
@@ -56,7 +58,6 @@ def contamination(
     level: float = typer.Option(0.05, help="False positive rate."),
     lookback: int = typer.Option(20, min=1, help="Closes of each symbol in an observation."),
     seed: int | None = typer.Option(None, min=0, help="Random seed; by default random and printed."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     jobs: int = typer.Option(1, min=1, max=256, help="Parallel runs of a process or server."),
     picture: Path | None = typer.Option(None, help="Write a chart of the arms to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the verdict as JSON."),
@@ -65,6 +66,7 @@ def contamination(
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Test whether an agent has memorized a market.
 
@@ -80,7 +82,7 @@ def contamination(
     n_repeats = repeats if repeats is not None else 1 if agent.startswith(SERVERS) else 2
     design = {"n_repeats": n_repeats, "n_twins": twins, "block_bars": block, "masking": masking, "level": level}
     design |= {"lookback": lookback} | ({} if seed is None else {"seed": seed})
-    market = (source, periods_per_year), window, (windows, bars)
+    market = (source, reading), window, (windows, bars)
     try:
         verdict = _verdict(agent, options, market, design, jobs)
     except OpenOutcryError:
@@ -104,8 +106,8 @@ def _verdict(agent: str, options: AgentOptions, market: Any, design: dict[str, A
     from openoutcry.audits.contamination.experiment_design import resolve_windows
     from openoutcry.audits.contamination.paired_differences import MIN_BARS
 
-    (source, periods_per_year), window, (windows, bars) = market
-    dataset, planned = open_dataset(source, periods_per_year), Design(**design)
+    (source, reading), window, (windows, bars) = market
+    dataset, planned = open_dataset(source, reading), Design(**design)
     chosen = window or spread_windows(dataset, windows, bars, planned.lookback)
     n_bars = sum(end - start - 1 for start, end in resolve_windows(dataset, chosen, planned.lookback))
     if n_bars < MIN_BARS:

@@ -16,12 +16,11 @@ from rich.table import Table
 from openoutcry import data
 from openoutcry.cli import data_import, data_versions, reidentify
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.fill_bars import FillBars, fill_bars, fill_warnings
 from openoutcry.data.market_cache import Imported
-from openoutcry.data.market_source import BYTES, is_file, is_snapshot
-from openoutcry.data.readers.market_columns import ReadOptions
-from openoutcry.errors import refusal
+from openoutcry.data.market_source import is_file, name_of, named_market
 
 app = typer.Typer(help="List, describe, check and compare markets.", no_args_is_help=True, rich_markup_mode="markdown")
 app.command("import", epilog=data_import.EXAMPLES)(data_import.import_)
@@ -57,9 +56,10 @@ def list_(as_json: bool = AS_JSON) -> None:
 
 
 @app.command(epilog="**Examples** `openoutcry data describe ecb-fx:all`, `openoutcry data describe prices.csv`")
-def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> None:
+@reads_files
+def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON, reading: Reading = NOTHING_STATED) -> None:
     """Describe the symbols of a bundled market or a file."""
-    dataset = open_dataset(source)
+    dataset = open_dataset(source, reading)
     described = _describe(dataset)
     if as_json:
         typer.echo(json.dumps(described))
@@ -86,34 +86,16 @@ def describe(source: str = data_versions.SOURCE, as_json: bool = AS_JSON) -> Non
     epilog="**Examples** `openoutcry data check prices.csv`, `openoutcry data check A.csv B.csv` (exit code 2 if one is"
     " invalid)"
 )
+@reads_files
 def check(
     sources: list[str] = typer.Argument(
         ..., metavar="SOURCE...", help="Market: a bundled one (`openoutcry data list`), or one or more files."
     ),
-    symbol: str | None = data_import.SYMBOL,
-    column: list[str] | None = data_import.COLUMN,
-    names: str | None = data_import.NAMES,
-    axis: str | None = data_import.AXIS,
-    calendar: str | None = data_import.CALENDAR,
-    day_starts: str | None = data_import.DAY_STARTS,
-    tz: str | None = data_import.TZ,
-    date_order: str | None = data_import.DATE_ORDER,
-    date_format: str | None = data_import.DATE_FORMAT,
-    decimal: str | None = data_import.DECIMAL,
-    adjusted: str | None = data_import.ADJUSTED,
-    price_scale: float | None = data_import.PRICE_SCALE,
-    duplicates: str | None = data_import.DUPLICATES,
-    form: str | None = data_import.FORM,
-    periods_per_year: float | None = data_import.PERIODS,
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Check a file: show what it is read as, and warn about suspicious values."""
-    options = data_import.read_options(
-        column, names, symbol=symbol, axis=axis, calendar=calendar, day_starts=day_starts, tz=tz,
-        date_order=date_order, date_format=date_format, decimal=decimal, adjusted=adjusted, price_scale=price_scale,
-        duplicates=duplicates, form=form,
-    )  # fmt: skip
-    dataset, found = _opened(sources, periods_per_year, options)
+    dataset, found = _opened(sources, reading)
     bars = fill_bars(dataset)
     # Only a file has an axis to choose.
     warnings = [*fill_warnings(bars, hint="" if found is None else AXIS_HINT), *_warnings(dataset)]
@@ -128,33 +110,29 @@ def check(
         data_import.show(dataset, found)
     for warning in warnings:
         typer.echo(f"warning: {warning}")
-    words = data_import.words_of(options, periods_per_year)
-    if found is None or (options == ReadOptions() and len(sources) == 1):
-        typer.echo(data_import.run_line(dataset, sources[0], words))
-    else:
-        folder = Path(sources[0]).name.partition(".")[0] if len(sources) == 1 else "imported"
-        typer.echo(f"run it: {shlex.join(['openoutcry', 'data', 'import', *sources, *words, '--out', folder])}")
     if dataset.periods_per_year is None and found is not None:
-        command = shlex.join(["openoutcry", "data", "check", *sources, *words])
+        command = shlex.join(["openoutcry", "data", "check", *sources, *reading.words()])
         typer.echo(data_import.periods_line(command, None))
+    if len(sources) == 1:
+        typer.echo(f"run it: {data_import.run_command(dataset, sources[0], reading)}")
+    else:
+        words = ["openoutcry", "data", "import", *sources, *reading.words(), "--out", "imported"]
+        typer.echo(f"run it: {shlex.join(words)}")
 
 
-def _opened(
-    sources: Sequence[str], periods_per_year: float | None, options: ReadOptions
-) -> tuple[Dataset, Imported | None]:
-    """Return a market, and what its files were taken for; None for a bundled market."""
+def _opened(sources: Sequence[str], reading: Reading) -> tuple[Dataset, Imported | None]:
+    """Return a market, and what its files were taken for.
+
+    None if it is no file of prices.
+    """
     if len(sources) > 1:
-        found = data_import.imported([*map(Path, sources)], periods_per_year, options)
+        found = data_import.imported([*map(Path, sources)], reading)
         return Dataset(found.core, name="imported", notices=found.notices), found
     source, path = sources[0], Path(sources[0])
-    is_known = source.partition(":")[0] in data.names() or is_snapshot(path) or path.name.endswith(BYTES)
-    if is_known and options != ReadOptions():
-        message = f"options of a reader must be left out with a market that states itself; received {source!r}"
-        raise refusal("argument_invalid", message)
-    if is_known or not is_file(path):
-        return open_dataset(source, periods_per_year), None
-    found = data_import.imported([path], periods_per_year, options)
-    return Dataset(found.core, name=path.name.partition(".")[0], notices=found.notices), found
+    if named_market(source) or not is_file(path):
+        return open_dataset(source, reading), None
+    found = data_import.imported([path], reading)
+    return Dataset(found.core, name=name_of(path), notices=found.notices), found
 
 
 def _fills(bars: dict[str, FillBars]) -> dict[str, dict[str, int]]:

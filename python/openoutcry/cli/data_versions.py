@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 from openoutcry import data
-from openoutcry.cli.market_options import SNAPSHOT, checked_output_file, open_dataset
+from openoutcry.cli.market_options import SNAPSHOT, checked_output_file, open_dataset, open_datasets
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.snapshots.snapshot_diff import differences
 from openoutcry.data.snapshots.snapshot_files import freeze as write
 from openoutcry.errors import refusal
@@ -38,24 +39,22 @@ DIFF_EXAMPLES = """
 **Exit codes** 0: the markets are the same. 1: they differ. 2: one of them could not be read.
 """
 SOURCE = typer.Argument(..., help="A bundled market (`openoutcry data list`), a file or a snapshot.")
-PERIODS = typer.Option(None, "--periods-per-year", help="Bars per year of a file; by default from its dates.")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 
 
+@reads_files
 def freeze(
     source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Folder of the snapshot; created if missing."),
     provenance: str = typer.Option("", "--source", help="Source of the data, for the manifest."),
-    periods_per_year: float = typer.Option(
-        None, "--periods-per-year", help="Bars per year of a file; by default from its dates."
-    ),
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Write a snapshot of a market, named by its fingerprint.
 
     Every command that takes a market accepts the snapshot, and verifies its fingerprint.
     """
-    dataset = open_dataset(source, periods_per_year)
+    dataset = open_dataset(source, reading)
     try:
         path = write(dataset, out, provenance or _provenance(source))
     except OSError as error:
@@ -67,16 +66,15 @@ def freeze(
     typer.echo(str(path))
 
 
+@reads_files
 def export(
     source: str = SOURCE,
     out: Path = typer.Option(..., "--out", help="Output file; compressed if its name ends in `.gz`."),
-    periods_per_year: float = typer.Option(
-        None, "--periods-per-year", help="Bars per year of a file; by default from its dates."
-    ),
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Write the canonical bytes of a market. Their SHA-256 is its fingerprint."""
-    dataset = open_dataset(source, periods_per_year)
+    dataset = open_dataset(source, reading)
     content = dataset.to_bytes()
     checked_output_file(out, "--out").write_bytes(
         gzip.compress(content, 9, mtime=0) if out.suffix == ".gz" else content
@@ -87,17 +85,19 @@ def export(
     typer.echo(f"{out}: {dataset.name}, fingerprint {dataset.fingerprint}")
 
 
+@reads_files
 def diff(
     old: str = typer.Argument(..., help="Old version: bundled market (`openoutcry data list`), file or snapshot."),
     new: str = typer.Argument(..., help="New version: bundled market (`openoutcry data list`), file or snapshot."),
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Describe the differences between two versions of a market.
 
     Each version is a file, a snapshot or a bundled market. Prices before a split or dividend that changed by a common
-    factor count as re-adjusted, not as revised.
+    factor count as re-adjusted, not as revised. Options of the reader are for the files of prices among the two.
     """
-    markets = open_dataset(old), open_dataset(new)
+    markets = open_datasets([old, new], reading)
     changes = differences(*markets)
     if as_json:
         fingerprints = {"old": markets[0].fingerprint, "new": markets[1].fingerprint}

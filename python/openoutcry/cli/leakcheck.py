@@ -6,6 +6,7 @@ import json
 import sys
 import traceback
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from openoutcry import data
 from openoutcry.cli.market_options import checked_picture_file, open_dataset, working_directory_modules
 from openoutcry.cli.progress_process import Progress, run_in_child
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
+from openoutcry.data.market_source import named_market
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import OpenOutcryError
 
@@ -41,7 +43,11 @@ data or on one perturbation at every cut, ends the process, is not deterministic
 rows that cannot be aligned with the input.
 """
 
+# Files that are read with all of their columns.
+_TABLES = (".csv", ".parquet")
 
+
+@reads_files
 def leakcheck(
     target: str = typer.Argument(help="`module:function`: f(frame) -> frame or Env, or f(observation) -> decision."),
     source: str | None = typer.Option(None, "--data", help="A CSV or Parquet file, or a bundled market."),
@@ -55,21 +61,21 @@ def leakcheck(
         [], help="Perturbation to skip: `garbage`, `nan`, `permutation` or `truncation`."
     ),
     rtol: float | None = typer.Option(None, help="Relative tolerance; 1e-9 by default, 1e-5 for float32."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year; by default from the dates."),
     picture: Path | None = typer.Option(None, help="Write a chart of each leak to this SVG file."),
     as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Find look-ahead in a feature pipeline, an environment or an agent.
 
     The check perturbs the data after a bar and reports every output that changes at or before it.
     """
+    market = _Market(source, reading, frame, (bars, symbols))
     run_in_child()
     try:
         if picture is not None:
             checked_picture_file(picture)
-        market = _Market(source, frame, bars, symbols)
-        settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol, "periods_per_year": periods_per_year}
-        settings |= {"without": without, "progress": Progress(sys.stderr)}
+        settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol}
+        settings |= {"periods_per_year": reading.periods_per_year, "without": without, "progress": Progress(sys.stderr)}
         # Output of the target is not part of the report.
         with redirect_stdout(sys.stderr):
             report = _checked(target, kind, market, settings)
@@ -97,12 +103,18 @@ def leakcheck(
 
 
 class _Market:
-    """Data selected by `--data`, `--frame`, `--bars` and `--symbols`."""
+    """Data selected by `--data` and its options, `--frame`, `--bars`, `--symbols`."""
 
-    def __init__(self, source: str | None, library: str | None, bars: int | None, symbols: int | None) -> None:
-        if source is not None and (bars is not None or symbols is not None):
+    def __init__(
+        self, source: str | None, reading: Reading, library: str | None, sizes: tuple[int | None, int | None]
+    ) -> None:
+        if source is not None and sizes != (None, None):
             raise refusal("argument_invalid", "`--bars` and `--symbols` must be left out with `--data`; received both")
-        self._source, self._library, self._sizes = source, library, (bars, symbols)
+        # Bars per year are also for the ratios of leaks, of any market.
+        self._options = replace(reading, periods_per_year=None)
+        if source is None or named_market(source):
+            self._options.refuse("synthetic data" if source is None else source)
+        self._source, self._library, self._sizes = source, library, sizes
 
     def frame(self, kind: str) -> Any:
         """Return the input frame for a kind of target."""
@@ -112,9 +124,12 @@ class _Market:
             library = market_frames.library_of(self._library)
             if self._source is None:
                 return market_frames.synthetic(kind, library, *self._sizes)
-            if self._source.partition(":")[0] in data.names():
-                return market_frames.from_dataset(open_dataset(self._source), kind, library)
-            return market_frames.read_file(Path(self._source), kind, library)
+            path = Path(self._source)
+            # Other columns of a plain table are input of the target too.
+            is_table = path.suffix in _TABLES and not named_market(path)
+            if is_table and not self._options.is_stated:
+                return market_frames.read_file(path, kind, library)
+            return market_frames.from_dataset(open_dataset(self._source, self._options), kind, library)
         except ModuleNotFoundError as error:
             raise refusal("argument_invalid", f"`--frame` {error}; received no {error.name}") from error
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import refusal
 from openoutcry.ledger import Ledger, Market, RunFilter, RunMetricsSummary, StrategySummary, default_folder
@@ -91,11 +92,15 @@ def opened(folder: Path | None) -> Ledger:
     return Ledger(path)
 
 
-def _market(source: str | None) -> Market | None:
-    return None if source is None else Market.of(open_dataset(source))
+def _market(source: str | None, reading: Reading) -> Market | None:
+    if source is None:
+        reading.refuse("no `--data`")
+        return None
+    return Market.of(open_dataset(source, reading))
 
 
 @app.command("list", epilog=LIST_EXAMPLES)
+@reads_files
 def list_(
     data: str | None = MARKET,
     strategy: str | None = typer.Option(None, help="Only runs of this strategy; a prefix of its ID."),
@@ -105,10 +110,11 @@ def list_(
     n: int = typer.Option(20, "-n", min=1, max=1_000_000, help="Maximum number of runs."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """List runs, newest first."""
     with opened(folder) as ledger:
-        found = ledger.list(RunFilter(_market(data), strategy, session, status, kind, n))
+        found = ledger.list(RunFilter(_market(data, reading), strategy, session, status, kind, n))
         if as_json:
             rows = [{**asdict(each), "summary": each.summary.to_json()} for each in found]
             typer.echo(json.dumps([{**row, "strategy": json.loads(row["strategy"])} for row in rows]))
@@ -182,6 +188,7 @@ def compare(
 
 
 @app.command(epilog=TOP_EXAMPLES)
+@reads_files
 def top(
     n: int = typer.Option(5, "-n", min=1, max=100_000, help="Number of strategies."),
     data: str | None = MARKET,
@@ -189,13 +196,14 @@ def top(
     prompt: bool = typer.Option(False, "--prompt", help="Print the prompt text of a research session."),
     folder: Path | None = FOLDER,
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Rank strategies by their mean Sharpe ratio, with the deflated Sharpe ratio.
 
     The drawdown is a mean over runs, too.
     """
     with opened(folder) as ledger:
-        market = _market(data)
+        market = _market(data, reading)
         if prompt:
             typer.echo(ledger.prior_results(market) or "", nl=False)
             return

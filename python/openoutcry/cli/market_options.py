@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import string
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from openoutcry import agents
 from openoutcry.agents.python_worker import is_missing_dependency
 from openoutcry.cli.name_suggestions import suggesting_names
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading
 from openoutcry.data.dataset import Dataset
-from openoutcry.data.market_source import open_market
+from openoutcry.data.market_source import named_market, open_market
 from openoutcry.data.snapshots import snapshot_files
 from openoutcry.errors import refusal
 from openoutcry.records.record_writer import RecordWriter
@@ -22,13 +23,26 @@ from openoutcry.records.run_record import check_record_path
 SNAPSHOT = snapshot_files.SUFFIXES
 
 
-def open_dataset(source: str, periods_per_year: float | None = None) -> Dataset:
+def open_dataset(source: str, reading: Reading = NOTHING_STATED) -> Dataset:
     """Return a bundled market, or the market of a file; see `open_market`.
 
     Raises:
         OpenOutcryError: the market is unknown or cannot be read.
     """
-    return open_market(source, periods_per_year, cached=True)
+    return open_market(source, reading.periods_per_year, options=reading.options, is_command=True)
+
+
+def open_datasets(sources: Sequence[str], reading: Reading) -> list[Dataset]:
+    """Return the market of each source; the options are for the files of prices.
+
+    Raises:
+        OpenOutcryError: a market is unknown or cannot be read, or options are given and no source is a file of prices.
+    """
+    are_files = [not named_market(each) for each in sources]
+    if not any(are_files):
+        reading.refuse(", ".join(sources) or "no `--data`")
+    pairs = zip(sources, are_files, strict=True)
+    return [open_dataset(each, reading if is_file else NOTHING_STATED) for each, is_file in pairs]
 
 
 @contextmanager

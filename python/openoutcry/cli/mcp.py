@@ -7,7 +7,8 @@ from pathlib import Path
 
 import typer
 
-from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.market_options import open_datasets
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 from openoutcry.harness.process_privacy import private_process
@@ -38,19 +39,20 @@ paths.
 """
 
 
+@reads_files
 def mcp(
     source: list[str] | None = typer.Option(
         None,
         "--data",
         help="A bundled market (`openoutcry data list`) or a file; repeatable. Default: all bundled markets.",
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     mask: str | None = typer.Option(
         None, help=f"Mask the markets, with a new key in each session: {', '.join(LEVELS)} (`docs/masking.md`)."
     ),
     records: Path | None = typer.Option(None, help="Folder for a record of each session; created if missing."),
     sessions: int = typer.Option(16, min=1, help="Maximum number of open sessions."),
     idle: float = typer.Option(3600.0, help="Close a session after this many seconds without a call."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Serve episodes to a client of the Model Context Protocol (MCP).
 
@@ -65,7 +67,7 @@ def mcp(
 
     if not 0.0 < idle < float("inf"):
         raise refusal("argument_invalid", f"`--idle` must be a number of seconds above 0; received {idle}")
-    datasets = [open_dataset(each, periods_per_year) for each in source or ()]
+    datasets = open_datasets(source or (), reading)
     markets = markets_of(datasets, mask) if datasets else bundled_markets(mask)
     manager = SessionManager(markets, Bounds(sessions, idle), None if records is None else RecordFolder(records))
     if sys.stdin.isatty():

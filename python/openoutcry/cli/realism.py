@@ -15,6 +15,7 @@ from rich.table import Table
 
 from openoutcry import data
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 
@@ -60,12 +61,13 @@ TEST_NOTES = {
 }
 
 
+@reads_files
 def realism(
     source: str = typer.Argument(help="A scenario tier, a bundled market (`openoutcry data list`) or a file."),
     seeds: int | None = typer.Option(None, min=2, help="Number of markets of a tier; 200 by default."),
     tier: str = typer.Option("", help="Tier whose bands a bundled market or a file is checked against."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     as_json: bool = typer.Option(False, "--json", help="Print the full result as JSON."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Check a market against stylized facts of real returns.
 
@@ -78,9 +80,9 @@ def realism(
     if source.partition(":")[0] in data.names() or Path(source).exists():
         _refuse_option(source, "--seeds", seeds, "one panel")
         total, band_tier = 1, tier
-        panels: Iterable[Dataset] = [open_dataset(source, periods_per_year)]
+        panels: Iterable[Dataset] = [open_dataset(source, reading)]
     else:
-        _refuse_option(source, "--periods-per-year", periods_per_year, "which sets it")
+        reading.refuse(source)
         total = 200 if seeds is None else seeds
         panels, band_tier = _tier(source, tier, total)
     with Progress(BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:

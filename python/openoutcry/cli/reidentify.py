@@ -12,6 +12,7 @@ from rich.table import Table
 from openoutcry.audits.reidentification import ATTACKERS, LENGTHS, NEAR, Rate, rates
 from openoutcry.cli.data_versions import SOURCE
 from openoutcry.cli.market_options import open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.data.masking import LEVELS
 from openoutcry.errors import refusal
 
@@ -26,6 +27,7 @@ LEVEL = typer.Option(["none", *LEVELS], "--level", help="Masking level, repeatab
 LENGTH = typer.Option(list(LENGTHS), "--length", help="Window length in bars, repeatable.")
 
 
+@reads_files
 def reidentify(
     source: str = SOURCE,
     level: list[str] = LEVEL,
@@ -33,6 +35,7 @@ def reidentify(
     windows: int = typer.Option(100, "--windows", help="Number of windows of each length."),
     seed: int = typer.Option(0, "--seed", help="Seed of windows and keys."),
     as_json: bool = typer.Option(False, "--json", help="Print the rates as JSON."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Measure how often attackers identify the symbol and date of a masked window.
 
@@ -43,7 +46,7 @@ def reidentify(
         raise refusal(
             "argument_invalid", f"`--level` must be one of none, {', '.join(LEVELS)}; received {unknown[0]!r}"
         )
-    found = rates(open_dataset(source), length, level, windows, seed)
+    found = rates(open_dataset(source, reading), length, level, windows, seed)
     if as_json:
         typer.echo(json.dumps([rate.to_dict() for rate in found]))
         return

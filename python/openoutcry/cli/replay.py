@@ -11,7 +11,8 @@ import typer
 from openoutcry.backtest.divergence import Comparison, Divergence, SettingDifference, compare
 from openoutcry.backtest.replay import Replay
 from openoutcry.backtest.replay import replay as replay_record
-from openoutcry.cli.market_options import open_dataset, public_key_of
+from openoutcry.cli.market_options import open_datasets, public_key_of
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.records.run_record import RunRecord
 
 REPLAY_EXAMPLES = """
@@ -48,21 +49,22 @@ AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 SHOWN = 5
 
 
+@reads_files
 def replay(
     record: Path = RECORD,
     source: list[str] = typer.Option(
         ..., "--data", help="Market: bundled, a file or a snapshot. Repeat the option for runs on several markets."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     public_key: str | None = typer.Option(
         None, help="Public key that must have signed the record: 64 hexadecimal digits, or their file."
     ),
     fill_key: str | None = typer.Option(None, help="Revealed key of the sealed slippage noise: 64 hexadecimal digits."),
     as_json: bool = AS_JSON,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Recompute a record from its decisions and compare every step."""
     loaded = RunRecord.load(record)
-    datasets = [open_dataset(name, periods_per_year) for name in source]
+    datasets = open_datasets(source, reading)
     key = None if public_key is None else public_key_of(public_key)
     result = replay_record(loaded, datasets, public_key=key, fill_key=fill_key)
     if as_json:

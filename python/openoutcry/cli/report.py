@@ -12,7 +12,8 @@ import typer
 
 from openoutcry.backtest.replay import replay
 from openoutcry.backtest.run import Run
-from openoutcry.cli.market_options import checked_output_file, open_dataset, public_key_of
+from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
@@ -43,6 +44,7 @@ RECORD = typer.Argument(help="Record file: `.json` or `.jsonl`, optionally with 
 SCENARIO = f"The market is a scenario: a JSON file with its spec, or one of {', '.join(NAMES)}."
 
 
+@reads_files
 def report(
     record: Path = RECORD,
     source: list[str] = typer.Option(
@@ -56,12 +58,12 @@ def report(
     without_data: bool = typer.Option(
         False, "--without-data", help="Leave the market out of a self-verifying page; the reader supplies its file."
     ),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     public_key: str | None = typer.Option(None, help="Required signing key: 64 hexadecimal digits, or a file."),
     fill_key: str | None = typer.Option(None, help="Revealed key of sealed slippage noise, 64 hexadecimal digits."),
     scenario: str | None = typer.Option(None, help=SCENARIO),
     scenario_key: str | None = typer.Option(None, help="Revealed key of that scenario, 64 hexadecimal digits."),
     as_json: bool = typer.Option(False, "--json", help="Print as JSON."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Replay a record and write the report of its run."""
     from openoutcry.backtest.rerun import rerun
@@ -72,7 +74,7 @@ def report(
     read = RunRecord.load(record)
     chosen = _chosen(read, run)
     sealed = _scenario(scenario, scenario_key)
-    datasets = [open_dataset(each, periods_per_year) for each in source]
+    datasets = open_datasets(source, reading)
     datasets += [] if sealed is None else [sealed.dataset()]
     if not datasets:
         raise refusal("argument_invalid", "`--data` or `--scenario` is required; received neither")
@@ -83,7 +85,9 @@ def report(
         raise typer.Exit(1)
     made = rerun(read, chosen, _market(datasets, read, chosen), fill_key)
     command = f"openoutcry {shlex.join(sys.argv[1:])}"
-    origin = Origin(command, record, source[0] if len(source) == 1 else "", read.digest or "")
+    origin = Origin(
+        command, record, source[0] if len(source) == 1 else "", read.digest or "", tuple(words_of(reading.options))
+    )
     proof = None
     if self_verifying:
         markets = [market_of(each, None if place < len(source) else sealed) for place, each in enumerate(datasets)]

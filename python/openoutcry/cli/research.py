@@ -17,8 +17,10 @@ import typer
 from rich.console import Console
 
 from openoutcry.cli.market_options import checked_output_file, open_dataset
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.research_output import HINTS, LONGEST, ProgressPrinter, candidate_line, list_line
 from openoutcry.cli.run_table import plain
+from openoutcry.data.readers.market_columns import ReadOptions
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel
 
@@ -89,6 +91,7 @@ def _cost(text: str) -> Any:
 
 
 @app.command(epilog=RUN_EXAMPLES)
+@reads_files
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="A bundled market (`openoutcry data list`) or a file."),
     provider: str = PROVIDER,
@@ -107,7 +110,6 @@ def run(
         False, "--unsafe-no-isolation", help="Run code without a sandbox; results record it."
     ),
     training_cutoff: str | None = typer.Option(None, help="Last date of the model's training data."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
     max_trials: int = _budget(10, "Trials: configurations with an out-of-sample result."),
     max_dry_rounds: int = _budget(3, "Consecutive rounds without improvement."),
@@ -123,6 +125,7 @@ def run(
     horizon: int = _split(1, "Bars that a decision looks ahead."),
     fee_bps: float | None = _cost("Commission on notional."),
     slippage_bps: float | None = _cost("Half-spread."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Propose and validate strategies, and write a short list of candidates."""
     from openoutcry.research.proposers import build_proposer
@@ -135,8 +138,8 @@ def run(
     config = _config(split, budgets, gates, options, all_kept=all_kept)
     proposer = build_proposer(provider, model, training_cutoff=training_cutoff)
     spec = f"{provider} {model}" if model else provider
-    workspace = _workspace(out, (ledger, ledger_dir), (source, spec, periods_per_year), as_json)
-    load = partial(open_dataset, source, periods_per_year)
+    workspace = _workspace(out, (ledger, ledger_dir), (source, spec, reading), as_json)
+    load = partial(open_dataset, source, reading)
     _run_and_print(load, lambda: _research(load, proposer, config, workspace), workspace, as_json)
 
 
@@ -161,7 +164,7 @@ def resume(
     start = recorded.start
     provider, _, model = str(start["provider"]).partition(" ")
     proposer = build_proposer(provider, model or None, training_cutoff=start["config"]["training_cutoff"])
-    origin = str(start["data"]), str(start["provider"]), start["periods_per_year"]
+    origin = str(start["data"]), str(start["provider"]), _reading(start)
     workspace = _workspace(_folder(journal), (ledger, ledger_dir), origin, as_json)
     load = _loader(start, source)
     if recorded.is_over:
@@ -285,15 +288,15 @@ def _gates(name: str) -> Thresholds:
 
 
 def _workspace(
-    out: Path, ledger: tuple[bool, Path | None], origin: tuple[str, str, float | None], as_json: bool
+    out: Path, ledger: tuple[bool, Path | None], origin: tuple[str, str, Reading], as_json: bool
 ) -> Workspace:
     from openoutcry.research.session_manager import Workspace
 
     if out.exists() and not out.is_dir():
         raise refusal("argument_invalid", f"`--out` must be a folder; received '{out}'")
-    return Workspace(
-        out, _open_ledger(*ledger), *origin, on_event=(lambda event, payload: None) if as_json else ProgressPrinter()
-    )
+    on_event = (lambda event, payload: None) if as_json else ProgressPrinter()
+    stated = origin[2].periods_per_year, origin[2].options.stated()
+    return Workspace(out, _open_ledger(*ledger), *origin[:2], *stated, on_event=on_event)
 
 
 def _open_ledger(is_wanted: bool, folder: Path | None) -> Ledger | None:
@@ -312,7 +315,12 @@ def _loader(recorded: Mapping[str, Any], source: str | None) -> Callable[[], Dat
     named = source or str(recorded["data"])
     if not named:
         raise refusal("argument_invalid", "`--data` is required for a session that started in Python; received none")
-    return partial(open_dataset, named, recorded["periods_per_year"])
+    return partial(open_dataset, named, _reading(recorded))
+
+
+def _reading(recorded: Mapping[str, Any]) -> Reading:
+    """Return the options that the market of a recorded session was read with."""
+    return Reading(ReadOptions(**recorded.get("reading", {})), recorded["periods_per_year"])
 
 
 def _replayed(

@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
-from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.cli.agent_options import (
     AGENT,
@@ -43,6 +42,7 @@ from openoutcry.cli.market_options import (
     record_writer_for,
     working_directory_modules,
 )
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files, words_of
 from openoutcry.cli.run_table import LEGEND, metrics_table
 from openoutcry.data.columns import periods_text
 from openoutcry.data.dataset import Dataset
@@ -65,6 +65,8 @@ EXAMPLES = """
 
 `openoutcry run --data ecb-fx --agent "cmd:node agent.js" --record run.json` (a program in any language, sandboxed)
 
+`openoutcry run --data EURUSD.csv --tz Europe/Athens --agent momentum` (`data check` shows the options of a file)
+
 `openoutcry run --data us-treasury:UST10Y,UST2Y --agent equal-weight --fee-bps 0.5 --json`
 
 `openoutcry run --agent my_agent:decide --ledger` (also counts the trial in the ledger)
@@ -86,12 +88,12 @@ def _limit(text: str) -> Any:
     return typer.Option(None, help=text, rich_help_panel=LIMITS)
 
 
+@reads_files
 def run(
     source: str = typer.Option("ecb-fx", "--data", help="Market: a bundled one (`openoutcry data list`) or a file."),
     agent: str = typer.Option("buy-and-hold", help=f"{AGENT} Baselines: {', '.join(agents.NAMES)}."),
     window: str = typer.Option(":", help=WINDOW),
     seed: int = typer.Option(0, help="Seed of the slippage noise and of the baseline `random`."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of a file; by default from its dates."),
     report: Path | None = typer.Option(None, help="Write a self-contained HTML report to this file."),
     record: Path | None = typer.Option(None, help=RECORD),
     force: bool = typer.Option(False, "--force", help="Overwrite an existing record."),
@@ -119,6 +121,7 @@ def run(
     ledger: bool = LEDGER,
     ledger_dir: Path | None = LEDGER_DIR,
     output_dir: Path | None = OUTPUT_DIR,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over a window of a market and print its metrics.
 
@@ -130,7 +133,7 @@ def run(
     limits: dict[str, Any] = {"max_weight": max_weight, "max_gross": max_gross, "max_participation": max_participation}
     limits |= {"maintenance_margin": maintenance_margin, "allow_short": allow_short and not long_only}
     rules = CostModel(**costs, capital=capital), Limits(**limits)
-    dataset = open_dataset(source, periods_per_year)
+    dataset = open_dataset(source, reading)
     hidden = [path for path in (record, report and checked_output_file(report), Path(source)) if path is not None]
     options = AgentOptions(env or (), timeout, start_timeout, sandbox, allow_net, hidden, _echo_error)
     name, opening = public_name(agent), _open_agent(agent, seed, options, _progress(dataset, window))
@@ -138,7 +141,7 @@ def run(
     with entry as recorder, opening as opened, _record_file(record, name, trials, force) as writer:
         captured = writer or record is not None or report is not None  # a report shows every decision
         done = recorder.record(run_backtest(dataset, opened, window, *rules, seed, name=name, capture=captured))
-    _write_files(done, record, report, trials, source)
+    _write_files(done, (record, report), trials, (source, reading))
     _print_run(done, report, as_json, recorder.recorded)
 
 
@@ -155,7 +158,8 @@ def _record_file(
     return record_writer_for(record, agent, trials) or nullcontext()
 
 
-def _write_files(done: Run, record: Path | None, report: Path | None, trials: int, source: str) -> None:
+def _write_files(done: Run, files: tuple[Path | None, Path | None], trials: int, market: tuple[str, Reading]) -> None:
+    (record, report), (source, reading) = files, market
     if record is None and report is None:
         return
     declared = RunRecord.join(done.name, [done.record], trials)
@@ -165,7 +169,8 @@ def _write_files(done: Run, record: Path | None, report: Path | None, trials: in
         return
     from openoutcry.report.run_report import Origin, write_run_report
 
-    origin = Origin(f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}", record, source, declared.digest or "")
+    command = f"openoutcry {shlex.join(map(_argument, sys.argv[1:]))}"
+    origin = Origin(command, record, source, declared.digest or "", tuple(words_of(reading.options)))
     # The earlier trials, and this one.
     write_run_report(done, report, trials + 1, origin)
 
@@ -311,11 +316,13 @@ def _idle_remarks(done: Run) -> list[str]:
 
 def _undefined_remarks(done: Run) -> list[str]:
     """Return a remark per reason of undefined metrics."""
-    constant = done.undefined.get("sharpe") if native.is_riskless(done.returns) else None
+    from openoutcry.report.text_format import undefined_because
+
     remarks = []
     for reason in dict.fromkeys(done.undefined.values()):
         metrics = [metric for metric, why in done.undefined.items() if why == reason]
-        why = " because the returns are constant" if reason == constant else f": {reason}"
+        known = undefined_because(reason)
+        why = f": {reason}" if known == reason else f" because {known}"
         remarks.append(f"{', '.join(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined{why}")
     return remarks
 

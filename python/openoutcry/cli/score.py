@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from rich.table import Table
 
 from openoutcry import data as bundled
 from openoutcry.cli.board_entries import Entries, read_entries
-from openoutcry.cli.market_options import checked_output_file, open_dataset, public_key_of
+from openoutcry.cli.market_options import checked_output_file, open_datasets, public_key_of
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.returns_csv import digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
@@ -59,6 +60,7 @@ LEGEND = (
 )
 
 
+@reads_files
 def score(
     files: list[Path] = typer.Argument(None, help="Record files (`.json`, `.jsonl`, optionally `.zst`), or CSV files."),
     suite: str | None = typer.Option(None, help="Evaluation suite: `default`, or a JSON file."),
@@ -80,7 +82,7 @@ def score(
     benchmark: str | None = typer.Option(None, help="CSV column with buy-and-hold."),
     cash: str | None = typer.Option(None, help="CSV column with cash; default: cash earns nothing."),
     windows: int = typer.Option(5, min=1, help="Number of equal windows to split a CSV into."),
-    periods_per_year: float | None = typer.Option(None, help="Bars per year of the files; by default their dates'."),
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Score agents by their records or returns, and rank them."""
     if attack:
@@ -92,11 +94,12 @@ def score(
     config = {"originals": original} if original else None
     if any(path.suffix == ".csv" for path in files):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
+        replace(reading, periods_per_year=None).refuse("files of returns")
         series = read_series(files, columns, benchmark, cash, windows)
-        result = _of_returns(files, series, periods_per_year, n_trials=trials, config=config)
+        result = _of_returns(files, series, reading.periods_per_year, n_trials=trials, config=config)
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
-        evaluation = _evaluation(entries.records, suite, keys, source, periods_per_year)
+        evaluation = _evaluation(entries.records, (suite, keys), source, reading)
         nulls = evaluation.luck_floor([record.agent_id for record in entries.records])
         board = score_agents(entries.records, suite=evaluation, n_trials=trials, luck_floor=nulls, config=config)
         result = _Result(board, evaluation, entries)
@@ -161,16 +164,16 @@ def _write(result: _Result, report: Path) -> None:
 
 def _evaluation(
     records: Sequence[RunRecord],
-    suite: str | None,
-    keys: Path | None,
+    stated: tuple[str | None, Path | None],
     source: list[str] | None,
-    periods_per_year: float | None,
+    reading: Reading,
 ) -> Evaluation:
     """Return the suite of `--suite`, or the one inferred from the records."""
+    suite, keys = stated
     if suite is not None:
-        return open_evaluation(suite, keys, source, periods_per_year)
+        return open_evaluation(suite, keys, source, reading)
     implied = suite_of(records)
-    given = [open_dataset(each, periods_per_year) for each in source or ()]
+    given = open_datasets(source or (), reading)
     known = {dataset.fingerprint for dataset in given}
     missing = [market.name for market in implied.markets if market.fingerprint not in known]
     shipped = [bundled.load(name) for name in missing if name in bundled.names()]
@@ -206,6 +209,7 @@ def _as_json(result: _Result) -> str:
         suite = {"name": protocol.name, "edition": protocol.edition, "digest": protocol.digest}
     # `board.text` is the scorer's JSON, unchanged.
     extra = f'"tables":{json.dumps(result.tables)},"notes":{json.dumps(result.entries.notes)}'
+    extra += f',"caveats":{json.dumps(result.board.caveats)}'
     return f'{{"suite":{json.dumps(suite)},{extra},"board":{result.board.text}}}'
 
 
@@ -235,6 +239,8 @@ def _show(result: _Result, report: Path | None) -> None:
         console.print(board.power["sentence"], highlight=False)
     for note in result.entries.notes:
         console.print(plain(note, MAX_SENTENCE), highlight=False)
+    for caveat in board.caveats:
+        console.print(plain(caveat, MAX_SENTENCE), style="yellow", highlight=False)
     if result.evaluation is None:
         _show_tables(console, result)
     else:

@@ -29,7 +29,8 @@ from openoutcry.cli.agent_options import (
     public_name,
     show_first_faults,
 )
-from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_dataset
+from openoutcry.cli.market_options import checked_output_file, checked_record_file, load_agent, open_datasets
+from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.run_table import plain
 from openoutcry.errors import add_note, refusal
 from openoutcry.harness import Launcher
@@ -139,6 +140,7 @@ def seal(
 
 
 @app.command(epilog=RUN_EXAMPLES)
+@reads_files
 def run(
     source: str = SUITE,
     agent: str = typer.Option(..., help=AGENT),
@@ -156,6 +158,7 @@ def run(
     start_timeout: float = START_TIMEOUT,
     sandbox: str = SANDBOX,
     allow_net: bool = ALLOW_NET,
+    reading: Reading = NOTHING_STATED,
 ) -> None:
     """Run an agent over all windows and seeds of a suite, and write its record.
 
@@ -169,7 +172,7 @@ def run(
 
     # Private before the keys are read.
     with exit_on_agent_fault(), private_process(), _progress(console) as bar:
-        evaluation = open_evaluation(source, keys, data)
+        evaluation = open_evaluation(source, keys, data, reading)
         _check_output(record, force=force, resume=resume)
         task = bar.add_task("", total=evaluation.n_runs)
         # Files that contain future prices, or will.
@@ -226,13 +229,10 @@ def _warn_of_seen_windows(evaluation: Evaluation) -> Iterator[None]:
         raise
 
 
-def open_evaluation(
-    source: str, keys: Path | None, data: list[str] | None, periods_per_year: float | None = None
-) -> Evaluation:
+def open_evaluation(source: str, keys: Path | None, data: list[str] | None, reading: Reading) -> Evaluation:
     """Return the evaluation of a suite from command-line values."""
     suite = Suite.load(source)
-    given = [open_dataset(each, periods_per_year) for each in data or ()]
-    return Evaluation(suite, _read_keys(keys, suite), given)
+    return Evaluation(suite, _read_keys(keys, suite), open_datasets(data or (), reading))
 
 
 def _read_keys(path: Path | None, suite: Suite) -> dict[str, str]:

@@ -197,11 +197,21 @@ def periods_notices(
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
         return ()
-    inferred = native.inferred_periods_per_year(core.dates) if implied is None else implied
-    if inferred is None or max(inferred / stated, stated / inferred) <= _TOLERANCE:
+    if implied is not None:
+        return _contradiction(stated, implied, f"the calendar {calendar} implies")
+    return stated_notices(core.dates, stated)
+
+
+def stated_notices(dates: Sequence[str], stated: float) -> tuple[str, ...]:
+    """Return a caveat if a stated number of bars per year contradicts ISO dates."""
+    inferred = native.inferred_periods_per_year(list(map(str, dates)))
+    return () if inferred is None else _contradiction(stated, inferred, "the dates imply")
+
+
+def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...]:
+    if max(implied / stated, stated / implied) <= _TOLERANCE:
         return ()
-    source = "the dates imply" if implied is None else f"the calendar {calendar} implies"
-    return (f"{STATED_PERIODS} {stated:g} was stated; {source} {inferred:g}",)
+    return (f"{STATED_PERIODS} {stated:g} was stated; {source} {implied:g}",)
 
 
 def split_notices(core: native.Dataset) -> tuple[str, ...]:

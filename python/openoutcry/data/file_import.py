@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from openoutcry.data.readers.echoed_values import shortening
 from openoutcry.data.readers.file_content import check_regular, check_rows, text_of
 from openoutcry.data.readers.market_checks import without_silent_volume
 from openoutcry.data.readers.market_columns import MarketColumns, ReadOptions, combined
-from openoutcry.data.readers.questions import Question, check, questions_of
+from openoutcry.data.readers.questions import check, questions_of
 from openoutcry.data.readers.range_checks import check_ranges
 from openoutcry.data.readers.split_checks import check_splits
 from openoutcry.data.readers.symbol_checks import check_symbols
@@ -30,6 +30,7 @@ _OTHER_FORMS = frozenset(
 )
 # Characters and rows of a part of a file, and bytes of a column that are read at once.
 _PART, _ROWS, _BUFFER = 1 << 20, 1 << 14, 1 << 16
+_PARQUET = b"PAR1"
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
 
@@ -45,18 +46,13 @@ def options_of(keywords: Mapping[str, Any]) -> ReadOptions:
     return ReadOptions(**keywords)
 
 
-def import_cached(
-    read: Callable[[Path, float | None, ReadOptions], Imported],
-    path: Path,
-    periods_per_year: float | None,
-    options: ReadOptions,
-) -> Imported:
-    """Return what `read` returns for a file, from the cache of commands if there."""
+def import_cached(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
+    """Return the market of a file, from the cache of commands if it is there."""
     # The sessions of an exchange depend on the version of its calendar.
     if options.state_bars():
-        return read(path, periods_per_year, options)
-    stated = repr((read.__name__, periods_per_year, options))
-    return market_cache.cached(path, stated, partial(read, path, periods_per_year, options))
+        return import_file(path, periods_per_year, options)
+    stated = repr((periods_per_year, options))
+    return market_cache.cached(path, stated, partial(import_file, path, periods_per_year, options))
 
 
 @shortening
@@ -66,10 +62,13 @@ def import_file(path: Path, periods_per_year: float | None, options: ReadOptions
     Raises:
         OpenOutcryError: the first thing that is not known, or the first invalid value.
         OSError: the file cannot be read.
+        ModuleNotFoundError: the package that reads its format is not installed.
     """
     check_regular(path)
     with path.open("rb") as file:
         start = file.read(4096)
+    if start.startswith(_PARQUET):
+        return import_parquet(path, periods_per_year, options)
     if _is_plain(start.decode("utf-8", "replace")) and options.of_file() == ReadOptions():
         return _import_plain(path, periods_per_year, options)
     return _assembled(market_file.read(path, options), periods_per_year, options)
@@ -108,7 +107,7 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         ModuleNotFoundError: pyarrow is not installed.
     """
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("needs `pip install openoutcry[parquet]`", name=error.name) from error
     try:
@@ -118,22 +117,26 @@ def import_parquet(path: Path, periods_per_year: float | None, options: ReadOpti
         is_plain = options.of_file() == ReadOptions() and path.is_file()
         core = _long_parquet(path, _while_reading(periods_per_year, options)) if is_plain else None
         if core is not None:
-            return _checked(core, periods_per_year, options)
-        frame = parquet.read_table(path)
-    except ArrowInvalid as error:
-        message = f"a Parquet file is required; received {path.name}"
+            return _checked(core, periods_per_year, options, parquet.read_schema(path).names)
+        return import_frame(parquet.read_table(path), periods_per_year, options, path.stem)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
+        message = f"a complete Parquet file is required; received {path.name!r}: {str(error).splitlines()[0]}"
         raise refusal("field_unparsable", f"{message}; hint: name a text file by its form, such as .csv") from error
-    return import_frame(frame, periods_per_year, options)
 
 
 @shortening
-def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    """Return the market of a frame or of rows without names; see `import_file`."""
+def import_frame(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str = "") -> Imported:
+    """Return the market of a frame or of rows without names; see `import_file`.
+
+    Without a column of symbols, the symbol is `stem`, if it is given.
+    """
     frame = frame if isinstance(frame, list) else frame_forms.named(frame)
     is_named = not isinstance(frame, list) and _has_plain_names(frame_table.names_of(frame))
     if options.of_file() != ReadOptions() or not is_named:
         try:
-            return _of_table(frame, periods_per_year, options)
+            return _of_table(frame, periods_per_year, options, stem)
         except native.OpenOutcryError as error:
             raise frame_forms.with_hint(error, frame) from None
     try:
@@ -145,13 +148,13 @@ def import_frame(frame: Any, periods_per_year: float | None, options: ReadOption
         if not is_other and not frame_forms.is_written_otherwise(frame, error.slug):
             raise frame_forms.with_hint(error, frame) from None
         try:
-            return _of_table(frame, periods_per_year, options)
+            return _of_table(frame, periods_per_year, options, stem)
         except native.OpenOutcryError as other:
             raise (other if questions_of(other) else frame_forms.with_hint(error, frame)) from None
 
 
-def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    return _assembled(market_file.read_table(frame_table.table_of(frame), options), periods_per_year, options)
+def _of_table(frame: Any, periods_per_year: float | None, options: ReadOptions, stem: str) -> Imported:
+    return _assembled(market_file.read_table(frame_table.table_of(frame), options, stem), periods_per_year, options)
 
 
 def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptions) -> Imported:
@@ -247,26 +250,13 @@ def _has_plain_names(names: Sequence[str]) -> bool:
     return is_wide and not symbol_fields.hold_fields(names)
 
 
-def _check_stated(found: MarketColumns, periods_per_year: float | None) -> None:
-    """Refuse a file that does not say enough, with all that must be stated."""
-    questions = list(found.questions)
-    # Bars without dates, or with unclear ones, do not show how many there are per year.
-    is_unknown = periods_per_year is None and questions and found.dates
-    if is_unknown and native.inferred_periods_per_year(found.dates) is None:
-        received = f"{len(found.dates)} dates from {found.dates[0]} to {found.dates[-1]}"
-        required = "`periods_per_year` is required if the dates do not show it"
-        keyword, option = "periods_per_year=252 for days of a stock market", "--periods-per-year 252"
-        questions.append(Question("value_invalid", required, received, keyword, option))
-    check(questions)
-
-
 def _while_reading(periods_per_year: float | None, options: ReadOptions) -> float | None:
     """Return the bars per year before bars are chosen: NaN if others are stated."""
     return np.nan if options.state_bars() else periods_per_year
 
 
 def _assembled(found: MarketColumns, periods_per_year: float | None, options: ReadOptions) -> Imported:
-    _check_stated(found, periods_per_year)
+    check(found.questions)
     if options.day_starts is not None:
         found.dates = trading_days(found.dates, options.day_starts, options.tz)
         found.described.append(("day_starts", f"{options.day_starts}: each bar is the day on which it ends"))

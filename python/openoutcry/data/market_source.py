@@ -15,9 +15,10 @@ from openoutcry.data.bundled.universe import NAMES
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.readers import file_content
 from openoutcry.data.readers.echoed_values import short
-from openoutcry.data.readers.market_columns import ReadOptions
+from openoutcry.data.readers.market_columns import NO_OPTIONS, ReadOptions
+from openoutcry.data.readers.questions import Question, questions_of
 from openoutcry.data.snapshots import snapshot_files
-from openoutcry.errors import refusal
+from openoutcry.errors import OpenOutcryError, refusal
 
 BYTES = (".market", ".market.gz")
 _DIGEST_DIGITS = 64
@@ -27,8 +28,9 @@ def open_market(
     source: str | os.PathLike[str],
     periods_per_year: float | None = None,
     *,
+    options: ReadOptions = NO_OPTIONS,
     others: Iterable[str] = (),
-    cached: bool = False,
+    is_command: bool = False,
 ) -> Dataset:
     """Return a bundled market, or the market of a file.
 
@@ -38,35 +40,51 @@ def open_market(
     Args:
         source: Name or path.
         periods_per_year: Bars per year of a file of prices; inferred from its dates by default.
+        options: What a file of prices does not say.
         others: Names that the caller knows in addition, for the error message.
-        cached: Whether a file of prices is read from the cache of commands if it is there.
+        is_command: Whether a command opens it: it has the options of the reader, and reads from the cache of commands.
 
     Raises:
         OpenOutcryError: the market is unknown or cannot be read.
     """
     path = path_of("dataset", source)
+    check_unread(source, periods_per_year, options)
     name, _, universe = os.fspath(source).partition(":")
-    stated = name if name in data.names() else "a snapshot" if is_snapshot(path) else ""
-    stated = "a .market file" if path.name.endswith(BYTES) else stated
-    if periods_per_year is not None and stated:
-        message = f"`periods_per_year` must be left out with {stated}, which states it; received {periods_per_year}"
-        if name not in data.names():
-            command = f"openoutcry data import FILE --periods-per-year {periods_per_year:g} --out FOLDER"
-            message += f"; hint: write another one from its file: `{command}`"
-        raise refusal("argument_invalid", message)
     if name in data.names():
         return data.load(name, universe if universe in NAMES else universe.split(",") if universe else None)
     try:
-        return _of_file(path, periods_per_year, cached=cached)
+        return _stated_market(path) or _of_prices(path, periods_per_year, options, is_command=is_command)
     except OSError as error:
         known = ", ".join([*data.names(), *others])
         message = f"a dataset must be one of {known}, or a file of prices, or a snapshot, or a .market file"
         message += f"; received {short(repr(os.fspath(source)))}: {error.strerror}"
         hint = "hint: `openoutcry data list` shows the bundled markets, and the path of a file is accepted"
         raise refusal("unknown_dataset", f"{message}; {hint}") from error
-    except ModuleNotFoundError as error:
-        wanted = f"a dataset must be a text file, because this form {error}"
-        raise refusal("argument_invalid", f"{wanted}; received {os.fspath(source)!r}") from error
+
+
+def named_market(source: str | os.PathLike[str]) -> str:
+    """Return what a source names instead of a file of prices; empty for such a file."""
+    path, name = path_of("dataset", source), os.fspath(source).partition(":")[0]
+    if name in data.names():
+        return name
+    return "a snapshot" if is_snapshot(path) else "a .market file" if path.name.endswith(BYTES) else ""
+
+
+def check_unread(source: str | os.PathLike[str], periods_per_year: float | None, options: ReadOptions) -> None:
+    """Refuse options with a market that is not read from a file of prices.
+
+    Raises:
+        OpenOutcryError: `argument_invalid`: an option would have no effect.
+    """
+    year = {} if periods_per_year is None else {"periods_per_year": periods_per_year}
+    given = year | options.stated()
+    if given and (market := named_market(source)):
+        name, value = next(iter(given.items()))
+        message = f"`{name}` must be left out with {market}, which states it; received {value}"
+        if periods_per_year is not None and market.startswith("a "):
+            command = f"openoutcry data import FILE --periods-per-year {periods_per_year:g} --out FOLDER"
+            message += f"; hint: write another one from its file: `{command}`"
+        raise refusal("argument_invalid", message)
 
 
 def is_snapshot(path: Path) -> bool:
@@ -100,7 +118,8 @@ def _manifests(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.json") if path.with_suffix(".npz").is_file())
 
 
-def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dataset:
+def _stated_market(path: Path) -> Dataset | None:
+    """Return the market of a snapshot or of bytes; None for a file of prices."""
     file_content.check_regular(path)
     if path.is_dir() and (manifests := _manifests(path)):
         if len(manifests) > 1:
@@ -109,16 +128,40 @@ def _of_file(path: Path, periods_per_year: float | None, *, cached: bool) -> Dat
         return snapshot_files.load(manifests[0])
     if is_snapshot(path):
         return snapshot_files.load(path)
-    if path.name.endswith(BYTES):
-        return _of_bytes(path)
-    if not cached:
-        read = Dataset.from_parquet if path.suffix == ".parquet" else Dataset.from_csv
-        return read(path, periods_per_year)
-    is_parquet = path.suffix == ".parquet"
-    imported = file_import.import_parquet if is_parquet else file_import.import_file
-    found = file_import.import_cached(imported, path, periods_per_year, ReadOptions())
-    name = path.stem if is_parquet else path.name.partition(".")[0]
-    return Dataset(found.core, name=name, notices=found.notices)
+    return _of_bytes(path) if path.name.endswith(BYTES) else None
+
+
+def _of_prices(path: Path, periods_per_year: float | None, options: ReadOptions, *, is_command: bool) -> Dataset:
+    try:
+        if is_command:
+            found = file_import.import_cached(path, periods_per_year, options)
+        else:
+            found = file_import.import_file(path, periods_per_year, options)
+    except ModuleNotFoundError as error:
+        raise without_package(error, path, options) from error
+    except OpenOutcryError as error:
+        if is_command or not (questions := questions_of(error)):
+            raise
+        raise _asked_for_dataset(error, path, questions) from error
+    return Dataset(found.core, name=name_of(path), notices=found.notices)
+
+
+def name_of(path: Path) -> str:
+    """Return the name of the market of a file of prices."""
+    return path.stem if path.suffix == ".parquet" else path.name.partition(".")[0]
+
+
+def without_package(error: ModuleNotFoundError, path: Path, options: ReadOptions) -> OpenOutcryError:
+    """Return the refusal of a file or an option that needs another package."""
+    what = options.calendar or options.axis if "calendars" in str(error) else path.name
+    return refusal("argument_invalid", f"`{what}` {error}; received no such package")
+
+
+def _asked_for_dataset(error: OpenOutcryError, path: Path, questions: list[Question]) -> OpenOutcryError:
+    """Return the refusal of a path alone, with a hint at what takes the options."""
+    message, _, _ = str(error).removeprefix(f"{error.slug}: ").partition("; hint: ")
+    keywords, rest = ", ".join(each.keyword for each in questions), "".join(each.rest for each in questions)
+    return refusal(error.slug, f"{message}; hint: pass Dataset.from_csv({os.fspath(path)!r}, {keywords}){rest}")
 
 
 def _of_bytes(path: Path) -> Dataset:

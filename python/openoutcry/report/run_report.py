@@ -127,12 +127,14 @@ class Origin:
         record: File of the run's record; None for none.
         source: Value for `openoutcry replay --data`; empty to use the bundled name of the market.
         digest: Digest of the record in that file; empty to use the digest of the run's own record.
+        options: Words of the options that `source` is read with, without `--periods-per-year`.
     """
 
     command: str = ""
     record: str | os.PathLike[str] | None = None
     source: str = ""
     digest: str = ""
+    options: tuple[str, ...] = ()
 
 
 def provenance_of(run: Run, origin: Origin | None = None) -> Provenance:
@@ -151,7 +153,7 @@ def _replay_command(run: Run, origin: Origin) -> str:
     """
     if origin.record is None or not (source := origin.source or _bundled_as(run)):
         return ""
-    words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source]
+    words = ["openoutcry", "replay", os.fspath(origin.record), "--data", source, *origin.options]
     is_table = source.partition(":")[0] not in data.names() and Path(source).suffix not in snapshot_files.SUFFIXES
     if is_table and run.dataset.periods_per_year != native.inferred_periods_per_year(list(run.dataset.dates)):
         words += ["--periods-per-year", f"{stated_periods(run.dataset)!r}"]

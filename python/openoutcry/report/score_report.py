@@ -120,7 +120,7 @@ def _published(suite: Suite | Evaluation | None) -> Suite | None:
 
 
 def _notices(board: Board) -> list[str]:
-    notices, reasons = [], {reason for score in board.scores for reason in score.reasons}
+    notices, reasons = [*board.caveats], {reason for score in board.scores for reason in score.reasons}
     if "no_suite" in reasons:
         notices.append("no suite: the agents chose windows, costs and limits, so none is eligible")
     if "public_windows" in reasons:

@@ -44,6 +44,7 @@ class Workspace:
         source: Name or path of the market, recorded in the journal.
         periods_per_year: Bars per year to load it with, if given.
         provider: Name of the proposer, recorded in the journal.
+        reading: Options of the reader to load it with, by name, recorded in the journal.
         cancelled: Set it to stop after the current round.
         on_event: Called with each event and its payload.
     """
@@ -53,6 +54,7 @@ class Workspace:
     source: str = ""
     provider: str = ""
     periods_per_year: float | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
     cancelled: threading.Event = field(default_factory=threading.Event)
     on_event: Callable[[str, Mapping[str, Any]], object] = lambda event, payload: None
 
@@ -83,7 +85,7 @@ def research(load: Load, proposer: Proposer, config: ResearchConfig, workspace: 
     vault, setup = _split_market(load, config)
     trial_store, prior_trials = _open_trial_store(workspace, session_id, config, vault, setup)
     workspace.journal.parent.mkdir(parents=True, exist_ok=True)
-    source = MarketSource(workspace.source, workspace.periods_per_year, setup.dataset.name)
+    source = MarketSource(workspace.source, workspace.periods_per_year, setup.dataset.name, workspace.reading)
     spec = SessionSpec(session_id, config, prior_trials, source, workspace.provider, _identity(workspace.ledger))
     with _session_lock(workspace, session_id), ChainedLog(workspace.journal, session=session_id) as log:
         return _run_session(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,12 @@ SESSION_VERSION = 2
 
 @dataclass(frozen=True)
 class MarketSource:
-    """Where the market is loaded from, and its name."""
+    """Where the market is loaded from, its name, and the options of its reader."""
 
     data: str
     periods_per_year: float | None
     name: str
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ def session_spec_of(recorded: RecordedSession) -> SessionSpec:
         wanted = f"a session of version {SESSION_VERSION} is required"
         raise refusal("argument_invalid", f"{wanted}; received {start.get('version')!r}")
     config, prior_trials = ResearchConfig.of_json(start["config"]), PriorTrials.of_json(start["memory"])
-    source = MarketSource(str(start["data"]), start["periods_per_year"], str(start["market"]["name"]))
+    source = MarketSource(
+        str(start["data"]), start["periods_per_year"], str(start["market"]["name"]), start.get("reading", {})
+    )
     return SessionSpec(recorded.session_id, config, prior_trials, source, str(start["provider"]), start["ledger"])
 
 
@@ -84,6 +88,8 @@ def start_payload(
         "catalogue_sha256": digest_of(builder.catalogue),
         "data": spec.source.data,
         "periods_per_year": spec.source.periods_per_year,
+        # Only if a file was read with options.
+        **({"reading": dict(spec.source.reading)} if spec.source.reading else {}),
         "ledger": spec.ledger,
         "provider": spec.provider,
         "market": {

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import check_same_rows
+from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
 # A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
 _MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
 
@@ -42,8 +43,26 @@ def periods_of(dates: Sequence[str], stated: float | None) -> float:
     if inferred is None:
         received = f"{len(dates)} dates from {dates[0]} to {dates[-1]}" if len(dates) else "returns without dates"
         message = f"`periods_per_year` is required if the dates do not show it; received {received}"
-        raise refusal("value_invalid", f"{message}; hint: periods_per_year=252 for daily returns, 12 for monthly ones")
+        raise refusal("value_invalid", f"{message}; {_HINT}")
     return inferred
+
+
+def caveats_of(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
+    """Return the caveat of stated bars per year that contradict the dates of returns.
+
+    Call it after the number has been checked.
+    """
+    return () if stated is None or not len(dates) else columns.stated_notices(dates, stated)
+
+
+def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:
+    """Return the caveats of stated bars per year and pandas series.
+
+    Series without an index of dates have none.
+    """
+    indices = [columns.iso(labels) for values in series.values() if (labels := row_labels(values)) is not None]
+    found = [caveats_of(texts, stated) for texts in indices if texts and _DATE.match(texts[0])]
+    return tuple(dict.fromkeys(caveat for caveats in found for caveat in caveats))
 
 
 def check_cash(rates: Array, periods_per_year: float) -> None:

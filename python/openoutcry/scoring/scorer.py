@@ -7,6 +7,7 @@ never eligible, because the decisions behind them cannot be verified. `docs/scor
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text, unmasked_array
+from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import check_cash, dates_of, periods_of
+from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -87,7 +89,8 @@ def score(
         benchmark: Buy-and-hold returns on the same days, shape `(n_days,)`.
         cash: Cash returns on the same days, shape `(n_days,)`; None is 0.
         dates: Date of each return; the board names its windows by them. By default the index of a pandas series.
-        periods_per_year: Bars per year of returns; by default those that `dates` show. Required without dates.
+        periods_per_year: Bars per year of returns; by default those that `dates` show. Required without dates. A
+            number that contradicts the dates is in `caveats` of the board.
         n_trials: Trials counted by a ledger; the scorer counts at least the agents of the board.
         luck_floor: Null agents, reported for comparison and excluded from every test; an empty list is none.
         trusted_keys: Ed25519 public keys. Among agents with the same return series, the one with a record signed by
@@ -128,7 +131,7 @@ def score(
         config_json = json.dumps(settings, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise refusal("argument_invalid", f"`config` must be a JSON object; received one with {error}") from error
-    return Board.from_json(native.score_field([*submissions, *floor], config_json))
+    return Board.from_json(native.score_field([*submissions, *floor], config_json), _caveats(terms))
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,13 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
         message = f"`dataset` must be a Dataset or a list of them; received {type(wrong).__name__}"
         raise refusal("argument_invalid", message)
     return markets
+
+
+def _caveats(terms: _Terms) -> tuple[str, ...]:
+    """Return the caveats of bars per year that were stated for returns or a market."""
+    notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
+    of_markets = [f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS)]
+    return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
 
 
 def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
@@ -199,15 +209,10 @@ def _submission(agent: RunRecord | Submission, terms: _Terms) -> Submission:
 def _named(name: Any, agent: Any, terms: _Terms) -> Submission:
     if _is_submittable(agent):
         return _submission(agent, terms)
-    return submit_returns(
-        checked_text("agent_id", name),
-        agent,
-        windows=terms.windows,
-        benchmark=terms.benchmark,
-        cash=terms.cash,
-        dates=terms.dates,
-        periods_per_year=terms.periods_per_year,
-    )
+    return _returns_of(
+        checked_text("agent_id", name), agent, terms.windows, (terms.benchmark, terms.cash), terms.dates,
+        terms.periods_per_year,
+    )  # fmt: skip
 
 
 def submit(
@@ -314,8 +319,27 @@ def submit_returns(
 
     Raises:
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
+
+    Warns:
+        UserWarning: `periods_per_year` contradicts the dates by a factor above 1.5.
     """
     dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
+    submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)
+    for caveat in caveats_of(dates, periods_per_year):
+        warnings.warn(f"{agent_id}: {caveat}", stacklevel=2)
+    return submission
+
+
+def _returns_of(
+    agent_id: str,
+    returns: npt.ArrayLike,
+    windows: Sequence[int] | None,
+    sides: tuple[npt.ArrayLike | None, npt.ArrayLike | None],
+    dates: Sequence[str],
+    periods_per_year: float | None,
+    in_sample_trials: int = 0,
+) -> Submission:
+    dates = dates_of(dates, {"returns": returns, "benchmark": sides[0], "cash": sides[1]})
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
@@ -326,7 +350,7 @@ def submit_returns(
         )
     held, idle = (
         None if values is None else _daily(name, values, n_days)
-        for name, values in (("benchmark", benchmark), ("cash", cash))
+        for name, values in (("benchmark", sides[0]), ("cash", sides[1]))
     )
     if len(dates) not in (0, n_days):
         raise refusal("shape_mismatch", f"`dates` must have one date per return, {n_days}; received {len(dates)}")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, checked_integer, unmasked_array
 from openoutcry.errors import refusal
+from openoutcry.scoring.return_dates import caveats_of_series
 
 Series = npt.NDArray[np.float64]
 
@@ -57,6 +58,7 @@ class SharpeErrors:
         hac_standard_error: Standard error robust to autocorrelation over `lags` bars.
         autocorrelation: First-order autocorrelation of the returns.
         lags: Number of lags.
+        caveats: Stated bars per year that contradict the dates of a pandas index.
     """
 
     sharpe: float
@@ -64,6 +66,7 @@ class SharpeErrors:
     hac_standard_error: float
     autocorrelation: float
     lags: int
+    caveats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ class Rolling:
         worst: Lowest ratio; None if all are undefined.
         worst_at: Index of the first return of its window.
         undefined: Why a number is None.
+        caveats: As in `SharpeErrors`.
     """
 
     ratios: Series
@@ -139,6 +143,7 @@ class Rolling:
     worst: float | None
     worst_at: int | None
     undefined: dict[str, str]
+    caveats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -170,11 +175,13 @@ class Tracking:
         excess: Mean difference of returns.
         tracking_error: Standard deviation of the difference.
         information_ratio: `excess / tracking_error`.
+        caveats: As in `SharpeErrors`.
     """
 
     excess: float
     tracking_error: float
     information_ratio: float
+    caveats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -187,6 +194,7 @@ class Decay:
         decay: Relative loss, `1 - out_of_sample / in_sample`; None unless `in_sample` is above 0.
         z: Difference in standard errors.
         undefined: Why a number is None.
+        caveats: As in `SharpeErrors`.
     """
 
     in_sample: float
@@ -194,6 +202,7 @@ class Decay:
     decay: float | None
     z: float | None
     undefined: dict[str, str]
+    caveats: tuple[str, ...] = ()
 
 
 class Bin(NamedTuple):
@@ -245,7 +254,8 @@ def sharpe_errors(excess: Any, periods_per_year: float, lags: int | None = None)
     `lags` defaults to `floor(4 (n_returns / 100)^(2/9))`.
     """
     counted = None if lags is None else checked_integer("lags", lags, 0, MAX_COUNT)
-    return SharpeErrors(**native.sharpe_errors(series("excess", excess), periods_per_year, counted))
+    found = native.sharpe_errors(series("excess", excess), periods_per_year, counted)
+    return SharpeErrors(**found, caveats=caveats_of_series(periods_per_year, excess=excess))
 
 
 def probabilistic_sharpe(moments: Moments, benchmark: float = 0.0) -> float:
@@ -304,7 +314,8 @@ def min_backtest_years(n_trials: int, sharpe: float) -> float:
 def rolling_sharpe(excess: Any, n_window: int, periods_per_year: float) -> Rolling:
     """Return the annual Sharpe ratio of every rolling window, and the lowest."""
     window = checked_integer("n_window", n_window, 0, MAX_COUNT)
-    return Rolling(**native.rolling_sharpe(series("excess", excess), window, periods_per_year))
+    found = native.rolling_sharpe(series("excess", excess), window, periods_per_year)
+    return Rolling(**found, caveats=caveats_of_series(periods_per_year, excess=excess))
 
 
 def regress(returns: Any, benchmark: Any) -> Regression:
@@ -320,13 +331,15 @@ def tracking(returns: Any, benchmark: Any, periods_per_year: float) -> Tracking:
         OpenOutcryError: `argument_invalid`: the difference has a standard deviation below 1e-8 per bar.
     """
     check_same_rows(returns=returns, benchmark=benchmark)
-    return Tracking(**native.tracking(series("returns", returns), series("benchmark", benchmark), periods_per_year))
+    found = native.tracking(series("returns", returns), series("benchmark", benchmark), periods_per_year)
+    return Tracking(**found, caveats=caveats_of_series(periods_per_year, returns=returns))
 
 
 def decay(in_sample: Any, out_of_sample: Any, periods_per_year: float) -> Decay:
     """Compare the Sharpe ratio in sample with the one out of sample."""
     inside, outside = series("in_sample", in_sample), series("out_of_sample", out_of_sample)
-    return Decay(**native.decay(inside, outside, periods_per_year))
+    caveats = caveats_of_series(periods_per_year, in_sample=in_sample, out_of_sample=out_of_sample)
+    return Decay(**native.decay(inside, outside, periods_per_year) | {"caveats": caveats})
 
 
 def at_cost(returns: Any, cost: Any, turnover: Any, cost_bps: float) -> Series:

@@ -164,6 +164,7 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
+        caveats: Stated bars per year that contradict the dates of returns or of a market.
     """
 
     scores: tuple[Score, ...]
@@ -175,9 +176,10 @@ class Board:
     overfit: float | None
     undefined: dict[str, str] = field(repr=False)
     text: str = field(repr=False)
+    caveats: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, board: str) -> Board:
+    def from_json(cls, board: str, caveats: tuple[str, ...] = ()) -> Board:
         """Return the board of the scorer's JSON."""
         fields = json.loads(board)
         return cls(
@@ -186,6 +188,7 @@ class Board:
             tests={"buy-and-hold": fields["tests_buy_and_hold"], "cash": fields["tests_cash"]},
             undefined=fields.get("undefined", {}),
             text=board,
+            caveats=caveats,
             **{name: fields[name] for name in ("power", "separation", "luck_floor", "overfit")},
         )
 

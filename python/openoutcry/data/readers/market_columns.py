@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,13 @@ class ReadOptions:
     def state_bars(self) -> bool:
         """Return whether an option says which bars the market has."""
         return self != self.of_file()
+
+    def stated(self) -> dict[str, Any]:
+        """Return the options that are given, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+NO_OPTIONS = ReadOptions()
 
 
 class ReadKeywords(TypedDict, total=False):

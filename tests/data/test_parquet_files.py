@@ -1,0 +1,61 @@
+"""Parquet files have one reader: by every door, a file is the same market or the same refusal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import openoutcry as oo
+from openoutcry.cli.commands import app
+
+FORMATS = Path(__file__).resolve().parent / "formats"
+DAYS = pd.bdate_range("2024-01-02", periods=30)
+LONG = pd.DataFrame({"date": DAYS.repeat(2), "symbol": ["A", "B"] * 30, "close": range(100, 160)})
+
+
+def check(path: Path, *words: str) -> dict[str, Any]:
+    done = CliRunner().invoke(app, ["data", "check", str(path), "--json", *words])
+    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("dates", ["times", "texts"])
+@pytest.mark.parametrize("volume", [None, 0.0, 5.0])
+def test_a_plain_file_is_read_in_parts_by_every_door(dates: str, volume: float | None, tmp_path: Path) -> None:
+    table = LONG if volume is None else LONG.assign(volume=volume)
+    path = tmp_path / "prices.parquet"
+    table.assign(date=table["date"].astype(str) if dates == "texts" else table["date"]).to_parquet(path)
+    text = tmp_path / "prices.csv"
+    table.to_csv(text, index=False)
+    wanted = oo.Dataset.from_csv(text)
+    found = check(path)
+    assert found["read_as"] == check(text)["read_as"]
+    assert ["column 'date'", "date: year first, days"] in found["read_as"]
+    assert {found["fingerprint"], oo.Dataset.from_parquet(path).fingerprint} == {wanted.fingerprint}
+    assert (oo.Dataset.from_csv(path), oo.Dataset.from_csv(path).notices) == (wanted, wanted.notices)
+
+
+@pytest.mark.parametrize("zone", [None, "America/New_York", "UTC"])
+def test_a_file_of_one_symbol_has_the_name_of_the_file(zone: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "ABC.parquet"
+    pd.DataFrame({"Close": range(100, 130), "Volume": 7.0}, index=DAYS.tz_localize(zone).rename("Date")).to_parquet(
+        path
+    )
+    found = oo.Dataset.from_parquet(path)
+    assert (found.symbols, found.dates[0]) == (("ABC",), "2024-01-02")
+    assert check(path)["fingerprint"] == oo.Dataset.from_csv(path).fingerprint == found.fingerprint
+
+
+@pytest.mark.parametrize("n_bytes", [4, 200, 3_000])
+def test_a_damaged_file_is_refused(n_bytes: int, tmp_path: Path) -> None:
+    path = tmp_path / "ABC.parquet"
+    path.write_bytes((FORMATS / "frame_index.parquet").read_bytes()[:n_bytes])
+    for read in (oo.Dataset.from_csv, oo.Dataset.from_parquet):
+        with pytest.raises(oo.OpenOutcryError, match=r"a complete Parquet file is required; received 'ABC\.parquet'"):
+            read(path)
