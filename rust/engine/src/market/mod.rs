@@ -21,4 +21,5 @@ pub(crate) mod row_lines;
 pub(crate) mod size_limits;
 pub(crate) mod synthetic;
 pub(crate) mod validation;
+pub(crate) mod week;
 pub(crate) mod window;
