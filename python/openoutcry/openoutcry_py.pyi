@@ -83,6 +83,7 @@ __all__ = [
     "min_backtest_years",
     "min_track_record",
     "moments",
+    "most_cash_return",
     "net_exposure",
     "normal_cdf",
     "normal_quantile",
@@ -1153,6 +1154,9 @@ def check_rows(n_rows: int, n_symbols: int, n_bars: int, n_columns: int) -> None
 
 def inferred_periods_per_year(dates: list[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
+
+def most_cash_return(periods_per_year: float) -> float:
+    """Return the largest return of cash in one bar; a larger one is likely the rate of a year."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

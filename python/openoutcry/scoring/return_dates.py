@@ -17,8 +17,6 @@ from openoutcry.errors import refusal
 Array = npt.NDArray[np.float64]
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
-# A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
-_MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
 
 
 def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
@@ -67,7 +65,7 @@ def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:
 
 def check_cash(rates: Array, periods_per_year: float) -> None:
     """Refuse annual rates given as the returns of cash of each bar."""
-    most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
+    most = native.most_cash_return(periods_per_year)
     if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
         message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
         raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
