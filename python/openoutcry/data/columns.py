@@ -53,7 +53,7 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
     index: Any = getattr(values, "index", None)
     if not hasattr(index, "inferred_type") or list(index) == list(range(len(index))):
         return
-    labels = [str(label) for label in index] if index.inferred_type == "integer" else _index_dates(index)
+    labels = [str(label) for label in index] if index.inferred_type == "integer" else index_dates(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"
@@ -62,8 +62,11 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
         raise refusal("shape_mismatch", f"the index of `{name}` must be `{wanted}`; received {received}; {hint}")
 
 
-def _index_dates(index: Any) -> list[str]:
-    # Midnights of its own zone are days; other times become UTC.
+def index_dates(index: Any) -> list[str]:
+    """Return the dates of a pandas index in ISO 8601.
+
+    Times that are all midnight in their own zone are days; other times with a zone become UTC.
+    """
     if getattr(index, "tz", None) is None:
         return iso(index)
     days = iso(index.tz_localize(None))

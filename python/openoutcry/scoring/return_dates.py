@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,24 +12,32 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
 from openoutcry.errors import refusal
+from openoutcry.scoring.label_dates import check_label_order, check_order, iso_dates
 
 Array = npt.NDArray[np.float64]
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
 
 
 def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
-    """Return the date of each return: as stated, or the common index of pandas series."""
-    labels = check_same_rows(**{str(name): values for name, values in series.items()})
-    if labels is None:
-        return dates
-    texts = columns.iso(labels)
+    """Return the date of each return: as stated, or the common index of pandas series.
+
+    Dates are ISO 8601 and strictly increasing. Stated labels that are no dates are returned as texts.
+    """
+    labelled = {str(name): values for name, values in series.items()}
+    # A column of dates has the index of its frame.
+    own = {} if row_labels(dates) is None else {"dates of the returns": dates}
+    labels = check_same_rows(**labelled, **own)
+    known = None if labels is None else check_label_order(labels)
     if not len(dates):
-        return texts if _DATE.match(texts[0]) else dates
-    if columns.iso(dates) != texts:
-        message = f"`dates` must be the index of the returns; received {dates[0]} .. {dates[-1]}"
-        raise refusal("shape_mismatch", f"{message} and {texts[0]} .. {texts[-1]}")
-    return dates
+        return known or []
+    stated = iso_dates(dates)
+    texts = list(map(str, dates)) if stated is None else stated
+    if labels is not None and not own and texts != known:
+        message = f"`dates` must be the index of the returns; received {texts[0]} .. {texts[-1]}"
+        raise refusal("shape_mismatch", f"{message} and {labels[0]} .. {labels[-1]}")
+    if stated is not None:
+        check_order(stated)
+    return texts
 
 
 def periods_of(dates: Sequence[str], stated: float | None) -> float:
@@ -58,8 +65,8 @@ def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:
 
     Series without an index of dates have none.
     """
-    indices = [columns.iso(labels) for values in series.values() if (labels := row_labels(values)) is not None]
-    found = [caveats_of(texts, stated) for texts in indices if texts and _DATE.match(texts[0])]
+    indices = [iso_dates(labels) for values in series.values() if (labels := row_labels(values)) is not None]
+    found = [caveats_of(dates, stated) for dates in indices if dates]
     return tuple(dict.fromkeys(caveat for caveats in found for caveat in caveats))
 
 

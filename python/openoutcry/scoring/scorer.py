@@ -100,7 +100,9 @@ def score(
     Raises:
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
-    given = agents if isinstance(agents, Mapping) else {"returns": agents}
+    given = dict(agents) if isinstance(agents, Mapping) else {"returns": agents}
+    if isinstance(luck_floor, Mapping):
+        given |= {f"luck_floor {name}": returns for name, returns in luck_floor.items()}
     dates = dates_of(dates, {**given, "benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
@@ -339,7 +341,6 @@ def _returns_of(
     periods_per_year: float | None,
     in_sample_trials: int = 0,
 ) -> Submission:
-    dates = dates_of(dates, {"returns": returns, "benchmark": sides[0], "cash": sides[1]})
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, checked_integer, unmasked_array
 from openoutcry.errors import refusal
+from openoutcry.scoring.label_dates import check_row_order
 from openoutcry.scoring.return_dates import caveats_of_series
 
 Series = npt.NDArray[np.float64]
@@ -376,7 +377,12 @@ def series(name: str, values: Any) -> Series:
 
 
 def numbers(name: str, values: Any, n_axes: int) -> npt.NDArray[Any]:
-    """Return an array of real numbers with `n_axes` dimensions."""
+    """Return an array of real numbers with `n_axes` dimensions.
+
+    Raises:
+        OpenOutcryError: `date_order`: rows of a pandas object are not in the order of its index.
+    """
+    check_row_order(values)
     array = unmasked_array(name, values)
     if array.ndim != n_axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {n_axes} dimension{'s' * (n_axes > 1)}"

@@ -168,6 +168,11 @@ def listed(names: Sequence[str]) -> str:
     return ",".join([repr(name)[1:-1] for name in names[:12]] + (["..."] if len(names) > 12 else []))
 
 
+def is_date_name(name: str) -> bool:
+    """Return whether a column of dates has such a name."""
+    return simple(name) in _DATES
+
+
 def is_price_name(name: str) -> bool:
     """Return whether a name is that of a column of a bar, not of a symbol."""
     key = simple(name)
