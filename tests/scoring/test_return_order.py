@@ -170,3 +170,15 @@ def test_options_of_dates_are_options_of_files_of_returns(tmp_path: Path) -> Non
     assert "`--date-format %Y%m`" in str(command(path).exception)
     assert board(path, "--date-format", "%Y%m")[0]["periods_per_year"] == 12.0
     assert "`--decimal` must come with a file of prices" in str(command(path, "--decimal", ",").exception)
+
+
+@pytest.mark.parametrize("prices", [100 * (1 + RETURNS).cumprod(), 0.9 * (1 + RETURNS.abs()).cumprod()])
+def test_prices_are_not_returns(tmp_path: Path, prices: pd.Series) -> None:
+    for call in (lambda: oo.score({"a": prices}), lambda: oo.score({"a": RETURNS}, benchmark=prices)):
+        with pytest.raises(oo.OpenOutcryError, match=r"look like prices; hint: `prices.pct_change\(\).dropna") as no:
+            call()
+        assert no.value.slug == "value_invalid"
+    path = tmp_path / "prices.csv"
+    prices.rename_axis("date").rename("a").to_csv(path)
+    assert "look like prices" in str(command(path, "--csv", "returns").exception)
+    assert board(path)[0]["n_returns"] == 299

@@ -23,7 +23,7 @@ from openoutcry.data.dataset import Dataset
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of
+from openoutcry.scoring.return_dates import caveats_of, check_cash, check_not_prices, dates_of, periods_of
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -342,6 +342,7 @@ def _returns_of(
     in_sample_trials: int = 0,
 ) -> Submission:
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
+    check_not_prices("returns", table)
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
     if sum(lengths) != n_days or not n_days:
@@ -355,6 +356,8 @@ def _returns_of(
     )
     if len(dates) not in (0, n_days):
         raise refusal("shape_mismatch", f"`dates` must have one date per return, {n_days}; received {len(dates)}")
+    if held is not None:
+        check_not_prices("benchmark", held)
     runs = []
     for end, length in zip(accumulate(lengths), lengths, strict=True):
         days = slice(end - length, end)
