@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import is_bool, unmasked_array
+from openoutcry.data.missing_bars import missing_notices
 from openoutcry.errors import refusal
 
 Table = npt.NDArray[np.float64]
@@ -186,7 +187,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
 def periods_notices(
     core: native.Dataset, stated: float | None, implied: float | None = None, calendar: str | None = None
 ) -> tuple[str, ...]:
-    """Return a caveat if bars per year are unknown or contradict the dates.
+    """Return a caveat if bars per year are unknown, or differ from the bars of the dates.
 
     Args:
         core: The market.
@@ -198,16 +199,26 @@ def periods_notices(
         hint = "annualised numbers are undefined; hint: state `periods_per_year`"
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
-        return ()
+        return missing_notices(core.dates, core.periods_per_year, is_stated=implied is not None)
     if implied is not None:
-        return _contradiction(stated, implied, f"the calendar {calendar} implies")
+        contradiction = _contradiction(stated, implied, f"the calendar {calendar} implies")
+        return contradiction or missing_notices(core.dates, stated, is_stated=True)
     return stated_notices(core.dates, stated)
 
 
-def stated_notices(dates: Sequence[str], stated: float) -> tuple[str, ...]:
-    """Return a caveat if a stated number of bars per year contradicts ISO dates."""
-    inferred = native.inferred_periods_per_year(list(map(str, dates)))
-    return () if inferred is None else _contradiction(stated, inferred, "the dates imply")
+def stated_notices(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
+    """Return a caveat if bars per year differ from the bars of ascending ISO dates.
+
+    A stated number can contradict them; dates can have fewer bars than the number, which is theirs by default.
+    """
+    inferred = native.inferred_periods_per_year(list(dates))
+    if stated is None:
+        return () if inferred is None else missing_notices(dates, inferred, is_stated=False)
+    if inferred is None:
+        return missing_notices(dates, stated, is_stated=True)
+    # A larger number within the tolerance shows no missing bars.
+    contradiction = _contradiction(stated, inferred, "the dates imply")
+    return contradiction or missing_notices(dates, min(stated, inferred), is_stated=stated <= inferred)
 
 
 def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...]:

@@ -55,11 +55,12 @@ def periods_of(dates: Sequence[str], stated: float | None) -> float:
 
 
 def caveats_of(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
-    """Return the caveat of stated bars per year that contradict the dates of returns.
+    """Return the caveat of bars per year that contradict the dates of returns, or of missing bars.
 
-    Call it after the number has been checked.
+    Labels that are no dates have none. Call it after the number has been checked.
     """
-    return () if stated is None or not len(dates) else columns.stated_notices(dates, stated)
+    known = iso_dates(dates) if len(dates) else None
+    return () if known is None else columns.stated_notices(known, stated)
 
 
 def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text, unmasked_array
 from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.missing_bars import MISSING_BARS
 from openoutcry.errors import add_note, refusal
 from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
 from openoutcry.records.run_record import RunRecord
@@ -159,9 +160,11 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
 
 
 def _caveats(terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of bars per year that were stated for returns or a market."""
+    """Return the caveats of the bars per year of returns or a market."""
     notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
-    of_markets = [f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS)]
+    of_markets = [
+        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or MISSING_BARS in notice
+    ]
     return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
 
 
@@ -323,7 +326,7 @@ def submit_returns(
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
 
     Warns:
-        UserWarning: `periods_per_year` contradicts the dates by a factor above 1.5.
+        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing.
     """
     dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
     submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)

@@ -59,7 +59,7 @@ class SharpeErrors:
         hac_standard_error: Standard error robust to autocorrelation over `lags` bars.
         autocorrelation: First-order autocorrelation of the returns.
         lags: Number of lags.
-        caveats: Stated bars per year that contradict the dates of a pandas index.
+        caveats: Stated bars per year that contradict the dates of a pandas index, or dates with missing bars.
     """
 
     sharpe: float
