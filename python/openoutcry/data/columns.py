@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_bool, unmasked_array
+from openoutcry.arguments import is_bool, row_labels, unmasked_array
 from openoutcry.data.missing_bars import missing_notices
 from openoutcry.errors import refusal
 
@@ -61,6 +61,26 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
         received = received if place is None else f"{labels[place]} for {dates[place]} at row {place}"
         hint = f"hint: reindex `{name}` to `{wanted}`, or pass an array"
         raise refusal("shape_mismatch", f"the index of `{name}` must be `{wanted}`; received {received}; {hint}")
+
+
+def _check_own_labels(name: str, values: Any, texts: Sequence[str]) -> None:
+    """Check that the index of a series of names does not put them in another order.
+
+    Its labels are its values, or ascending numbers.
+    """
+    labels = row_labels(values)
+    if labels is None:
+        return
+    if labels.inferred_type == "integer":
+        in_order = labels.is_monotonic_increasing and labels.is_unique
+    else:
+        in_order = (index_dates(labels) if name == "dates" else list(labels)) == list(texts)
+    if not in_order:
+        received = f"the index {labels[0]} .. {labels[-1]}"
+        hint = f"hint: `{name}.to_numpy()`, in the order of the tables"
+        raise refusal(
+            "shape_mismatch", f"`{name}` must be without an index, or in its order; received {received}; {hint}"
+        )
 
 
 def index_dates(index: Any) -> list[str]:
@@ -157,6 +177,8 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
     symbols, dates = names(values["symbols"]), iso(values["dates"])
+    for name, texts in (("dates", dates), ("symbols", symbols)):
+        _check_own_labels(name, values[name], texts)
     labelled = {"close": values["close"], "tradable": tradable, "risk_free": risk_free} | tables
     for name, cells in labelled.items():
         check_index(name, cells, dates)
