@@ -1156,7 +1156,7 @@ def inferred_periods_per_year(dates: list[str]) -> float | None:
     """Return the number of bars per year that ascending ISO 8601 dates imply, or None."""
 
 def most_cash_return(periods_per_year: float) -> float:
-    """Return the largest return of cash in one bar; a larger one is likely the rate of a year."""
+    """Return the largest return of cash in one bar, from the bars per year."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

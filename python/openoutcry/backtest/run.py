@@ -327,8 +327,7 @@ class Run:
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
         If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
-        window, count = self._settings["window"], lambda: self.event_counts["filled"]
-        why = unfilled_caveat(self.dataset, window, self.events, count)
+        why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
         caveats = ({"return": why} if why else {}) | missing_caveats(self.dataset.notices, self.metrics["cagr"])
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}

@@ -82,7 +82,7 @@ def run_sweep(
     if make is None and len({is_weights(point.item) for point in points}) == 2:
         _check_window(settings["window"], as_window(window).resolve(dataset, settings["lookback"]))
     n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
-    runs = []
+    runs: list[Run] = []
     with ExitStack() as stack:
         workers, in_process = stack.enter_context(open_executor(executor, n_jobs))
         job = _Job(dataset, make, settings, as_window(window), in_process)

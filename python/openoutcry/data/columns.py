@@ -209,7 +209,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
 def periods_notices(
     core: native.Dataset, stated: float | None, implied: float | None = None, calendar: str | None = None
 ) -> tuple[str, ...]:
-    """Return a caveat if bars per year are unknown, or differ from the bars of the dates.
+    """Return a caveat if bars per year are unknown or differ from the dates.
 
     Args:
         core: The market.

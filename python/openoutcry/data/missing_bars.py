@@ -48,7 +48,7 @@ def missing_notices(dates: Sequence[str], periods_per_year: float, *, is_stated:
 
 
 def missing_caveats(notices: Iterable[str], cagr: float | None) -> dict[str, str]:
-    """Return the caveat of an annual growth, if the notices of its market say that bars are missing."""
+    """Return the caveat of annual growth on a market with missing bars."""
     found = [notice for notice in notices if MISSING_BARS in notice]
     return {"cagr": found[0]} if found and cagr is not None else {}
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
+from openoutcry.data.label_dates import check_label_order, check_order, iso_dates
 from openoutcry.errors import refusal
-from openoutcry.scoring.label_dates import check_label_order, check_order, iso_dates
 
 Array = npt.NDArray[np.float64]
 # Returns of most bars are at most 100 %, and some bar has less than 50 %.
@@ -55,7 +55,7 @@ def periods_of(dates: Sequence[str], stated: float | None) -> float:
 
 
 def caveats_of(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
-    """Return the caveat of bars per year that contradict the dates of returns, or of missing bars.
+    """Return the caveat of bars per year that differ from the dates of returns.
 
     Labels that are no dates have none. Call it after the number has been checked.
     """

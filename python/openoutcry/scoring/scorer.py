@@ -101,10 +101,7 @@ def score(
     Raises:
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
-    given = dict(agents) if isinstance(agents, Mapping) else {"returns": agents}
-    if isinstance(luck_floor, Mapping):
-        given |= {f"luck_floor {name}": returns for name, returns in luck_floor.items()}
-    dates = dates_of(dates, {**given, "benchmark": benchmark, "cash": cash})
+    dates = dates_of(dates, _series(agents, luck_floor) | {"benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
@@ -180,6 +177,13 @@ def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
     ):
         return [_submission(each, terms) for each in agents]
     return [_named("returns", agents, terms)]
+
+
+def _series(agents: Any, luck_floor: Any) -> dict[Any, Any]:
+    """Return the returns of a board by name."""
+    nulls = luck_floor if isinstance(luck_floor, Mapping) else {}
+    given = dict(agents) if isinstance(agents, Mapping) else {"returns": agents}
+    return given | {f"luck_floor {name}": returns for name, returns in nulls.items()}
 
 
 def _is_empty(agents: Any) -> bool:

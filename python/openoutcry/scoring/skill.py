@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, checked_integer, unmasked_array
+from openoutcry.data.label_dates import in_row_order
 from openoutcry.errors import refusal
-from openoutcry.scoring.label_dates import check_row_order
 from openoutcry.scoring.return_dates import caveats_of_series
 
 Series = npt.NDArray[np.float64]
@@ -382,8 +382,7 @@ def numbers(name: str, values: Any, n_axes: int) -> npt.NDArray[Any]:
     Raises:
         OpenOutcryError: `date_order`: rows of a pandas object are not in the order of its index.
     """
-    check_row_order(values)
-    array = unmasked_array(name, values)
+    array = unmasked_array(name, in_row_order(values))
     if array.ndim != n_axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {n_axes} dimension{'s' * (n_axes > 1)}"
         raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")

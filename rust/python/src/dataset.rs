@@ -211,7 +211,7 @@ pub(crate) fn inferred_periods_per_year(dates: Vec<String>) -> Option<f64> {
     openoutcry::inferred_periods_per_year(&dates)
 }
 
-/// Return the largest return of cash in one bar; a larger one is likely the rate of a year.
+/// Return the largest return of cash in one bar, from the bars per year.
 #[pyfunction]
 pub(crate) fn most_cash_return(periods_per_year: f64) -> f64 {
     openoutcry::most_cash_return(periods_per_year)

@@ -286,7 +286,9 @@ mod tests {
         assert_eq!(inferred(&sydney), Some(252.0 * 6.0));
     }
 
-    /// Returns bars from Sunday 17:00 to Friday 16:00 in Chicago, without 16:00 to 17:00, in UTC.
+    /// Returns the bars of futures in Chicago, in UTC.
+    ///
+    /// From Sunday 17:00 to Friday 16:00, without 16:00 to 17:00.
     fn futures(first: i64, n_days: i64, spacing: i64) -> Vec<i64> {
         let summer = of(2024, 3, 10) * DAY..of(2024, 11, 3) * DAY;
         let to_utc = |time: i64| time + if summer.contains(&time) { 5 } else { 6 } * 3600;

@@ -25,9 +25,9 @@ impl Requirement {
 /// The range of the product of all splits of a symbol.
 pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
 
-/// Returns the largest return of cash in one bar; a larger one is likely the rate of a year.
+/// Returns the largest return of cash in one bar.
 ///
-/// 1 %, or 10 % a year if that is more, and 25 % for bars of a year. 1 % for unknown bars per year.
+/// A larger one is likely the rate of a year. 1 %, or 10 % a year if that is more, and 25 % for bars of a year. 1 % for unknown bars per year.
 #[must_use]
 pub fn most_cash_return(periods_per_year: f64) -> f64 {
     if periods_per_year <= 1.0 { 0.25 } else { (0.1 / periods_per_year).max(0.01) }

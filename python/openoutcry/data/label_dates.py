@@ -57,8 +57,8 @@ def check_order(dates: Sequence[str]) -> None:
             raise refusal("date_order", f"the date of row {row} must be after {before}; received {date}; {hint}")
 
 
-def check_row_order(values: Any) -> None:
-    """Check that the rows of a pandas object are in the order of its labels.
+def in_row_order(values: Any) -> Any:
+    """Return values, if the rows of a pandas object are in the order of its labels.
 
     Labels that are neither dates nor numbers have no order. Arrays have no labels.
 
@@ -68,6 +68,7 @@ def check_row_order(values: Any) -> None:
     labels = row_labels(values)
     if labels is not None:
         check_label_order(labels)
+    return values
 
 
 def check_label_order(labels: Any) -> list[str] | None:
