@@ -169,6 +169,9 @@ def test_options_of_dates_are_options_of_files_of_returns(tmp_path: Path) -> Non
     pd.DataFrame({"date": months, "a": RETURNS.to_numpy()[:84]}).to_csv(path, index=False)
     assert "`--date-format %Y%m`" in str(command(path).exception)
     assert board(path, "--date-format", "%Y%m")[0]["periods_per_year"] == 12.0
+    undated = tmp_path / "undated.csv"
+    undated.write_text("a\n0.1\n-0.1\n", encoding="utf-8")
+    assert "options of dates must be left out with files" in str(command(undated, "--tz", "UTC").exception)
     assert "`--decimal` must come with a file of prices" in str(command(path, "--decimal", ",").exception)
 
 

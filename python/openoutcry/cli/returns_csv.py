@@ -167,6 +167,9 @@ def _columns(path: Path, options: DateOptions) -> _Returns:
     is_date = looks_like_date(label) or (options.date_format is not None and not _is_number(label))
     # Dates such as 20240131 are numbers.
     is_date = is_date and (not _is_number(label) or not head[0] or is_date_name(head[0]))
+    if options != NO_OPTIONS and not is_date:
+        message = "options of dates must be left out with files that have no dates in the first column"
+        raise refusal("argument_invalid", f"{message}; received '{path}', which starts with {label!r}")
     first = 0 if _is_number(label) and not is_date else 1
     names = head[first:]
     if len(set(names)) < len(names) or not all(names) or not names:
