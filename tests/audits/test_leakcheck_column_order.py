@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from gymnasium import spaces
 
+import openoutcry as oo
 from openoutcry.audits.leakcheck import Report, assert_no_lookahead, check, market_frames
 
 pytestmark = pytest.mark.once
@@ -237,3 +238,57 @@ def test_texts_of_an_agent_are_compared_unless_they_differ_between_runs() -> Non
     assert found(checked(sure)) == {"confidence[S000]": 0}
     report = checked(other)
     assert (report.leaks, report.not_compared) == ((), ("reasoning (differs from run to run)",))
+
+
+def by_label(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return one feature of the past and one of the future, whatever the order of rows and columns."""
+    closes = frame["close"].sort_index()
+    return pd.DataFrame({"past": closes.pct_change(), "ahead": closes.shift(-1)}).reindex(frame.index)
+
+
+ORDERS = {
+    "as it is": lambda frame: frame,
+    "reversed rows": lambda frame: frame[::-1],
+    "rows in no order": lambda frame: frame.sample(frac=1.0, random_state=3),
+    "reordered columns": lambda frame: frame[sorted(frame.columns, reverse=True)],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_verdict_of_a_target_that_reads_labels_is_the_same_in_any_order(order: str) -> None:
+    report = check(by_label, ORDERS[order](frame_of(60)), kind="pipeline", n_cuts=4)
+    assert [(leak.reach.column, leak.reach.horizon) for leak in report.leaks] == [("ahead", 1)]
+    is_noted = any("not in the order of their dates" in note for note in report.notes)
+    assert is_noted == ("rows" in order)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_verdict_on_an_agent_is_the_same_in_any_order(order: str) -> None:
+    def make(frame: pd.DataFrame) -> Any:
+        closes = frame.pivot(index="date", columns="symbol", values="close")
+        rises = (closes.shift(-1) > closes)[closes.columns[0]]
+
+        def decide(observation: Any) -> Any:
+            weight = 0.3 if rises.get(pd.Timestamp(observation["date"]), False) else 0.1
+            return {"orders": [{"symbol": closes.columns[0], "action": "buy", "target_weight": weight}]}
+
+        return decide
+
+    frame = ORDERS[order](market_frames.synthetic("agent", "pandas", 40, 2))
+    assert found(check(make, frame, kind="agent", n_cuts=4)) == {"weight[S000]": 0}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_verdict_on_an_environment_is_the_same_in_any_order(order: str) -> None:
+    def make(frame: pd.DataFrame) -> oo.OpenOutcryEnv:
+        table = frame.reset_index()[["date", "close"]].assign(symbol="A")
+        return oo.OpenOutcryEnv(oo.Dataset.from_frame(table), lookback=3)
+
+    report = check(make, ORDERS[order](frame_of(40)), kind="env", n_cuts=3)
+    assert (report.leaks, report.incomplete) == ((), None)
+
+
+def test_a_shift_of_rows_is_judged_by_the_dates_that_it_reads() -> None:
+    earlier = lambda frame: frame[["close"]].shift(1)  # noqa: E731
+    for order, leaks in (("as it is", {}), ("reversed rows", {"close": 59})):
+        assert found(check(earlier, ORDERS[order](frame_of(60)), kind="pipeline", n_cuts=4)) == leaks

@@ -53,6 +53,36 @@ def test_the_file_of_a_vendor_opens_an_environment(name: str) -> None:
     env.step(np.zeros(env.dataset.n_symbols, np.float32))
 
 
+@pytest.mark.parametrize("options", [{}, {"tz": "America/New_York"}])
+def test_a_file_and_its_dataset_give_the_same_bits(options: dict[str, str], tmp_path: Path) -> None:
+    path = PRICES
+    if options:
+        # The options of a reader pass in a Dataset.
+        path = tmp_path / "hours.csv"
+        hours = [f"2024-03-{day:02d} {hour}:30:00" for day in range(4, 9) for hour in range(10, 16)]
+        rows = [f"{time},{100 + 7 * k % 11}" for k, time in enumerate(hours)]
+        path.write_text("\n".join(["date,close", *rows, ""]), encoding="utf-8")
+    dataset = oo.Dataset.from_csv(path, **options)
+    given: Any = dataset if options else str(path)
+    envs = [oo.OpenOutcryEnv(given), oo.OpenOutcryEnv(dataset), gymnasium.make(MARKET_ID, dataset=given, **SHORT)]
+    envs += [gymnasium.make(MARKET_ID, dataset=dataset, **SHORT)]
+    played = [[*play(env)] for env in envs]
+    assert played[0] == played[1]
+    assert played[2] == played[3]
+
+
+def play(env: Any) -> Any:
+    """Yield the bits of an episode."""
+    observation, info = env.reset(seed=7)
+    size, done = env.unwrapped.dataset.n_symbols, False
+    while not done:
+        values = observation.values() if isinstance(observation, dict) else [observation]
+        yield b"".join(np.asarray(value).tobytes() for value in values), info["nav"], info["date"]
+        observation, reward, terminated, truncated, info = env.step(np.full(size, 0.7 / size, np.float32))
+        done = terminated or truncated
+        yield np.float64(reward).tobytes(), info["nav"], info["date"]
+
+
 def test_a_registered_id_takes_a_file_and_its_spec_is_json() -> None:
     env = gymnasium.make(MARKET_ID, dataset=str(PRICES), **SHORT)
     assert env.spec is not None

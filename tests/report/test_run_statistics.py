@@ -79,6 +79,16 @@ def test_undefined_skill_statistics_have_a_reason() -> None:
     assert skill_of(oo.run_backtest(oo.data.load("us-treasury"), "hold-cash", (20, 400))) is None
 
 
+def test_a_page_says_in_words_that_constant_returns_have_no_sharpe_ratio(tmp_path: Path) -> None:
+    run = oo.run_backtest(oo.data.load("ecb-fx"), "hold-cash", (20, 60))
+    page = Path(run.report(tmp_path / "cash.html")).read_text(encoding="utf-8")
+    assert "<li id=" in page
+    assert ">undefined: the returns are constant</li>" in page
+    assert "The deflated Sharpe ratio is undefined: the returns are constant." in page
+    assert "received constant returns" not in page
+    assert run.undefined["sharpe"] == "varying returns are required; received constant returns"
+
+
 def test_confidence_is_compared_with_the_close_of_the_fill_bar() -> None:
     run = recorded()
     texts = run.record.decisions[0]

@@ -69,11 +69,11 @@ def leakcheck(
 
     The check perturbs the data after a bar and reports every output that changes at or before it.
     """
+    market = _Market(source, reading, frame, (bars, symbols))
     run_in_child()
     try:
         if picture is not None:
             checked_picture_file(picture)
-        market = _Market(source, reading, frame, (bars, symbols))
         settings: dict[str, Any] = {"n_cuts": cuts, "start": start, "rtol": rtol}
         settings |= {"periods_per_year": reading.periods_per_year, "without": without, "progress": Progress(sys.stderr)}
         # Output of the target is not part of the report.

@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from openoutcry import agents
-from openoutcry import openoutcry_py as native
 from openoutcry.backtest.run import Run, run_backtest
 from openoutcry.cli.agent_options import (
     AGENT,
@@ -317,11 +316,13 @@ def _idle_remarks(done: Run) -> list[str]:
 
 def _undefined_remarks(done: Run) -> list[str]:
     """Return a remark per reason of undefined metrics."""
-    constant = done.undefined.get("sharpe") if native.is_riskless(done.returns) else None
+    from openoutcry.report.text_format import undefined_because
+
     remarks = []
     for reason in dict.fromkeys(done.undefined.values()):
         metrics = [metric for metric, why in done.undefined.items() if why == reason]
-        why = " because the returns are constant" if reason == constant else f": {reason}"
+        known = undefined_because(reason)
+        why = f": {reason}" if known == reason else f" because {known}"
         remarks.append(f"{', '.join(metrics)} {'is' if len(metrics) == 1 else 'are'} undefined{why}")
     return remarks
 

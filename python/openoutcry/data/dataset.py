@@ -167,7 +167,7 @@ class Dataset:
         notices: Iterable[str] = (),
         **options: Unpack[ReadKeywords],
     ) -> Dataset:
-        """Create a dataset from a Parquet file with the columns of `from_csv`.
+        """Create a dataset from a Parquet file with the columns and options of `from_csv`.
 
         Requires `openoutcry[parquet]`.
         """

@@ -64,7 +64,7 @@ class OpenOutcryEnv(gym.Env[Observation, npt.NDArray[np.float32]]):
             matters only if `slippage_jitter` is above 0.
         dataset: A market instead of the synthetic one: a `Dataset`, the name of a bundled one, the path of a file or
             snapshot, a `Scenario`, a `ScenarioSpec` or the name of a tier or family; the last two are generated from
-            `seed` and `split`.
+            `seed` and `split`. A file that needs options of the reader is `Dataset.from_csv(path, tz=...)`.
         window: Bars or dates `[start, end)` of every episode, or `random` for a random window per episode.
         within: Range that random windows are drawn from; None for the range of `window=None`.
         episode_bars: Number of bars of a random window; None for 252.

@@ -16,6 +16,7 @@ __all__ = [
     "percent",
     "plural",
     "shorten",
+    "undefined_because",
 ]
 
 # As escapes: the characters themselves are easily mistaken for a hyphen and an x.
@@ -30,7 +31,14 @@ _CONTROLS = {
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
     **dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " "),
 }
+# Reasons of the engine, which are refusals, in the words of a reader.
+_UNDEFINED_BECAUSE = {"varying returns are required; received constant returns": "the returns are constant"}
 _LINES = {**_CONTROLS, 10: "\n", 0x2028: "\n", 0x2029: "\n"}
+
+
+def undefined_because(reason: str) -> str:
+    """Return why a number is undefined, in the words of a reader if there are some."""
+    return _UNDEFINED_BECAUSE.get(reason, reason)
 
 
 def clean(text: str) -> str:

@@ -18,6 +18,8 @@ Rows = npt.NDArray[np.intp]
 TIMES = ("date", "datetime", "timestamp", "time")
 NAMES = ("symbol", "tic", "ticker", "asset", "instrument")
 MIN_BARS = 8
+# Share of rows that start another symbol, with its first date.
+_MOST_DESCENTS = 0.25
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class Source:
     def n_bars(self) -> int:
         """Number of bars of the original frame."""
         return int(self.bars.max()) + 1
+
+    @property
+    def is_unordered(self) -> bool:
+        """Whether the rows are in no order of dates, also not symbol by symbol."""
+        return bool((np.diff(self.bars) < 0).mean() > _MOST_DESCENTS)
 
     @cached_property
     def time(self) -> str | None:

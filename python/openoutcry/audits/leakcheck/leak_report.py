@@ -149,6 +149,11 @@ class Report:
                 f"not checked at bars {', '.join(map(str, self.unchecked))}: the target raised on every perturbation"
             )
         notes += self._episode_notes()
+        if self.source.is_unordered:
+            notes.append(
+                "the rows are not in the order of their dates: the verdict is for this order, in which a shift of rows "
+                "does not read the bar before"
+            )
         if self.responds_to_data is False:
             notes.append("no output changes with the data: the target may not read its input frame")
         if self.rounded:

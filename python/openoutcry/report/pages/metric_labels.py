@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from openoutcry.report.text_format import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent
+from openoutcry.report.text_format import DASH, PLUS_MINUS, TIMES, attribute, escape, number, percent, undefined_because
 
-__all__ = ["METRICS", "Footnotes", "Metric", "get", "show", "show_sharpe", "write"]
+__all__ = ["METRICS", "Footnotes", "Metric", "get", "in_words", "show", "show_sharpe", "write"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ def get(metrics: Mapping[str, float | None], name: str) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def in_words(reason: str) -> str:
+    """Return the reason of an undefined number as a note for a reader."""
+    known = undefined_because(reason)
+    return reason if known == reason else f"undefined: {known}"
+
+
 def show(
     name: str,
     metrics: Mapping[str, float | None],
@@ -89,7 +95,7 @@ def show(
     if value is None:
         # The delayed run is undefined for the reason of the run itself.
         reason = reason or reasons.get(name.removeprefix("delayed_"), "")
-        reason = reason or ("undefined for this run" if name in metrics else "not measured")
+        reason = in_words(reason) or ("undefined for this run" if name in metrics else "not measured")
         text = f'<span class="undefined"{attribute("title", reason)}>{DASH}</span>'
     else:
         text = write(value, known[name].unit if name in known else "ratio")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from openoutcry.report.charts.heatmap import shade
-from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, show, write
+from openoutcry.report.pages.metric_labels import METRICS, Footnotes, Metric, get, in_words, show, write
 from openoutcry.report.pages.page_parts import heading, scroll
 from openoutcry.report.pages.score_labels import DIAGNOSTICS, GATES, INPUTS, SIDE, VERDICTS, GateLabel
 from openoutcry.report.text_format import DASH, attribute, escape, number, percent, plural
@@ -164,7 +164,7 @@ def _windows(row: ScoreRow, notes: Footnotes) -> str:
         cells = "".join(shaded_z(w.z.get(name)) for w in row.windows)
         # A reason shared by many windows is noted once, in the row heading.
         reasons = dict.fromkeys(w.reasons.get(name, "undefined") for w in row.windows if w.z.get(name) is None)
-        marks = "".join(map(notes.mark, reasons))
+        marks = "".join(map(notes.mark, map(in_words, reasons)))
         body.append(f'<tr><th scope="row">z over {escape(name)}{marks}</th>{cells}</tr>')
     for name in ("return", "vol"):
         cells = "".join(f"<td>{show(name, w.values, w.reasons, notes)}</td>" for w in row.windows)

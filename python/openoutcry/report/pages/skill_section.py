@@ -8,7 +8,7 @@ from openoutcry.report.charts.svg import place
 from openoutcry.report.pages.metric_labels import Footnotes, Metric, get, show, write
 from openoutcry.report.pages.page_parts import scroll
 from openoutcry.report.pages.verdict_text import SKILL_THRESHOLD
-from openoutcry.report.text_format import escape, number, plural
+from openoutcry.report.text_format import escape, number, plural, undefined_because
 from openoutcry.report.views.statistics_view import Skill
 
 __all__ = ["SKILL", "skill_section"]
@@ -74,7 +74,8 @@ def skill_sentence(skill: Skill) -> str:
     """Return sentences on the DSR and its threshold, and the length and MinTRL."""
     dsr, trials = get(skill.values, "dsr"), get(skill.values, "n_trials")
     if dsr is None:
-        sentences = [f"The deflated Sharpe ratio is undefined: {skill.reasons.get('dsr', 'no reason was given')}."]
+        reason = skill.reasons.get("dsr", "no reason was given")
+        sentences = [f"The deflated Sharpe ratio is undefined: {undefined_because(reason)}."]
     else:
         after = "" if trials is None else f" after {plural(int(trials), 'trial')}"
         side = "reaches" if dsr >= SKILL_THRESHOLD else "is below"

@@ -13,7 +13,7 @@ from openoutcry import openoutcry_py as native
 from openoutcry.report.charts import downsampling
 from openoutcry.report.charts.sparklines import Z95
 from openoutcry.report.pages.metric_labels import get
-from openoutcry.report.text_format import PLUS_MINUS, number, percent, shorten
+from openoutcry.report.text_format import PLUS_MINUS, number, percent, shorten, undefined_because
 from openoutcry.report.views.run_view import BoardRow, RunView
 
 __all__ = [
@@ -46,7 +46,7 @@ def sharpe_verdict(run: RunView | BoardRow) -> str:
     """Return the headline of a run: its Sharpe ratio and its significance."""
     sharpe, error = get(run.metrics, "sharpe"), get(run.metrics, "sharpe_se")
     if sharpe is None:
-        return f"Sharpe undefined: {run.reasons.get('sharpe', 'no reason was given')}"
+        return f"Sharpe undefined: {undefined_because(run.reasons.get('sharpe', 'no reason was given'))}"
     if "sharpe" in run.caveats:
         return f"Sharpe ratio not informative: {run.caveats['sharpe']}"
     if error is None:
@@ -116,7 +116,7 @@ def delay_sentence(run: RunView) -> str:
     now, later = get(run.metrics, "sharpe"), get(run.metrics, "delayed_sharpe")
     if now is None or later is None:
         reason = run.reasons.get("delayed_sharpe") or run.reasons.get("sharpe") or "the delayed run was not computed"
-        return f"The Sharpe ratio one bar later is undefined: {reason}."
+        return f"The Sharpe ratio one bar later is undefined: {undefined_because(reason)}."
     if "sharpe" in run.caveats:
         return f"The Sharpe ratio cannot show the cost of a delay: {run.caveats['sharpe']}."
     change = later - now
