@@ -66,8 +66,9 @@ def test_returns_out_of_date_order_are_refused(order: str, periods: float | None
         lambda series: skill.regress(series, series * 0.5),
         lambda series: multiple_testing.sharpe_difference(series, series * 0.5, periods_per_year=252, seed=0),
         lambda series: oo.score(series, periods_per_year=252),
+        oo.score_run,
     ],
-    ids=["moments", "sharpe_errors", "rolling", "tracking", "decay", "regress", "difference", "score"],
+    ids=["moments", "sharpe_errors", "rolling", "tracking", "decay", "regress", "difference", "score", "score_run"],
 )
 def test_a_series_out_of_order_has_no_statistics(call: Any, labels: Any) -> None:
     series = RETURNS.set_axis(pd.Index(labels)).iloc[ORDERS["shuffled"]]

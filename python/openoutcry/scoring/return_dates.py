@@ -11,7 +11,7 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
-from openoutcry.data.label_dates import check_label_order, check_order, iso_dates
+from openoutcry.data.label_dates import check_label_order, check_order, in_row_order, iso_dates
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
@@ -88,3 +88,12 @@ def check_not_prices(name: str, returns: Array) -> None:
         received = f"values from {known.min():g} to {known.max():g}, which look like prices"
         hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
         raise refusal("value_invalid", f"`{name}` must be simple returns of each bar; received {received}; {hint}")
+
+
+def score_run(returns: Sequence[float] | Array, n_trials: int = 0) -> str:
+    """Return the score of daily returns out of `n_trials`, as a JSON object.
+
+    Raises:
+        OpenOutcryError: a return is invalid, or a pandas series is not in the order of its index.
+    """
+    return native.score_run(in_row_order(returns), n_trials)

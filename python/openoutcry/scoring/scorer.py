@@ -22,9 +22,9 @@ from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
 from openoutcry.data.missing_bars import MISSING_BARS
 from openoutcry.errors import add_note, refusal
-from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
+from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import caveats_of, check_cash, check_not_prices, dates_of, periods_of
+from openoutcry.scoring.return_dates import caveats_of, check_cash, check_not_prices, dates_of, periods_of, score_run
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
