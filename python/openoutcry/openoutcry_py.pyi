@@ -83,6 +83,7 @@ __all__ = [
     "min_backtest_years",
     "min_track_record",
     "moments",
+    "most_cash_return",
     "net_exposure",
     "normal_cdf",
     "normal_quantile",
@@ -1161,6 +1162,9 @@ def split_columns(text: str, delimiter: str, width: int) -> tuple[list[str], lis
     They are the lines before the first row, the fields of each column, and the line of each row. None if a later line
     has another number of fields than `width`, or if the text has quotes or unusual ends of lines.
     """
+
+def most_cash_return(periods_per_year: float) -> float:
+    """Return the largest return of cash in one bar, from the bars per year."""
 
 def resolve_window(start: int | None, end: int | None, lookback: int, n_bars: int) -> _Bars:
     """Return the bars of a window with optional start and end."""

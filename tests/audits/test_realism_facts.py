@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import openoutcry as oo
-from openoutcry.audits.realism import FACTS, facts_of, panel_of
+from openoutcry.audits.realism import FACTS, Fact, facts_of, panel_of
 from openoutcry.audits.realism import stylized_facts as of
 from openoutcry.audits.realism.market_panel import MIN_RETURNS, Panel
 
@@ -131,7 +131,7 @@ def test_range_ratio_and_overnight_share_of_a_random_walk_are_measured() -> None
 
 
 def test_an_undefined_fact_is_none_with_a_reason() -> None:
-    found = facts_of(Panel(noise(1)))
+    found = facts_of(Panel(noise(1), periods_per_year=252.0))
     undefined = {name: each.reason for name, each in found.items() if each.value is None}
     assert undefined == {
         "pairwise_correlation": f"needs two symbols with {MIN_RETURNS} returns",
@@ -176,4 +176,17 @@ def test_the_sharpe_of_buy_and_hold_equals_a_loop_over_equal_amounts(seed: int) 
     returns = [nav[t] / nav[t - 1] - 1.0 for t in range(1, len(nav))]
     mean = sum(returns) / len(returns)
     deviation = (sum((r - mean) ** 2 for r in returns) / (len(returns) - 1)) ** 0.5
-    assert fact("buy_and_hold_sharpe", Panel(table)) == pytest.approx(mean / deviation * 252**0.5, rel=1e-6)
+    assert fact("buy_and_hold_sharpe", Panel(table, periods_per_year=252.0)) == pytest.approx(
+        mean / deviation * 252**0.5, rel=1e-6
+    )
+
+
+def test_annual_facts_follow_the_bars_per_year_of_the_market() -> None:
+    table = noise(1)
+    annual = ("annual_volatility", "buy_and_hold_sharpe")
+    weekly, daily = (facts_of(Panel(table, periods_per_year=year)) for year in (52.0, 252.0))
+    unknown = facts_of(Panel(table))
+    for name in annual:
+        assert weekly[name].value == pytest.approx(daily[name].value * (52 / 252) ** 0.5, rel=1e-12)  # type: ignore[operator]
+        assert unknown[name] == Fact(None, "needs the bars per year of the market")
+    assert all(unknown[name] == fact for name, fact in daily.items() if name not in annual)

@@ -42,14 +42,14 @@ def walk(seed: int, n_bars: int = N_BARS) -> Array:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_is_causal(rule: Rule) -> None:
     closes = walk(1)
-    weights = rule(closes, DAYS)
+    weights = rule(closes, DAYS, 252.0)
     rng = np.random.default_rng(2)
     for cut in (0, 1, 19, 20, 130, 251, 400, N_BARS - 2):
         for later in (100.0 * rng.random((N_BARS - cut - 1, N_SYMBOLS)) + 1e-3, np.nan, 1e9):
             changed = closes.copy()
             changed[cut + 1 :] = later
-            np.testing.assert_array_equal(rule(changed, DAYS)[: cut + 1], weights[: cut + 1])
-        np.testing.assert_array_equal(rule(closes[: cut + 1], DAYS[: cut + 1]), weights[: cut + 1])
+            np.testing.assert_array_equal(rule(changed, DAYS, 252.0)[: cut + 1], weights[: cut + 1])
+        np.testing.assert_array_equal(rule(closes[: cut + 1], DAYS[: cut + 1], 252.0), weights[: cut + 1])
 
 
 def test_a_rule_with_lookahead_is_detected() -> None:
@@ -63,7 +63,7 @@ def test_a_rule_with_lookahead_is_detected() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_a_rule_trades_only_listed_symbols_without_leverage(rule: Rule) -> None:
     closes = walk(3)
-    weights = rule(closes, DAYS)
+    weights = rule(closes, DAYS, 252.0)
     assert weights.shape == closes.shape
     assert np.isfinite(weights).all()
     assert np.abs(weights).sum(axis=1).max() <= 1.0 + 1e-9
@@ -138,7 +138,7 @@ def test_alpha_of_a_pure_market_exposure_is_undefined() -> None:
 
 def test_returns_before_costs_equal_those_of_a_run_without_costs() -> None:
     dataset = oo.Dataset.synthetic(3, 300, 1)
-    weights = RULES[0](total_return_index(dataset), trading_days(dataset))
+    weights = RULES[0](total_return_index(dataset), trading_days(dataset), 252.0)
     paid, free = (oo.run_backtest(dataset, weights, costs=costs) for costs in (None, oo.CostModel.zero()))
     assert np.abs(paid.returns - free.returns).max() > 1e-5
     np.testing.assert_allclose(returns_before_costs(paid), free.returns, atol=2e-6)
@@ -181,3 +181,11 @@ def test_tests_of_a_mean_agree_with_students_t(mean: float, n_seeds: int) -> Non
     assert equivalence(values, 0.15) == pytest.approx(within, abs=2e-3)
     beyond = min(1.0, 2.0 * stats.t.sf((abs(mean) - 0.15) / error, n_seeds - 1))
     assert excess(values, 0.15) == pytest.approx(beyond, abs=4e-3)
+
+
+def test_a_volatility_target_is_annual_by_the_bars_of_the_market() -> None:
+    rule = next(rule for rule in RULES if rule.name == "volatility-target-20")
+    closes = 100.0 * np.exp(np.cumsum(np.random.default_rng(4).normal(0.0, 0.06, (300, 2)), axis=0))
+    days = np.datetime64("2010-01-04") + np.arange(300)
+    # The first rows have no volatility.
+    np.testing.assert_allclose(rule(closes, days, 91.25)[25:], 2.0 * rule(closes, days, 365.0)[25:], rtol=1e-12)

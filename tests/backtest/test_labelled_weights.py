@@ -67,13 +67,29 @@ def test_by_default_an_agent_starts_with_a_history_and_an_array_at_the_first_bar
     assert agent.window.end == array.window.end
 
 
-def test_a_mixed_sweep_runs_each_item_over_its_own_window() -> None:
-    for window in (None, (None, 50)):
-        mixed = oo.run_sweep(MARKET, [WEIGHTS, "equal-weight", WEIGHTS], window=window, progress=False)
-        for (_, made), item in zip(mixed, (WEIGHTS, "equal-weight", WEIGHTS), strict=True):
-            alone = oo.run_backtest(MARKET, item, window)
-            assert (made.window, bits(made.nav)) == (alone.window, bits(alone.nav))
-        assert [made.window.start for made in mixed.runs] == [0, 19, 0]
+def either(kind: str) -> Any:
+    return WEIGHTS if kind == "weights" else "equal-weight"
+
+
+@pytest.mark.parametrize("window", [None, (None, 50)], ids=str)
+@pytest.mark.parametrize("kinds", [["weights", "agent"], ["agent", "weights", "weights"]], ids=str)
+def test_a_sweep_of_arrays_and_agents_needs_one_window(window: Any, kinds: list[str]) -> None:
+    end, seen = 60 if window is None else 50, []
+    wanted = rf"received arrays from bar 0 and agents from bar 19; hint: window=\(0, {end}\) or window=\(19, {end}\)"
+    with pytest.raises(oo.OpenOutcryError, match=wanted) as refused:
+        oo.run_sweep(MARKET, [either(kind) for kind in kinds], window=window, on_result=lambda *run: seen.append(run))
+    assert (refused.value.slug, seen) == ("window_invalid", [])
+    with pytest.raises(oo.OpenOutcryError, match=wanted):
+        oo.run_sweep(MARKET, either, {"kind": kinds}, window=window, progress=False)
+
+
+@pytest.mark.parametrize("start", [0, 19])
+def test_a_sweep_of_arrays_and_agents_has_the_stated_window(start: int) -> None:
+    mixed = oo.run_sweep(MARKET, [WEIGHTS, "equal-weight"], window=(start, None), progress=False)
+    for (_, made), item in zip(mixed, (WEIGHTS, "equal-weight"), strict=True):
+        alone = oo.run_backtest(MARKET, item, (start, None))
+        assert (made.window, bits(made.nav)) == (alone.window, bits(alone.nav))
+        assert made.window.start == start
 
 
 def test_the_first_rows_of_an_array_are_traded() -> None:

@@ -63,6 +63,8 @@ def anything(kind: str, weight: float) -> Any:
     }[kind]
 
 
+# A sweep of arrays and agents needs a window.
+LATE = (19, None)
 ANYTHING = {"kind": ["weights", "agent", "baseline", "name"], "weight": [0.1, 0.3]}
 
 
@@ -172,13 +174,14 @@ def test_tables_with_gaps_and_corporate_actions_run_together_equal_each_run_alon
 
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_the_executor_changes_no_bit_and_no_order(name: str) -> None:
-    here = oo.run_sweep(MARKET, anything, ANYTHING, costs=COSTS, seed=5)
+    here = oo.run_sweep(MARKET, anything, ANYTHING, window=LATE, costs=COSTS, seed=5)
     reported = []
     with EXECUTORS[name]() as executor:
         there = oo.run_sweep(
             MARKET,
             anything,
             ANYTHING,
+            window=LATE,
             costs=COSTS,
             seed=5,
             jobs=2,
@@ -276,11 +279,11 @@ def test_a_nav_of_an_executor_that_does_not_follow_from_its_decisions_is_refused
 
 def test_a_list_of_agents_and_weights_needs_no_grid() -> None:
     items = ["momentum", oo.agents.equal_weight(), Chaser(0.5), crossover(5, 20), crossover(5, 40).tolist()]
-    sweep = oo.run_sweep(MARKET, items)
+    sweep = oo.run_sweep(MARKET, items, window=LATE)
     assert [run.name for run in sweep.runs] == ["momentum", "equal-weight", "Chaser", "weights", "weights"]
     assert list(sweep.params) == [{"item": index} for index in range(5)]
     for item, run in zip([*items[:2], Chaser(0.5), *items[3:]], sweep.runs, strict=True):
-        assert run.nav.tobytes() == oo.run_backtest(MARKET, item).nav.tobytes()
+        assert run.nav.tobytes() == oo.run_backtest(MARKET, item, LATE).nav.tobytes()
 
 
 def test_a_grid_may_be_a_list_of_points() -> None:

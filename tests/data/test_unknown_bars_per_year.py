@@ -121,14 +121,16 @@ def test_a_record_without_bars_per_year_cannot_be_scored() -> None:
         oo.score(run.record, dataset=market())
 
 
-@pytest.mark.parametrize(("periods", "rate"), [(252, 0.04), (365, 0.011), (12, -0.02), (None, 0.04)])
+@pytest.mark.parametrize(
+    ("periods", "rate"), [(252, 0.04), (365, 0.011), (12, -0.02), (None, 0.04), (4, 0.05), (2, 0.051), (1, 0.26)]
+)
 def test_the_risk_free_rate_of_a_year_is_no_return_of_a_bar(periods: float | None, rate: float) -> None:
     with pytest.raises(oo.OpenOutcryError, match=f"`risk_free` at row 0 .* received {rate}; hint: divide") as refused:
         market(periods_per_year=periods, risk_free=np.full(N, rate))
     assert refused.value.slug == "value_invalid"
 
 
-@pytest.mark.parametrize(("periods", "rate"), [(1, 0.04), (4, 0.03), (252, 0.0002), (12, 0.0099)])
+@pytest.mark.parametrize(("periods", "rate"), [(1, 0.2), (2, 0.05), (4, 0.025), (252, 0.0002), (12, 0.0099)])
 def test_a_risk_free_return_of_a_bar_is_accepted(periods: float, rate: float) -> None:
     found = market(periods_per_year=periods, risk_free=np.full(N, rate)).risk_free
     assert found is not None

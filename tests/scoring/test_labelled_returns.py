@@ -60,3 +60,8 @@ def test_a_frame_of_agents_is_not_taken_for_seeds() -> None:
     with pytest.raises(oo.OpenOutcryError, match="hint: pass a mapping"):
         oo.score(frame)
     assert oo.score({name: frame[name] for name in frame}) is not None
+
+
+def test_null_agents_have_the_labels_of_the_returns() -> None:
+    with pytest.raises(oo.OpenOutcryError, match="the index of `luck_floor null` must be that of `a`"):
+        oo.score({"a": RETURNS}, luck_floor={"null": OTHER[::-1]})

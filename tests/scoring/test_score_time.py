@@ -106,9 +106,9 @@ def test_functions_of_skill_have_no_default_for_the_bars_per_year(function: Any)
         function(*[noise(1, 300)] * (1 if function in {skill.sharpe_errors, skill.rolling_sharpe} else 2))
 
 
-@pytest.mark.parametrize(("year", "rate"), [(252, 0.04), (12, 0.0101), (12, -0.02), (4, 0.26)])
+@pytest.mark.parametrize(("year", "rate"), [(252, 0.04), (12, 0.0101), (12, -0.02), (4, 0.05), (2, 0.06), (1, 0.26)])
 def test_cash_with_the_rate_of_a_year_is_refused(year: float, rate: float) -> None:
-    most = 0.25 if year <= 4 else 0.01
+    most = {1: 0.25, 2: 0.05, 4: 0.025}.get(year, 0.01)
     wanted = (
         f"`cash` must be returns of one bar, between -{most} and {most}; received {rate:g}; hint: divide annual rates"
     )
@@ -117,6 +117,6 @@ def test_cash_with_the_rate_of_a_year_is_refused(year: float, rate: float) -> No
     assert refused.value.slug == "value_invalid"
 
 
-@pytest.mark.parametrize(("year", "rate"), [(1, 0.04), (4, 0.03), (252, 1.6e-4), (12, 0.01)])
+@pytest.mark.parametrize(("year", "rate"), [(1, 0.2), (2, 0.05), (4, 0.025), (252, 1.6e-4), (12, 0.01)])
 def test_cash_of_one_bar_is_accepted(year: float, rate: float) -> None:
     assert board_of(600, periods_per_year=year, cash=np.full(600, rate))["a"].n_returns == 600

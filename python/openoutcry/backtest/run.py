@@ -20,6 +20,7 @@ from openoutcry.backtest.unfilled_orders import unfilled_caveat
 from openoutcry.backtest.weights import weight_table
 from openoutcry.data.columns import frozen, periods_text
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.missing_bars import missing_caveats
 from openoutcry.data.window import Edge, Window, weights_window
 from openoutcry.errors import refusal
 from openoutcry.openoutcry_py import CostModel, Limits
@@ -324,11 +325,10 @@ class Run:
         """Reason by name of each metric whose value does not measure the agent.
 
         Constant returns, such as those of cash, have a Sharpe ratio if the risk-free rate varies; it measures the rate.
-        If no order filled, or more than 10 % of the orders did not, `return` comes first and says why.
+        If no order filled, or more than 10 % of the orders did not, `return` comes first. `cagr` names missing bars.
         """
-        window, count = self._settings["window"], lambda: self.event_counts["filled"]
-        why = unfilled_caveat(self.dataset, window, self.events, count)
-        caveats = {"return": why} if why else {}
+        why = unfilled_caveat(self.dataset, self._settings["window"], self.events, lambda: self.event_counts["filled"])
+        caveats = ({"return": why} if why else {}) | missing_caveats(self.dataset.notices, self.metrics["cagr"])
         if native.is_riskless(self.returns):
             caveats |= {name: _RISKLESS for name in ("sharpe", "sortino") if self.metrics[name] is not None}
         return caveats

@@ -59,7 +59,8 @@ def run_sweep(
             Without a grid: a list of such items.
         grid: A dict of values by name, whose combinations are the points, the last name varying fastest; or a list of
             the params of each point.
-        window: As in `run_backtest`, like the next four; by default all bars for arrays, not for agents.
+        window: As in `run_backtest`, like the next four; by default all bars for arrays, not for agents. A sweep of
+            both needs one.
         costs: Cost model.
         limits: Limits on decisions.
         seed: Key of the slippage noise, the same in every run.
@@ -78,19 +79,32 @@ def run_sweep(
     """
     settings = settings_of(dataset, weights_window(window), (costs, limits), seed, lookback)
     make, points = grid_points(weights_or_agents, grid)
+    if make is None and len({is_weights(point.item) for point in points}) == 2:
+        _check_window(settings["window"], as_window(window).resolve(dataset, settings["lookback"]))
     n_jobs = available_cpus() if jobs is None else checked_integer("jobs", jobs, 1, 4096)
-    runs = []
+    runs: list[Run] = []
     with ExitStack() as stack:
         workers, in_process = stack.enter_context(open_executor(executor, n_jobs))
         job = _Job(dataset, make, settings, as_window(window), in_process)
         advance = stack.enter_context(progress_bar(len(points), progress))
         results = stack.enter_context(closing(_runs_in_order(workers, job, points, n_jobs)))
         for index, run in enumerate(results):
+            with _note_point(points[index], index, len(points)):
+                _check_window(*(each._settings["window"] for each in (*runs[:1], run)))
             if on_result is not None:
                 on_result(index, dict(points[index].params), run)
             runs.append(run)
             advance()
     return Sweep([point.params for point in points], runs)
+
+
+def _check_window(first: tuple[int, int], other: tuple[int, int] | None = None) -> None:
+    """Check that two runs have one window: their metrics are ranked in one table."""
+    if other is not None and other != first:
+        starts = sorted((first[0], other[0]))
+        message = "one window is required for arrays of weights and agents in a sweep; received arrays from bar"
+        hint = f"hint: window=({starts[0]}, {first[1]}) or window=({starts[1]}, {first[1]}) for all of them"
+        raise refusal("window_invalid", f"{message} {starts[0]} and agents from bar {starts[1]}; {hint}")
 
 
 class Sweep:

@@ -37,7 +37,10 @@ def power(
     sharpe: float = typer.Option(1.0, help="True annual Sharpe ratio to detect."),
     size: float = typer.Option(0.05, help="Familywise error rate: probability of a false positive in the field."),
     required_power: float = typer.Option(0.8, "--power", help="Required probability of detection."),
-    periods_per_year: float = typer.Option(252.0, help="Bars per year."),
+    periods_per_year: float = typer.Option(
+        252.0,
+        help="Bars per year: a plan has no dates to infer them from. The default is daily bars of a stock exchange.",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print all numbers as JSON."),
 ) -> None:
     """Compute the statistical power of a comparison of N agents over T days.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,31 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry.data.readers import date_text
+from openoutcry.data.readers.column_roles import is_date_name
+from openoutcry.data.readers.date_forms import looks_like_date
+from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.errors import refusal
 
 COLUMNS = ("equity", "returns")
+NO_OPTIONS = DateOptions()
 # Returns are below this value and equity is above it, except after large losses, where `--csv` is required.
 _BETWEEN = 0.5
 
 
 @dataclass(frozen=True)
 class _Returns:
+    """Columns of a file, by date if its rows have dates.
+
+    Attributes:
+        path: The file.
+        labels: First column: dates in ISO 8601, or other texts; None if it is a column of numbers.
+        are_dates: Whether the labels are dates.
+        series: Values by name of the column.
+    """
+
     path: Path
-    dates: tuple[str, ...] | None
+    labels: tuple[str, ...] | None
+    are_dates: bool
     series: dict[str, npt.NDArray[np.float64]]
 
 
@@ -34,37 +48,41 @@ def digest_of(path: Path) -> str:
 
 
 def read_series(
-    paths: Sequence[Path], columns: str | None, benchmark: str | None, cash: str | None, n_windows: int
+    paths: Sequence[Path],
+    columns: str | None,
+    sides: tuple[str | None, str | None],
+    n_windows: int,
+    options: DateOptions = NO_OPTIONS,
 ) -> dict[str, Any]:
     """Read CSV files and return the arguments for `score`.
 
-    The first line names the columns. The first column may contain dates. Every other column is an agent, except the
-    columns named by `benchmark` and `cash`. Several files must have the same dates.
+    The first line names the columns. The first column may contain dates, by which rows are sorted. Every other column
+    is an agent, except the columns of `sides`. Several files must have the same dates.
 
     Args:
         paths: The files.
         columns: `equity` (account values) or `returns`; None detects it.
-        benchmark: Column with buy-and-hold.
-        cash: Column with cash.
+        sides: Columns with buy-and-hold and with cash.
         n_windows: Number of equal windows.
+        options: What a person states about dates.
 
     Raises:
-        OpenOutcryError: a file cannot be read, a cell is not a number, a column is missing, or two files differ in
-            dates or share a column name.
+        OpenOutcryError: a file cannot be read, a cell is not a number, a column is missing, a date is invalid or occurs
+            twice, or two files differ in dates or share a column name.
     """
     if columns is not None and columns not in COLUMNS:
         raise refusal("argument_invalid", f"`--csv` must be equity or returns; received {columns!r}")
-    files = [_returns(path, columns) for path in paths]
+    files = [_returns(path, columns, options) for path in paths]
     series = dict(files[0].series)
     for other in files[1:]:
         _check_dates(files[0], other)
-        series |= _new_columns(series, other, (benchmark, cash))
-    sides = {}
-    for side, name in (("benchmark", benchmark), ("cash", cash)):
+        series |= _new_columns(series, other, sides)
+    found = {}
+    for side, name in zip(("benchmark", "cash"), sides, strict=True):
         if name is not None and name not in series:
             raise refusal("argument_invalid", f"`--{side}` must be one of {', '.join(series)}; received {name!r}")
-        sides[side] = None if name is None else series[name]
-    agents = {name: values for name, values in series.items() if name not in (benchmark, cash)}
+        found[side] = None if name is None else series[name]
+    agents = {name: values for name, values in series.items() if name not in sides}
     if not agents:
         message = f"'{paths[0]}' must have at least one column of an agent; received {', '.join(series)}"
         raise refusal("argument_invalid", message)
@@ -72,37 +90,43 @@ def read_series(
     if n_windows > n_days:
         raise refusal("argument_invalid", f"`--windows` must be at most the {n_days} returns; received {n_windows}")
     edges = [n_days * place // n_windows for place in range(n_windows + 1)]
-    dates = files[0].dates or ()
-    known = date_text.parse(dates, range(2, len(dates) + 2)).texts if dates and all(map(_is_day, dates)) else ()
-    return {"agents": agents, **sides, "windows": np.diff(edges).tolist(), "dates": known}
+    dates = (files[0].labels or ()) if files[0].are_dates else ()
+    return {"agents": agents, **found, "windows": np.diff(edges).tolist(), "dates": dates}
 
 
-def _is_day(text: str) -> bool:
-    # Other date formats are ambiguous, so boards do not use them to name windows.
-    try:
-        return date.fromisoformat(text[:10]).isoformat() == text[:10]
-    except ValueError:
-        return False
-
-
-def _returns(path: Path, columns: str | None) -> _Returns:
-    dates, series = _columns(path)
-    if (columns or _kind(path, series)) == "returns":
-        return _Returns(path, dates, series)
+def _returns(path: Path, columns: str | None, options: DateOptions) -> _Returns:
+    file = _by_date(_columns(path, options), options)
+    if (columns or _kind(path, file.series)) == "returns":
+        return file
     # A return belongs to the day of its second value.
-    later = None if dates is None else dates[1:]
-    return _Returns(path, later, {name: _growth(name, values) for name, values in series.items()})
+    later = None if file.labels is None else file.labels[1:]
+    return _Returns(path, later, file.are_dates, {name: _growth(name, each) for name, each in file.series.items()})
+
+
+def _by_date(file: _Returns, options: DateOptions) -> _Returns:
+    """Return a file with its rows sorted by date; unchanged if it has none."""
+    if file.labels is None or not file.are_dates:
+        return file
+    lines = range(2, len(file.labels) + 2)
+    dates = date_text.parse(file.labels, lines, options).texts
+    order = sorted(range(len(dates)), key=dates.__getitem__)
+    for one, other in itertools.pairwise(order):
+        if dates[one] == dates[other]:
+            received = f"{dates[one]} on lines {lines[one]} and {lines[other]}"
+            raise refusal("date_order", f"dates of '{file.path}' must be unique; received {received}")
+    series = {name: np.ascontiguousarray(values[order]) for name, values in file.series.items()}
+    return _Returns(file.path, tuple(dates[row] for row in order), True, series)
 
 
 def _check_dates(one: _Returns, other: _Returns) -> None:
     names = f"'{one.path}' and '{other.path}'"
-    if one.dates is None or other.dates is None:
-        undated = one.path if one.dates is None else other.path
+    if one.labels is None or other.labels is None:
+        undated = one.path if one.labels is None else other.path
         raise refusal("shape_mismatch", f"{names} must have a first column of dates; received '{undated}' without one")
-    if len(one.dates) != len(other.dates):
-        message = f"{names} must have the same dates; received {len(one.dates)} returns and {len(other.dates)}"
+    if len(one.labels) != len(other.labels):
+        message = f"{names} must have the same dates; received {len(one.labels)} returns and {len(other.labels)}"
         raise refusal("shape_mismatch", message)
-    for ours, theirs in zip(one.dates, other.dates, strict=True):
+    for ours, theirs in zip(one.labels, other.labels, strict=True):
         if ours != theirs:
             raise refusal("shape_mismatch", f"{names} must have the same dates; received {ours!r} and {theirs!r}")
 
@@ -123,7 +147,7 @@ def _new_columns(
     return other.series
 
 
-def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[np.float64]]]:
+def _columns(path: Path, options: DateOptions) -> _Returns:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [row for row in csv.reader(file) if row]
@@ -139,7 +163,14 @@ def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[
             raise refusal(
                 "shape_mismatch", f"line {place} of '{path}' must have {len(head)} cells; received {len(row)}"
             )
-    first = 0 if _is_number(body[0][0]) else 1
+    label = body[0][0].strip()
+    is_date = looks_like_date(label) or (options.date_format is not None and not _is_number(label))
+    # Dates such as 20240131 are numbers.
+    is_date = is_date and (not _is_number(label) or not head[0] or is_date_name(head[0]))
+    if options != NO_OPTIONS and not is_date:
+        message = "options of dates must be left out with files that have no dates in the first column"
+        raise refusal("argument_invalid", f"{message}; received '{path}', which starts with {label!r}")
+    first = 0 if _is_number(label) and not is_date else 1
     names = head[first:]
     if len(set(names)) < len(names) or not all(names) or not names:
         raise refusal("argument_invalid", f"columns of '{path}' must have unique names; received {names}")
@@ -150,8 +181,9 @@ def _columns(path: Path) -> tuple[tuple[str, ...] | None, dict[str, npt.NDArray[
                 where = f"line {place + 2}, column {names[column]}"
                 raise refusal("argument_invalid", f"{where} of '{path}' must be a finite number; received {cell!r}")
             table[place, column] = float(cell)
-    dates = tuple(row[0].strip() for row in body) if first else None
-    return dates, {name: np.ascontiguousarray(table[:, column]) for column, name in enumerate(names)}
+    labels = tuple(row[0].strip() for row in body) if first else None
+    series = {name: table[:, column] for column, name in enumerate(names)}
+    return _Returns(path, labels, is_date, series)
 
 
 def _is_number(cell: str) -> bool:

@@ -23,6 +23,7 @@ from openoutcry.cli.reader_options import NOTHING_STATED, Reading, reads_files
 from openoutcry.cli.returns_csv import digest_of, read_series
 from openoutcry.cli.run_table import plain
 from openoutcry.cli.suite import KEYS, open_evaluation
+from openoutcry.data.readers.date_text import DateOptions
 from openoutcry.errors import refusal
 from openoutcry.records.run_record import RunRecord
 from openoutcry.scoring.scorer import score as score_agents
@@ -94,8 +95,7 @@ def score(
     config = {"originals": original} if original else None
     if any(path.suffix == ".csv" for path in files):
         _check_csv(files, {"--suite": suite, "--data": source, "--public-key": public_key})
-        replace(reading, periods_per_year=None).refuse("files of returns")
-        series = read_series(files, columns, benchmark, cash, windows)
+        series = read_series(files, columns, (benchmark, cash), windows, _date_options(reading))
         result = _of_returns(files, series, reading.periods_per_year, n_trials=trials, config=config)
     else:
         entries = read_entries(files, [public_key_of(each) for each in public_key or ()])
@@ -130,6 +130,14 @@ def _of_returns(
     board = score_agents(**series, periods_per_year=periods_per_year, **settings)
     origin = "from the dates" if periods_per_year is None else "as stated"
     return _Result(board, tables={str(path): digest_of(path) for path in files}, periods_origin=origin)
+
+
+def _date_options(reading: Reading) -> DateOptions:
+    """Return the options that say how to read dates; refuse those of prices."""
+    options = reading.options
+    others = replace(options, date_order=None, date_format=None, tz=None)
+    Reading(others).refuse("files of returns")
+    return DateOptions(order=options.date_order, date_format=options.date_format, zone=options.tz)
 
 
 def _check_csv(files: Sequence[Path], options: Mapping[str, Any]) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
-from openoutcry.arguments import is_bool, unmasked_array
+from openoutcry.arguments import is_bool, row_labels, unmasked_array
+from openoutcry.data.missing_bars import missing_notices
 from openoutcry.data.readers.split_checks import hidden_split
 from openoutcry.errors import refusal
 
@@ -54,7 +55,7 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
     index: Any = getattr(values, "index", None)
     if not hasattr(index, "inferred_type") or list(index) == list(range(len(index))):
         return
-    labels = [str(label) for label in index] if index.inferred_type == "integer" else _index_dates(index)
+    labels = [str(label) for label in index] if index.inferred_type == "integer" else index_dates(index)
     if labels != list(dates):
         place = next((k for k, (ours, theirs) in enumerate(zip(dates, labels, strict=False)) if ours != theirs), None)
         received = f"{len(labels)} rows for {len(dates)} dates"
@@ -63,8 +64,31 @@ def check_index(name: str, values: Any, dates: Sequence[str], wanted: str = "dat
         raise refusal("shape_mismatch", f"the index of `{name}` must be `{wanted}`; received {received}; {hint}")
 
 
-def _index_dates(index: Any) -> list[str]:
-    # Midnights of its own zone are days; other times become UTC.
+def _check_own_labels(name: str, values: Any, texts: Sequence[str]) -> None:
+    """Check that the index of a series of names does not put them in another order.
+
+    Its labels are its values, or ascending numbers.
+    """
+    labels = row_labels(values)
+    if labels is None:
+        return
+    if labels.inferred_type == "integer":
+        in_order = labels.is_monotonic_increasing and labels.is_unique
+    else:
+        in_order = (index_dates(labels) if name == "dates" else list(labels)) == list(texts)
+    if not in_order:
+        received = f"the index {labels[0]} .. {labels[-1]}"
+        hint = f"hint: `{name}.to_numpy()`, in the order of the tables"
+        raise refusal(
+            "shape_mismatch", f"`{name}` must be without an index, or in its order; received {received}; {hint}"
+        )
+
+
+def index_dates(index: Any) -> list[str]:
+    """Return the dates of a pandas index in ISO 8601.
+
+    Times that are all midnight in their own zone are days; other times with a zone become UTC.
+    """
     if getattr(index, "tz", None) is None:
         return iso(index)
     days = iso(index.tz_localize(None))
@@ -154,6 +178,8 @@ def native_dataset(values: Mapping[str, Any], frame_rows: tuple[list[int], list[
     tables = {name: values.get(name) for name in TABLES}
     tradable, risk_free = values.get("tradable"), values.get("risk_free")
     symbols, dates = names(values["symbols"]), iso(values["dates"])
+    for name, texts in (("dates", dates), ("symbols", symbols)):
+        _check_own_labels(name, values[name], texts)
     labelled = {"close": values["close"], "tradable": tradable, "risk_free": risk_free} | tables
     for name, cells in labelled.items():
         check_index(name, cells, dates)
@@ -184,7 +210,7 @@ def values_of(core: native.Dataset) -> dict[str, Any]:
 def periods_notices(
     core: native.Dataset, stated: float | None, implied: float | None = None, calendar: str | None = None
 ) -> tuple[str, ...]:
-    """Return a caveat if bars per year are unknown or contradict the dates.
+    """Return a caveat if bars per year are unknown or differ from the dates.
 
     Args:
         core: The market.
@@ -196,16 +222,26 @@ def periods_notices(
         hint = "annualised numbers are undefined; hint: state `periods_per_year`, `--periods-per-year`"
         return (f"the dates do not show the number of bars per year: {hint}",)
     if stated is None:
-        return ()
+        return missing_notices(core.dates, core.periods_per_year, is_stated=implied is not None)
     if implied is not None:
-        return _contradiction(stated, implied, f"the calendar {calendar} implies")
+        contradiction = _contradiction(stated, implied, f"the calendar {calendar} implies")
+        return contradiction or missing_notices(core.dates, stated, is_stated=True)
     return stated_notices(core.dates, stated)
 
 
-def stated_notices(dates: Sequence[str], stated: float) -> tuple[str, ...]:
-    """Return a caveat if a stated number of bars per year contradicts ISO dates."""
-    inferred = native.inferred_periods_per_year(list(map(str, dates)))
-    return () if inferred is None else _contradiction(stated, inferred, "the dates imply")
+def stated_notices(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
+    """Return a caveat if bars per year differ from the bars of ascending ISO dates.
+
+    A stated number can contradict them; dates can have fewer bars than the number, which is theirs by default.
+    """
+    inferred = native.inferred_periods_per_year(list(dates))
+    if stated is None:
+        return () if inferred is None else missing_notices(dates, inferred, is_stated=False)
+    if inferred is None:
+        return missing_notices(dates, stated, is_stated=True)
+    # A larger number within the tolerance shows no missing bars.
+    contradiction = _contradiction(stated, inferred, "the dates imply")
+    return contradiction or missing_notices(dates, min(stated, inferred), is_stated=stated <= inferred)
 
 
 def _contradiction(stated: float, implied: float, source: str) -> tuple[str, ...]:

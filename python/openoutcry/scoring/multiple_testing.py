@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows
+from openoutcry.data.label_dates import in_row_order
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
@@ -240,12 +241,11 @@ def sharpe_difference(
     Source: Ledoit and Wolf (2008).
     """
     check_same_rows(first=first, second=second)
-    pair = [np.asarray(returns, dtype=np.float64) for returns in (first, second)]
+    pair = [np.asarray(in_row_order(returns), dtype=np.float64) for returns in (first, second)]
     if pair[0].ndim != 1 or pair[0].shape != pair[1].shape:
         shapes = " and ".join(str(returns.shape) for returns in pair)
-        raise refusal(
-            "shape_mismatch", f"returns of two agents on the same days are required; received shapes {shapes}"
-        )
+        message = f"returns of two agents on the same days are required; received shapes {shapes}"
+        raise refusal("shape_mismatch", message)
     return _interval(np.column_stack(pair), windows, periods_per_year, seed, level, n_draws, block_length)
 
 
@@ -382,7 +382,7 @@ def _interval(
 
 
 def _panel(returns: npt.ArrayLike) -> Array:
-    panel = np.asarray(returns, dtype=np.float64)
+    panel = np.asarray(in_row_order(returns), dtype=np.float64)
     if panel.ndim not in (1, 2):
         raise refusal("shape_mismatch", f"`returns` must have one or two axes; received shape {panel.shape}")
     return panel.reshape(len(panel), -1)

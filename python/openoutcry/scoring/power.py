@@ -66,7 +66,7 @@ def power(
     Args:
         n_returns: Returns of each agent, at least 2.
         n_agents: Agents that are compared, at least 1.
-        periods_per_year: Bars per year.
+        periods_per_year: Bars per year; 252, days of a stock exchange, since a plan has no dates to infer it from.
         sharpe: True annual Sharpe ratio to detect, above 0.
         size: Familywise error rate, inside (0, 1).
         power: Required probability of detection, inside (0, 1).

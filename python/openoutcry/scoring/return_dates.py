@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,27 +11,35 @@ import numpy.typing as npt
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, row_labels
 from openoutcry.data import columns
+from openoutcry.data.label_dates import check_label_order, check_order, in_row_order, iso_dates
 from openoutcry.errors import refusal
 
 Array = npt.NDArray[np.float64]
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# Returns of most bars are at most 100 %, and some bar has less than 50 %.
+_MOST_TYPICAL, _MOST_LEAST = 1.0, 0.5
 _HINT = "hint: periods_per_year=252 for daily returns, 12 for monthly ones, `--periods-per-year 252`"
-# A larger return of cash in one bar is likely the rate of a year. A quarter can have one.
-_MOST_CASH, _QUARTERS, _MOST_OF_A_QUARTER = 0.01, 4.0, 0.25
 
 
 def dates_of(dates: Sequence[str], series: Mapping[Any, Any]) -> Sequence[str]:
-    """Return the date of each return: as stated, or the common index of pandas series."""
-    labels = check_same_rows(**{str(name): values for name, values in series.items()})
-    if labels is None:
-        return dates
-    texts = columns.iso(labels)
+    """Return the date of each return: as stated, or the common index of pandas series.
+
+    Dates are ISO 8601 and strictly increasing. Stated labels that are no dates are returned as texts.
+    """
+    labelled = {str(name): values for name, values in series.items()}
+    # A column of dates has the index of its frame.
+    own = {} if row_labels(dates) is None else {"dates of the returns": dates}
+    labels = check_same_rows(**labelled, **own)
+    known = None if labels is None else check_label_order(labels)
     if not len(dates):
-        return texts if _DATE.match(texts[0]) else dates
-    if columns.iso(dates) != texts:
-        message = f"`dates` must be the index of the returns; received {dates[0]} .. {dates[-1]}"
-        raise refusal("shape_mismatch", f"{message} and {texts[0]} .. {texts[-1]}")
-    return dates
+        return known or []
+    stated = iso_dates(dates)
+    texts = list(map(str, dates)) if stated is None else stated
+    if labels is not None and not own and texts != known:
+        message = f"`dates` must be the index of the returns; received {texts[0]} .. {texts[-1]}"
+        raise refusal("shape_mismatch", f"{message} and {labels[0]} .. {labels[-1]}")
+    if stated is not None:
+        check_order(stated)
+    return texts
 
 
 def periods_of(dates: Sequence[str], stated: float | None) -> float:
@@ -48,11 +55,12 @@ def periods_of(dates: Sequence[str], stated: float | None) -> float:
 
 
 def caveats_of(dates: Sequence[str], stated: float | None) -> tuple[str, ...]:
-    """Return the caveat of stated bars per year that contradict the dates of returns.
+    """Return the caveat of bars per year that differ from the dates of returns.
 
-    Call it after the number has been checked.
+    Labels that are no dates have none. Call it after the number has been checked.
     """
-    return () if stated is None or not len(dates) else columns.stated_notices(dates, stated)
+    known = iso_dates(dates) if len(dates) else None
+    return () if known is None else columns.stated_notices(known, stated)
 
 
 def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:
@@ -60,14 +68,32 @@ def caveats_of_series(stated: float, **series: Any) -> tuple[str, ...]:
 
     Series without an index of dates have none.
     """
-    indices = [columns.iso(labels) for values in series.values() if (labels := row_labels(values)) is not None]
-    found = [caveats_of(texts, stated) for texts in indices if texts and _DATE.match(texts[0])]
+    indices = [iso_dates(labels) for values in series.values() if (labels := row_labels(values)) is not None]
+    found = [caveats_of(dates, stated) for dates in indices if dates]
     return tuple(dict.fromkeys(caveat for caveats in found for caveat in caveats))
 
 
 def check_cash(rates: Array, periods_per_year: float) -> None:
     """Refuse annual rates given as the returns of cash of each bar."""
-    most = _MOST_OF_A_QUARTER if periods_per_year <= _QUARTERS else _MOST_CASH
+    most = native.most_cash_return(periods_per_year)
     if len(found := np.flatnonzero(np.isfinite(rates) & (np.abs(rates) > most))):
         message = f"`cash` must be returns of one bar, between -{most} and {most}; received {rates[found[0]]:g}"
         raise refusal("value_invalid", f"{message}; hint: divide annual rates by the number of bars per year")
+
+
+def check_not_prices(name: str, returns: Array) -> None:
+    """Refuse prices, or account values, given as returns of each bar."""
+    known = returns[np.isfinite(returns)]
+    if len(known) and (np.median(known) > _MOST_TYPICAL or known.min() > _MOST_LEAST):
+        received = f"values from {known.min():g} to {known.max():g}, which look like prices"
+        hint = "hint: `prices.pct_change().dropna()`, or `--csv equity` for a file"
+        raise refusal("value_invalid", f"`{name}` must be simple returns of each bar; received {received}; {hint}")
+
+
+def score_run(returns: Sequence[float] | Array, n_trials: int = 0) -> str:
+    """Return the score of daily returns out of `n_trials`, as a JSON object.
+
+    Raises:
+        OpenOutcryError: a return is invalid, or a pandas series is not in the order of its index.
+    """
+    return native.score_run(in_row_order(returns), n_trials)

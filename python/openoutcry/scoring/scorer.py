@@ -20,10 +20,11 @@ from openoutcry import openoutcry_py as native
 from openoutcry.arguments import checked_integer, checked_text, unmasked_array
 from openoutcry.data.columns import STATED_PERIODS
 from openoutcry.data.dataset import Dataset
+from openoutcry.data.missing_bars import MISSING_BARS
 from openoutcry.errors import add_note, refusal
-from openoutcry.openoutcry_py import CostModel, Limits, Submission, score_run
+from openoutcry.openoutcry_py import CostModel, Limits, Submission
 from openoutcry.records.run_record import RunRecord
-from openoutcry.scoring.return_dates import caveats_of, check_cash, dates_of, periods_of
+from openoutcry.scoring.return_dates import caveats_of, check_cash, check_not_prices, dates_of, periods_of, score_run
 from openoutcry.scoring.verdict import Board, Gate, Score
 
 __all__ = [
@@ -100,8 +101,7 @@ def score(
     Raises:
         OpenOutcryError: a record differs from its replay, or an argument is invalid.
     """
-    given = agents if isinstance(agents, Mapping) else {"returns": agents}
-    dates = dates_of(dates, {**given, "benchmark": benchmark, "cash": cash})
+    dates = dates_of(dates, _series(agents, luck_floor) | {"benchmark": benchmark, "cash": cash})
     wanted_costs, wanted_limits = suite.rules() if suite is not None else (None, None)
     terms = _Terms(
         markets=_markets(dataset, suite),
@@ -157,9 +157,11 @@ def _markets(dataset: Dataset | Iterable[Dataset] | None, suite: Suite | None) -
 
 
 def _caveats(terms: _Terms) -> tuple[str, ...]:
-    """Return the caveats of bars per year that were stated for returns or a market."""
+    """Return the caveats of the bars per year of returns or a market."""
     notices = [(market.name, notice) for market in terms.markets for notice in market.notices]
-    of_markets = [f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS)]
+    of_markets = [
+        f"{name}: {notice}" for name, notice in notices if notice.startswith(STATED_PERIODS) or MISSING_BARS in notice
+    ]
     return *caveats_of(terms.dates, terms.periods_per_year), *of_markets
 
 
@@ -175,6 +177,13 @@ def _submissions(agents: Any, terms: _Terms) -> list[Submission]:
     ):
         return [_submission(each, terms) for each in agents]
     return [_named("returns", agents, terms)]
+
+
+def _series(agents: Any, luck_floor: Any) -> dict[Any, Any]:
+    """Return the returns of a board by name."""
+    nulls = luck_floor if isinstance(luck_floor, Mapping) else {}
+    given = dict(agents) if isinstance(agents, Mapping) else {"returns": agents}
+    return given | {f"luck_floor {name}": returns for name, returns in nulls.items()}
 
 
 def _is_empty(agents: Any) -> bool:
@@ -321,7 +330,7 @@ def submit_returns(
         OpenOutcryError: `argument_invalid` or `shape_mismatch`: the windows, dates and returns do not fit together.
 
     Warns:
-        UserWarning: `periods_per_year` contradicts the dates by a factor above 1.5.
+        UserWarning: bars per year contradict the dates by a factor above 1.5, or bars are missing.
     """
     dates = dates_of(dates, {"returns": returns, "benchmark": benchmark, "cash": cash})
     submission = _returns_of(agent_id, returns, windows, (benchmark, cash), dates, periods_per_year, in_sample_trials)
@@ -339,8 +348,8 @@ def _returns_of(
     periods_per_year: float | None,
     in_sample_trials: int = 0,
 ) -> Submission:
-    dates = dates_of(dates, {"returns": returns, "benchmark": sides[0], "cash": sides[1]})
     table = np.atleast_2d(_numbers("returns", returns, (1, 2)))
+    check_not_prices("returns", table)
     n_days = table.shape[1]
     lengths = [n_days] if windows is None else [checked_integer("windows", each, 1, 2**31 - 1) for each in windows]
     if sum(lengths) != n_days or not n_days:
@@ -354,6 +363,8 @@ def _returns_of(
     )
     if len(dates) not in (0, n_days):
         raise refusal("shape_mismatch", f"`dates` must have one date per return, {n_days}; received {len(dates)}")
+    if held is not None:
+        check_not_prices("benchmark", held)
     runs = []
     for end, length in zip(accumulate(lengths), lengths, strict=True):
         days = slice(end - length, end)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.arguments import check_same_rows, checked_integer, unmasked_array
+from openoutcry.data.label_dates import in_row_order
 from openoutcry.errors import refusal
 from openoutcry.scoring.return_dates import caveats_of_series
 
@@ -58,7 +59,7 @@ class SharpeErrors:
         hac_standard_error: Standard error robust to autocorrelation over `lags` bars.
         autocorrelation: First-order autocorrelation of the returns.
         lags: Number of lags.
-        caveats: Stated bars per year that contradict the dates of a pandas index.
+        caveats: Stated bars per year that contradict the dates of a pandas index, or dates with missing bars.
     """
 
     sharpe: float
@@ -376,8 +377,12 @@ def series(name: str, values: Any) -> Series:
 
 
 def numbers(name: str, values: Any, n_axes: int) -> npt.NDArray[Any]:
-    """Return an array of real numbers with `n_axes` dimensions."""
-    array = unmasked_array(name, values)
+    """Return an array of real numbers with `n_axes` dimensions.
+
+    Raises:
+        OpenOutcryError: `date_order`: rows of a pandas object are not in the order of its index.
+    """
+    array = unmasked_array(name, in_row_order(values))
     if array.ndim != n_axes or array.dtype.kind not in "fiu":
         wanted = f"`{name}` must be an array of numbers in {n_axes} dimension{'s' * (n_axes > 1)}"
         raise refusal("shape_mismatch", f"{wanted}; received shape {array.shape} of {array.dtype}")

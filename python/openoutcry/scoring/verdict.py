@@ -164,7 +164,7 @@ class Board:
         overfit: Probability of backtest overfitting, advisory.
         undefined: Why a number is None.
         text: The board as JSON.
-        caveats: Stated bars per year that contradict the dates of returns or of a market.
+        caveats: Bars per year that contradict the dates of returns or of a market, or dates with missing bars.
     """
 
     scores: tuple[Score, ...]

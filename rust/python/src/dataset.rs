@@ -211,6 +211,12 @@ pub(crate) fn inferred_periods_per_year(dates: Vec<String>) -> Option<f64> {
     openoutcry::inferred_periods_per_year(&dates)
 }
 
+/// Return the largest return of cash in one bar, from the bars per year.
+#[pyfunction]
+pub(crate) fn most_cash_return(periods_per_year: f64) -> f64 {
+    openoutcry::most_cash_return(periods_per_year)
+}
+
 /// Refuse a market given as rows whose tables would be much larger than the rows.
 #[pyfunction]
 pub(crate) fn check_rows(n_rows: usize, n_symbols: usize, n_bars: usize, n_columns: usize) -> PyResult<()> {

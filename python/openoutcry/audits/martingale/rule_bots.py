@@ -17,6 +17,7 @@ from openoutcry.audits.martingale.martingale_markets import WARM_UP, Market
 from openoutcry.audits.realism import RULES, Rule
 from openoutcry.audits.realism.rule_signals import change, spread
 from openoutcry.audits.realism.trading_rules import Days, trading_days
+from openoutcry.data.columns import known_periods
 from openoutcry.openoutcry_py import MAX_ABS_WEIGHT
 
 Table = npt.NDArray[np.float64]
@@ -73,8 +74,8 @@ def bot_weights(markets: Sequence[Market], bots: Sequence[Rule] = BOTS) -> Table
     """
     tables = []
     for market in markets:
-        days = trading_days(market.dataset)
-        tables.append([np.nan_to_num(bot(market.closes, days))[WARM_UP:] for bot in bots])
+        days, year = trading_days(market.dataset), known_periods(market.dataset, "trading rules")
+        tables.append([np.nan_to_num(bot(market.closes, days, year))[WARM_UP:] for bot in bots])
     by_market: Table = np.array(tables)
     by_bar: Table = by_market.transpose(2, 1, 0, 3)
     return by_bar

@@ -27,7 +27,7 @@ class Panel:
         high: High prices, same shape; None without highs.
         low: Low prices, same shape; None without lows.
         overnight: Log total return from the last close to the open, same shape; None without opens.
-        periods_per_year: Bars per year.
+        periods_per_year: Bars per year; None if they are unknown, and annual facts undefined.
     """
 
     returns: Table
@@ -35,7 +35,7 @@ class Panel:
     high: Table | None = None
     low: Table | None = None
     overnight: Table | None = None
-    periods_per_year: float = 252.0
+    periods_per_year: float | None = None
 
     @property
     def n_bars(self) -> int:

@@ -40,11 +40,11 @@ def alphas_of(
     bars.
     """
     closes, days = total_return_index(dataset), trading_days(dataset)
-    tables = [buy_and_hold_weights(closes), *(rule(closes, days) for rule in rules)]
+    bars = known_periods(dataset, "alpha")
+    tables = [buy_and_hold_weights(closes), *(rule(closes, days, bars) for rule in rules)]
     sweep = run_sweep(dataset, tables, window=(0, dataset.n_bars), costs=costs, jobs=jobs, progress=False)
     market, *runs = sweep.runs
     benchmark = returns_before_costs(market)
-    bars = known_periods(dataset, "alpha")
     net = [alpha_sharpe(run.returns, benchmark, bars) for run in runs]
     gross = [alpha_sharpe(returns_before_costs(run), benchmark, bars) for run in runs]
     return Alphas(np.array(net), np.array(gross))

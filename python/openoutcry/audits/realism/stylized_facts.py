@@ -26,6 +26,9 @@ class Fact:
     reason: str = ""
 
 
+_NOT_ANNUAL = Fact(None, "needs the bars per year of the market")
+
+
 def annual_volatility(returns: Series, bars: float) -> float:
     """Return the standard deviation of returns times the square root of bars per year."""
     return float(np.std(returns, ddof=1) * np.sqrt(bars))
@@ -124,6 +127,8 @@ def _volume_volatility(panel: Panel) -> Fact:
 
 def _sharpe(panel: Panel) -> Fact:
     """Return the Sharpe ratio of a buy-and-hold portfolio with equal initial amounts."""
+    if panel.periods_per_year is None:
+        return _NOT_ANNUAL
     held = np.isfinite(panel.returns[0])
     if panel.n_bars < MIN_RETURNS or not held.any():
         return Fact(None, f"needs {MIN_RETURNS} bars and a symbol that is listed from the first bar")
@@ -199,7 +204,9 @@ def facts_of(panel: Panel) -> dict[str, Fact]:
         absent = Fact(None, f"needs a symbol with {MIN_RETURNS} returns that vary")
         found = dict.fromkeys(("annual_volatility", *OF_SYMBOL), absent)
     else:
-        found = {"annual_volatility": _median([annual_volatility(each, panel.periods_per_year) for each in series])}
+        year = panel.periods_per_year
+        annual = _NOT_ANNUAL if year is None else _median([annual_volatility(each, year) for each in series])
+        found = {"annual_volatility": annual}
         found |= {name: _median([of(each) for each in series]) for name, of in OF_SYMBOL.items()}
     return found | {name: of(panel) for name, of in OF_PANEL.items()}
 

@@ -1,7 +1,8 @@
 """Thirty simple trading rules that must not earn alpha on a realistic market.
 
-A rule takes closes, shape `(n_bars, n_symbols)`, and dates, shape `(n_bars,)`, datetime64[D]. It returns weights as
-`run_backtest` takes them, with a gross exposure of at most 1. Row t depends only on rows up to t.
+A rule takes closes, shape `(n_bars, n_symbols)`, dates, shape `(n_bars,)`, datetime64[D], and the bars per year of the
+market. It returns weights as `run_backtest` takes them, with a gross exposure of at most 1. Row t depends only on rows
+up to t.
 """
 
 from __future__ import annotations
@@ -38,16 +39,25 @@ TARGET = 0.10
 
 @dataclass(frozen=True)
 class Rule:
-    """A trading rule with a name and a family such as `momentum`."""
+    """A trading rule with a name and a family such as `momentum`.
+
+    Attributes:
+        name: Name of the rule.
+        family: Family of the rule.
+        weigh: Function from closes and dates to weights.
+        is_annual: Whether `weigh` also takes the bars per year.
+    """
 
     name: str
     family: str
-    weigh: Callable[[Table, Days], Table]
+    weigh: Callable[..., Table]
+    is_annual: bool = False
 
-    def __call__(self, closes: Table, dates: Days) -> Table:
+    def __call__(self, closes: Table, dates: Days, periods_per_year: float) -> Table:
         """Return the weights for each bar; 0 for a symbol without a close."""
+        year = (periods_per_year,) if self.is_annual else ()
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.weigh(closes, dates)
+            return self.weigh(closes, dates, *year)
 
 
 def total_return_index(dataset: Dataset) -> Table:
@@ -163,9 +173,9 @@ def _market(closes: Table) -> Table:
     return found
 
 
-def _managed(closes: Table, _: Days, *, bars: int) -> Table:
+def _managed(closes: Table, _: Days, periods_per_year: float, *, bars: int) -> Table:
     """Scale the market to 10 % annual volatility, without leverage."""
-    volatility = deviation(_market(closes), bars) * np.sqrt(252.0)
+    volatility = deviation(_market(closes), bars) * np.sqrt(periods_per_year)
     return spread(np.broadcast_to(np.minimum(TARGET / volatility, 1.0), closes.shape), closes)
 
 
@@ -207,7 +217,7 @@ RULES: tuple[Rule, ...] = (
     Rule("monday", "calendar", partial(_on, when=partial(_weekday, day=0))),
     Rule("turn-of-month", "calendar", partial(_on, when=_turn_of_month)),
     Rule("winter", "calendar", partial(_on, when=_winter)),
-    Rule("volatility-target-20", "volatility", partial(_managed, bars=MONTH)),
+    Rule("volatility-target-20", "volatility", partial(_managed, bars=MONTH), is_annual=True),
     Rule("quiet-market", "volatility", _quiet_market),
     Rule("risk-parity-60", "volatility", _parity),
     Rule("quiet-symbols-120", "volatility", _quiet_symbols),

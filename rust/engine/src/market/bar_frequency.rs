@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::market::date::instant;
+use crate::market::week::{CALENDAR_DAYS, SATURDAY, Week, weekday};
 
 const DAY: i64 = 86_400;
 const YEAR: f64 = 365.25 * DAY as f64;
@@ -15,14 +16,10 @@ const HOLE: i64 = 10 * DAY;
 const MOST_HOLES: usize = 3;
 /// Factor by which the count may differ from the calendar.
 const TOLERANCE: f64 = 1.5;
-/// Trading days of a year on a weekday calendar with holidays.
-const SESSIONS: f64 = 252.0;
-/// Days of a year on a calendar that has weekends.
-const CALENDAR_DAYS: f64 = 365.0;
 /// Trading days of a year of a market around the clock: 52 weeks of 5 days.
 const WEEKDAYS: f64 = 260.0;
-/// Days of a year on a calendar of 6 days a week: 52.18 weeks.
-const SIX_DAY_WEEKS: f64 = 313.0;
+/// Daylight saving time moves bars by this many seconds.
+const CLOCK_CHANGE: i64 = 3600;
 /// From this many seconds a day on, a market trades around the clock.
 const AROUND_THE_CLOCK: i64 = 20 * 3600;
 /// A closed weekend is at least this long.
@@ -31,8 +28,8 @@ const CLOSED_WEEKEND: i64 = 36 * 3600;
 const SPARSE: [(f64, i64, i64); 5] = [(52.0, 5, 9), (12.0, 26, 35), (4.0, 84, 98), (2.0, 175, 190), (1.0, 355, 375)];
 /// Share of the gaps that must be in the range of a sparse calendar.
 const IN_RANGE: f64 = 0.8;
-const SATURDAY: usize = 5;
-const SUNDAY: usize = 6;
+/// Days from a Sunday to 1970-01-01.
+const SUNDAY_FIRST: i64 = 4;
 
 /// Returns the number of bars per year that ascending dates imply.
 ///
@@ -91,12 +88,10 @@ fn within_days(times: &[i64]) -> Option<f64> {
         by_day.entry(time.div_euclid(DAY)).or_default().push(time.rem_euclid(DAY));
     }
     let spacing = spacing(times)?;
-    let mut slots: Vec<i64> = by_day.values().flatten().map(|clock| clock / spacing).collect();
-    slots.sort_unstable();
-    slots.dedup();
-    if slots.len() as i64 * spacing >= AROUND_THE_CLOCK {
+    if n_slots(times, spacing) as i64 * spacing >= AROUND_THE_CLOCK {
         let open = weekend(times)?;
-        return Some(if open { CALENDAR_DAYS * DAY as f64 / spacing as f64 } else { WEEKDAYS * slots.len() as f64 });
+        let per_day = if open { DAY as f64 / spacing as f64 } else { slots_per_day(times, spacing) as f64 };
+        return Some(if open { CALENDAR_DAYS * per_day } else { WEEKDAYS * per_day });
     }
     // One stretch of bars across midnight shows no session.
     let longest = times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
@@ -113,6 +108,28 @@ fn within_days(times: &[i64]) -> Option<f64> {
     }
     let bars = if days.len() > 2 { median(counts) } else { counts.into_iter().max()? };
     Some(Week::of(&days).days_per_year() * bars as f64)
+}
+
+/// Returns the number of distinct times of day, in units of the spacing.
+fn n_slots(times: &[i64], spacing: i64) -> usize {
+    let mut slots: Vec<i64> = times.iter().map(|time| time.rem_euclid(DAY) / spacing).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    slots.len()
+}
+
+/// Returns the bars of a day of a market around the clock that closes at weekends.
+///
+/// The clock changes while the market is closed, so each week from Sunday to Saturday has one set of times. All weeks
+/// have more: an hour that is closed in winter is open in summer.
+fn slots_per_day(times: &[i64], spacing: i64) -> usize {
+    let week = |time: &i64| (time.div_euclid(DAY) + SUNDAY_FIRST).div_euclid(7);
+    let weeks: Vec<usize> =
+        times.chunk_by(|one, next| week(one) == week(next)).map(|times| n_slots(times, spacing)).collect();
+    let all = n_slots(times, spacing);
+    let typical = if weeks.len() > 2 { median(weeks) } else { weeks.into_iter().max().unwrap_or(all) };
+    // A larger difference shows missing bars.
+    if (all - typical) as i64 * spacing <= CLOCK_CHANGE.max(spacing) { typical } else { all }
 }
 
 /// Returns the spacing of at least half of the gaps within a day, in seconds.
@@ -146,54 +163,6 @@ fn weekend(times: &[i64]) -> Option<bool> {
     (!noons.is_empty()).then_some(2 * closed < noons.len())
 }
 
-/// Number of times each day of the week occurs, and has a bar.
-struct Week {
-    possible: [usize; 7],
-    present: [usize; 7],
-}
-
-impl Week {
-    fn of(days: &[i64]) -> Self {
-        let mut week = Self { possible: [0; 7], present: [0; 7] };
-        let (first, last) = (days[0], days[days.len() - 1]);
-        let (n_weeks, rest) = ((last - first + 1) / 7, (last - first + 1) % 7);
-        week.possible = [usize::try_from(n_weeks).unwrap_or(0); 7];
-        for day in first..first + rest {
-            week.possible[weekday(day)] += 1;
-        }
-        for day in days {
-            week.present[weekday(*day)] += 1;
-        }
-        week
-    }
-
-    /// Whether a day of the week has a bar in at least half of the weeks.
-    fn is_regular(&self, weekday: usize) -> bool {
-        self.possible[weekday] > 0 && 2 * self.present[weekday] >= self.possible[weekday]
-    }
-
-    fn is_closed(&self, weekday: usize) -> bool {
-        self.possible[weekday] > 0 && !self.is_regular(weekday)
-    }
-
-    fn days_per_year(&self) -> f64 {
-        let weekend = [SATURDAY, SUNDAY];
-        if !weekend.into_iter().any(|day| self.is_regular(day)) {
-            return SESSIONS;
-        }
-        match (0..7).filter(|day| self.is_closed(*day)).count() {
-            0 => CALENDAR_DAYS,
-            1 => SIX_DAY_WEEKS,
-            _ => SESSIONS,
-        }
-    }
-}
-
-/// Returns the day of the week of a day since 1970-01-01, Monday is 0.
-fn weekday(day: i64) -> usize {
-    usize::try_from((day + 3).rem_euclid(7)).unwrap_or(0)
-}
-
 /// Returns the lower median.
 fn median<T: Copy + Ord>(mut values: Vec<T>) -> T {
     let middle = (values.len() - 1) / 2;
@@ -203,6 +172,7 @@ fn median<T: Copy + Ord>(mut values: Vec<T>) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::market::week::SUNDAY;
 
     /// Returns the ISO 8601 texts of times, days if all are at midnight.
     fn texts(times: &[i64]) -> Vec<String> {
@@ -221,7 +191,7 @@ mod tests {
 
     /// Returns the date of a day, by search.
     fn civil(day: i64) -> String {
-        let year = (1970..3000).find(|year| start(*year + 1) > day).unwrap();
+        let year = (1970 + day / 366..3000).find(|year| start(*year + 1) > day).unwrap();
         let month = (1..=12).rev().find(|month| of(year, *month, 1) <= day).unwrap();
         format!("{year:04}-{month:02}-{:02}", day - of(year, month, 1) + 1)
     }
@@ -314,6 +284,55 @@ mod tests {
         let (new_york, sydney): (Vec<i64>, Vec<i64>) = (shifted(4..20, 5), shifted(10..16, -11));
         assert_eq!(inferred(&new_york), Some(252.0 * 16.0));
         assert_eq!(inferred(&sydney), Some(252.0 * 6.0));
+    }
+
+    /// Returns the bars of futures in Chicago, in UTC.
+    ///
+    /// From Sunday 17:00 to Friday 16:00, without 16:00 to 17:00.
+    fn futures(first: i64, n_days: i64, spacing: i64) -> Vec<i64> {
+        let summer = of(2024, 3, 10) * DAY..of(2024, 11, 3) * DAY;
+        let to_utc = |time: i64| time + if summer.contains(&time) { 5 } else { 6 } * 3600;
+        let is_open = |time: &i64| match (weekday(time.div_euclid(DAY)), time.rem_euclid(DAY) / 3600) {
+            (SATURDAY, _) | (_, 16) => false,
+            (SUNDAY, hour) => hour > 16,
+            (4, hour) => hour < 16,
+            _ => true,
+        };
+        let times = (first * DAY..(first + n_days) * DAY).step_by(spacing.try_into().unwrap());
+        times.filter(is_open).map(to_utc).collect()
+    }
+
+    #[test]
+    fn a_clock_change_adds_no_bars_to_the_days_of_a_market() {
+        for (spacing, per_day) in [(3600, 23.0), (900, 92.0)] {
+            let expected = Some(260.0 * per_day);
+            // Winter, summer, both, and two weeks around the change.
+            for (first, n_days) in
+                [(of(2024, 1, 1), 60), (of(2024, 4, 1), 60), (of(2024, 1, 1), 150), (of(2024, 3, 4), 12)]
+            {
+                assert_eq!(inferred(&futures(first, n_days, spacing)), expected, "{spacing} s, {n_days} days");
+            }
+            let mut draw = 1_u64;
+            let mut thinned = futures(of(2024, 1, 1), 150, spacing);
+            thinned.retain(|_| {
+                draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (draw >> 33) % 100 >= 5
+            });
+            assert_eq!(inferred(&thinned), expected, "{spacing} s, 5 % missing");
+        }
+    }
+
+    #[test]
+    fn a_weekday_that_is_never_open_has_no_days_in_the_year() {
+        for closed in 0..5 {
+            let open: Vec<usize> = (0..5).filter(|day| *day != closed).collect();
+            assert_eq!(inferred(&bars(&open, 0..1, 3600, 400)), Some(201.6), "without day {closed} of the week");
+            assert_eq!(inferred(&bars(&open, 9..16, 3600, 400)), Some(201.6 * 7.0), "without day {closed} of the week");
+        }
+        // Holidays on the Fridays of a month.
+        let fridays = |time: &i64| weekday(time / DAY) == 4 && time / DAY < of(2024, 1, 28);
+        let days: Vec<i64> = bars(&ALL[..5], 0..1, 3600, 90).into_iter().filter(|time| !fridays(time)).collect();
+        assert_eq!([25, 60, 90].map(|n| inferred(&days[..n.min(days.len())])), [Some(252.0); 3]);
     }
 
     #[test]

@@ -22,4 +22,5 @@ pub(crate) mod size_limits;
 pub(crate) mod synthetic;
 pub(crate) mod text_columns;
 pub(crate) mod validation;
+pub(crate) mod week;
 pub(crate) mod window;

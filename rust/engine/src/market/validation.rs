@@ -25,8 +25,13 @@ impl Requirement {
 /// The range of the product of all splits of a symbol.
 pub(crate) const SPLITS: RangeInclusive<f64> = 1e-30..=1e30;
 
-/// Bars per year of quarters.
-const QUARTERS: f64 = 4.0;
+/// Returns the largest return of cash in one bar.
+///
+/// A larger one is likely the rate of a year. 1 %, or 10 % a year if that is more, and 25 % for bars of a year. 1 % for unknown bars per year.
+#[must_use]
+pub fn most_cash_return(periods_per_year: f64) -> f64 {
+    if periods_per_year <= 1.0 { 0.25 } else { (0.1 / periods_per_year).max(0.01) }
+}
 
 /// Returns whether a price is missing or in range.
 #[inline(always)]
@@ -230,8 +235,7 @@ fn check_delistings(columns: &Columns) -> Check {
 
 /// Checks the columns that are not tables: risk-free, fundamentals and news.
 fn check_lanes(columns: &Columns) -> Check {
-    // A larger return is likely the rate of a year. A quarter can have one.
-    let most = if columns.periods_per_year <= QUARTERS { 0.25 } else { 0.01 };
+    let most = most_cash_return(columns.periods_per_year);
     for (row, rate) in columns.risk_free.iter().flatten().enumerate() {
         if !(-most..=most).contains(rate) {
             let range = format!("a return of one bar, between -{most} and {most}");
