@@ -24,6 +24,7 @@ from openoutcry.data.readers import (
     symbol_fields,
     text_table,
     two_headers,
+    unread_columns,
     volume_lots,
 )  # fmt: skip
 from openoutcry.data.readers.column_roles import Roles
@@ -43,11 +44,6 @@ _MOST_CELLS = 1 << 28
 _FIELDS = ("close", "open", "high", "low", "volume", "dividend", "split", "delisting_return", "adj_close")
 _CLOCK = re.compile(r"\d\d?:\d\d(:\d\d(\.0+)?)?|\d{3,6}", re.ASCII)
 _CODE = re.compile(r"\s*(\d+(\.0+)?)?\s*", re.ASCII)
-# Columns that state whether a bar is complete, and the texts for one that is not.
-_COMPLETE = frozenset(("complete", "confirm", "iscomplete", "isfinal"))
-_UNFINISHED = frozenset(("false", "0"))
-# Factors of Compustat and CRSP, which change at a split.
-_FACTORS = frozenset(("ajexdi", "cfacpr"))
 
 
 def read(path: Path, options: ReadOptions) -> MarketColumns:
@@ -145,7 +141,7 @@ class _Reader:
         if questions:
             self._ask_the_rest(roles.places, is_wide=bool(self._fields or roles.is_wide))
             return self.found
-        self._check_complete(roles)
+        unread_columns.check(self._table, roles.ignored, roles.places.get("symbol"), self._options.adjusted)
         with asked(questions):
             wide = bool(self._fields or roles.is_wide)
             cells = self._side_by_side(dates, roles) if wide else self._stacked(dates, roles)
@@ -196,30 +192,6 @@ class _Reader:
     def _is_date(self, text: str) -> bool:
         stated = self._options.date_format
         return looks_like_date(text) if stated is None else date_text.is_of_format(text, stated)
-
-    def _check_complete(self, roles: Roles) -> None:
-        """Refuse unfinished bars, and splits that are only in a factor."""
-        for name in roles.ignored:
-            if column_roles.simple(name) in _COMPLETE:
-                texts = self._table.column(self._table.names.index(name))
-                for line, text in zip(self._table.lines, texts, strict=True):
-                    if text.strip().lower() in _UNFINISHED:
-                        message = f"bars must be complete; received {name} {text!r} on line {line}"
-                        raise refusal("value_invalid", f"{message}; hint: leave the unfinished bar out of the file")
-            if column_roles.simple(name) in _FACTORS and self._options.adjusted is None:
-                self._check_factor(name, roles)
-
-    def _check_factor(self, name: str, roles: Roles) -> None:
-        """Refuse a split that only an adjustment factor shows, which is not read."""
-        factors = self._table.column(self._table.names.index(name))
-        place = roles.places.get("symbol")
-        symbols = [""] * len(factors) if place is None else self._table.column(place)
-        first: dict[str, str] = {}
-        for line, symbol, text in zip(self._table.lines, symbols, factors, strict=True):
-            if first.setdefault(symbol, text) != text:
-                message = f"a split must be in a column; received {name} {first[symbol]} and {text} on line {line}"
-                hint = 'adjusted="split", `--adjusted split` if the prices hold it, or a column `split` with the ratio'
-                raise refusal("value_invalid", f"{message}; hint: {hint}")
 
     def _check_lean_scale(self, table: TextTable) -> None:
         """Refuse prices of Lean without their scale, which only equities have."""

@@ -149,7 +149,7 @@ def _plain_numbers(values: Sequence[str]) -> npt.NDArray[np.float64] | None:
 
 
 def _grouped_numbers(values: Sequence[str], decimal: str) -> npt.NDArray[np.float64] | None:
-    """Return numbers with marks between groups of three digits, NaN where empty; None for other forms."""
+    """Return numbers with marks between thousands, NaN where empty; else None."""
     lines = "\n".join(values)
     if _COLUMNS[decimal].fullmatch(lines) is None or lines.count("\n") != len(values) - 1:
         return None
