@@ -223,7 +223,7 @@ def test_the_command_passes_currencies_on_currency_bands_and_fails_them_on_stock
         ),
         (["ecb-fx", "--seeds", "20"], "`--seeds` must be left out"),
         (["ecb-fx", "--tier", "harder"], "received 'harder'"),
-        (["hard", "--periods-per-year", "252"], "`--periods-per-year` must be left out"),
+        (["hard", "--periods-per-year", "252"], "`--periods-per-year` must come with a file of prices"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use crate::error::DataError;
+use crate::market::bar_fields::are_one_bar;
 use crate::market::columns::{Columns, Origin};
 use crate::market::csv_grammar::{Field, Grammar, Stop, number, unparsable};
 use crate::market::date::is_iso;
@@ -255,6 +256,12 @@ impl Wide {
         if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
             let message = format!(
                 "column `symbol` is required with {name:?}; received {written:?}; hint: add it, or name each column of closes by its symbol"
+            );
+            return Err(DataError::new("missing_column", message));
+        }
+        if are_one_bar(&names[1..]) {
+            let message = format!(
+                "it must be clear which column is the `close`; received {written:?}; hint: name it `close` and add a column `symbol`, or name each column of closes by its symbol"
             );
             return Err(DataError::new("missing_column", message));
         }

@@ -3,6 +3,7 @@
 //! Imports `error` and `vector`. Knows no account, no order and no cost.
 
 pub(crate) mod as_of;
+pub(crate) mod bar_fields;
 pub(crate) mod bar_frequency;
 pub(crate) mod columns;
 pub(crate) mod corporate_actions;
