@@ -113,7 +113,7 @@ pub fn baselines() -> Vec<String> {
 /// The window is all bars by default. Only its rows are used.
 #[wasm_bindgen]
 pub fn run_weights(dataset: &Dataset, weights: &[f64], settings: &str, seed: u64) -> Result<Run, JsValue> {
-    let settings = read::<Settings>("settings", settings)?.from_first_bar();
+    let settings = read::<Settings>("settings", settings)?.starting_at_first_bar();
     let backtest = backtest(dataset, &settings, seed)?;
     let (n_bars, n_symbols) = (dataset.core.n_bars(), dataset.core.n_symbols());
     if weights.len() != n_bars * n_symbols {

@@ -146,7 +146,7 @@ impl Settings {
     /// Returns the settings with bar 0 as the default start of the window.
     ///
     /// Weights need no history before their first row.
-    pub(crate) fn from_first_bar(mut self) -> Self {
+    pub(crate) fn starting_at_first_bar(mut self) -> Self {
         self.window.start = self.window.start.or(Some(0));
         self
     }
