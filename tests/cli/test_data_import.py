@@ -61,7 +61,7 @@ def test_a_file_that_does_not_say_enough_is_refused(name: str) -> None:
         assert code == 0, output
 
 
-# Samples whose printed command has no, one or several options, or bars per year that the dates do not show.
+# Samples: the printed command has no, one or several options, or the dates show no bars per year.
 COMMANDS = (
     *("formats/fx_hourly_zero_volume.csv", "formats/records.json", "formats/quandl_chris.csv"),
     *("formats/polygon_day_aggs.csv.gz", "formats/mt4_no_header.csv", "formats/histdata_m1.csv"),

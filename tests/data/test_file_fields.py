@@ -1,4 +1,4 @@
-"""Test wide tables whose columns are fields of bars: they are read per symbol, or refused."""
+"""Test wide tables of fields of bars: they are read per symbol, or refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARKET["BRK.B"] = bars(9, 400)
 
 
 def named(form: str, fields: list[str], symbols: list[str] | None = None) -> pd.DataFrame:
-    """Return a wide table whose names are symbols and fields in a form such as `{s}_{f}`."""
+    """Return a wide table with names of symbols and fields in a form such as `{s}_{f}`."""
     parts = [MARKET[name][fields].rename(columns=lambda f: form.format(s=name, f=f)) for name in symbols or MARKET]  # noqa: B023
     return pd.concat(parts, axis=1)
 
@@ -62,8 +62,8 @@ def test_fields_of_bloomberg_are_read_per_symbol() -> None:
 
 def test_closes_alone_are_named_by_their_symbols() -> None:
     assert oo.Dataset.from_csv(named("{s}_{f}", ["Close"]).to_csv()).symbols == tuple(MARKET)
-    beside = named("{s}_{f}", ["Close"]).assign(AAPL_RSI14=50.0)
-    assert oo.Dataset.from_csv(beside.to_csv()).symbols == tuple(MARKET)
+    with_indicator = named("{s}_{f}", ["Close"]).assign(AAPL_RSI14=50.0)
+    assert oo.Dataset.from_csv(with_indicator.to_csv()).symbols == tuple(MARKET)
 
 
 REFUSED = {
@@ -71,8 +71,8 @@ REFUSED = {
     "one symbol without a close": named("{s}_{f}", FIELDS).drop(columns="KO_Close"),
     "two separators": pd.concat([named("{s}_{f}", FIELDS, ["KO"]), named("{s}-{f}", FIELDS, ["AAPL"])], axis=1),
     "the field in the middle": named("x.{f}.{s}", FIELDS),
-    "a symbol beside its open": MARKET["KO"][["Close", "Open"]].set_axis(["KO", "KO_Open"], axis=1),
-    "a symbol beside its volume": MARKET["KO"][["Close", "Volume"]].set_axis(["KO", "KO_Volume"], axis=1),
+    "a symbol and its open": MARKET["KO"][["Close", "Open"]].set_axis(["KO", "KO_Open"], axis=1),
+    "a symbol and its volume": MARKET["KO"][["Close", "Volume"]].set_axis(["KO", "KO_Volume"], axis=1),
     "bid and ask of a pair": named("EURUSD Bid {f}", FIELDS, ["KO"]),
     "bid and ask": pd.concat([named("Bid{f}", FIELDS, ["KO"]), named("Ask{f}", FIELDS, ["KO"])], axis=1),
     "fields of another language, by symbol": named("{s}_{f}", FIELDS).rename(

@@ -12,7 +12,7 @@ def file_of(header: str, *rows: str) -> str:
 
 
 GERMAN = file_of("Datum;Schluss;Volumen", "30.01.2024;16.794;234.567", "31.01.2024;16.903;198.112")
-ASKED = {
+AMBIGUOUS = {
     "semicolons and German names": GERMAN,
     "semicolons": file_of("Date;Close", "2024-01-30;16.794", "2024-01-31;16.903"),
     "German names": file_of("Datum\tSchluss", "30.01.2024\t16.794", "31.01.2024\t16.903"),
@@ -30,10 +30,10 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", AMBIGUOUS)
 def test_points_before_three_digits_are_asked_about_in_a_continental_file(name: str) -> None:
     with pytest.raises(oo.OpenOutcryError, match=r'hint: decimal="," or decimal="\."') as refused:
-        oo.Dataset.from_csv(ASKED[name], 252, symbol=None if "MDAX" in ASKED[name] else "A")
+        oo.Dataset.from_csv(AMBIGUOUS[name], 252, symbol=None if "MDAX" in AMBIGUOUS[name] else "A")
     assert refused.value.slug == "field_unparsable"
 
 

@@ -110,7 +110,7 @@ REFUSED = {
 def test_an_ambiguous_frame_is_refused_with_what_to_type(name: str) -> None:
     make, words = REFUSED[name]
     with warnings.catch_warnings():
-        # polars warns about a lazy frame if its columns are asked for.
+        # polars warns if the columns of a lazy frame are read.
         warnings.simplefilter("error")
         with pytest.raises(oo.OpenOutcryError, match=re.escape(words)):
             oo.Dataset.from_frame(make())

@@ -38,7 +38,7 @@ EXAMPLES = """
 **Exit code** 2 if a file cannot be read, or does not say something that is needed.
 """
 _PER_YEAR = {"w": 52.0, "mo": 12.0, "q": 4.0, "y": 1.0}
-# The costs whose default is an annual rate.
+# Options of the annual rates that are not 0 by default.
 _NO_RATES = ("--financing-bps", "0", "--borrow-bps", "0")
 AS_JSON = typer.Option(False, "--json", help="Print as JSON.")
 EVERY = typer.Option(None, help="Longer bars: 15min, 1h, 1d, 1w, 1mo, 1q or 1y.")

@@ -39,10 +39,10 @@ def iso_dates(labels: Any) -> list[str] | None:
     try:
         return date_text.parse(texts, range(1, len(texts) + 1)).texts
     except OpenOutcryError as error:
-        if not (asked := questions_of(error)):
+        if not (questions := questions_of(error)):
             raise
-        message = f"{asked[0].required}; received {asked[0].received}; hint: write dates such as 2024-01-31"
-        raise refusal(asked[0].slug, message) from error
+        message = f"{questions[0].required}; received {questions[0].received}; hint: write dates such as 2024-01-31"
+        raise refusal(questions[0].slug, message) from error
 
 
 def check_order(dates: Sequence[str]) -> None:

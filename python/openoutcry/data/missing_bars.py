@@ -14,7 +14,7 @@ _YEAR = 365.25 * 86_400
 _FULL = 0.9
 # Fewer bars than this show no rate.
 _LEAST = 10.0
-# A calendar whose bars cover less than this part of the year is closed at times, and has holidays.
+# A calendar with bars in less than this part of the year is closed at times, and has holidays.
 _ALWAYS_OPEN = 0.95
 # Longest holidays of an exchange: the lunar new year, with its weekends.
 _HOLIDAYS = 12 * 86_400

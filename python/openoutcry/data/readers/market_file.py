@@ -76,7 +76,7 @@ def read_text(text: str, options: ReadOptions, stem: str = "") -> MarketColumns:
 
 
 def _each(table: TextTable) -> npt.NDArray[np.uint32]:
-    """Return the places of rows of which each has its own value."""
+    """Return the places of rows that share no value."""
     return np.arange(len(table.rows), dtype=np.uint32)
 
 

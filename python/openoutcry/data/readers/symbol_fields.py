@@ -1,4 +1,4 @@
-"""Columns whose names hold a symbol and a field, such as `AAPL_Open`."""
+"""Columns with names of a symbol and a field, such as `AAPL_Open`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _QUALIFIERS = frozenset(_QUALIFIER_NAMES.split())
 def by_symbol(names: Sequence[str]) -> Fields:
     """Return the columns of names such as `QXA.Close`, by symbol and field.
 
-    Empty if some column is a bare price, if the word beside the field is no symbol, if a symbol has no close, or if
+    Empty if some column is a bare price, if the word next to the field is no symbol, if a symbol has no close, or if
     the names can be read in several ways.
     """
     if not hold_fields(names) or any(is_bare_price(name) for name in names):
@@ -84,7 +84,7 @@ def hold_fields(names: Sequence[str]) -> bool:
 def question_of(names: Sequence[str]) -> Question | None:
     """Return which close is unknown if names hold several fields of one bar.
 
-    None for names of symbols. `S&P High Beta` and `LOW US Equity` beside `AAPL US Equity` are symbols.
+    None for names of symbols. `S&P High Beta` and `LOW US Equity` next to `AAPL US Equity` are symbols.
     """
     if not hold_fields(names):
         return None

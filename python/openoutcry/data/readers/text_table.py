@@ -74,7 +74,7 @@ class TextTable:
 
 
 class ColumnTable(TextTable):
-    """Columns of a file, of which rows are built when they are needed."""
+    """Columns of a file; rows are built when they are needed."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ _AKSHARE = frozenset(("日期", "收盘", "成交量", "成交额", "换手率")
 _VOLUME = "成交量"
 # Symbols of the exchanges in Shanghai, Shenzhen and Beijing, which trade in lots of 100 shares.
 _MAINLAND = re.compile(r"((sh|sz|bj)\.?)?\d{6}(\.(sh|ss|sz|bj))?", re.IGNORECASE | re.ASCII)
-# Share of the bars whose amount per share must be a price of the bar, and the rounding of prices.
+# Share of the bars with an amount per share that must be a price of the bar, and the rounding of prices.
 _CONFIRMED, _ROUNDING = 0.95, 0.005
 # Largest distance of an amount per share from the close of a bar without a high and a low.
 _NEAR = 0.15
