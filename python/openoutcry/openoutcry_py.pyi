@@ -598,6 +598,14 @@ class Dataset:
     @property
     def has_opens(self) -> bool: ...
     @property
+    def has_volume(self) -> bool:
+        """Whether the market has a column of volumes."""
+
+    @property
+    def has_silent_volume(self) -> bool:
+        """Whether some symbol has volumes and all are 0."""
+
+    @property
     def risk_free(self) -> _Vector | None: ...
     @property
     def fundamentals(self) -> list[tuple[str, str, str, float]]: ...
@@ -633,8 +641,8 @@ class CsvReader:
     """
 
     def __new__(cls, size: int = 0) -> CsvReader: ...
-    def push(self, text: str) -> None:
-        """Read the next part of the text."""
+    def push(self, part: bytes) -> None:
+        """Read the next part of the text, in UTF-8."""
 
     def dataset(self, *, periods_per_year: float | None = None) -> Dataset:
         """Return the market of the text, and forget the text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -161,10 +162,9 @@ def _import_plain(path: Path, periods_per_year: float | None, options: ReadOptio
     """Return the market of a file of the plain form, which is read in parts."""
     stem, reader, names = path.name.partition(".")[0], native.CsvReader(path.stat().st_size), list[str]()
     try:
-        # Another line end than `\n` would be searched for at the end of each part.
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with path.open("rb") as file:
             while part := file.read(_PART):
-                names = names or _header(part)
+                names = names or _header(part.decode("utf-8", "replace"))
                 reader.push(part)
         core = reader.dataset(periods_per_year=_while_reading(periods_per_year, options))
         found = _checked(core, periods_per_year, options, names)
@@ -209,7 +209,7 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
         keys = [names["date"], names["symbol"]]
         with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False, buffer_size=_BUFFER) as file:
             # Threads would hold one column each, decoded.
-            batches = _released(file.iter_batches(_ROWS, use_threads=False))
+            batches = _read_ahead(file.iter_batches(_ROWS, use_threads=False))
             parts = long_frames.arrow_parts(batches, names)
             return long_frames.core_of(parts, names, periods_per_year, file.metadata.num_rows)
     except native.OpenOutcryError as error:
@@ -219,13 +219,20 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
         return None
 
 
-def _released(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches of Arrow; its pool would keep the memory of the earlier ones."""
+def _read_ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches of Arrow while another thread decodes the next one."""
     from pyarrow import default_memory_pool
 
-    for batch in batches:
-        yield batch
+    def following() -> Any:
+        # The pool of a thread would keep the memory of its earlier batches.
         default_memory_pool().release_unused()
+        return next(batches, None)
+
+    with ThreadPoolExecutor(1) as thread:
+        later = thread.submit(following)
+        while (batch := later.result()) is not None:
+            later = thread.submit(following)
+            yield batch
 
 
 def _is_plain(text: str) -> bool:
@@ -272,8 +279,7 @@ def _checked(
     """Return a market of the plain form, after the checks of every other form."""
     # A column is a copy: it is taken only where it is checked.
     notices: tuple[str, ...] = ()
-    splits, volume = core.column("splits"), core.column("volume")
-    are_bare = not core.has_opens and volume is None
+    splits, are_bare = core.column("splits"), not (core.has_opens or core.has_volume)
     if splits is not None or are_bare:
         close = core.column("close")
         assert close is not None, "every dataset has closes"
@@ -282,12 +288,12 @@ def _checked(
         if are_bare:
             check_symbols(close, core.symbols)
     described = plain_form.described(core, names) if names else ()
+    volume = core.column("volume") if core.has_silent_volume else None
     if volume is not None:
         known, silent = without_silent_volume(volume, core.symbols)
         notices = (*notices, *silent)
-        if silent:
-            values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
-            core = columns.native_dataset(values)
+        values = columns.values_of(core) | {"volume": known if np.isfinite(known).any() else None}
+        core = columns.native_dataset(values)
     notices = (*notices, *_range_notices(core))
     if options.day_starts is not None:
         dates = trading_days(core.dates, options.day_starts, options.tz)

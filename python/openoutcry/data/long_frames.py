@@ -16,6 +16,9 @@ from openoutcry.data import columns
 from openoutcry.data.readers.distinct import Distinct, Numbers, Values, of_times
 from openoutcry.errors import refusal
 
+# No value has this number.
+_UNKNOWN = np.uint32(0xFFFF_FFFF)
+
 
 def core_of(
     parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None, n_rows: int = 0
@@ -48,12 +51,12 @@ def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[
 
     `names` maps columns of a long frame to those of the batches.
     """
+    read = {"date": _ArrowKeys(), "symbol": _ArrowKeys()}
     for batch in batches:
         part = {}
         for name, written in names.items():
             column = batch.column(written)
-            is_key = name in ("date", "symbol")
-            part[name] = _arrow_distinct(column) if is_key else column.to_numpy(zero_copy_only=False)
+            part[name] = read[name].distinct(column) if name in read else column.to_numpy(zero_copy_only=False)
         yield part
 
 
@@ -92,28 +95,36 @@ class _Names:
     def __init__(self, column: str) -> None:
         self._column, self._numbers = column, dict[Any, int]()
         self._dtype: np.dtype[Any] | None = None
+        # The values of the last part, and the number of each, where a row has it so far.
+        self._values: Sequence[Any] | Values = ()
+        self._number_of = np.empty(0, np.uint32)
 
     def numbers(self, found: Distinct, first_row: int) -> Numbers:
         """Return the number of each row; refuse the first value that is no date or symbol."""
         values, places = found
+        if values is not self._values:
+            self._values, self._number_of = values, np.full(len(values), _UNKNOWN)
+        numbers = self._number_of.take(places)
+        if len(numbers) and numbers.max() == _UNKNOWN:
+            self._add(found, first_row)
+            numbers = self._number_of.take(places)
+        return numbers
+
+    def _add(self, found: Distinct, first_row: int) -> None:
+        values, places = found
         # A dictionary of Arrow may have values that no row has.
         is_used = np.zeros(len(values), bool)
         is_used[places] = True
-        used, number_of = np.flatnonzero(is_used), np.zeros(len(values), np.uint32)
+        used = np.flatnonzero(is_used)
         if isinstance(values, np.ndarray):
             self._dtype, keys = values.dtype, values.view(np.int64)[used].tolist()
         else:
             keys = [_text(self._column, values[place]) for place in used.tolist()]
         if None in keys:
-            row = int(
-                np.flatnonzero(np.isin(places, [place for place, key in zip(used, keys, strict=True) if key is None]))[
-                    0
-                ]
-            )
+            unnamed = [place for place, key in zip(used, keys, strict=True) if key is None]
+            row = int(np.flatnonzero(np.isin(places, unnamed))[0])
             self._refuse(first_row + row, values[places[row]])
-        numbers = self._numbers
-        number_of[used] = [numbers.setdefault(key, len(numbers)) for key in keys]
-        return number_of[places]
+        self._number_of[used] = [self._numbers.setdefault(key, len(self._numbers)) for key in keys]
 
     def known(self) -> Any:
         """Return the distinct values in the order of their numbers: texts or datetimes."""
@@ -147,16 +158,26 @@ def _distinct(column: Any) -> Distinct:
     return Distinct(list(numbers), places)
 
 
-def _arrow_distinct(column: Any) -> Distinct:
-    if not hasattr(column, "dictionary") and _is_time(column.type):
-        return of_times(column.to_numpy(zero_copy_only=False))
-    encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
-    places, n_values = encoded.indices, len(encoded.dictionary)
-    values: Sequence[Any] | Values = [*encoded.dictionary.to_pylist(), None]
-    if _is_time(encoded.dictionary.type):
-        values = np.append(encoded.dictionary.to_numpy(zero_copy_only=False), np.datetime64("NaT"))
-    places = places.fill_null(n_values) if places.null_count else places
-    return Distinct(values, places.to_numpy(zero_copy_only=False).astype(np.uint32, copy=False))
+class _ArrowKeys:
+    """Dates or symbols of Arrow batches. Equal dictionaries of two batches are one object."""
+
+    def __init__(self) -> None:
+        self._dictionary: Any = None
+        self._values: Sequence[Any] | Values = ()
+
+    def distinct(self, column: Any) -> Distinct:
+        """Return the distinct values of a batch; None or NaT for a missing one."""
+        if not hasattr(column, "dictionary") and _is_time(column.type):
+            return of_times(column.to_numpy(zero_copy_only=False))
+        encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+        places, dictionary = encoded.indices, encoded.dictionary
+        if self._dictionary is None or not dictionary.equals(self._dictionary):
+            self._dictionary, self._values = dictionary, [*dictionary.to_pylist(), None]
+            if _is_time(dictionary.type):
+                self._values = np.append(dictionary.to_numpy(zero_copy_only=False), np.datetime64("NaT"))
+        places = places.fill_null(len(dictionary)) if places.null_count else places
+        numbers = places.to_numpy(zero_copy_only=False)
+        return Distinct(self._values, numbers.view(np.uint32) if numbers.itemsize == 4 else numbers.astype(np.uint32))
 
 
 def _is_text(kind: Any) -> bool:

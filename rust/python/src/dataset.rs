@@ -168,6 +168,18 @@ impl Dataset {
         self.0.has_opens()
     }
 
+    /// Whether the market has a column of volumes.
+    #[getter]
+    fn has_volume(&self) -> bool {
+        self.0.has_volume()
+    }
+
+    /// Whether some symbol has volumes and all are 0.
+    #[getter]
+    fn has_silent_volume(&self) -> bool {
+        self.0.has_silent_volume()
+    }
+
     /// Return a column by name, None if the market lacks it.
     ///
     /// Shape `(n_bars, n_symbols)`, float64.

@@ -1,9 +1,12 @@
 //! Markets of files and frames that are read in parts.
 
+use std::borrow::Cow;
 use std::mem;
+use std::str::{self, Utf8Error};
 
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
+use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
 
 use crate::arguments;
@@ -14,30 +17,48 @@ use crate::error::{raise, to_py};
 ///
 /// `size` is the length of the text in bytes, 0 if unknown.
 #[pyclass(module = "openoutcry.openoutcry_py")]
-pub struct CsvReader(CoreReader);
+pub struct CsvReader {
+    reader: CoreReader,
+    /// The start of a character that the next part completes.
+    cut: Vec<u8>,
+}
 
 #[pymethods]
 impl CsvReader {
     #[new]
     #[pyo3(signature = (size=0))]
     fn new(size: usize) -> Self {
-        Self(CoreReader::new(size))
+        Self { reader: CoreReader::new(size), cut: Vec::new() }
     }
 
-    /// Read the next part of the text.
-    fn push(&mut self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<()> {
-        let text = arguments::csv_text(text)?;
-        py.detach(|| self.0.push(text)).map_err(to_py)
+    /// Read the next part of the text, in UTF-8.
+    fn push(&mut self, py: Python<'_>, part: &[u8]) -> PyResult<()> {
+        let whole = if self.cut.is_empty() { Cow::Borrowed(part) } else { Cow::Owned([&self.cut, part].concat()) };
+        let text = match str::from_utf8(&whole) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_some() => return Err(undecodable(py, &whole, error)),
+            // All but the last character is whole.
+            Err(error) => str::from_utf8(&whole[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        self.cut = whole[text.len()..].to_vec();
+        py.detach(|| self.reader.push(text)).map_err(to_py)
     }
 
     /// Return the market of the text, and forget the text.
     #[pyo3(signature = (*, periods_per_year=None))]
     fn dataset(&mut self, py: Python<'_>, periods_per_year: Option<&Bound<'_, PyAny>>) -> PyResult<Dataset> {
+        if let Err(error) = str::from_utf8(&self.cut) {
+            return Err(undecodable(py, &self.cut, error));
+        }
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let reader = mem::take(&mut self.0);
+        let reader = mem::take(&mut self.reader);
         let data = py.detach(|| CoreDataset::with_periods_per_year(reader.columns()?, periods_per_year));
         data.map(Dataset::from).map_err(to_py)
     }
+}
+
+fn undecodable(py: Python<'_>, bytes: &[u8], error: Utf8Error) -> PyErr {
+    PyUnicodeDecodeError::new_err_from_utf8(py, bytes, error)
 }
 
 /// Rows of a long frame that arrive in parts.

@@ -79,7 +79,7 @@ impl Rules {
     fn cost_tables(&self, market: &Dataset) -> CostTables {
         let (n_bars, n_symbols) = (market.n_bars(), market.n_symbols());
         let cells = || (0..n_bars).flat_map(|bar| (0..n_symbols).map(move |symbol| (bar, symbol)));
-        let grid = |values: Vec<f64>, padding| Grid::from_rows(&values, n_symbols, padding);
+        let grid = |values: Vec<f64>, padding| Grid::from_rows(values, n_symbols, padding);
         let slippage = (self.costs.slippage_jitter > 0.0).then(|| {
             let drawn = cells().map(|(bar, i)| self.jittered_slippage(market, bar, i));
             grid(drawn.collect(), 0.0)

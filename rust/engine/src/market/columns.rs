@@ -54,8 +54,10 @@ pub struct Origin {
     pub of_bar: Vec<usize>,
     /// The cell of each row of a long source.
     ///
-    /// Empty if each cell is in the row of its bar.
+    /// Empty if each cell is in the row of its bar, or if `n_placed` is not 0.
     pub cells: Vec<u32>,
+    /// Number of rows of a long source in the order of the cells, 0 for another order.
+    pub n_placed: usize,
     /// The line of each row of a long text.
     pub lines: RowLines,
 }
@@ -89,7 +91,9 @@ impl Origin {
     ///
     /// Only a refusal needs it, so that rows are searched then.
     fn row(&self, is_it: impl Fn(usize) -> bool) -> Option<String> {
-        self.cells.iter().position(|cell| is_it(*cell as usize)).map(|row| self.words(self.position(row)))
+        let placed = (0..self.n_placed).find(|cell| is_it(*cell));
+        let row = placed.or_else(|| self.cells.iter().position(|cell| is_it(*cell as usize)))?;
+        Some(self.words(self.position(row)))
     }
 
     fn position(&self, row: usize) -> usize {

@@ -38,6 +38,10 @@ pub(crate) fn unparsable(message: String) -> DataError {
     DataError::new("field_unparsable", message)
 }
 
+pub(crate) fn missing(wanted: &str, received: &str) -> DataError {
+    DataError::new("missing_column", format!("{wanted} is required; received {received}"))
+}
+
 fn fault(message: String) -> Stop {
     Stop::Fault(unparsable(message))
 }
@@ -160,7 +164,7 @@ pub(crate) fn number(text: &str, line: usize, column: &str) -> Result<f64, DataE
 /// Returns the position of the next comma, quote or line end.
 ///
 /// It searches from `start` on, and returns the length if there is none.
-fn mark(bytes: &[u8], start: usize) -> usize {
+pub(crate) fn mark(bytes: &[u8], start: usize) -> usize {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let is_mark = |byte: u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
     let mut at = start;

@@ -1,16 +1,13 @@
 //! Reads a CSV text, long or wide, as it arrives in parts.
 
-use std::collections::BTreeMap;
 use std::mem;
 
 use crate::error::DataError;
-use crate::market::bar_fields::are_one_bar;
-use crate::market::columns::{Columns, Origin};
-use crate::market::csv_grammar::{Field, Grammar, Stop, number, unparsable};
+use crate::market::columns::Columns;
+use crate::market::csv_grammar::{Field, Grammar, Stop, missing, unparsable};
+use crate::market::csv_long::Long;
+use crate::market::csv_wide::Wide;
 use crate::market::date::is_iso;
-use crate::market::distinct_names::DistinctNames;
-use crate::market::long_rows::{LongRows, OPTIONAL};
-use crate::market::row_lines::RowLines;
 
 /// A reader of a CSV text that arrives in parts.
 ///
@@ -97,6 +94,10 @@ impl CsvReader {
         let mut grammar = Grammar::new(text, self.line, is_last);
         let mut fields = Vec::new();
         loop {
+            if let Body::Long(long) = &mut self.body {
+                let (n_bytes, n_lines) = long.take_plain(grammar.rest, grammar.line);
+                (grammar.rest, grammar.line) = (&grammar.rest[n_bytes..], grammar.line + n_lines);
+            }
             let (rest, line) = (grammar.rest, grammar.line);
             match grammar.record(&mut fields) {
                 Ok(Some(line)) => self.take(&fields, line)?,
@@ -161,158 +162,6 @@ fn body(header: &[String]) -> Result<Body, DataError> {
         Long::of(&names, header).map(Body::Long)
     } else {
         Wide::of(&names, header).map(Body::Wide)
-    }
-}
-
-fn missing(wanted: &str, received: &str) -> DataError {
-    DataError::new("missing_column", format!("{wanted} is required; received {received}"))
-}
-
-/// The rows of a long file.
-#[derive(Debug)]
-struct Long {
-    date: usize,
-    symbol: usize,
-    /// The position of each column of `rows`, and its name.
-    places: Vec<(usize, &'static str)>,
-    dates: DistinctNames,
-    symbols: DistinctNames,
-    rows: LongRows,
-    lines: RowLines,
-    /// The first invalid number, and its row.
-    fault: Option<(usize, DataError)>,
-}
-
-impl Long {
-    fn of(names: &[String], header: &[String]) -> Result<Self, DataError> {
-        let received = format!("{:?}", header.join(","));
-        let place = |wanted: &str| names.iter().position(|name| name == wanted);
-        let required = |wanted: &str| place(wanted).ok_or_else(|| missing(&format!("column `{wanted}`"), &received));
-        let (date, symbol, _) = (required("date")?, required("symbol")?, required("close")?);
-        for (index, name) in names.iter().enumerate() {
-            if !["date", "symbol", "close"].contains(&name.as_str()) && !OPTIONAL.contains(&name.as_str()) {
-                let message = format!("columns must be date,symbol,close[,{}]; received {name:?}", OPTIONAL.join(","));
-                return Err(DataError::new("unknown_column", message));
-            }
-            if names[..index].contains(name) {
-                let message = format!("columns must be unique; received {name:?} twice");
-                return Err(DataError::new("unknown_column", message));
-            }
-        }
-        let rows = LongRows::new(names);
-        let places = rows.names().filter_map(|name| Some((place(name)?, name))).collect();
-        let (dates, symbols) = (DistinctNames::new(), DistinctNames::new());
-        Ok(Self { date, symbol, places, dates, symbols, rows, lines: RowLines::default(), fault: None })
-    }
-
-    fn take(&mut self, fields: &[Field<'_>], line: usize) {
-        let row = self.rows.len();
-        self.lines.push(row, line);
-        self.rows.push(self.dates.number(&fields[self.date].text()), self.symbols.number(&fields[self.symbol].text()));
-        for (column, (place, name)) in self.places.iter().enumerate() {
-            let value = number(&fields[*place].text(), line, name).unwrap_or_else(|error| {
-                self.fault.get_or_insert((row, error));
-                f64::NAN
-            });
-            self.rows.push_value(column, value);
-        }
-    }
-
-    /// Makes room for the rows of a text of `size` bytes after its first `n_bytes`.
-    fn expect(&mut self, size: usize, n_bytes: usize) {
-        let n_rows = self.rows.len().saturating_mul(size) / n_bytes.max(1);
-        // Rows of other parts may be shorter.
-        self.rows.reserve((n_rows + n_rows / 16).min(size));
-    }
-
-    fn columns(self) -> Result<Columns, DataError> {
-        self.rows.of_text(self.dates.into_names(), self.symbols.into_names(), Some(self.lines), self.fault)
-    }
-}
-
-/// The rows of a wide file.
-#[derive(Debug)]
-struct Wide {
-    /// The name of each column as written.
-    names: Vec<String>,
-    /// The row of each date.
-    rows: BTreeMap<String, usize>,
-    lines: Vec<usize>,
-    close: Vec<f64>,
-    duplicate: Option<DataError>,
-    /// The first invalid number by date.
-    fault: Option<(String, DataError)>,
-}
-
-impl Wide {
-    fn of(names: &[String], header: &[String]) -> Result<Self, DataError> {
-        let written = header.join(",");
-        if names.first().is_none_or(|name| name != "date") {
-            return Err(missing("a first column `date`", &format!("{written:?}")));
-        }
-        let is_reserved = |name: &String| name == "close" || OPTIONAL.contains(&name.as_str());
-        // LOW and OPEN are tickers too. Next to `close`, or without other columns, they are columns of one symbol.
-        let one_symbol = names.iter().any(|name| name == "close") || names[1..].iter().all(is_reserved);
-        if let Some(name) = names.iter().find(|name| one_symbol && is_reserved(name)) {
-            let message = format!(
-                "column `symbol` is required with {name:?}; received {written:?}; hint: add it, or name each column of closes by its symbol"
-            );
-            return Err(DataError::new("missing_column", message));
-        }
-        if are_one_bar(&names[1..]) {
-            let message = format!(
-                "it must be clear which column is the `close`; received {written:?}; hint: name it `close` and add a column `symbol`, or name each column of closes by its symbol"
-            );
-            return Err(DataError::new("missing_column", message));
-        }
-        if names[1..].iter().any(|name| name == "date") {
-            let message = format!("columns must be unique; received \"date\" twice in {written:?}");
-            return Err(DataError::new("unknown_column", message));
-        }
-        Ok(Self {
-            names: header.to_vec(),
-            rows: BTreeMap::new(),
-            lines: Vec::new(),
-            close: Vec::new(),
-            duplicate: None,
-            fault: None,
-        })
-    }
-
-    fn take(&mut self, fields: &[Field<'_>], line: usize) {
-        let (date, row) = (&*fields[0].text(), self.lines.len());
-        self.lines.push(line);
-        if let Some(first) = self.rows.insert(date.to_owned(), row) {
-            let received = format!("{date} on lines {} and {line}", self.lines[first]);
-            let message = format!("a date must occur once; received {received}");
-            self.duplicate.get_or_insert_with(|| DataError::new("duplicate_row", message));
-        }
-        for (field, name) in fields.iter().zip(&self.names).skip(1) {
-            let value = number(&field.text(), line, name).unwrap_or_else(|error| {
-                if self.fault.as_ref().is_none_or(|(first, _)| date < first.as_str()) {
-                    self.fault = Some((date.to_owned(), error));
-                }
-                f64::NAN
-            });
-            self.close.push(value);
-        }
-    }
-
-    fn columns(self) -> Result<Columns, DataError> {
-        if let Some(error) = self.duplicate.or(self.fault.map(|(_, error)| error)) {
-            return Err(error);
-        }
-        let symbols: Vec<String> = self.names[1..].iter().map(|name| name.trim().to_owned()).collect();
-        let (dates, rows): (Vec<String>, Vec<usize>) = self.rows.into_iter().unzip();
-        let close = if rows.is_sorted() {
-            self.close
-        } else {
-            let row = |row: &usize| &self.close[row * symbols.len()..(row + 1) * symbols.len()];
-            rows.iter().flat_map(row).copied().collect()
-        };
-        let of_bar = rows.iter().map(|row| self.lines[*row]).collect();
-        let origin = Origin { is_text: true, of_bar, ..Origin::default() };
-        Ok(Columns { dates, symbols, close, origin, ..Columns::default() })
     }
 }
 

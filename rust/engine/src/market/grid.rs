@@ -5,69 +5,90 @@ use crate::vector::lane_sums::{Block, LANES, n_blocks};
 /// The last block is padded with the neutral value of the column, so that the step needs no remainder loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
-    blocks: Vec<Block>,
+    /// Whole blocks, in a vector of numbers: a table that was read becomes a grid without a copy.
+    values: Vec<f64>,
+    /// Values of a bar, a multiple of `LANES`.
     width: usize,
 }
 
 impl Grid {
-    pub(crate) fn from_rows(values: &[f64], n_symbols: usize, padding: f64) -> Self {
-        let width = n_blocks(n_symbols);
-        let mut blocks = Vec::with_capacity(values.len() / n_symbols * width);
-        for row in values.chunks_exact(n_symbols) {
-            let (whole, rest) = row.as_chunks::<LANES>();
-            blocks.extend_from_slice(whole);
-            if !rest.is_empty() {
-                let mut last = [padding; LANES];
-                last[..rest.len()].copy_from_slice(rest);
-                blocks.push(last);
+    /// Returns the grid of a table without padding.
+    pub(crate) fn from_rows(mut values: Vec<f64>, n_symbols: usize, padding: f64) -> Self {
+        let (n_bars, width) = (values.len() / n_symbols, n_blocks(n_symbols) * LANES);
+        if width > n_symbols {
+            values.resize(n_bars * width, padding);
+            // The last row moves first, so that no row is overwritten before it moved.
+            for bar in (0..n_bars).rev() {
+                values.copy_within(bar * n_symbols..(bar + 1) * n_symbols, bar * width);
+                values[bar * width + n_symbols..(bar + 1) * width].fill(padding);
             }
         }
-        Self { blocks, width }
+        Self { values, width }
     }
 
     /// Returns all blocks, bar after bar.
     pub(crate) fn blocks(&self) -> &[Block] {
-        &self.blocks
+        self.values.as_chunks().0
     }
 
     pub(crate) fn row(&self, bar: usize) -> &[Block] {
-        &self.blocks[bar * self.width..(bar + 1) * self.width]
+        self.values[bar * self.width..(bar + 1) * self.width].as_chunks().0
     }
 
     /// Returns the values of all bars without the padding.
     pub(crate) fn values(&self, n_symbols: usize) -> Vec<f64> {
-        let rows = self.blocks.chunks_exact(self.width);
-        let mut values = Vec::with_capacity(rows.len() * n_symbols);
-        rows.for_each(|row| values.extend_from_slice(&row.as_flattened()[..n_symbols]));
+        let mut values = Vec::with_capacity(self.values.len() / self.width * n_symbols);
+        self.values.chunks_exact(self.width).for_each(|row| values.extend_from_slice(&row[..n_symbols]));
         values
     }
 
     pub(crate) fn get(&self, bar: usize, symbol: usize) -> f64 {
-        self.blocks[bar * self.width + symbol / LANES][symbol % LANES]
+        self.values[bar * self.width + symbol]
     }
 
     pub(crate) fn row_mut(&mut self, bar: usize) -> &mut [Block] {
-        &mut self.blocks[bar * self.width..(bar + 1) * self.width]
+        self.values[bar * self.width..(bar + 1) * self.width].as_chunks_mut().0
     }
 
     /// Returns an empty table with room for `n_bars`.
     pub(crate) fn with_capacity(n_bars: usize, n_symbols: usize) -> Self {
-        let width = n_blocks(n_symbols);
-        Self { blocks: Vec::with_capacity(n_bars * width), width }
+        let width = n_blocks(n_symbols) * LANES;
+        Self { values: Vec::with_capacity(n_bars * width), width }
     }
 
     /// Adds bars with missing values.
     pub(crate) fn grow(&mut self, n_bars: usize, n_symbols: usize, padding: f64) {
-        let mut row = vec![[f64::NAN; LANES]; self.width];
-        row.as_flattened_mut()[n_symbols..].fill(padding);
+        let mut row = vec![f64::NAN; self.width];
+        row[n_symbols..].fill(padding);
         for _ in 0..n_bars {
-            self.blocks.extend_from_slice(&row);
+            self.values.extend_from_slice(&row);
         }
     }
 
     /// Returns the cells of a symbol from bar `first` on.
     pub(crate) fn column_mut(&mut self, first: usize, symbol: usize) -> impl Iterator<Item = &mut f64> {
-        let blocks = self.blocks[first * self.width + symbol / LANES..].iter_mut().step_by(self.width);
-        blocks.map(move |block| &mut block[symbol % LANES])
+        self.values[first * self.width + symbol..].iter_mut().step_by(self.width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_keeps_its_rows_and_is_padded_to_whole_blocks() {
+        for n_symbols in [1, 2, 7, 8, 9, 16, 17] {
+            for n_bars in [1, 2, 5] {
+                let table: Vec<f64> = (0..n_bars * n_symbols).map(|cell| cell as f64).collect();
+                let grid = Grid::from_rows(table.clone(), n_symbols, -1.0);
+                assert_eq!(grid.values(n_symbols), table);
+                assert_eq!(grid.blocks().len(), n_bars * n_blocks(n_symbols));
+                for bar in 0..n_bars {
+                    let row = grid.row(bar).as_flattened();
+                    assert_eq!(row[..n_symbols], table[bar * n_symbols..(bar + 1) * n_symbols]);
+                    assert!(row[n_symbols..].iter().all(|cell| *cell == -1.0));
+                }
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::DataError;
 use crate::market::columns::{Columns, Origin};
+use crate::market::row_keys::RowKeys;
 use crate::market::row_lines::RowLines;
 use crate::market::size_limits::check_rows;
 
@@ -13,8 +14,7 @@ pub(crate) const OPTIONAL: [&str; 7] = ["open", "high", "low", "volume", "divide
 /// Dates and symbols are numbers of names, which are known at the end.
 #[derive(Debug, Default)]
 pub struct LongRows {
-    dates: Vec<u32>,
-    symbols: Vec<u32>,
+    keys: RowKeys,
     /// The columns and their values by row; `close` is the first.
     values: Vec<(&'static str, Vec<f64>)>,
 }
@@ -36,29 +36,25 @@ impl LongRows {
     /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.dates.len()
+        self.keys.len()
     }
 
     /// Returns whether there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.dates.is_empty()
+        self.len() == 0
     }
 
     /// Makes room for rows, so that growth copies none.
     pub fn reserve(&mut self, n_rows: usize) {
         // Without the room the rows grow as usual, or fail there.
-        for numbers in [&mut self.dates, &mut self.symbols] {
-            numbers.try_reserve_exact(n_rows).ok();
-        }
         for (_, column) in &mut self.values {
             column.try_reserve_exact(n_rows).ok();
         }
     }
 
     pub(crate) fn push(&mut self, date: u32, symbol: u32) {
-        self.dates.push(date);
-        self.symbols.push(symbol);
+        self.keys.push(date, symbol);
     }
 
     /// Adds the value of a column in the row of the last push.
@@ -77,8 +73,7 @@ impl LongRows {
             values.iter().all(|values| values.len() == dates.len()) && symbols.len() == dates.len(),
             "equal lengths"
         );
-        self.dates.extend_from_slice(dates);
-        self.symbols.extend_from_slice(symbols);
+        self.keys.extend(dates, symbols);
         for ((_, column), values) in self.values.iter_mut().zip(values) {
             column.extend_from_slice(values);
         }
@@ -93,9 +88,7 @@ impl LongRows {
     /// Returns an error if a number has no name, if the tables would be much larger than the rows, or if a date and
     /// symbol occur twice.
     pub fn columns(self, dates: Vec<String>, symbols: Vec<String>) -> Result<Columns, DataError> {
-        let are_named =
-            |numbers: &[u32], names: &[String]| numbers.iter().all(|number| (*number as usize) < names.len());
-        if !(are_named(&self.dates, &dates) && are_named(&self.symbols, &symbols)) {
+        if !self.keys.are_below(dates.len(), symbols.len()) {
             let message = "dates and symbols must name every number; received a number without a name".to_owned();
             return Err(DataError::new("shape_mismatch", message));
         }
@@ -113,16 +106,23 @@ impl LongRows {
         fault: Option<(usize, DataError)>,
     ) -> Result<Columns, DataError> {
         check_rows(self.len(), symbols.len(), dates.len(), self.values.len())?;
+        let mut origin = Origin { is_text: lines.is_some(), lines: lines.unwrap_or_default(), ..Origin::default() };
+        if self.keys.are_table(dates.len(), symbols.len()) && dates.is_sorted() && symbols.is_sorted() {
+            // Each row is the next cell: no value moves, and no cell occurs twice.
+            origin.n_placed = self.len();
+            let columns = Columns { dates, symbols, origin, ..Columns::default() };
+            return fault.map_or_else(|| Ok(self.tables(columns, |values| values)), |(_, fault)| Err(fault));
+        }
         let size = dates.len() * symbols.len();
         let (dates, bar_of) = sorted(dates);
         let (symbols, column_of) = sorted(symbols);
         // The numbers of dates become cells in place: there may be as many rows as cells.
-        let mut cells = std::mem::take(&mut self.dates);
-        for (cell, symbol) in cells.iter_mut().zip(std::mem::take(&mut self.symbols)) {
+        let (mut cells, symbol_of) = std::mem::take(&mut self.keys).into_keys();
+        for (cell, symbol) in cells.iter_mut().zip(symbol_of) {
             *cell = bar_of[*cell as usize] * symbols.len() as u32 + column_of[symbol as usize];
         }
         let twice = first_duplicate(&cells, size);
-        let origin = Origin { is_text: lines.is_some(), of_bar: Vec::new(), cells, lines: lines.unwrap_or_default() };
+        origin.cells = cells;
         if let Some((first, row)) = twice
             && fault.as_ref().is_none_or(|(place, _)| row <= *place)
         {
@@ -136,11 +136,18 @@ impl LongRows {
         if let Some((_, fault)) = fault {
             return Err(fault);
         }
-        let mut columns = Columns { dates, symbols, ..Columns::default() };
+        let cells = std::mem::take(&mut origin.cells);
+        let columns =
+            self.tables(Columns { dates, symbols, ..Columns::default() }, |values| table(values, &cells, size));
+        Ok(Columns { origin: Origin { cells, ..origin }, ..columns })
+    }
+
+    /// Returns `columns` with the table of each column of values.
+    fn tables(self, mut columns: Columns, table: impl Fn(Vec<f64>) -> Vec<f64>) -> Columns {
         for (name, values) in self.values {
-            *table_of(&mut columns, name) = table(values, &origin.cells, size);
+            *table_of(&mut columns, name) = table(values);
         }
-        Ok(Columns { origin, ..columns })
+        columns
     }
 }
 

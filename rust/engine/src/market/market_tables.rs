@@ -27,7 +27,7 @@ impl MarketTables {
     /// Returns the tables of columns and leaves the columns empty.
     pub(crate) fn from_columns(columns: &mut Columns) -> Self {
         let n_symbols = columns.symbols.len();
-        let grid = |table: Vec<f64>| Grid::from_rows(&table, n_symbols, 1.0);
+        let grid = |table: Vec<f64>| Grid::from_rows(table, n_symbols, 1.0);
         let rare = |table: Vec<f64>, neutral| ActionTable::from_cells(table.into_iter(), n_symbols, neutral);
         let mask = |table: Vec<bool>| ActionTable::from_cells(table.into_iter().map(f64::from), n_symbols, 1.0);
         Self {

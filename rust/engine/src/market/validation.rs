@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use crate::error::DataError;
 use crate::market::columns::{Columns, Fundamental};
 use crate::market::date;
+use crate::vector::cpu_features::Arch;
+use crate::vector::dispatch::vectorized;
 
 type Check = Result<(), DataError>;
 
@@ -288,9 +290,13 @@ fn check_versions(columns: &Columns) -> Check {
 }
 
 fn check_cells(columns: &Columns, requirement: Requirement, table: &[f64], holds: impl Fn(f64) -> bool) -> Check {
-    // The check of a chunk has no branch per cell and is vectorized. The first fault is searched only in a chunk with
-    // faults.
-    if table.chunks(256).all(|part| part.iter().filter(|value| !holds(**value)).count() == 0) {
+    // The check has no branch per cell. The first fault is searched only in a table with faults.
+    let all_hold = vectorized(
+        Arch::new(),
+        #[inline(always)]
+        || table.iter().fold(true, |all, value| all & holds(*value)),
+    );
+    if all_hold {
         return Ok(());
     }
     match table.iter().position(|value| !holds(*value)) {

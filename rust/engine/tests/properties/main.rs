@@ -5,6 +5,7 @@
 mod account_walk;
 mod accounting;
 mod coverage;
+mod csv_plain_rows;
 mod market_bytes;
 mod order_cuts;
 mod place_hash;
