@@ -662,11 +662,18 @@ class LongRows:
     def reserve(self, n_rows: int) -> None:
         """Make room for rows."""
 
-    def push(self, dates: _Numbers, symbols: _Numbers, values: list[_Vector]) -> None:
-        """Add rows.
+    def push_keys(
+        self, dates: tuple[_Numbers, _Numbers], symbols: tuple[_Numbers, _Numbers]
+    ) -> tuple[list[int], list[int]]:
+        """Add rows without values.
 
-        They are the number of each date and symbol, and the values of each column.
+        A pair has the position of each row among distinct values, and the number of each value, `2**32 - 1` where it
+        has none. Values get the next number in the order of their first rows. Returns the positions of the dates and
+        symbols that got one.
         """
+
+    def push_values(self, column: int, values: _Vector) -> None:
+        """Add the next values of a column."""
 
     def dataset(self, dates: list[str], symbols: list[str], *, periods_per_year: float | None = None) -> Dataset:
         """Return the market of the rows, and forget them.

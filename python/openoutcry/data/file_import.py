@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from openoutcry import openoutcry_py as native
-from openoutcry.data import bar_axis, columns, dataframes, frame_forms, long_frames, market_cache, plain_form
+from openoutcry.data import (
+    bar_axis,
+    columns,
+    dataframes,
+    frame_forms,
+    long_frames,
+    long_parquet,
+    market_cache,
+    plain_form,
+)
 from openoutcry.data.market_cache import Imported
 from openoutcry.data.readers import column_roles, frame_table, market_file, symbol_fields
 from openoutcry.data.readers.echoed_values import shortening
@@ -29,8 +37,8 @@ from openoutcry.errors import refusal
 _OTHER_FORMS = frozenset(
     ("date_invalid", "field_unparsable", "missing_column", "unknown_column", "date_order", "duplicate_row")
 )
-# Characters and rows of a part of a file, and bytes of a column that are read at once.
-_PART, _ROWS, _BUFFER = 1 << 20, 1 << 14, 1 << 16
+# Bytes of a part of a text.
+_PART = 1 << 20
 _PARQUET = b"PAR1"
 _OPTIONS = frozenset(ReadOptions.__dataclass_fields__)
 
@@ -204,35 +212,13 @@ def _long_parquet(path: Path, periods_per_year: float | None) -> native.Dataset 
     schema = parquet.read_schema(path)
     try:
         names = dataframes.long_names(schema.names) if _has_plain_names(schema.names) else {}
-        if not names or not long_frames.is_plain(schema, names):
-            return None
-        keys = [names["date"], names["symbol"]]
-        with parquet.ParquetFile(path, read_dictionary=keys, pre_buffer=False, buffer_size=_BUFFER) as file:
-            # Threads would hold one column each, decoded.
-            batches = _read_ahead(file.iter_batches(_ROWS, use_threads=False))
-            parts = long_frames.arrow_parts(batches, names)
-            return long_frames.core_of(parts, names, periods_per_year, file.metadata.num_rows)
+        is_plain = names and long_frames.is_plain(schema, names)
+        return long_parquet.core_of(path, names, periods_per_year) if is_plain else None
     except native.OpenOutcryError as error:
         if error.slug not in _OTHER_FORMS:
             raise
         # The whole table may have another form.
         return None
-
-
-def _read_ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches of Arrow while another thread decodes the next one."""
-    from pyarrow import default_memory_pool
-
-    def following() -> Any:
-        # The pool of a thread would keep the memory of its earlier batches.
-        default_memory_pool().release_unused()
-        return next(batches, None)
-
-    with ThreadPoolExecutor(1) as thread:
-        later = thread.submit(following)
-        while (batch := later.result()) is not None:
-            later = thread.submit(following)
-            yield batch
 
 
 def _is_plain(text: str) -> bool:

@@ -13,37 +13,59 @@ import numpy.typing as npt
 
 from openoutcry import openoutcry_py as native
 from openoutcry.data import columns
-from openoutcry.data.readers.distinct import Distinct, Numbers, Values, of_times
+from openoutcry.data.readers.distinct import MOST_DAYS, Distinct, Numbers, Values, of_times
 from openoutcry.errors import refusal
 
-# No value has this number.
-_UNKNOWN = np.uint32(0xFFFF_FFFF)
+# The number of a value that has none so far.
+_UNKNOWN = 2**32 - 1
 
 
-def core_of(
-    parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None, n_rows: int = 0
-) -> native.Dataset:
+def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_year: float | None) -> native.Dataset:
     """Return the market of the parts of a long frame.
 
     Args:
         parts: Columns by name: arrays, or `Distinct` for `date` and `symbol`.
         names: Names of the columns.
         periods_per_year: Bars per year; inferred from the dates by default.
-        n_rows: Number of rows, 0 if unknown.
 
     Raises:
         OpenOutcryError: the first invalid value, with its row in the frame, counted from 0.
     """
-    rows = native.LongRows(list(names))
-    rows.reserve(n_rows)
-    dates, symbols = _Names("date"), _Names("symbol")
-    first = 0
+    rows, first = LongRows(names), 0
     for part in parts:
-        days, of = _distinct(part["date"]), _distinct(part["symbol"])
-        numbers = [np.ascontiguousarray(number_column(name, part[name], first)) for name in rows.names]
-        rows.push(dates.numbers(days, first), symbols.numbers(of, first), numbers)
-        first += len(of.places)
-    return rows.dataset(columns.iso(dates.known()), columns.names(symbols.known()), periods_per_year=periods_per_year)
+        for place, name in enumerate(rows.names):
+            rows.push_values(place, number_column(name, part[name], first))
+        dates = _distinct(part["date"])
+        rows.push_keys(dates, _distinct(part["symbol"]))
+        first += len(dates.places)
+    return rows.market(periods_per_year)
+
+
+class LongRows:
+    """Rows of a long frame that arrive in parts. Keys and columns may arrive at different times."""
+
+    def __init__(self, names: Iterable[str], n_rows: int = 0) -> None:
+        self._rows = native.LongRows(list(names))
+        self._rows.reserve(n_rows)
+        self._dates, self._symbols, self._n_rows = _Names("date"), _Names("symbol"), 0
+        # Names of the columns of values.
+        self.names = self._rows.names
+
+    def push_keys(self, dates: Distinct, symbols: Distinct) -> None:
+        """Add rows without values; refuse the first value that is no date or symbol."""
+        added = self._rows.push_keys(self._dates.keys(dates), self._symbols.keys(symbols))
+        for names, found, places in ((self._dates, dates, added[0]), (self._symbols, symbols, added[1])):
+            names.add(found, places, self._n_rows)
+        self._n_rows += len(dates.places)
+
+    def push_values(self, place: int, values: npt.NDArray[np.float64]) -> None:
+        """Add the next values of a column."""
+        self._rows.push_values(place, np.ascontiguousarray(values))
+
+    def market(self, periods_per_year: float | None) -> native.Dataset:
+        """Return the market of the rows."""
+        dates, symbols = columns.iso(self._dates.known()), columns.names(self._symbols.known())
+        return self._rows.dataset(dates, symbols, periods_per_year=periods_per_year)
 
 
 def arrow_parts(batches: Iterable[Any], names: dict[str, str]) -> Iterable[dict[str, Any]]:
@@ -95,36 +117,39 @@ class _Names:
     def __init__(self, column: str) -> None:
         self._column, self._numbers = column, dict[Any, int]()
         self._dtype: np.dtype[Any] | None = None
-        # The values of the last part, and the number of each, where a row has it so far.
+        # The values of the last part, the text or time of each, and its number.
         self._values: Sequence[Any] | Values = ()
+        self._texts: list[Any] = []
         self._number_of = np.empty(0, np.uint32)
+        # The first value with the text of each, if some have the same.
+        self._first_of: Numbers | None = None
 
-    def numbers(self, found: Distinct, first_row: int) -> Numbers:
-        """Return the number of each row; refuse the first value that is no date or symbol."""
+    def keys(self, found: Distinct) -> tuple[Numbers, Numbers]:
+        """Return the position of each row among the values, and the number of each value."""
         values, places = found
         if values is not self._values:
-            self._values, self._number_of = values, np.full(len(values), _UNKNOWN)
-        numbers = self._number_of.take(places)
-        if len(numbers) and numbers.max() == _UNKNOWN:
-            self._add(found, first_row)
-            numbers = self._number_of.take(places)
-        return numbers
+            self._read(values)
+        return (places if self._first_of is None else self._first_of.take(places)), self._number_of
 
-    def _add(self, found: Distinct, first_row: int) -> None:
-        values, places = found
-        # A dictionary of Arrow may have values that no row has.
-        is_used = np.zeros(len(values), bool)
-        is_used[places] = True
-        used = np.flatnonzero(is_used)
+    def add(self, found: Distinct, places: list[int], first_row: int) -> None:
+        """Add the values at the places, which have got a number; refuse one that is no date or symbol."""
+        unnamed = [place for place in places if self._texts[place] is None]
+        if unnamed:
+            values = [place for place, text in enumerate(self._texts) if text is None]
+            row = int(np.flatnonzero(np.isin(found.places, values))[0])
+            self._refuse(first_row + row, found.values[found.places[row]])
+        self._numbers |= {self._texts[place]: len(self._numbers) + more for more, place in enumerate(places)}
+
+    def _read(self, values: Sequence[Any] | Values) -> None:
+        self._values = values
         if isinstance(values, np.ndarray):
-            self._dtype, keys = values.dtype, values.view(np.int64)[used].tolist()
+            self._dtype, self._texts = values.dtype, values.view(np.int64).tolist()
         else:
-            keys = [_text(self._column, values[place]) for place in used.tolist()]
-        if None in keys:
-            unnamed = [place for place, key in zip(used, keys, strict=True) if key is None]
-            row = int(np.flatnonzero(np.isin(places, unnamed))[0])
-            self._refuse(first_row + row, values[places[row]])
-        self._number_of[used] = [self._numbers.setdefault(key, len(self._numbers)) for key in keys]
+            self._texts = [_text(self._column, value) for value in values]
+        numbers, firsts = self._numbers, dict[Any, int]()
+        self._number_of = np.array([numbers.get(text, _UNKNOWN) for text in self._texts], np.uint32)
+        places = [firsts.setdefault(text, place) for place, text in enumerate(self._texts)]
+        self._first_of = np.array(places, np.uint32) if len(firsts) < len(places) else None
 
     def known(self) -> Any:
         """Return the distinct values in the order of their numbers: texts or datetimes."""
@@ -158,6 +183,19 @@ def _distinct(column: Any) -> Distinct:
     return Distinct(list(numbers), places)
 
 
+def _of_times(column: Any) -> Distinct:
+    return of_times(column.to_numpy(zero_copy_only=False))
+
+
+def _of_days(column: Any) -> Distinct:
+    """Return days as numbers, which Arrow would convert to 64 bits one by one."""
+    days = column.view("int32").to_numpy()
+    first, last = (int(days.min()), int(days.max())) if len(days) else (0, MOST_DAYS)
+    if last - first >= MOST_DAYS:
+        return _of_times(column)
+    return Distinct(np.arange(first, last + 1).view("datetime64[D]"), (days - np.int32(first)).view(np.uint32))
+
+
 class _ArrowKeys:
     """Dates or symbols of Arrow batches. Equal dictionaries of two batches are one object."""
 
@@ -168,7 +206,8 @@ class _ArrowKeys:
     def distinct(self, column: Any) -> Distinct:
         """Return the distinct values of a batch; None or NaT for a missing one."""
         if not hasattr(column, "dictionary") and _is_time(column.type):
-            return of_times(column.to_numpy(zero_copy_only=False))
+            is_whole = str(column.type) == "date32[day]" and not column.null_count
+            return _of_days(column) if is_whole else _of_times(column)
         encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
         places, dictionary = encoded.indices, encoded.dictionary
         if self._dictionary is None or not dictionary.equals(self._dictionary):

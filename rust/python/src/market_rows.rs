@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::mem;
 use std::str::{self, Utf8Error};
 
-use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use openoutcry::{CsvReader as CoreReader, Dataset as CoreDataset, LongRows as CoreRows, TextColumns};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::prelude::*;
@@ -65,43 +65,53 @@ fn undecodable(py: Python<'_>, bytes: &[u8], error: Utf8Error) -> PyErr {
 ///
 /// The columns are `close` and the optional ones among `names`.
 #[pyclass(module = "openoutcry.openoutcry_py")]
-pub struct LongRows(CoreRows);
+pub struct LongRows {
+    rows: CoreRows,
+    n_dates: u32,
+    n_symbols: u32,
+}
 
 #[pymethods]
 impl LongRows {
     #[new]
     fn new(names: Vec<String>) -> Self {
-        Self(CoreRows::new(&names))
+        Self { rows: CoreRows::new(&names), n_dates: 0, n_symbols: 0 }
     }
 
     /// Names of the columns, in the order of the values of a row.
     #[getter]
     fn names(&self) -> Vec<&'static str> {
-        self.0.names().collect()
+        self.rows.names().collect()
     }
 
     /// Make room for rows.
     fn reserve(&mut self, n_rows: usize) {
-        self.0.reserve(n_rows);
+        self.rows.reserve(n_rows);
     }
 
-    /// Add rows.
+    /// Add rows without values.
     ///
-    /// They are the number of each date and symbol, and the values of each column.
-    fn push(
-        &mut self,
-        dates: PyReadonlyArray1<'_, u32>,
-        symbols: PyReadonlyArray1<'_, u32>,
-        values: Vec<PyReadonlyArray1<'_, f64>>,
-    ) -> PyResult<()> {
-        let is_equal = values.iter().all(|column| column.len() == dates.len()) && symbols.len() == dates.len();
-        let slices = values.iter().map(PyReadonlyArray1::as_slice).collect::<Result<Vec<_>, _>>();
-        match (dates.as_slice(), symbols.as_slice(), slices) {
-            (Ok(dates), Ok(symbols), Ok(values)) if is_equal && values.len() == self.0.names().count() => {
-                self.0.extend(dates, symbols, &values);
+    /// A pair has the position of each row among distinct values, and the number of each value, `2**32 - 1` where it
+    /// has none. Values get the next number in the order of their first rows. Returns the positions of the dates and
+    /// symbols that got one.
+    fn push_keys(&mut self, dates: Keys<'_>, symbols: Keys<'_>) -> PyResult<(Vec<u32>, Vec<u32>)> {
+        let (days, new_days) = numbered(dates, &mut self.n_dates)?;
+        let (names, new_names) = numbered(symbols, &mut self.n_symbols)?;
+        if days.len() != names.len() {
+            return Err(raise("shape_mismatch", "a date and a symbol per row are required; received others"));
+        }
+        self.rows.push_keys(&days, &names);
+        Ok((new_days, new_names))
+    }
+
+    /// Add the next values of a column.
+    fn push_values(&mut self, column: usize, values: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        match values.as_slice() {
+            Ok(values) if column < self.rows.names().count() => {
+                self.rows.push_values(column, values);
                 Ok(())
             }
-            _ => Err(raise("shape_mismatch", "contiguous columns of one length are required; received others")),
+            _ => Err(raise("shape_mismatch", "contiguous values of a column are required; received others")),
         }
     }
 
@@ -117,10 +127,31 @@ impl LongRows {
         periods_per_year: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Dataset> {
         let periods_per_year = periods_per_year.map(arguments::periods_per_year).transpose()?;
-        let rows = mem::take(&mut self.0);
+        let rows = mem::take(&mut self.rows);
         let columns = || CoreDataset::with_periods_per_year(rows.columns(dates, symbols)?, periods_per_year);
         py.detach(columns).map(Dataset::from).map_err(to_py)
     }
+}
+
+/// The position of each row among distinct values, and the number of each value.
+type Keys<'py> = (PyReadonlyArray1<'py, u32>, PyReadwriteArray1<'py, u32>);
+
+/// Returns the number of each row, and the positions that got a number.
+fn numbered((places, mut numbers): Keys<'_>, n_known: &mut u32) -> PyResult<(Vec<u32>, Vec<u32>)> {
+    let refused = || raise("shape_mismatch", "contiguous positions of values are required; received others");
+    let (Ok(places), Ok(numbers)) = (places.as_slice(), numbers.as_slice_mut()) else { return Err(refused()) };
+    let mut added = Vec::new();
+    let mut found = Vec::with_capacity(places.len());
+    for place in places {
+        let number = numbers.get_mut(*place as usize).ok_or_else(refused)?;
+        if *number == u32::MAX {
+            *number = *n_known;
+            *n_known += 1;
+            added.push(*place);
+        }
+        found.push(*number);
+    }
+    Ok((found, added))
 }
 
 /// Lines before the first row, fields by column, and the line of each row.

@@ -14,7 +14,7 @@ Numbers = npt.NDArray[np.uint32]
 # Units of time in a day.
 _TICKS = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 # Days of 500 years.
-_MOST_DAYS = 182_625
+MOST_DAYS = 182_625
 
 
 class Distinct(NamedTuple):
@@ -76,7 +76,7 @@ def of_times(times: Values) -> Distinct:
     day = _TICKS.get(np.datetime_data(times.dtype)[0], 1)
     n_days = (last - first) // day + 1
     # A table of days takes no comparison. A missing time is far before all others.
-    if 0 < n_days <= _MOST_DAYS:
+    if 0 < n_days <= MOST_DAYS:
         places = numbers - first if day == 1 else (numbers - first) // day
         values = first + day * np.arange(n_days)
         if day == 1 or (values[places] == numbers).all():

@@ -58,9 +58,9 @@ impl Long {
         Ok(Self { date, symbol, fields, places, dates, symbols, rows, lines: RowLines::default(), fault: None })
     }
 
-    /// Reads the rows at the start of a text that have neither quotes nor rare forms of numbers.
+    /// Reads the first rows of a text up to one that the grammar must read.
     ///
-    /// Returns the length of their lines and the number of lines.
+    /// That is a row with quotes or a rare form of a number. Returns the length of their lines and the number of lines.
     pub(super) fn take_plain(&mut self, text: &str, first_line: usize) -> (usize, usize) {
         let (mut length, mut n_lines) = (0, 0);
         while let Some(end) = self.take_plain_row(text, length, first_line + n_lines) {
@@ -69,7 +69,9 @@ impl Long {
         (length, n_lines)
     }
 
-    /// Reads the row that starts at `at` and returns its end; `None` leaves the row to the grammar.
+    /// Reads the row that starts at `at` and returns its end.
+    ///
+    /// `None` leaves the row to the grammar.
     fn take_plain_row(&mut self, text: &str, mut at: usize, line: usize) -> Option<usize> {
         let (bytes, mut values) = (text.as_bytes(), [f64::NAN; 1 + OPTIONAL.len()]);
         let (mut date, mut symbol) = (0, 0);

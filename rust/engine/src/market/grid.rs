@@ -5,7 +5,9 @@ use crate::vector::lane_sums::{Block, LANES, n_blocks};
 /// The last block is padded with the neutral value of the column, so that the step needs no remainder loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
-    /// Whole blocks, in a vector of numbers: a table that was read becomes a grid without a copy.
+    /// Whole blocks.
+    ///
+    /// A vector of numbers, so that a table that was read becomes a grid without a copy.
     values: Vec<f64>,
     /// Values of a bar, a multiple of `LANES`.
     width: usize,

@@ -62,21 +62,23 @@ impl LongRows {
         self.values[column].1.push(value);
     }
 
-    /// Adds rows: the number of each date and symbol, and the values of each column.
+    /// Adds rows without values: the number of each date and symbol.
     ///
     /// # Panics
     ///
     /// Panics if the slices differ in length.
-    pub fn extend(&mut self, dates: &[u32], symbols: &[u32], values: &[&[f64]]) {
-        assert_eq!(values.len(), self.values.len(), "one slice per column");
-        assert!(
-            values.iter().all(|values| values.len() == dates.len()) && symbols.len() == dates.len(),
-            "equal lengths"
-        );
+    pub fn push_keys(&mut self, dates: &[u32], symbols: &[u32]) {
+        assert_eq!(dates.len(), symbols.len(), "a date and a symbol per row");
         self.keys.extend(dates, symbols);
-        for ((_, column), values) in self.values.iter_mut().zip(values) {
-            column.extend_from_slice(values);
-        }
+    }
+
+    /// Adds the next values of a column.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no such column.
+    pub fn push_values(&mut self, column: usize, values: &[f64]) {
+        self.values[column].1.extend_from_slice(values);
     }
 
     /// Returns the columns of a market.
@@ -85,11 +87,15 @@ impl LongRows {
     ///
     /// # Errors
     ///
-    /// Returns an error if a number has no name, if the tables would be much larger than the rows, or if a date and
-    /// symbol occur twice.
+    /// Returns an error if a number has no name or a column has not a value per row, if the tables would be much larger
+    /// than the rows, or if a date and symbol occur twice.
     pub fn columns(self, dates: Vec<String>, symbols: Vec<String>) -> Result<Columns, DataError> {
         if !self.keys.are_below(dates.len(), symbols.len()) {
             let message = "dates and symbols must name every number; received a number without a name".to_owned();
+            return Err(DataError::new("shape_mismatch", message));
+        }
+        if let Some((name, values)) = self.values.iter().find(|(_, values)| values.len() != self.len()) {
+            let message = format!("`{name}` must have {} values, one per row; received {}", self.len(), values.len());
             return Err(DataError::new("shape_mismatch", message));
         }
         self.of_text(dates, symbols, None, None)

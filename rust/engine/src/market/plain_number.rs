@@ -2,7 +2,7 @@
 
 /// The most digits that an integer of 64 bits always holds.
 const MOST_DIGITS: usize = 18;
-/// Integers up to here are floats without rounding, and so are these powers of ten.
+/// The largest integer up to which each is a float, as these powers of ten are.
 const LARGEST: u64 = 1 << 53;
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
@@ -10,9 +10,9 @@ const POWERS: [f64; 23] = [
 ];
 const TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Returns the number that starts at `start`, and its end; NaN for an empty field.
+/// Returns the number that starts at `start`, and its end.
 ///
-/// `None` for a form that `f64::from_str` must read. Both operands of the division are exact, so that its result is the
+/// NaN for an empty field, `None` for a form that `f64::from_str` must read. Both operands of the division are exact, so that its result is the
 /// nearest float, as that of `f64::from_str` is.
 #[inline]
 pub(crate) fn plain_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
@@ -36,7 +36,9 @@ pub(crate) fn plain_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
     Some((if is_negative { -value } else { value }, end))
 }
 
-/// Returns the digits from `start` on after those of `number`, and their end; wrong if they are too many.
+/// Returns the digits from `start` on after those of `number`, and their end.
+///
+/// The number is wrong if the digits are too many.
 #[inline]
 fn digits(bytes: &[u8], start: usize, mut number: u64) -> (u64, usize) {
     let mut end = start;
@@ -57,7 +59,9 @@ fn digits(bytes: &[u8], start: usize, mut number: u64) -> (u64, usize) {
     (number, end)
 }
 
-/// Returns the number of the digits at the start of 8 characters, first in the lowest byte, and their count.
+/// Returns the number of the first digits of 8 characters, and their count.
+///
+/// The first character is in the lowest byte.
 #[inline]
 fn leading_digits(word: u64) -> (u64, usize) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);

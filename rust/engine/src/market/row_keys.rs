@@ -11,10 +11,12 @@ pub(crate) struct RowKeys {
     symbols: Vec<u32>,
 }
 
-/// Rows in the order of a table: row r has the date r / n and the symbol r % n.
+/// Rows in the order of a table.
+///
+/// Row r has the date r / n and the symbol r % n.
 #[derive(Clone, Copy, Debug, Default)]
 struct TableOrder {
-    /// Number of symbols; that of the first date so far until a second one begins.
+    /// Number of symbols; until a second date begins, that of the first so far.
     n_symbols: u32,
     /// The date and the symbol of the next row.
     next: (u32, u32),

@@ -1,4 +1,6 @@
-//! Rows without quotes are read as rows in which each field has quotes, which only the grammar reads.
+//! Rows without quotes are read as the same rows with quotes.
+//!
+//! Only the grammar reads quotes.
 
 use openoutcry_engine::{CsvReader, Dataset};
 use proptest::prelude::*;
@@ -22,7 +24,7 @@ const NUMBERS: [&str; 14] = [
     "x",
 ];
 
-/// A table of rows in its order, of which some are moved, left out or have other numbers.
+/// A table of rows in its order, some moved, left out or with other numbers.
 fn rows() -> impl Strategy<Value = Vec<[String; 4]>> {
     let row =
         |number: u32| [format!("2020-01-{:02}", 1 + number / 3), format!("S{}", number % 3), "5".into(), "10".into()];
@@ -43,7 +45,9 @@ fn rows() -> impl Strategy<Value = Vec<[String; 4]>> {
     })
 }
 
-/// Returns what is read of a text in two parts, as text: NaN is not equal to itself.
+/// Returns what is read of a text in two parts, as text.
+///
+/// NaN is not equal to itself.
 fn read(text: &str, cut: usize) -> String {
     let (first, second) = text.split_at(cut % text.len());
     let mut reader = CsvReader::new(text.len());

@@ -1,0 +1,65 @@
+"""Long Parquet files, of which each thread decodes some columns in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from openoutcry import openoutcry_py as native
+from openoutcry.data.long_frames import LongRows, arrow_parts, number_column
+
+# Rows of a part, bytes of a column that are read at once, and threads that decode values.
+_ROWS, _BUFFER, _THREADS = 1 << 16, 1 << 16, 2
+# Parts after which a thread returns free memory.
+_PARTS = 8
+
+
+def core_of(path: Path, names: dict[str, str], periods_per_year: float | None) -> native.Dataset:
+    """Return the market of a long Parquet file.
+
+    Args:
+        path: Path of the file.
+        names: Columns of the file by their role.
+        periods_per_year: Bars per year; inferred from the dates by default.
+
+    Raises:
+        OpenOutcryError: the first invalid key, or the first invalid value of a column, with its row.
+    """
+    from pyarrow import parquet
+
+    rows = LongRows(names, parquet.read_metadata(path).num_rows)
+    keys, lock = {name: names[name] for name in ("date", "symbol")}, Lock()
+
+    def read_values(place: int, name: str) -> None:
+        first = 0
+        for part in arrow_parts(_batches(path, [names[name]], []), {name: names[name]}):
+            values = number_column(name, part[name], first)
+            with lock:
+                rows.push_values(place, values)
+            first += len(part[name])
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        columns = [threads.submit(read_values, place, name) for place, name in enumerate(rows.names)]
+        for part in arrow_parts(_batches(path, list(keys.values()), list(keys.values())), keys):
+            with lock:
+                rows.push_keys(part["date"], part["symbol"])
+    for column in columns:
+        column.result()
+    return rows.market(periods_per_year)
+
+
+def _batches(path: Path, columns: list[str], texts: list[str]) -> Iterator[Any]:
+    """Yield batches of columns, texts as dictionaries.
+
+    The pool of Arrow keeps the memory of earlier batches per thread.
+    """
+    from pyarrow import default_memory_pool, parquet
+
+    with parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False, buffer_size=_BUFFER) as file:
+        for number, batch in enumerate(file.iter_batches(_ROWS, columns=columns, use_threads=False), start=1):
+            yield batch
+            if number % _PARTS == 0:
+                default_memory_pool().release_unused()
