@@ -30,7 +30,7 @@ pub struct CsvReader {
 #[derive(Debug)]
 enum Body {
     NoHeader,
-    Long(Long),
+    Long(Box<Long>),
     Wide(Wide),
     /// The header is refused, after the grammar of the whole text.
     Refused(DataError),
@@ -159,7 +159,7 @@ fn check_header(header: &[String]) -> Result<(), DataError> {
 fn body(header: &[String]) -> Result<Body, DataError> {
     let names: Vec<String> = header.iter().map(|name| name.trim().to_ascii_lowercase()).collect();
     if names.iter().any(|name| name == "symbol") {
-        Long::of(&names, header).map(Body::Long)
+        Long::of(&names, header).map(|long| Body::Long(Box::new(long)))
     } else {
         Wide::of(&names, header).map(Body::Wide)
     }
