@@ -127,6 +127,16 @@ def test_fields_of_a_bar_are_no_symbols(header: str, tmp_path: Path) -> None:
     assert "which column is the `close`" in found["message"] or "column `symbol` is required" in found["message"]
 
 
+@pytest.mark.parametrize("header", ["A_Open,A_Close", "Close A,B,Volume A", "A.high,A.low,A.open"])
+def test_columns_of_a_symbol_and_a_field_are_no_symbols(header: str, tmp_path: Path) -> None:
+    row = ",".join(["1"] * (header.count(",") + 1))
+    text = f"date,{header}\n" + "".join(f"{day},{row}\n" for day in DAYS)
+    (found,) = in_node("readings", [{"csv": text}], tmp_path)
+    assert found["slug"] == "unknown_column"
+    assert "columns must be the closes of symbols; received" in found["message"]
+    assert found["message"].count("hint:") == 1
+
+
 def test_columns_keep_every_value_and_have_the_notices_of_arrays(tmp_path: Path) -> None:
     splits, volume = np.ones((N, 1)), np.zeros((N, 1))
     splits[AT] = 10.0

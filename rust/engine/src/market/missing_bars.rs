@@ -9,7 +9,7 @@ const YEAR: f64 = 365.25 * DAY;
 const FULL: f64 = 0.9;
 /// Fewer bars than this show no rate.
 const LEAST: f64 = 10.0;
-/// A calendar with bars in less than this part of the year is closed at times, and has holidays.
+/// A calendar with bars in less than this part of the year has holidays.
 const ALWAYS_OPEN: f64 = 0.95;
 /// Longest holidays of an exchange: the lunar new year, with its weekends.
 const HOLIDAYS: f64 = 12.0 * DAY;

@@ -2,7 +2,7 @@
 
 use crate::market::columns::Columns;
 
-/// Sets volumes that are 0 on every bar of a symbol to NaN, and returns a notice of them.
+/// Sets volumes that are 0 on every bar of a symbol to NaN; returns a notice.
 ///
 /// Indices and currencies have such volumes. A market without any other volume has no column of volumes.
 pub(crate) fn drop_silent_volume(columns: &mut Columns) -> Option<String> {

@@ -8,7 +8,7 @@ use crate::error::DataError;
 use crate::market::dataset::Dataset;
 use crate::market::shown_numbers::significant;
 
-/// A split is judged if its logarithm is this multiple of the standard deviation of the returns of its symbol.
+/// Standard deviations of returns above which the logarithm of a split is judged.
 const DECISIVE: f64 = 8.0;
 /// A smaller logarithm is within the noise of news on one day.
 const SMALLEST: f64 = 0.1;
@@ -17,9 +17,11 @@ const USUAL: f64 = 0.025;
 /// The least standard deviation.
 const LEAST: f64 = 1e-3;
 const FEWEST: usize = 3;
-/// Closes from which on a market of arrays, which can be an example of a few bars, is judged.
+/// Closes from which on a symbol of arrays is judged.
+///
+/// Arrays can be an example of a few bars.
 const KNOWN: usize = 20;
-/// Ratio of the standard deviation to the median of the absolute value, of a normal distribution.
+/// Ratio of the standard deviation to the median absolute value, if normal.
 const DEVIATION: f64 = 1.4826;
 const MOST_NAMES: usize = 3;
 
@@ -184,7 +186,7 @@ fn splits_of_symbol(market: &Dataset, symbol: usize, rows: &[usize]) -> Vec<Spli
     places.into_iter().filter_map(split).collect()
 }
 
-/// Returns the standard deviation of returns by the median of their absolute values.
+/// Returns the standard deviation of returns by their median absolute value.
 fn deviation(mut sizes: Vec<f64>) -> f64 {
     if sizes.len() < FEWEST {
         return USUAL;

@@ -1,8 +1,9 @@
-//! Markets of users: the checks of values that are valid but seldom meant, and notices about them.
+//! Checks of users' markets for values that are valid but mistaken, and notices.
 //!
 //! [`Dataset::new`] accepts every valid number: records, snapshots and the wire hold what they hold.
 
 use crate::error::DataError;
+use crate::market::bar_fields::fields_of_symbol;
 use crate::market::bar_frequency::inferred_periods_per_year;
 use crate::market::columns::Columns;
 use crate::market::csv_reader;
@@ -35,6 +36,7 @@ impl Dataset {
     /// Returns the first fault with its place, a split that does not show in the closes, or mistaken columns of prices.
     pub fn from_user_csv(text: &str, stated: StatedPeriods<'_>) -> Result<(Self, Vec<String>), DataError> {
         let mut columns = csv_reader::parse(text)?;
+        check_names(&columns)?;
         let silent = drop_silent_volume(&mut columns);
         let market = Self::with_periods_per_year(columns, stated.value)?;
         let mut notices: Vec<String> = check_splits(&market)?.into_iter().chain(silent).collect();
@@ -97,6 +99,20 @@ impl Dataset {
     }
 }
 
+/// Refuses a wide text with columns of a symbol and a field.
+fn check_names(columns: &Columns) -> Result<(), DataError> {
+    // The rows of a long text have cells; its symbols are named as such.
+    match fields_of_symbol(&columns.symbols).filter(|_| columns.origin.cells.is_empty()) {
+        Some((first, second)) => Err(DataError::new(
+            "unknown_column",
+            format!(
+                "columns must be the closes of symbols; received {first:?} and {second:?}; hint: write rows with the columns `date`, `symbol`, `close` and `open`"
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +160,14 @@ mod tests {
         assert!(notices[0].contains("adjusted for the split 1.05 of A on 2000-01-31: it is applied"), "{notices:?}");
         // The engine keeps any valid number.
         assert!(Dataset::from_csv(&split(10.0, 1.0), None).is_ok());
+    }
+
+    #[test]
+    fn columns_of_a_symbol_and_a_field_are_refused_and_such_symbols_of_rows_are_not() {
+        let wide = read("date,A_Open,A_Close\n2024-01-02,1,2\n2024-01-03,1,2\n", None).unwrap_err();
+        assert!(wide.to_string().contains("received \"A_Open\" and \"A_Close\""), "{wide}");
+        let rows = ["2024-01-02,A_Open,1\n", "2024-01-02,A_Close,1\n", "2024-01-03,A_Open,1\n"].concat();
+        assert!(read(&format!("date,symbol,close\n{rows}"), None).is_ok());
     }
 
     #[test]
