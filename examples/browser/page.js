@@ -119,7 +119,7 @@ function finish(text) {
   status(text);
 }
 
-function traded({ nav, held, dates, record, digest, fingerprint, endedAt, nCut, milliseconds }) {
+function traded({ nav, held, dates, record, digest, fingerprint, endedAt, notices, nCut, milliseconds }) {
   at("results").hidden = false;
   at("results").classList.remove("stale");
   at("digest").textContent = digest;
@@ -142,10 +142,15 @@ function traded({ nav, held, dates, record, digest, fingerprint, endedAt, nCut, 
   if (nCut) notes.push(`${nCut.toLocaleString("en")} decisions had a gross exposure above 1 and were limited to 1.`);
   if (endedAt !== undefined) notes.push(`The account was closed at decision ${endedAt}.`);
   at("ended").textContent = notes.join(" ");
+  at("notices").replaceChildren(...notices.map(item));
   at("headline").textContent = "…";
   at("because").replaceChildren();
   at("figures").replaceChildren();
   for (const id of ["of", "summary"]) at(id).textContent = "";
+}
+
+function item(text) {
+  return Object.assign(document.createElement("li"), { textContent: text });
 }
 
 function scored({ score, milliseconds }) {
@@ -153,7 +158,7 @@ function scored({ score, milliseconds }) {
   at("headline").textContent = VERDICTS[verdict] ?? verdict;
   at("of").textContent = windows === 1 ? "Metrics of one window." : `Metrics of ${windows} windows, each starting with a NAV of 1.`;
   at("summary").textContent = z === null ? "" : `${plain(Math.abs(z))} standard errors ${z < 0 ? "below" : "above"} the result expected from luck alone. `;
-  at("because").replaceChildren(...because.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  at("because").replaceChildren(...because.map(item));
   at("figures").replaceChildren(...FIGURES.map(([key, label, show]) => {
     const cell = document.createElement("div");
     const [term, value] = [document.createElement("dt"), document.createElement("dd")];

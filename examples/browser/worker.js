@@ -55,7 +55,7 @@ async function run({ id, market, rule, costs }) {
   post({
     kind: "traded", id, nav: whole.nav, held: held.nav, dates: dates.slice(whole.start, whole.start + whole.nav.length),
     record: whole.record, digest: whole.digest, fingerprint: dataset.fingerprint, endedAt: whole.terminated_at,
-    nCut: counted.cut, milliseconds: traded - started,
+    notices: dataset.notices, nCut: counted.cut, milliseconds: traded - started,
   });
   progress("scoring windows of the market");
   const windows = windowsOf(whole.start, dates.length);

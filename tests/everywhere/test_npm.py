@@ -31,6 +31,12 @@ new TradingEnv(Dataset.synthetic(1, 40, 1), { costs: { fees: 1 } });
 env.nav = 2;
 // @ts-expect-error
 new Dataset();
+// @ts-expect-error
+const periods: number = Dataset.synthetic(1, 40, 1n).periodsPerYear;
+const known: number | undefined = Dataset.synthetic(1, 40, 1n).periodsPerYear;
+const notices: string[] = Dataset.synthetic(1, 40, 1n).notices;
+// @ts-expect-error
+Dataset.synthetic(1, 40, 1n).periodsPerYear = 252;
 """
 
 

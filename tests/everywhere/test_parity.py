@@ -16,6 +16,7 @@ from boards import boards
 from browser import chromium
 from builders import count
 from episodes import episode
+from user_files import TEXTS, compared, reading
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "rust" / "wasm" / "npm" / "dist"
@@ -95,3 +96,8 @@ def test_markets_of_a_seed_and_a_board_of_the_baselines_are_the_same_in_node(see
 def test_markets_of_a_seed_and_a_board_of_the_baselines_are_the_same_in_a_browser(seed: int, page: Any) -> None:
     given, expected = boards(seed)
     assert page.evaluate("given => window.boards(given)", given) == expected
+
+
+def test_texts_of_users_are_read_alike_in_a_browser(page: Any) -> None:
+    found = page.evaluate("given => window.readings(given)", [{"csv": text} for text in TEXTS.values()])
+    assert list(map(compared, found)) == [compared(reading(text)) for text in TEXTS.values()]

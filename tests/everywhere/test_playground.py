@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from browser import chromium
+from user_files import TEXTS
 
 import openoutcry as oo
 from openoutcry.scenarios.scenario import Scenario
@@ -211,11 +212,16 @@ def test_a_user_file_is_accepted_as_a_market(page: Any, tmp_path: Path) -> None:
     market = oo.Dataset.from_csv(file)
     assert oo.replay(record_of(page), market).verified
     assert page.inner_text("#fingerprint") == market.fingerprint
+    assert page.inner_text("#notices") == "\n".join(market.notices)
     wrong = tmp_path / "wrong.csv"
     wrong.write_text(CSV.replace("101,", "1O1,"), encoding="utf-8")
     page.set_input_files("#file", str(wrong))
     page.wait_for_selector("#failure:not([hidden])")
     assert "field_unparsable" in page.inner_text("#failure")
+    adjusted = tmp_path / "adjusted.csv"
+    adjusted.write_text(TEXTS["a split beside adjusted prices"], encoding="utf-8")
+    page.set_input_files("#file", str(adjusted))
+    page.wait_for_function("() => document.getElementById('failure').textContent.includes('a split must show')")
     latin = tmp_path / "latin.csv"
     latin.write_bytes("date,\u00c4\n2024-01-02,1\n2024-01-03,1\n".encode("latin-1"))
     page.set_input_files("#file", str(latin))

@@ -38,6 +38,7 @@ pub use market::long_rows::LongRows;
 pub use market::row_lines::RowLines;
 pub use market::size_limits::check_rows;
 pub use market::text_columns::TextColumns;
+pub use market::user_market::StatedPeriods;
 pub use market::validation::most_cash_return;
 pub use market::window::{DEFAULT_LOOKBACK, Window};
 #[cfg(feature = "planted")]

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use openoutcry::record::{DatasetName, Digest};
 use openoutcry::scenario::{Key, ScenarioSpec};
-use openoutcry::{spec_digest, spec_from_json, spec_to_json};
+use openoutcry::{StatedPeriods, spec_digest, spec_from_json, spec_to_json};
 use wasm_bindgen::prelude::*;
 
 use crate::error::{raise, to_js};
@@ -16,11 +16,17 @@ pub struct Dataset {
     pub(crate) core: Arc<openoutcry::Dataset>,
     pub(crate) name: Option<String>,
     pub(crate) commitment: Option<Digest>,
+    notices: Vec<String>,
 }
 
 impl Dataset {
     fn of(core: openoutcry::Dataset) -> Self {
-        Self { core: Arc::new(core), name: None, commitment: None }
+        Self::noticed((core, Vec::new()))
+    }
+
+    fn noticed((core, mut notices): (openoutcry::Dataset, Vec<String>)) -> Self {
+        notices.extend(core.fill_notice());
+        Self { core: Arc::new(core), name: None, commitment: None, notices }
     }
 
     /// Returns the required name of the market in records.
@@ -53,15 +59,17 @@ pub fn scenario_spec(name: &str) -> Result<String, JsValue> {
 impl Dataset {
     /// Returns the market of a CSV text, long or wide.
     ///
-    /// Without `periods_per_year` the dates must show it.
+    /// Without `periods_per_year` it is inferred from the dates.
     pub fn from_csv(text: &str, periods_per_year: Option<f64>) -> Result<Self, JsValue> {
-        openoutcry::Dataset::from_csv(text, periods_per_year).map(Self::of).map_err(to_js)
+        let stated = StatedPeriods { value: periods_per_year, option: "periodsPerYear" };
+        openoutcry::Dataset::from_user_csv(text, stated).map(Self::noticed).map_err(to_js)
     }
 
     /// Returns the market of columns in JSON, one row per bar.
     pub fn from_columns(text: &str) -> Result<Self, JsValue> {
-        let (columns, stated) = read::<Market>("columns", text)?.columns()?;
-        openoutcry::Dataset::with_periods_per_year(columns, stated).map(Self::of).map_err(to_js)
+        let (columns, value) = read::<Market>("columns", text)?.columns()?;
+        let stated = StatedPeriods { value, option: "periods_per_year" };
+        openoutcry::Dataset::from_user_columns(columns, stated).map(Self::noticed).map_err(to_js)
     }
 
     /// Returns the market of bytes that `to_bytes` wrote.
@@ -96,7 +104,7 @@ impl Dataset {
     pub fn named(&self, name: &str, commitment: Option<String>) -> Result<Self, JsValue> {
         let parsed = commitment.map(|digits| digits.parse::<Digest>()).transpose();
         let commitment = parsed.map_err(|error| raise("argument_invalid", &format!("`commitment`: {error}")))?;
-        Ok(Self { core: Arc::clone(&self.core), name: Some(name.to_owned()), commitment })
+        Ok(Self { name: Some(name.to_owned()), commitment, ..self.clone() })
     }
 
     /// Returns another handle of the market, for a call that consumes it.
@@ -141,7 +149,13 @@ impl Dataset {
         self.core.symbols().to_vec()
     }
 
-    /// Bars per year.
+    /// Caveats about the market, in words.
+    #[wasm_bindgen(getter)]
+    pub fn notices(&self) -> Vec<String> {
+        self.notices.clone()
+    }
+
+    /// Bars per year; absent if unknown.
     #[wasm_bindgen(getter)]
     pub fn periods_per_year(&self) -> Option<f64> {
         self.core.periods_per_year()

@@ -1,6 +1,6 @@
 //! Conversion of errors to JavaScript exceptions.
 
-use openoutcry::{DecisionError, StepError};
+use openoutcry::{ConfigError, DecisionError, StepError};
 use wasm_bindgen::JsValue;
 
 /// Returns the exception: an `Error` named `OpenOutcryError`, with its slug.
@@ -14,6 +14,11 @@ pub(crate) fn raise(slug: &str, message: &str) -> JsValue {
 /// An error of the core with its slug.
 pub(crate) trait Slugged: std::fmt::Display {
     fn slug(&self) -> &'static str;
+
+    /// Returns the message, with the names of options in JavaScript.
+    fn message(&self) -> String {
+        self.to_string()
+    }
 }
 
 macro_rules! slugged {
@@ -22,7 +27,6 @@ macro_rules! slugged {
 
 slugged!(
     openoutcry::BacktestError,
-    openoutcry::ConfigError,
     openoutcry::DataError,
     openoutcry::DecisionError,
     openoutcry::ReplayError,
@@ -33,8 +37,23 @@ slugged!(
     openoutcry_score::verdict::ScoreError
 );
 
+impl Slugged for ConfigError {
+    fn slug(&self) -> &'static str {
+        Self::slug(self)
+    }
+
+    fn message(&self) -> String {
+        let Self::AnnualRate { name, value } = self else { return self.to_string() };
+        format!(
+            "`periodsPerYear` is required for annual rates; received `{name}` {value} and dates that do not show it; \
+             hint: state `periodsPerYear` in `fromCsv` or `periods_per_year` in `fromColumns`, or costs with annual \
+             rates of 0"
+        )
+    }
+}
+
 pub(crate) fn to_js(error: impl Slugged) -> JsValue {
-    raise(error.slug(), &error.to_string())
+    raise(error.slug(), &error.message())
 }
 
 /// An error while a JavaScript agent runs: its exception, or an error of a step.

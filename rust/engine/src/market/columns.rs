@@ -63,6 +63,11 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// Returns whether rows are those of a long source.
+    pub(crate) fn is_long(&self) -> bool {
+        self.n_placed > 0 || !self.cells.is_empty()
+    }
+
     /// Returns the position of a bar in words.
     pub(crate) fn bar(&self, bar: usize, n_symbols: usize) -> String {
         let row = self.row(|cell| cell / n_symbols == bar);

@@ -23,7 +23,11 @@ export class Dataset {
     };
   }
 
-  /** Returns the market of a CSV text: `date,symbol,close[,open,high,low,volume,...]`, or `date` and one column per symbol. */
+  /**
+   * Returns the market of a CSV text: `date,symbol,close[,open,high,low,volume,...]`, or `date` and one column per symbol.
+   *
+   * A split that the closes do not show is refused. A volume that is 0 on every bar of a symbol is taken for unknown.
+   */
   static fromCsv(csv: string, options: { periodsPerYear?: number; name?: string } = {}): Dataset {
     const { periodsPerYear, name } = members("options", options, ["periodsPerYear", "name"]);
     const periods = periodsPerYear === undefined ? undefined : number("periodsPerYear", periodsPerYear);
@@ -31,7 +35,7 @@ export class Dataset {
     return name === undefined ? made : made.named(name);
   }
 
-  /** Returns the market of columns. */
+  /** Returns the market of columns, with every value as given: a bar of volume 0 cannot be traded. */
   static fromColumns(columns: Columns, options: { name?: string } = {}): Dataset {
     const { name } = members("options", options, ["name"]);
     const { fundamentals = [], news = [] } = object("columns", columns);
@@ -105,6 +109,11 @@ export class Dataset {
   /** Bars per year; `undefined` if the dates do not show it and it was not stated. */
   get periodsPerYear(): number | undefined {
     return this.#native.periods_per_year;
+  }
+
+  /** Caveats about the market: what was read in another way than written, and what its results leave out. */
+  get notices(): string[] {
+    return this.#native.notices;
   }
 
   /** Returns a column by name, bars by symbols, NaN for a missing value; `undefined` if the market lacks it. */
