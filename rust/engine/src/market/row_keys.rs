@@ -145,7 +145,9 @@ mod tests {
     fn keys(rows: &[(u32, u32)], cut: usize) -> RowKeys {
         let (dates, symbols): (Vec<u32>, Vec<u32>) = rows.iter().copied().unzip();
         let (mut single, mut whole) = (RowKeys::default(), RowKeys::default());
-        rows.iter().for_each(|(date, symbol)| single.push(*date, *symbol));
+        for (date, symbol) in rows {
+            single.push(*date, *symbol);
+        }
         whole.extend(&dates[..cut], &symbols[..cut]);
         whole.extend(&dates[cut..], &symbols[cut..]);
         assert_eq!(whole.len(), rows.len());
