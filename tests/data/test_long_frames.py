@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 import openoutcry as oo
-from openoutcry.data import file_import, long_frames
+from openoutcry.data import file_import, long_frames, long_parquet
 from openoutcry.data.readers import distinct
 
 FIRST = datetime.date(2024, 1, 1)
@@ -68,7 +68,7 @@ def expected() -> oo.Dataset:
 def test_a_parquet_file_in_parts_is_the_market_of_its_csv(
     kind: str, n_rows: int, expected: oo.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_import, "_ROWS", n_rows)
+    monkeypatch.setattr(long_parquet, "_ROWS", n_rows)
     path, table = tmp_path / "prices.parquet", TABLES[kind]()
     # Parquet has no text views.
     stored = table.set_column(1, "symbol", table["symbol"].cast(pa.string())) if kind == "text views" else table
@@ -88,6 +88,32 @@ def test_a_file_in_parts_of_any_size_is_the_market_of_its_text(
         for size in (1, 7, 1000, 1 << 20):
             monkeypatch.setattr(file_import, "_PART", size)
             assert oo.Dataset.from_csv(path) == expected
+
+
+def test_letters_over_the_end_of_a_part_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "date,symbol,close\n" + "".join(
+        f"2024-01-0{day},{name},{day}\n" for day in (2, 3) for name in ("É", "株", "𝄞")
+    )
+    path = tmp_path / "prices.csv"
+    path.write_text(text, encoding="utf-8")
+    for size in range(1, 40):
+        monkeypatch.setattr(file_import, "_PART", size)
+        assert oo.Dataset.from_csv(path) == oo.Dataset.from_csv(text)
+    path.write_bytes(text.encode()[:-5])
+    with pytest.raises(oo.OpenOutcryError, match=r"must be UTF-8|required; received"):
+        oo.Dataset.from_csv(path)
+
+
+def test_values_with_the_text_of_another_are_the_same_date_and_symbol() -> None:
+    symbols = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.int8()), pa.array(["A", "B", "A", "B"]))
+    dates = [datetime.date(2024, 1, 2)] * 2 + [datetime.date(2024, 1, 3)] * 2
+    table = pa.table({"date": dates, "symbol": symbols, "close": [1.0, 2.0, 3.0, 4.0]})
+    plain = pd.DataFrame(
+        {"date": [*dates[:2], "2024-01-03", "2024-01-03"], "symbol": [*"ABAB"], "close": [1.0, 2, 3, 4]}
+    )
+    found = oo.Dataset.from_frame(table)
+    assert (found.symbols, found.dates) == (("A", "B"), ("2024-01-02", "2024-01-03"))
+    assert oo.Dataset.from_frame(plain) == found == oo.Dataset.from_frame(plain.sample(frac=1.0, random_state=3))
 
 
 @pytest.mark.parametrize("form", ["plain", "a date of another form", "no number", "a negative price", "not UTF-8"])
@@ -126,7 +152,7 @@ FAULTS: dict[str, tuple[str, Any, str, str]] = {
 def test_a_fault_is_named_by_its_row_in_the_frame(
     fault: str, n_rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_import, "_ROWS", n_rows)
+    monkeypatch.setattr(long_parquet, "_ROWS", n_rows)
     name, value, slug, words = FAULTS[fault]
     rows = {key: [*values] for key, values in COLUMNS.items()}
     for key, values in rows.items():
