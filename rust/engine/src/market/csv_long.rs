@@ -98,26 +98,23 @@ impl Long {
             at = next;
         }
         self.lines.push(self.rows.len(), line);
-        self.rows.push(date, symbol);
-        values
-            .iter()
-            .take(self.places.len())
-            .enumerate()
-            .for_each(|(column, value)| self.rows.push_value(column, *value));
+        self.rows.push(date, symbol, &values[..self.places.len()]);
         Some(at)
     }
 
     pub(super) fn take(&mut self, fields: &[Field<'_>], line: usize) {
-        let row = self.rows.len();
-        self.lines.push(row, line);
-        self.rows.push(self.dates.number(&fields[self.date].text()), self.symbols.number(&fields[self.symbol].text()));
-        for (column, (place, name)) in self.places.iter().enumerate() {
-            let value = number(&fields[*place].text(), line, name).unwrap_or_else(|error| {
-                self.fault.get_or_insert((row, error));
-                f64::NAN
-            });
-            self.rows.push_value(column, value);
+        let (row, mut values) = (self.rows.len(), [f64::NAN; 1 + OPTIONAL.len()]);
+        for (value, (place, name)) in values.iter_mut().zip(&self.places) {
+            match number(&fields[*place].text(), line, name) {
+                Ok(number) => *value = number,
+                Err(error) => {
+                    self.fault.get_or_insert((row, error));
+                }
+            }
         }
+        let (date, symbol) = (&fields[self.date].text(), &fields[self.symbol].text());
+        self.lines.push(row, line);
+        self.rows.push(self.dates.number(date), self.symbols.number(symbol), &values[..self.places.len()]);
     }
 
     /// Makes room for the rows of a text of `size` bytes after its first `n_bytes`.

@@ -53,13 +53,12 @@ impl LongRows {
         }
     }
 
-    pub(crate) fn push(&mut self, date: u32, symbol: u32) {
+    /// Adds a row with a value per column.
+    pub(crate) fn push(&mut self, date: u32, symbol: u32, values: &[f64]) {
         self.keys.push(date, symbol);
-    }
-
-    /// Adds the value of a column in the row of the last push.
-    pub(crate) fn push_value(&mut self, column: usize, value: f64) {
-        self.values[column].1.push(value);
+        for ((_, column), value) in self.values.iter_mut().zip(values) {
+            column.push(*value);
+        }
     }
 
     /// Adds rows without values: the number of each date and symbol.
