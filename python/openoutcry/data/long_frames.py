@@ -42,7 +42,10 @@ def core_of(parts: Iterable[dict[str, Any]], names: Iterable[str], periods_per_y
 
 
 class LongRows:
-    """Rows of a long frame that arrive in parts. Keys and columns may arrive at different times."""
+    """Rows of a long frame that arrive in parts.
+
+    Keys and columns may arrive at different times.
+    """
 
     def __init__(self, names: Iterable[str], n_rows: int = 0) -> None:
         self._rows = native.LongRows(list(names))
@@ -132,7 +135,10 @@ class _Names:
         return (places if self._first_of is None else self._first_of.take(places)), self._number_of
 
     def add(self, found: Distinct, places: list[int], first_row: int) -> None:
-        """Add the values at the places, which have got a number; refuse one that is no date or symbol."""
+        """Add the values at the places, which have got a number.
+
+        Refuse one that is no date or symbol.
+        """
         unnamed = [place for place in places if self._texts[place] is None]
         if unnamed:
             values = [place for place, text in enumerate(self._texts) if text is None]
@@ -197,7 +203,10 @@ def _of_days(column: Any) -> Distinct:
 
 
 class _ArrowKeys:
-    """Dates or symbols of Arrow batches. Equal dictionaries of two batches are one object."""
+    """Dates or symbols of Arrow batches.
+
+    Equal dictionaries of two batches are one object.
+    """
 
     def __init__(self) -> None:
         self._dictionary: Any = None
